@@ -28,6 +28,7 @@ _FORMS = {
 }
 _ENUMERATES = re.compile(r"(?:[:;,]|\b(?:and|or|either|first|are|were|is|und|oder|y|o|et|ou))\s{0,2}$")
 _UNITS = re.compile(r"(?:\b(?:[kcmµμn]?m|s|h|min|kg|g|in|ft|yr|x|R|r|[χΧ]|chi|log|l|L|mol|d|day|week))$")
+_OF_NUMBER = re.compile(r"(?:^|[^\w.,-]|\b[x×n])-?[0-9][0-9.,]*$")
 _LETTERED = re.compile(r"\[([A-Za-z][\w+:.-]{1,40}(?:[,;] {0,2}[A-Za-z][\w+:.-]{1,40}){0,20})\](?![(\[:])")
 _NAMED = re.compile(
     r"(?<![\w'’.-])([^\W\d_a-zß-ÿ][\w'’-]{1,40})(?: et al\.?| and (?:colleagues|co-?workers)),?[\s\t]{0,4}"
@@ -252,19 +253,13 @@ def _enumerates(text: str, start: int, end: int) -> bool:
 
 
 def _is_power(text: str, start: int, end: int) -> bool:
-    """Whether a raised number is that of a unit or an isotope, and cites nothing: "m²", "¹⁴C"."""
-    before, after = text[max(0, start - 8) : start], text[end : end + 1]
-    is_isotope = after.isalpha() and not before[-1:].isalpha()
+    """Whether a raised number is that of a unit, an isotope or a number, and cites nothing: "m²", "¹⁴C", "10³"; but it
+    may cite behind a name with a number, "IL-13¹⁶"."""
+    before, after = text[max(0, start - 20) : start], text[end : end + 1]
     is_small = len(text[start:end].strip("^${}[]() ").lstrip("-–−⁻")) == 1  # "for 30 min⁶⁷" cites
-    is_unit = is_small and _UNITS.search(before) is not None
-    return (
-        not before.strip()
-        or is_unit
-        or before[-1].isdecimal()
-        or before[-1] in "⁻⁺("
-        or is_isotope
-        or after in ("⁺", "⁻")
-    )
+    is_isotope = after.isalpha() and not before[-1:].isalpha()
+    behind = before[-1:] in "⁻⁺(" or _OF_NUMBER.search(before) is not None or (is_small and bool(_UNITS.search(before)))
+    return not before.strip() or behind or is_isotope or after in ("⁺", "⁻")
 
 
 def _expanded(numbers: str) -> tuple[str, ...]:

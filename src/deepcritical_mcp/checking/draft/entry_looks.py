@@ -141,7 +141,7 @@ _CITES = re.compile(
     rf"|\((?:[^\W\d_][\w'’-]{{1,30}}(?: et al\.?|(?: and| &) [^\W\d_][\w'’-]{{1,30}})?,? {_YEAR}[);])"
 )
 _TELLS = re.compile(
-    rf"\({_YEAR}(?:[,;:] [^()\n]{{1,200}})?\),? [a-z]{{2}}"
+    rf"\({_YEAR}(?:[,;:] [^()\n]{{1,200}})?\),? (?!doi|http)[a-z]{{2}}"
     r"|\]\([^()\s]{1,200}\),? (?:is|are|was|were|has|have|had|shows?|showed|finds?|found|reports?|reported)\b"
     r"|\b(?:et al\.?|(?:and|&) (?:colleagues|co-?workers)),? (?!eds?\b|editors?\b|in\b|in:|für\b|the\b)[a-zß-ÿ]{3}"
 )
@@ -209,7 +209,7 @@ def is_whole_entry(text: str) -> bool:
 
 def is_prose(text: str) -> bool:
     """Whether a text cites, or tells as sentences do, "Berg et al. (2001) found", and references do not."""
-    return bool(_CITES.search(text, 1, _LONGEST) or _TELLS.search(text[:300]))
+    return bool(_CITES.search(text, 1, _LONGEST) or _TELLS.search(text, 0, _LONGEST))
 
 
 def is_surely_entry(text: str) -> bool:

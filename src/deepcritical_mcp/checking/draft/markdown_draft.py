@@ -13,19 +13,19 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, joined_lines, lines_apart
-from deepcritical_mcp.checking.draft.printed_pages import blanked
+from deepcritical_mcp.checking.draft.printed_pages import blanked, lines_of
 
 _FRONT_MATTER = re.compile(r"\A---\n(?:[^\n]{0,2000}\n){1,200}?(?:---|\.\.\.)[ \t]{0,10}$", re.MULTILINE)
 _BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6])(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
 _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
     ("note", re.compile(r"\[\^([^\]\s]{1,60})\](?!:)")),
     ("key", re.compile(r"\[(?=[^\[\]\n]{0,80}@)[^\[\]]{1,600}\]")),
-    ("key", re.compile(r"(?<![\w.@/-])@\{?[A-Za-z0-9_][\w:-]{1,100}")),
+    ("key", re.compile(r"(?<![\w.@/-])@\{?\w[\w:-]{1,100}")),
     ("raised", re.compile(r"\$?\{?\}?\^[\[{]?([0-9][0-9,;– -]{0,120})[\]}]?[\^$]")),
 )
 """Marks that CommonMark leaves in the text, as pandoc and notebooks write them."""
 _MARKUP = re.compile(r"[\\`*_\[\]<&!~]")
-_KEY = re.compile(r"(?<![\w.])@\{?([A-Za-z0-9_][\w:.#$%&+?<>~/-]{0,100})")
+_KEY = re.compile(r"(?<![\w.])@\{?(\w[\w:.#$%&+?<>~/-]{0,100})")
 _NOTE = re.compile(r"\[\^([^\]\s]{1,60})\]:[ \t]*")
 _NOTE_INSIDE = re.compile(r"\^\[([^\[\]]{8,1000})\]")
 _TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
@@ -51,11 +51,15 @@ def _inline(state: StateCore) -> None:
             state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
-def blocks_of_markdown(text: str) -> list[Block]:
+def as_markdown(text: str) -> str:
+    """`text`, as long as before, without front matter and comments, and with Markdown for blocks of HTML."""
+    text = blanked(text, _no_text(text))
+    return _BLOCK_TAG.sub(_tag_as_markdown, text) if "<" in text else text
+
+
+def blocks_of_markdown(source: str) -> list[Block]:
     """The blocks of Markdown or plain text. A mail that is quoted as a whole is no quotation."""
-    source = blanked(text, _no_text(text))
-    source = _BLOCK_TAG.sub(_as_markdown, source) if "<" in source else source
-    blocks = [*_blocks(source, 0, len(source))]
+    blocks = _with_the_rest([*_blocks(source, 0, len(source))], source)
     is_mail = sum(one.is_quotation for one in blocks) > _MOST_OF_IT * len(blocks)
     return [replace(one, is_quotation=False) for one in blocks] if is_mail else blocks
 
@@ -70,7 +74,7 @@ def _no_text(text: str) -> Iterator[tuple[int, int]]:
         at = text.find("<!--", end)
 
 
-def _as_markdown(tag: re.Match[str]) -> str:
+def _tag_as_markdown(tag: re.Match[str]) -> str:
     """What opens or closes a block of HTML, as Markdown has it."""
     opening = {"li": "- ", "h": "# "}.get(tag[2].lower()[:2].rstrip("123456"), "") if not tag[1] else ""
     return f"\n{opening}".rjust(len(tag[0]))[-len(tag[0]) :]
@@ -81,16 +85,12 @@ def _blocks(source: str, start: int, end: int, *, in_fence: bool = False) -> Ite
     while (at := source.find("\n", lines[-1], end)) >= 0:
         lines.append(at + 1)
     lines += [end, end]
-    previous = start
     for number, token in enumerate(tokens):
         first = lines[token.map[0]] if token.map else start
         if token.type == "list_item_open":
             items.append(token.info or "-")
-            previous = first
         elif token.type == "list_item_close":
-            if items.pop() and tokens[number - 1].type == "list_item_open":  # a number and nothing else: "2019."
-                at = source.find("\n", previous) if "\n" in source[previous:end] else end
-                yield Block("paragraph", source[previous:at].strip(), previous, at)
+            items.pop()
         elif token.type in ("blockquote_open", "blockquote_close"):
             quotes += token.nesting
         elif token.type == "fence" and token.map:
@@ -123,6 +123,21 @@ def _blocks(source: str, start: int, end: int, *, in_fence: bool = False) -> Ite
             else:
                 block = Block("paragraph", text, at, stop, 0, "", marks)
             yield from (replace(one, is_quotation=True) if quotes else one for one in _parts(block, source))
+
+
+def _with_the_rest(blocks: Sequence[Block], source: str) -> list[Block]:
+    """The blocks, with the lines that belong to none, because they are nested too deeply or an item has nothing else."""
+    found, at, end = list[Block](), 0, 0
+    for block in (*blocks, Block("code", "", len(source), len(source))):
+        for line in lines_of(source, end, max(end, block.start)):
+            bare = line.text.strip(" \t>")
+            stop = line.end - len(line.text) + len(line.text.rstrip())
+            is_whole = line.start == 0 or source[line.start - 1] == "\n"
+            if is_whole and line.end <= block.start and not bare.startswith(("```", "~~~")) and any(map(str.isalnum, bare)):
+                found.append(Block("item", bare, stop - len(bare), stop, _MOST_NESTED))
+        found.append(block)
+        end = max(end, block.end)
+    return found[:-1]
 
 
 def _row(tokens: Sequence[Token], number: int, source: str, start: int) -> Block:

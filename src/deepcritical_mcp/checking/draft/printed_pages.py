@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from bisect import bisect_left
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.entry_looks import is_bare_id, starts_like_entry
 
-_PAGE_NUMBER = re.compile(r"(?:page |p\. ?|[-–—] ?)?([0-9]{1,4})(?: ?[-–—]|(?: of | ?/ ?)[0-9]{1,4})?", re.IGNORECASE)
+_PAGE_NUMBER = re.compile(r"(?:page |p\. ?|[-–—] ?)?#(?: ?[-–—]|(?: of | ?/ ?)#)?")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_MARK = re.compile(r"[\[(]?[0-9]{1,4}[\].)]")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}(\n[ \t>]{0,40})([^\W\d_]+)(\S*)[ \n]?")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _BEGINS = re.compile(r"[*_\\]{0,3}[\[(]?[0-9]{1,4}[\].)]|[#>•*-]")
@@ -23,7 +25,10 @@ _COMPOUNDED = frozenset(
 _SUSPENDED = frozenset("and or to und oder bis et ou y o".split())
 """Words behind a hyphen that stands for the rest of a word, "calmodulin- and calcium-dependent"."""
 _NOT_A_BREAK = re.compile(r"[^\n]+")
-_LONGEST_HEAD = 90
+_LONGEST_HEAD = 140
+_LEAST_HEAD = 25
+_LEAST_PAGE = 12
+"""Lines."""
 _NEAR = 3
 """Lines next to a page number that may be running heads."""
 
@@ -58,37 +63,65 @@ def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def without_page_breaks(text: str) -> str:
-    """`text`, as long as before, with blanks for page numbers that go on and for the running heads next to them; a
-    sentence that a page break cuts is whole again."""
+    """`text`, as long as before, with blanks for page numbers that go on and for running heads: lines that recur, alike
+    or with a number that goes on, at the edges of pages, or on three pages; a sentence that a page break cuts is whole
+    again."""
     lines = [*lines_of(text)]
     filled = [at for at, line in enumerate(lines) if line.text.strip()]
     place = {at: number for number, at in enumerate(filled)}
-    alone = (
-        (at, int(mark[1]))
-        for at in filled
-        if (mark := _PAGE_NUMBER.fullmatch(lines[at].text.strip())) and not {at - 1, at + 1} & place.keys()
-    )
+    heads = {at: _Head.of(lines[at].text) for at in filled if len(lines[at].text) <= _LONGEST_HEAD}
+    alike = dict[str, list[int]]()
+    for at, head in heads.items():
+        alike.setdefault(head.words, []).append(at)
+    edges = {place.get(at, bisect_left(filled, at)) for at, line in enumerate(lines) if "\f" in line.text}
     noise = set[int]()
-    for (one, value), (two, other) in pairwise(alone):
-        noise |= {one, two} if 1 <= other - value <= 2 else set()
+    for words, places in alike.items():
+        is_number = _PAGE_NUMBER.fullmatch(words) is not None
+        goes_on = [heads[one].goes_on(heads[two]) for one, two in pairwise(places)]
+        is_far = [two - one >= _LEAST_PAGE for one, two in pairwise(places)]
+        for number, (one, two) in enumerate(pairwise(places)):
+            is_apart = is_number and (is_far[number] or not {one - 1, one + 1, two - 1, two + 1} & place.keys())
+            is_third = len(words) >= _LEAST_HEAD and any(all(goes_on[at : at + 2]) and all(is_far[at : at + 2]) and at + 2 <= len(is_far) for at in (number - 1, number) if at >= 0)
+            if goes_on[number] and (is_apart or is_third):
+                noise |= {one, two}
+    edges |= {place[at] for at in noise}
+    page = {at: edge for edge in sorted(edges) for at in filled[max(0, edge - _NEAR) : edge + _NEAR + 1]}
+    for places in alike.values():
+        near = [at for at in places if at in page and not is_bare_id(lines[at].text)]
+        for one, two in pairwise(near):
+            if page[one] != page[two] and (heads[one] == heads[two] or heads[one].goes_on(heads[two])):
+                noise |= {one, two}
     if not noise:
         return text
-    page = {at: one for one in sorted(noise) for at in filled[max(0, place[one] - _NEAR) : place[one] + _NEAR + 1]}
-    near = {at: (_head(lines[at].text), page[at]) for at in page.keys() - noise}
-    heads = Counter(head for head, _ in {*near.values()})
-    noise |= {at for at in near if heads[near[at][0]] > 1 and len(lines[at].text.strip()) <= _LONGEST_HEAD}
     text = blanked(text, ((lines[at].start, lines[at].end) for at in noise))
     kept, parts, start = [at for at in filled if at not in noise], list[str](), 0
     for one, two in pairwise(kept):
-        if two > one + 1 and {*range(one, two)} & noise and _goes_on(lines[one].text.rstrip(), lines[two].text.strip()):
+        between = {*range(one + 1, two)}
+        is_cut = between <= noise or _goes_on(lines[one].text.rstrip(), lines[two].text.strip())
+        if between & noise and is_cut:
             low, high = lines[one].end, lines[two].start
             parts += [text[start:low], "\n", " " * (high - low - 1)]
             start = high
     return "".join((*parts, text[start:]))
 
 
-def _head(line: str) -> str:
-    return line.strip(" \t0123456789").casefold()
+class _Head(NamedTuple):
+    """A line that may be a running head: its words, with "#" for each number, and these."""
+
+    words: str
+    numbers: tuple[int, ...]
+
+    @classmethod
+    def of(cls, line: str) -> _Head:
+        line = " ".join(line.split()).casefold()
+        # The number in front of an entry belongs to its words.
+        mark = found.end() if (found := _MARK.match(line)) else 0
+        return cls(line[:mark] + _NUMBER.sub("#", line[mark:]), tuple(map(int, _NUMBER.findall(line, mark))))
+
+    def goes_on(self, other: _Head) -> bool:
+        """Whether one number of another line with these words is that of the next page."""
+        steps = [two - one for one, two in zip(self.numbers, other.numbers, strict=False) if one != two]
+        return len(steps) == 1 and 1 <= steps[0] <= 2
 
 
 def _goes_on(before: str, after: str) -> bool:

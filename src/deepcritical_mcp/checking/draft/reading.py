@@ -39,15 +39,18 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     starts_with_names,
 )
 from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
-from deepcritical_mcp.checking.draft.list_entries import DraftLine, ListEntry
 from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, listed_strings, manager_entries
-from deepcritical_mcp.checking.draft.markdown_draft import blocks_of_markdown
+from deepcritical_mcp.checking.draft.markdown_draft import as_markdown, blocks_of_markdown
 from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
 from deepcritical_mcp.checking.draft.printed_pages import blanked, with_whole_words, without_page_breaks
 from deepcritical_mcp.checking.draft.reference_lists import (
+    POINTS,
+    STRAY,
+    ListEntry,
     draft_lines,
     reference_lists,
     table_entries,
+    with_lists_apart,
     with_named_numbers,
 )
 from deepcritical_mcp.checking.draft.sentences import LEAST_QUOTED, RunningText, attributed
@@ -57,15 +60,13 @@ from deepcritical_mcp.text import clean_line, clipped
 MAX_DRAFT = 200_000
 """Characters of a draft."""
 _BREAKS = str.maketrans(
-    dict.fromkeys("\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", "\n")
+    dict.fromkeys("\r\x0b\x1c\x1d\x1e\x85\u2028\u2029", "\n")
     | dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
 )
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
 _HEAD = 2_000
 _WORDS = re.compile(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]")
 _PAGE = re.compile(r"\b\d{1,5}\b(?!\s?(?:%|[a-z]{2}))")
-_POINTS = "it names a work in a few words, or points at another note: give the whole reference"
-_STRAY = "it stands among the references, and does not look like one"
 _ROW = "a row of a table that may name a work: give the whole reference"
 _LEAST_CLAIM = 2
 """Words."""
@@ -87,20 +88,23 @@ def read_draft(text: str) -> Draft:
 
 
 def _read(text: str) -> Draft:
-    text = without_page_breaks(listed_strings(text).replace("\r\n", " \n").translate(_BREAKS))
+    text = listed_strings(text).replace("\r\n", " \n").translate(_BREAKS)
     if '"pandoc-api-version"' in text[:_HEAD] or '"pandoc-api-version"' in text[-_HEAD:]:
         blocks, source = pandoc_blocks(text), ""
         for block in blocks:
             source = f"{source.ljust(block.start)}{block.text}"
         return _of_blocks(blocks, source, ManagerEntries("text", [], [], []))
     managed = manager_entries(text)
-    rest = with_whole_words(blanked(text, managed.spans))
+    rest = with_whole_words(without_page_breaks(blanked(text, managed.spans)).replace("\f", "\n"))
     if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _says_more(rest)):
         listed = (
             DraftReference(at, one.text, one.start, one.end, one.key) for at, one in enumerate(managed.entries, 1)
         )
         return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
-    return _of_blocks((latex_blocks if _LATEX.search(rest) else blocks_of_markdown)(rest), rest, managed)
+    if _LATEX.search(rest):
+        return _of_blocks(latex_blocks(rest), rest, managed)
+    rest = with_lists_apart(as_markdown(rest))
+    return _of_blocks(blocks_of_markdown(rest), rest, managed)
 
 
 def _says_more(rest: str) -> bool:
@@ -129,12 +133,9 @@ def _of_blocks(blocks: Sequence[Block], source: str, managed: ManagerEntries) ->
     others += [_note(one, source) for one, is_read in notes.items() if is_read]
     others += [ListEntry(one.text, one.start, one.end, one.key) for one in managed.entries]
     listed += map(_Listed, (*rows.values(), *others))
-    read = sorted((one for one in listed if not is_repeated(one.entry.text)), key=lambda one: one.entry.start)
-    unread = [UnreadEntry(one.entry.text, one.entry.start, _POINTS) for one in listed if is_repeated(one.entry.text)]
-    strays = (line for one in lists for line in _strays(lines[one.first + 1 : one.end], one.entries))
-    unread += [UnreadEntry(line.text, line.start, _STRAY) for line in strays]
-    short = (one for one, is_read in notes.items() if not is_read and _is_short_note(one.text))
-    unread += [UnreadEntry(one.text, one.start, _POINTS) for one in short]
+    listed += (_Listed(_note(one, source)._replace(reason=POINTS)) for one, is_read in notes.items() if not is_read and _is_short_note(one.text))
+    read = sorted((one for one in listed if not one.entry.reason), key=lambda one: one.entry.start)
+    unread = [UnreadEntry(one.text, one.start, one.reason) for one, _ in listed if one.reason]
     apart = {one.start for one in unread} | {one.start for one in (*others, *rows.values())}
     taken = {(line.number, line.part) for one in lists for line in lines[one.first : one.end]}
     parts = (part for number, one in enumerate(blocks) for part in _not_in(taken, number, one, source))
@@ -172,15 +173,6 @@ def _of_blocks(blocks: Sequence[Block], source: str, managed: ManagerEntries) ->
         tuple(_remarks(references, uncited, found, {f"[^{one.label}]" for one in notes})),
         tuple(sorted((*unread, *managed.unread), key=lambda one: one.start)),
     )
-
-
-def _strays(lines: Sequence[DraftLine], entries: Sequence[ListEntry]) -> Iterator[DraftLine]:
-    """The lines among the entries of a list that belong to none, but have a date or a number of a record."""
-    starts = [one.start for one in entries]
-    for line in lines:
-        at = bisect_left(starts, line.end) - 1
-        if (at < 0 or entries[at].end <= line.start) and has_date_or_id(line.text):
-            yield line
 
 
 def _note(note: Block, source: str) -> ListEntry:
