@@ -42,7 +42,7 @@ def test_what_stands_among_the_references_is_read_or_told_as_unread(
 
 
 def test_a_draft_on_one_line_has_its_list() -> None:
-    draft = read_draft(f"# Zinc Zinc heals wounds [1]. Iron does, too [2]. References 1. {BERG} 2. {OKA}")
+    draft = read_draft(f"Zinc heals wounds [1]. Iron does, too [2]. References 1. {BERG} 2. {OKA}")
     assert [one.label for one in draft.references] == ["1", "2"]
     assert [one.references for one in draft.sentences] == [(1,), (2,)]
 
@@ -98,12 +98,14 @@ def test_keys_of_any_letters_cite(key: str) -> None:
 
 def test_raised_numbers_behind_a_name_with_a_number_cite() -> None:
     listed = "\n".join(f"{n}. Oka E. Iron {n}. BMJ. 2005;330:{n}." for n in range(1, 19))
-    draft = read_draft(f"We gave IL-13¹⁶⁻¹⁸ and p53¹ to 10³ cells at 5×10⁶ and 1.5^2^ of x10⁴.\n\n## References\n\n{listed}")
+    draft = read_draft(
+        f"We gave IL-13¹⁶⁻¹⁸ and p53¹ to 10³ cells at 5×10⁶ and 1.5^2^ of x10⁴.\n\n## References\n\n{listed}"
+    )
     assert [one.references for one in draft.sentences] == [(16, 17, 18, 1)]
 
 
 PIECES = [BERG, LIND, OKA, "???", "Ibid., 48.", "in press", "Miller, Copper Ships, 47.", "PMID 12345678", "(see there)"]
-MARKS = ["{}. ", "[{}] ", "({}) ", "- ", "", "  - ", "* ", "{}) "]
+MARKS = ["{}. ", "[{}] ", "({}) ", "- ", "", "* ", "{}) "]
 
 
 @settings(max_examples=200, deadline=None)
@@ -114,7 +116,7 @@ MARKS = ["{}. ", "[{}] ", "({}) ", "- ", "", "  - ", "* ", "{}) "]
 def test_no_word_of_a_list_vanishes(form: str, pieces: list[tuple[str, str | None, str]]) -> None:
     listed = "".join(
         f"{(form if mark is None else mark).format(number)}Q{number}Q {piece}{end}"
-        for number, (piece, mark, end) in enumerate(pieces, 1)
+        for number, (piece, mark, end) in enumerate(pieces, 2)
     )
-    told = " ".join(part for parts in read(f"{HEAD}{form.format(0)}{BERG}\n{listed}") for part in parts)
+    told = " ".join(part for parts in read(f"{HEAD}{form.format(1)}{BERG}\n{listed}") for part in parts)
     assert {*re.findall(r"Q\d+Q", listed)} <= {*re.findall(r"Q\d+Q", told)}

@@ -6,19 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from deepcritical_mcp.checking.draft.draft_parts import words_of
 from deepcritical_mcp.text import normalized
 
 _YEAR = re.compile(r"(?<![\w./–-])((?:1[5-9]|20)[0-9]{2})([a-z]?)(?![\w–-])")
 _MORE_YEARS = re.compile(
     r"\s{0,2}(?:[,;&]|and)\s{0,2}(?:((?:1[5-9]|20)[0-9]{2})([a-z]?)|([a-h]))(?![\w–-])(?!\s{0,2}(?:et\b|&))"
 )
-_PAGES = re.compile(r"\s{0,2}[,:]\s{0,2}(?:pp?\.\s?|S\.\s?)?[0-9]{1,5}(?:\s?[–-]\s?[0-9]{1,5})?(?=\s{0,2}[);])")
 _PIECE = re.compile(r"[^\W\d_](?:[\w'’‐-]|\.(?=\w))*\.?|[^\s\w*_]|[0-9]+")
 _WORD = re.compile(r"[^\W_]+")
-_CASED_WORD = re.compile(r"\w+")
 _TOKEN = re.compile(r"[^\W\d_]+")
 _YEAR_OF_ENTRY = re.compile(r"(?<![0-9])(?:(?:1[5-9]|20)[0-9]{2})[a-z]?(?![0-9])")
-_ACRONYM = re.compile(r"\b[A-Z]{2,8}\b")
 _MARKUP = str.maketrans("", "", "*_{}\\")
 _BACK = 160
 _MOST_PIECES = 24
@@ -27,23 +25,6 @@ _LEADING = 3
 _MOST_ALIKE = 30
 """Entries with one name and year that are told apart."""
 _MOST_YEARS_OFF = 5
-_OTHERS = frozenset(
-    """al coll col cols collab colab colaboradores соавт др u.a andere mitarbeiter anderen m.fl ym ark others colleagues
-    coworkers co-workers associates a 等""".split()
-)
-"""The last word of "and others", in many languages."""
-_PARTICLES = frozenset(
-    "van von de der den del della di da do dos du la le el al bin ibn ter ten zu zur af av dela das d’ d'".split()
-)
-_BETWEEN = _PARTICLES.union(", . & ' ’ and und y et e en och og и u i ve in of for the on für des".split())
-"""What may stand between names."""
-_NOT_NAMES = frozenset(
-    """in since until during before after from by january february march april may june july august september october
-    november december jan feb mar apr jun jul aug sep sept oct nov dec spring summer autumn fall winter between see
-    figure fig table section year years version copyright accessed published updated received accepted equation eq ref
-    refs appendix chapter e.g i.e cf also reviewed note box early mid late as at with on to page study trial the by this
-    and however recently whereas although while both n p""".split()
-)
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 
 
@@ -70,12 +51,17 @@ def folded(text: str) -> str:
     return letters.replace("ae", "a").replace("oe", "o").replace("ue", "u")
 
 
+def years_in(entry: str) -> list[str]:
+    """The years in an entry, with their letters."""
+    return _YEAR_OF_ENTRY.findall(entry[:2_000])
+
+
 class NameIndex:
     """The entries of a list of references by the names and years in them."""
 
     def __init__(self, entries: Sequence[str]) -> None:
         self._heads = [tuple(_TOKEN.findall(folded(one[:400].translate(_MARKUP)))) for one in entries]
-        self._years = [frozenset(_YEAR_OF_ENTRY.findall(one[:2_000])) for one in entries]
+        self._years = [frozenset(years_in(one)) for one in entries]
         self._by_name = dict[tuple[str, str], list[int]]()
         self._first_words = dict[tuple[str, ...], list[int]]()
         self._words = [_WORD.findall(folded(one[:200].translate(_MARKUP))) for one in entries]
@@ -83,7 +69,7 @@ class NameIndex:
             self._first_words.setdefault(tuple(self._words[number][:2]), []).append(number)
             initials = "".join(word[0] for word in head[:8])
             bodies = (initials[:length] for length in range(2, len(initials) + 1))
-            acronyms = (one.lower() for one in _ACRONYM.findall(entries[number][:300]))
+            acronyms = (one.lower() for one in _TOKEN.findall(entries[number][:300]) if len(one) > 1 and one.isupper())
             for token in dict.fromkeys((*head[:_TOKENS], *acronyms, *bodies)):
                 for year in {one[:4] for one in self._years[number]}:
                     known = self._by_name.setdefault((token, year), [])
@@ -100,7 +86,7 @@ class NameIndex:
 
     def begin_with(self, text: str, year: str) -> tuple[int, list[int]]:
         """Where the longest end of a text begins that is the first words of entries with that year, and these."""
-        words = [*_CASED_WORD.finditer(text)][-_MOST_PIECES:]
+        words = [*_WORD.finditer(text)][-_MOST_PIECES:]
         plain = [_WORD.findall(folded(one[0])) for one in words]
         while len(plain) > 1 and plain[-1][:1] in (["et"], ["al"]):
             plain.pop()
@@ -151,8 +137,6 @@ def named_citations(text: str, index: NameIndex) -> Iterator[NamedCitation]:
                 break
             year, at = more[1] or year, more.end()
             years.append(year + (more[2] or more[3] or ""))
-        if pages := _PAGES.match(text, at):
-            at = pages.end()
         stop = at + (opened >= 0 and text[at : at + 1] in (")", "]"))
         for one in years:
             if citation := _citation(text, index, pieces, one, opened):
@@ -170,7 +154,7 @@ def _citation(
             start = _before_particles(pieces, word)
             return NamedCitation(start, 0, tuple(names[at:]), year, opened, tuple(entries))
     before = text[max(0, pieces[0].start() - 3) : pieces[0].start()].rstrip()[-1:]
-    is_sure = any(piece[0].lower().rstrip(".") in _OTHERS or piece[0] == "&" for piece in pieces)
+    is_sure = any(piece[0].lower().rstrip(".") in words_of("and others") or piece[0] == "&" for piece in pieces)
     if not words or not (is_sure or (opened < 0 and before and before in "(;[")):
         return None
     names = [one for one in names if len(one) > 1]
@@ -181,13 +165,13 @@ def _citation(
 def _before_particles(pieces: Sequence[re.Match[str]], name: re.Match[str]) -> int:
     """Where a name begins, with its particles: "van den Berg"."""
     at = pieces.index(name)
-    while at and pieces[at - 1][0].lower() in _PARTICLES:
+    while at and pieces[at - 1][0].lower() in words_of("particles"):
         at -= 1
     return pieces[at].start()
 
 
 def _is_name(word: str) -> bool:
-    return word[:1].isalpha() and not word[:1].islower() and word.lower().rstrip(".") not in _NOT_NAMES
+    return word[:1].isalpha() and not word[:1].islower() and word.lower().rstrip(".") not in words_of("no names")
 
 
 def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[str]], int] | None:
@@ -205,9 +189,14 @@ def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[st
         if word in "([" and opened < 0 and first == len(pieces):
             opened, last = pieces[at].start(), at
             continue
-        is_end = word.endswith(".") and len(word) > 3 and bare not in _OTHERS
-        if is_end or not (_is_name(word) or bare in _OTHERS or bare in _BETWEEN):
+        is_end = word.endswith(".") and len(word) > 3 and bare not in words_of("and others")
+        if is_end or not (
+            _is_name(word)
+            or bare in words_of("and others")
+            or bare in words_of("particles")
+            or bare in words_of("between names")
+        ):
             break
-        if _is_name(word) or (bare in _PARTICLES and first == at + 1):
+        if _is_name(word) or (bare in words_of("particles") and first == at + 1):
             first = at
     return (pieces[first:last], opened) if first < last else None

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from deepcritical_mcp.checking.draft.draft_parts import words_of
 from deepcritical_mcp.identifiers import (
     arxiv_doi,
     normalize_doi,
@@ -120,10 +121,6 @@ _PLACE = re.compile(
     r"|\[[JMCD](?:/OL)?\]",
     re.IGNORECASE,
 )
-_OF_BOOKS = frozenset(
-    """press publisher publishers publishing verlag editor editors eds ed edition edn journal university report
-    available retrieved accessed""".split()
-)
 _BARE_ID = re.compile(
     r"[\s\[(<]{0,4}(?:(?:PMIDs?|PubMed(?: ID)?|PMCID|DOI|https?|arXiv|NCT)\b|10\.[0-9]{4}"
     r"|PMC[0-9]|NCT[0-9]|[1-9][0-9]{5,8}\b)[\s:#]{0,4}(?:[^\s]{1,1000}[ ,;]{0,3}){0,2}\s{0,4}",
@@ -134,18 +131,13 @@ _TITLE_AND_ID = re.compile(
     rf"|[“\"„«][^\n]{{8,500}}[”\"“»],? ?\([^()\n]{{3,120}}\b{_YEAR}\)\.?\s{{0,3}}"
 )
 _WORD = re.compile(r"[^\W\d_]+")
-_VERBS = frozenset("we our was were is are has have had been this these that which".split())
-_TELLERS = frozenset(("we", "our"))
-_CITES = re.compile(
+_PROSE = re.compile(
     r"\w\s?\[[0-9]{1,3}(?:[,–-] ?[0-9]{1,3}){0,5}\][.,; ]|\((?:see|cf\.|e\.g\.,)\s"
     rf"|\((?:[^\W\d_][\w'’-]{{1,30}}(?: et al\.?|(?: and| &) [^\W\d_][\w'’-]{{1,30}})?,? {_YEAR}[);])"
-)
-_TELLS = re.compile(
-    rf"\({_YEAR}(?:[,;:] [^()\n]{{1,200}})?\),? (?!doi|http)[a-z]{{2}}"
+    rf"|\({_YEAR}(?:[,;:] [^()\n]{{1,200}})?\),? (?!doi|http)[a-z]{{2}}"
     r"|\]\([^()\s]{1,200}\),? (?:is|are|was|were|has|have|had|shows?|showed|finds?|found|reports?|reported)\b"
     r"|\b(?:et al\.?|(?:and|&) (?:colleagues|co-?workers)),? (?!eds?\b|editors?\b|in\b|in:|für\b|the\b)[a-zß-ÿ]{3}"
 )
-_PMID = re.compile(r"\bPMIDs?[\s:#]{0,4}([1-9][0-9]{2,8})\b", re.IGNORECASE)
 _REPEATED = re.compile(
     r"(?:(?:see|cf\.?|vgl\.?|siehe)\s)?[*_]{0,2}(?:[ií]b[ií]d(?:em)?|ebd|ebenda|idem|id\.|a\.\s?a\.\s?o\.|там же"
     r"|(?:[^\W\d_]{2,40},? )?(?:supra|(?:op|loc)\.?\s?cit)"
@@ -161,7 +153,7 @@ def _words(text: str) -> list[str]:
 
 def has_verbs(text: str) -> bool:
     """Whether a text has words that sentences have, and titles seldom."""
-    return not _VERBS.isdisjoint(_words(text))
+    return not words_of("verbs").isdisjoint(_words(text))
 
 
 def starts_with_names(text: str) -> bool:
@@ -204,12 +196,12 @@ def is_whole_entry(text: str) -> bool:
     if has_id(text) or _BARE_ID.fullmatch(text):
         return True
     says_more = _NAMES.match(text) or _PLACE.search(text) or _TITLE_START.match(text)
-    return bool(_DATED.search(text) and (says_more or _OF_BOOKS.intersection(_words(text))))
+    return bool(_DATED.search(text) and (says_more or words_of("of books").intersection(_words(text))))
 
 
 def is_prose(text: str) -> bool:
     """Whether a text cites, or tells as sentences do, "Berg et al. (2001) found", and references do not."""
-    return bool(_CITES.search(text, 1, _LONGEST) or _TELLS.search(text, 0, _LONGEST))
+    return _PROSE.search(text, 1, _LONGEST) is not None
 
 
 def is_surely_entry(text: str) -> bool:
@@ -219,10 +211,10 @@ def is_surely_entry(text: str) -> bool:
     is_linked = "](" not in text or (text.startswith("[") and text.count("](") < 2)
     if _BARE_ID.fullmatch(text) or (is_linked and _TITLE_AND_ID.fullmatch(text)):
         return True
-    if is_prose(text) or len({*_PMID.findall(text)}) > 1:
+    if is_prose(text) or len({one.key for one in stated_ids(text) if one.key.startswith("pmid:")}) > 1:
         return False
     words = _words(text)
-    is_told = sum(word in _VERBS for word in words) > 2 or not _TELLERS.isdisjoint(words)
+    is_told = sum(word in words_of("verbs") for word in words) > 2 or not {"we", "our"}.isdisjoint(words)
     return (not is_told or bool(_PLACE.search(text))) and starts_like_entry(text) and is_whole_entry(text)
 
 

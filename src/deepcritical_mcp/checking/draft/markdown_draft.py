@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,17 +18,15 @@ _FRONT_MATTER = re.compile(r"\A---\n(?:[^\n]{0,2000}\n){1,200}?(?:---|\.\.\.)[ \
 _BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6])(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
 _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
     ("note", re.compile(r"\[\^([^\]\s]{1,60})\](?!:)")),
-    ("key", re.compile(r"\[(?=[^\[\]\n]{0,80}@)[^\[\]]{1,600}\]")),
-    ("key", re.compile(r"(?<![\w.@/-])@\{?\w[\w:-]{1,100}")),
+    ("key", re.compile(r"\[(?=[^\[\]\n]{0,80}@)[^\[\]]{1,600}\]|(?<![\w.@/-])@\{?\w[\w:-]{1,100}")),
     ("raised", re.compile(r"\$?\{?\}?\^[\[{]?([0-9][0-9,;– -]{0,120})[\]}]?[\^$]")),
 )
 """Marks that CommonMark leaves in the text, as pandoc and notebooks write them."""
-_MARKUP = re.compile(r"[\\`*_\[\]<&!~]")
+_MARKUP = frozenset("\\`*_[]<&!~")
 _KEY = re.compile(r"(?<![\w.])@\{?(\w[\w:.#$%&+?<>~/-]{0,100})")
 _NOTE = re.compile(r"\[\^([^\]\s]{1,60})\]:[ \t]*")
 _NOTE_INSIDE = re.compile(r"\^\[([^\[\]]{8,1000})\]")
 _TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
-_COLUMNS = frozenset("author title titel journal year pmid doi study reference source citation".split())
 _LONGEST_HEADING = 90
 _MOST_NESTED = 5
 _MOST_OF_IT = 0.8
@@ -46,7 +43,7 @@ def _inline(state: StateCore) -> None:
     """What has no markup is text. Links and emphasis nest in few levels: each takes time for every open bracket."""
     state.md.options["maxNesting"] = _MOST_NESTED
     for token in state.tokens:
-        if token.type == "inline" and _MARKUP.search(token.content):
+        if token.type == "inline" and not _MARKUP.isdisjoint(token.content):
             token.children = []
             state.md.inline.parse(token.content, state.md, state.env, token.children)
 
@@ -127,14 +124,14 @@ def _blocks(source: str, start: int, end: int, *, in_fence: bool = False) -> Ite
 
 def _with_the_rest(blocks: Sequence[Block], source: str) -> list[Block]:
     """The blocks, with the lines that belong to none, because they are nested too deeply or an item has nothing else."""
-    found, at, end = list[Block](), 0, 0
+    found, end = list[Block](), 0
     for block in (*blocks, Block("code", "", len(source), len(source))):
-        for line in lines_of(source, end, max(end, block.start)):
+        for line in lines_of(source, source.rfind("\n", 0, end) + 1, max(end, block.start)):
             bare = line.text.strip(" \t>")
-            stop = line.end - len(line.text) + len(line.text.rstrip())
-            is_whole = line.start == 0 or source[line.start - 1] == "\n"
-            if is_whole and line.end <= block.start and not bare.startswith(("```", "~~~")) and any(map(str.isalnum, bare)):
-                found.append(Block("item", bare, stop - len(bare), stop, _MOST_NESTED))
+            is_free = line.start >= end and source[line.end : line.end + 1] in ("", "\n")
+            if is_free and any(map(str.isalnum, bare)) and not bare.startswith(("```", "~~~")):
+                at = line.start + line.text.index(bare)
+                found.append(Block("item", bare, at, at + len(bare), _MOST_NESTED))
         found.append(block)
         end = max(end, block.end)
     return found[:-1]
@@ -197,33 +194,12 @@ def _marks_in(text: str) -> Iterator[Mark]:
         yield Mark("note", *found.span(), f"{at}i")
 
 
-def _plain_rows(lines: Sequence[str]) -> list[list[str]]:
-    """The cells of lines that tabs part, or that have the columns of a first line of names of columns, parted by
-    commas, semicolons or blanks; [] if they are no table."""
-    if len(lines) < 2:
-        return []
-    if all(line.count("\t") > 1 for line in lines):
-        return [line.split("\t") for line in lines]
-    for separator in (",", ";", "  "):
-        if separator in lines[0]:
-            parted = (
-                [re.split(r" {2,}", line.strip()) for line in lines]
-                if separator == "  "
-                else [*csv.reader(lines, delimiter=separator)]
-            )
-            names = {cell.strip().casefold().removesuffix("s") for cell in parted[0]}
-            if len(names & _COLUMNS) > 1 and {len(one) for one in parted} == {len(parted[0])}:
-                return parted
-    return []
-
-
 def _parts(block: Block, source: str) -> Iterator[Block]:
     """A block without the notes in it: "[^1]: Berg J. Zinc" begins one, "^[Berg J. Zinc]" is one. Lines of cells that
     tabs part are rows."""
     lines = block.text.split("\n")
-    if block.kind == "paragraph" and (rows := _plain_rows(lines)):
-        for line, cells in zip(lines_apart(block, source), rows, strict=True):
-            yield replace(line, kind="row", text="\t".join(cells), marks=line.marks if "\t" in line.text else ())
+    if block.kind == "paragraph" and len(lines) > 1 and all(line.count("\t") > 1 for line in lines):
+        yield from (replace(line, kind="row") for line in lines_apart(block, source))
     elif any(map(_NOTE.match, lines)) and block.kind in ("paragraph", "item"):
         apart = lines_apart(block, source)
         starts = [at for at, line in enumerate(apart) if _NOTE.match(line.text)]

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from deepcritical_mcp.checking.draft.draft_parts import words_of
 from deepcritical_mcp.checking.draft.entry_looks import is_bare_id, starts_like_entry
 
 _PAGE_NUMBER = re.compile(r"(?:page |p\. ?|[-–—] ?)?#(?: ?[-–—]|(?: of | ?/ ?)#)?")
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_MARK = re.compile(r"[\[(]?[0-9]{1,4}[\].)]")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}(\n[ \t>]{0,40})([^\W\d_]+)(\S*)[ \n]?")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _BEGINS = re.compile(r"[*_\\]{0,3}[\[(]?[0-9]{1,4}[\].)]|[#>•*-]")
-_COMPOUNDED = frozenset(
-    """age all case community cost cross cut dose double evidence first follow gene half health high hospital ill large
-    life light long low meta mid multi non one open over own patient placebo population post pre quality self short
-    single small state time two well work year""".split()
-)
-"""Words that hyphens join to the next word more often than line ends break them."""
-_SUSPENDED = frozenset("and or to und oder bis et ou y o".split())
-"""Words behind a hyphen that stands for the rest of a word, "calmodulin- and calcium-dependent"."""
-_NOT_A_BREAK = re.compile(r"[^\n]+")
 _LONGEST_HEAD = 140
 _LEAST_HEAD = 25
 _LEAST_PAGE = 12
@@ -56,53 +47,57 @@ def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     parts, at = list[str](), 0
     for start, end in sorted(spans):
         if end > at:
-            gap = _NOT_A_BREAK.sub(lambda found: " " * len(found[0]), text[max(start, at) : end])
-            parts += [text[at : max(start, at)], gap]
+            gap = text[max(start, at) : end].split("\n")
+            parts += [text[at : max(start, at)], "\n".join(" " * len(line) for line in gap)]
             at = end
     return "".join((*parts, text[at:]))
 
 
 def without_page_breaks(text: str) -> str:
-    """`text`, as long as before, with blanks for page numbers that go on and for running heads: lines that recur, alike
-    or with a number that goes on, at the edges of pages, or on three pages; a sentence that a page break cuts is whole
-    again."""
+    """`text`, as long as before, with blanks for page numbers and running heads; a sentence that a page break cuts is
+    whole again."""
     lines = [*lines_of(text)]
     filled = [at for at, line in enumerate(lines) if line.text.strip()]
-    place = {at: number for number, at in enumerate(filled)}
+    noise = _of_pages(lines, filled)
+    text = blanked(text, ((lines[at].start, lines[at].end) for at in noise))
+    kept, parts, start = [at for at in filled if at not in noise], list[str](), 0
+    for one, two in pairwise(kept if noise else ()):
+        between = {*range(one + 1, two)}
+        is_whole = between <= noise or _goes_on(lines[one].text.rstrip(), lines[two].text.strip())
+        if between & noise and is_whole:
+            low, high = lines[one].end, lines[two].start
+            parts += [text[start:low], "\n", " " * (high - low - 1)]
+            start = high
+    return "".join((*parts, text[start:]))
+
+
+def _of_pages(lines: Sequence[Line], filled: Sequence[int]) -> set[int]:
+    """The lines that recur as they are, or with a number that goes on: page numbers between blank lines, what stands
+    on three pages, and what stands at the edges of two."""
     heads = {at: _Head.of(lines[at].text) for at in filled if len(lines[at].text) <= _LONGEST_HEAD}
-    alike = dict[str, list[int]]()
+    alike, place, noise = dict[str, list[int]](), {at: number for number, at in enumerate(filled)}, set[int]()
     for at, head in heads.items():
         alike.setdefault(head.words, []).append(at)
-    edges = {place.get(at, bisect_left(filled, at)) for at, line in enumerate(lines) if "\f" in line.text}
-    noise = set[int]()
     for words, places in alike.items():
-        is_number = _PAGE_NUMBER.fullmatch(words) is not None
-        goes_on = [heads[one].goes_on(heads[two]) for one, two in pairwise(places)]
-        is_far = [two - one >= _LEAST_PAGE for one, two in pairwise(places)]
-        for number, (one, two) in enumerate(pairwise(places)):
-            is_apart = is_number and (is_far[number] or not {one - 1, one + 1, two - 1, two + 1} & place.keys())
-            is_third = len(words) >= _LEAST_HEAD and any(all(goes_on[at : at + 2]) and all(is_far[at : at + 2]) and at + 2 <= len(is_far) for at in (number - 1, number) if at >= 0)
-            if goes_on[number] and (is_apart or is_third):
-                noise |= {one, two}
-    edges |= {place[at] for at in noise}
+        is_number, run = _PAGE_NUMBER.fullmatch(words) is not None, list[int]()
+        for at in places if is_number or len(words) >= _LEAST_HEAD else ():
+            is_alone = (
+                is_number and not {at - 1, at + 1, *(one + step for one in run[-1:] for step in (-1, 1))} & place.keys()
+            )
+            if not run or not heads[run[-1]].goes_on(heads[at]) or not (is_alone or at - run[-1] >= _LEAST_PAGE):
+                run = []
+            run.append(at)
+            noise.update(run if len(run) > (1 if is_number else 2) else ())
+    edges = {place[at] for at in noise}
+    edges |= {place.get(at, bisect_left(filled, at)) for at, line in enumerate(lines) if "\f" in line.text}
+    edges |= {0, len(filled)} if edges else set()
     page = {at: edge for edge in sorted(edges) for at in filled[max(0, edge - _NEAR) : edge + _NEAR + 1]}
     for places in alike.values():
         near = [at for at in places if at in page and not is_bare_id(lines[at].text)]
         for one, two in pairwise(near):
             if page[one] != page[two] and (heads[one] == heads[two] or heads[one].goes_on(heads[two])):
                 noise |= {one, two}
-    if not noise:
-        return text
-    text = blanked(text, ((lines[at].start, lines[at].end) for at in noise))
-    kept, parts, start = [at for at in filled if at not in noise], list[str](), 0
-    for one, two in pairwise(kept):
-        between = {*range(one + 1, two)}
-        is_cut = between <= noise or _goes_on(lines[one].text.rstrip(), lines[two].text.strip())
-        if between & noise and is_cut:
-            low, high = lines[one].end, lines[two].start
-            parts += [text[start:low], "\n", " " * (high - low - 1)]
-            start = high
-    return "".join((*parts, text[start:]))
+    return noise
 
 
 class _Head(NamedTuple):
@@ -115,7 +110,7 @@ class _Head(NamedTuple):
     def of(cls, line: str) -> _Head:
         line = " ".join(line.split()).casefold()
         # The number in front of an entry belongs to its words.
-        mark = found.end() if (found := _MARK.match(line)) else 0
+        mark = found.end() if (found := _BEGINS.match(line)) else 0
         return cls(line[:mark] + _NUMBER.sub("#", line[mark:]), tuple(map(int, _NUMBER.findall(line, mark))))
 
     def goes_on(self, other: _Head) -> bool:
@@ -142,10 +137,10 @@ def with_whole_words(text: str) -> str:
     def joined(found: re.Match[str]) -> str:
         head, line_break, tail, rest = found.groups()
         one, two = head.casefold(), tail.casefold()
-        if two in _SUSPENDED:
+        if two in words_of("suspended"):
             return found[0]
         is_address = "/" in text[max(0, found.start() - 60) : found.start()].rpartition(" ")[2]
-        is_parted = {one, two} <= words or one in _COMPOUNDED or not (head[-1] + tail).islower()
+        is_parted = {one, two} <= words or one in words_of("compounded") or not (head[-1] + tail).islower()
         hyphen = "-" if is_address or (is_parted and one + two not in words) else ""
         line_break = "\n" if found[0].endswith("\n") else line_break
         whole = f"{head}{hyphen}{tail}{rest}"

@@ -5,15 +5,13 @@ or to a piece that is not read as one, so nothing vanishes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from importlib.resources import files
 from itertools import groupby, pairwise, zip_longest
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.draft_parts import Block
+from deepcritical_mcp.checking.draft.draft_parts import Block, ListEntry, words_of
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
     is_bare_id,
@@ -35,9 +33,7 @@ _NUMBERING = re.compile(
     r"(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}[.)]?|[IVX]{1,5}[.)]|[A-Z][.)]|第?[一二三四五六七八九十]{1,3}[、.])\s{0,5}(?=\S)"
 )
 _COUNT = re.compile(r"\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| [0-9A-Z]{1,3}| (?:of|der|des|to) .{1,40})$")
-_FLOAT = re.compile(r"(?:figure|table|fig\.|box|scheme|tabelle|abbildung) [0-9a-z]{1,4}\b")
 _RUN_IN = re.compile(r"(?<!\S)(?:\[([0-9]{1,3})\]|\(([0-9]{1,3})\)|([0-9]{1,3})[.)])(?=\s)|[:：][*_]{0,2}(?=\s)")
-_SENTENCE = re.compile(r"[a-z)\]][.?!](?:\s|$)")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _MARK = re.compile(
     r"""(?P<bullet>[-+*•‣▪][ \t]{1,8})?[*_\\]{0,3}(?:
@@ -61,27 +57,6 @@ _MOST_MISSING = 10
 """Numbers that may be missing between two entries."""
 _NEAR = 4
 """Lines in which a list begins."""
-
-
-@lru_cache(maxsize=1)
-def _titles() -> Mapping[str, Collection[str]]:
-    found = dict[str, set[str]]()
-    for row in (files("deepcritical_mcp.checking.draft") / "list_headings.txt").read_text("utf-8").splitlines():
-        if not row.startswith("#"):
-            kind, _, titles = row.partition("\t")
-            found.setdefault(kind, set()).update(titles.split("|"))
-    return found | {"any word": {word for title in found["list"] for word in title.split()}}
-
-
-class ListEntry(NamedTuple):
-    """An entry of a list, or what stands there and is not read as one, for a `reason`; `text` is as written, without
-    its mark."""
-
-    text: str
-    start: int
-    end: int
-    label: str = ""
-    reason: str = ""
 
 
 class FoundList(NamedTuple):
@@ -161,7 +136,7 @@ def _with_list_apart(line: str) -> str:
     chains, cuts = list[list[re.Match[str]]](), list[int]()
     for found in _RUN_IN.finditer(line):
         if found.lastindex is None:
-            if found.start() <= _LONGEST_HEADING and _title(line[: found.start()]) in _titles()["list"]:
+            if found.start() <= _LONGEST_HEADING and _title(line[: found.start()]) in words_of("list"):
                 cuts.append(found.end())
             continue
         value, form = int(found[found.lastindex]), found.lastindex
@@ -174,7 +149,7 @@ def _with_list_apart(line: str) -> str:
         ends = [*(one.start() for one in chain[1:]), len(line)]
         pieces = [line[one.end() : end] for one, end in zip(chain, ends, strict=True)]
         words = line[: chain[0].start()].split()
-        title = next((n for n in (4, 3, 2, 1) if _title(" ".join(words[-n:])) in _titles()["list"]), 0)
+        title = next((n for n in (4, 3, 2, 1) if _title(" ".join(words[-n:])) in words_of("list")), 0)
         if len(chain) + bool(title) > 1 and sum(map(_is_one, pieces)) >= _MOST * len(pieces):
             cuts += (one.start() - 1 for one in chain if line[: one.start()].strip(_MARKUP))
             heads = line[: chain[0].start()].rsplit(None, title)[:1] if 0 < title < len(words) else []
@@ -192,8 +167,8 @@ def _is_one(piece: str) -> bool:
 
 def reference_lists(lines: Sequence[DraftLine]) -> list[FoundList]:
     """The lists of a draft that have entries; without headings, the block of entries at its end, or all of it."""
-    found = [one for one in _headed(lines) if any(not entry.reason for entry in one.entries)]
-    return found or _unheaded(lines)
+    headed = [one for one in _headed(lines) if one.entries]
+    return [one for one in headed if not all(entry.reason for entry in one.entries)] or _unheaded(lines) or headed
 
 
 def _title(line: str) -> str:
@@ -208,13 +183,13 @@ def _title(line: str) -> str:
 
 
 def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
-    at, titles = 0, _titles()
+    at, known = 0, {word for title in words_of("list") for word in title.split()}
     while at < len(lines):
         line, title = lines[at], _title(lines[at].text)
-        is_sure, words = title in titles["list"], title.replace(",", " ").split()
-        may_be = title in titles["maybe"] or (
-            (line.block.kind == "heading" or {*words} <= titles["any word"])
-            and any(all(word in words for word in one.split()) for one in titles["words"])
+        is_sure, words = title in words_of("list"), title.replace(",", " ").split()
+        may_be = title in words_of("maybe") or (
+            (line.block.kind == "heading" or {*words} <= known)
+            and any(all(word in words for word in one.split()) for one in words_of("words"))
         )
         if line.block.kind not in ("item", "row") and (is_sure or may_be):
             end = _end(lines, at + 1, line.block.level)
@@ -228,9 +203,7 @@ def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
 def _are_entries(entries: Sequence[ListEntry]) -> bool:
     whole = any(_is_one(one.text) for one in entries)
     alike = sum(
-        is_surely_entry(one.text)
-        or is_repeated(one.text)
-        or (starts_like_entry(one.text) and not is_prose(one.text))
+        is_surely_entry(one.text) or is_repeated(one.text) or (starts_like_entry(one.text) and not is_prose(one.text))
         for one in entries
     )
     return whole and 2 * alike > len(entries)
@@ -255,13 +228,23 @@ def _goes_on(lines: Sequence[DraftLine], last: int) -> bool:
 
 def _ends_list(line: DraftLine, level: int) -> bool:
     title = _title(line.text)
-    if title in _titles()["list"]:
+    if title in words_of("list"):
         return True
-    if title and (title in _titles()["other"] or _FLOAT.match(title)) and not is_surely_entry(line.text):
+    if title and (title in words_of("other") or _is_float(title)) and not is_surely_entry(line.text):
         return True
     if line.block.kind == "heading" and not starts_like_entry(line.text.strip(" #*")):
         return not 0 < level < line.block.level  # a part of the list: "### Books" under "## References"
     return False
+
+
+def _is_float(title: str) -> bool:
+    """Whether a line is the title of a figure or table, "Table 2. Doses"."""
+    name, _, number = title.partition(" ")
+    return (
+        name in words_of("float")
+        and len(number[:5].rstrip(".:").split(" ")[0].rstrip(".:")) < 5
+        and number[:1].isalnum()
+    )
 
 
 def _is_prose_block(line: DraftLine) -> bool:
@@ -270,7 +253,7 @@ def _is_prose_block(line: DraftLine) -> bool:
     if not line.opens or line.block.kind != "paragraph" or len(text) <= _LEAST_PROSE or mark_of(line).kind:
         return False
     is_like = is_whole_entry(text) or starts_like_entry(text)
-    return not is_like and len(_SENTENCE.findall(text[:2_000])) > 1
+    return not is_like and sum(text.count(f"{end} ") for end in ".?!") > 1
 
 
 def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
@@ -285,7 +268,9 @@ def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
         first = len(entries)
         while first and (
             sure[first - 1]
-            or (first > 1 and sure[first - 2] and (entries[first - 1].reason or is_whole_entry(entries[first - 1].text)))
+            or (
+                first > 1 and sure[first - 2] and (entries[first - 1].reason or is_whole_entry(entries[first - 1].text))
+            )
         ):
             first -= 1
         entries = entries[first:] if len(entries) - first > 1 else []
@@ -313,7 +298,7 @@ class _Piece:
             self.start = line.end - len(line.text)
         self.is_bare = not any(self.lines) and is_bare_id(line.text)
         self.lines.append(line.text)
-        self.end, self.is_ended = line.end, _ENDED.search(line.text[-400:]) is not None
+        self.end, self.is_ended = line.end, _has_ended(line)
         self.is_dated = self.is_dated or has_date_or_id(line.text)
 
     def entry(self, *, is_among_marked: bool) -> ListEntry:
@@ -457,6 +442,10 @@ def _begins(line: str, *, is_separated: bool) -> bool:
     if is_separated or is_bare_id(line):
         return starts_like_entry(line) and is_whole_entry(line) and not is_bare_id(line)
     return starts_like_entry(line) or (is_whole_entry(line) and line[:1].isupper() and ";" not in line[:6])
+
+
+def _has_ended(line: DraftLine) -> bool:
+    return _ENDED.search(line.text[-400:]) is not None
 
 
 def _ids_apart(entry: ListEntry) -> Iterator[ListEntry]:

@@ -51,23 +51,14 @@ class DraftPassage(NamedTuple):
 class RunningText:
     """The text of a draft without its references: that of its blocks, with an empty line between them."""
 
-    def __init__(self, blocks: Sequence[Block], source: str) -> None:
+    def __init__(self, blocks: Sequence[Block]) -> None:
         parts, passages, marks, at = list[str](), list[DraftPassage](), list[Mark](), 0
         for block in blocks:
             passages.append(DraftPassage(at, at + len(block.text), block))
             marks += (replace(one, start=one.start + at, end=one.end + at) for one in block.marks)
             parts.append(block.text)
             at += len(block.text) + 2
-        self.text, self.passages, self.marks, self._source = "\n\n".join(parts), passages, marks, source
-        self._starts = [one.start for one in passages]
-
-    def place(self, at: int) -> int:
-        """Where in the draft stands what stands at a place of this text."""
-        start, end, block = self.passages[max(0, bisect_right(self._starts, at) - 1)]
-        words = self.text[at : min(at + 24, end)].partition("\n")[0]
-        low = block.start + max(0, at - start - 16)
-        found = self._source.find(words, low, min(block.end, low + len(words) + 4_000))
-        return found if found >= 0 else min(block.start + at - start, max(block.start, block.end - 1))
+        self.text, self.passages, self.marks = "\n\n".join(parts), passages, marks
 
     def after(self, start: int) -> int:
         """Where in this text stands what follows a place of the draft."""
