@@ -103,7 +103,7 @@ _INITIALS = r"[A-ZÀ-ÞА-Я]\.(?:[ -]{0,2}[A-ZÀ-ÞА-Я]\.){0,3}"
 _YEAR = r"(?:1[5-9]|20)\d\d[a-z]?"
 _NAMES = re.compile(
     rf"""[*_\"“„«'‘(\[]{{0,3}}(?:
-      (?:{_NAME}\ ){{0,3}}{_NAME},?\ (?:{_INITIALS}|[A-ZÀ-Þ]{{1,3}}(?:[,.;:(\ ]|$))    # Berg, J. A.   van der Berg JA,
+      (?:{_NAME}\ ){{0,3}}{_NAME},?\ (?:{_INITIALS}|[A-ZÀ-Þ]{{1,3}}(?:[,.;:(/\ ]|$))    # Berg, J. A.   van der Berg JA,
     | {_INITIALS}\ ?(?:{_NAME}\ ){{0,2}}{_NAME}[,.;\ ]                                 # J. A. Berg,
     | (?:{_NAME}\ ){{0,2}}{_NAME},\ {_NAME}                                            # Berg, Jan
     | (?:{_NAME}\ ){{0,2}}{_NAME},?\ (?:et\ al|and\ |&|\(?{_YEAR}[,.:)]                 # Berg et al.   Berg (2019)
@@ -117,8 +117,8 @@ _BODY_START = re.compile(rf"[^\W\d_a-zß-öø-ÿа-я][^\d()\n]{{3,120}}?[.,]? ?
 _TITLE_START = re.compile(r"[\"“„«]|\[[^\]\n]{8,600}\]\(https?:")
 _DATED = re.compile(rf"(?<![\w.]){_YEAR}(?![\w-])")
 _PLACE = re.compile(
-    r"\d{1,4} {0,2}(?:\([^()\n]{1,20}\))?[:,;] {0,2}(?:pp?\. ?)?[A-Za-z]{0,2}\d|\bpp?\. ?\d|\bvol(?:\.|ume)|\bno\. ?\d"
-    r"|\[[JMCD](?:/OL)?\]",
+    r"\d{1,4} {0,2}(?:\([^()\n]{1,20}\))?[:,;] {0,2}(?:(?:pp?|S)\. ?)?[A-Za-z]{0,2}\d|\b(?:pp?|S)\. ?\d"
+    r"|\bvol(?:\.|ume)|\bno\. ?\d|\[[JMCD](?:/OL)?\]",
     re.IGNORECASE,
 )
 _BARE_ID = re.compile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, joined_lines, lines_apart
+from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, joined_lines, lines_apart, words_of
 from deepcritical_mcp.checking.draft.printed_pages import blanked, lines_of
 
 _FRONT_MATTER = re.compile(r"\A---\n(?:[^\n]{0,2000}\n){1,200}?(?:---|\.\.\.)[ \t]{0,10}$", re.MULTILINE)
@@ -123,7 +124,7 @@ def _blocks(source: str, start: int, end: int, *, in_fence: bool = False) -> Ite
 
 
 def _with_the_rest(blocks: Sequence[Block], source: str) -> list[Block]:
-    """The blocks, with the lines that belong to none, because they are nested too deeply or an item has nothing else."""
+    """The blocks, with the lines that belong to none: they are nested too deeply, or an item has nothing else."""
     found, end = list[Block](), 0
     for block in (*blocks, Block("code", "", len(source), len(source))):
         for line in lines_of(source, source.rfind("\n", 0, end) + 1, max(end, block.start)):
@@ -194,12 +195,23 @@ def _marks_in(text: str) -> Iterator[Mark]:
         yield Mark("note", *found.span(), f"{at}i")
 
 
+def _cells(lines: Sequence[str]) -> list[list[str]]:
+    """The cells of lines that tabs part, or signs that part the names of columns in the first one; [] if none do."""
+    for separator in "\t,;" if len(lines) > 1 else "":
+        names = {cell.strip().casefold().removesuffix("s") for cell in lines[0].split(separator)}
+        if len(names & words_of("column")) > 1 or (separator == "\t" and all(line.count("\t") > 1 for line in lines)):
+            rows = [*csv.reader(lines, delimiter=separator)]
+            return rows if len({len(row) for row in rows}) == 1 or separator == "\t" else []
+    return []
+
+
 def _parts(block: Block, source: str) -> Iterator[Block]:
     """A block without the notes in it: "[^1]: Berg J. Zinc" begins one, "^[Berg J. Zinc]" is one. Lines of cells that
     tabs part are rows."""
     lines = block.text.split("\n")
-    if block.kind == "paragraph" and len(lines) > 1 and all(line.count("\t") > 1 for line in lines):
-        yield from (replace(line, kind="row") for line in lines_apart(block, source))
+    if block.kind == "paragraph" and (rows := _cells(lines)):
+        for line, cells in zip(lines_apart(block, source), rows, strict=True):
+            yield replace(line, kind="row", text="\t".join(cells), marks=line.marks if "\t" in line.text else ())
     elif any(map(_NOTE.match, lines)) and block.kind in ("paragraph", "item"):
         apart = lines_apart(block, source)
         starts = [at for at, line in enumerate(apart) if _NOTE.match(line.text)]

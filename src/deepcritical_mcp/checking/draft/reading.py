@@ -36,12 +36,12 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     starts_with_names,
 )
 from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
+from deepcritical_mcp.checking.draft.list_entries import POINTS
 from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, listed_strings, manager_entries
 from deepcritical_mcp.checking.draft.markdown_draft import as_markdown, blocks_of_markdown
 from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
 from deepcritical_mcp.checking.draft.printed_pages import blanked, with_whole_words, without_page_breaks
 from deepcritical_mcp.checking.draft.reference_lists import (
-    POINTS,
     draft_lines,
     reference_lists,
     table_entries,

@@ -1,14 +1,12 @@
-"""Finds the lists of references in a draft, by their headings in any language or by their looks, and cuts each into
-its entries: numbered, bulleted, one a line or a paragraph, with wrapped lines. Each line of a list belongs to an entry
-or to a piece that is not read as one, so nothing vanishes."""
+"""Finds the lists of references in a draft, by their headings in any language or by their looks, and its tables of
+references."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise, zip_longest
-from string import ascii_lowercase
+from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import Block, ListEntry, words_of
@@ -16,47 +14,24 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
     is_bare_id,
     is_prose,
-    is_remark,
     is_repeated,
     is_surely_entry,
     is_whole_entry,
     starts_like_entry,
-    starts_with_names,
-    stated_ids,
 )
+from deepcritical_mcp.checking.draft.list_entries import NEAR, STRAY, DraftLine, entries_in, is_one, mark_of
 from deepcritical_mcp.text import clean_line
 
-POINTS = "it names a work in a few words, or points at another note: give the whole reference"
-STRAY = "it stands among the references, and does not look like one"
 _MARKUP = " \t#>*_=:.~—–-{}\\|•·<>/"
 _NUMBERING = re.compile(
     r"(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}[.)]?|[IVX]{1,5}[.)]|[A-Z][.)]|第?[一二三四五六七八九十]{1,3}[、.])\s{0,5}(?=\S)"
 )
-_COUNT = re.compile(r"\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| [0-9A-Z]{1,3}| (?:of|der|des|to) .{1,40})$")
+_COUNT = re.compile(r"\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| (?:[0-9]{1,3}|[a-z])| (?:of|der|des|to) .{1,40})$")
 _RUN_IN = re.compile(r"(?<!\S)(?:\[([0-9]{1,3})\]|\(([0-9]{1,3})\)|([0-9]{1,3})[.)])(?=\s)|[:：][*_]{0,2}(?=\s)")
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_MARK = re.compile(
-    r"""(?P<bullet>[-+*•‣▪][ \t]{1,8})?[*_\\]{0,3}(?:
-        \\?\[(?P<key>[\w+:.&-]{1,40})\\?\](?![(\[]):?[*_]{0,2}[ \t]{0,8}
-      | \((?P<paren>[0-9]{1,4})\)[*_]{0,2}(?:[ \t]{1,8}|$)
-      | (?P<dot>[0-9]{1,4})(?:\ ?\\?[.)]|、|．|[-–](?=\ ))[*_]{0,2}(?:[ \t]{1,8}|(?![0-9]))
-      | (?:\^|<sup>)?(?P<raised>[⁰¹²³⁴-⁹]{1,4}|(?<=[\^>])[0-9]{1,4})(?:\^|</sup>|[.)])?[ \t]{0,4}
-      | (?P<bare>[0-9]{1,4})(?:(?:[ ]{1,8}|\t[ \t]{0,8})(?=[^\W\d_]|["“„«\[])|$)
-      | (?(bullet)|(?!)))""",
-    re.VERBOSE,
-)
-"""What stands in front of an entry."""
-_ENDED = re.compile(r"[.\])}>\"”’*]\s{0,4}$|[0-9][a-z]?\s{0,4}$|/\S{1,300}\s{0,4}$")
-_NAMES_OF_IDS = frozenset(("PMID", "PMIDS", "PMCID", "PUBMED", "DOI", "DOIS", "ID", "IDS", "AND", "&"))
-_SEPARATORS = str.maketrans(",;|", "   ")
 _LONGEST_HEADING = 90
 _LEAST_PROSE = 200
 _LEAST_CELL = 40
 _MOST = 0.8
-_MOST_MISSING = 10
-"""Numbers that may be missing between two entries."""
-_NEAR = 4
-"""Lines in which a list begins."""
 
 
 class FoundList(NamedTuple):
@@ -67,57 +42,13 @@ class FoundList(NamedTuple):
     entries: Sequence[ListEntry]
 
 
-class DraftLine(NamedTuple):
-    """A line of a draft: as written from its first letter on, with the number of an item; `indent` is what stands in
-    front of it. `number` is that of its block, `part` its own in the block."""
-
-    text: str
-    start: int
-    end: int
-    indent: int
-    block: Block
-    number: int
-    part: int
-
-    @property
-    def opens(self) -> bool:
-        """Whether it is the first line of its block."""
-        return self.part == 0
-
-
-class EntryMark(NamedTuple):
-    """What stands in front of an entry: a number, a key or a bullet."""
-
-    kind: str = ""
-    label: str = ""
-    length: int = 0
-
-    @property
-    def value(self) -> int:
-        return int(self.label) if self.kind not in ("", "key", "bullet") else 0
-
-
-def mark_of(line: DraftLine) -> EntryMark:
-    """What stands in front of the entry that begins in a line; the number of an item may be known from its list."""
-    after = line.block.start - line.start if line.block.kind == "item" and line.opens else 0
-    if found := _MARK.match(line.text):
-        kind = str(found.lastgroup)
-        label = found[kind].translate(_SUPERSCRIPTS)
-        if kind != "bullet" or not line.block.label:
-            is_number = kind == "key" and label.isdecimal()
-            return EntryMark("bracket" if is_number else kind, label if kind != "bullet" else "", found.end())
-    if line.block.kind == "item" and line.opens:
-        return EntryMark("dot" if line.block.label else "bullet", line.block.label, after)
-    return EntryMark()
-
-
 def draft_lines(blocks: Sequence[Block], source: str) -> list[DraftLine]:
     """The lines of a draft's blocks, as they are written."""
     found = list[DraftLine]()
     for number, block in enumerate(blocks):
         at = block.start if block.kind != "item" else source.rfind("\n", 0, block.start) + 1
         for part, line in enumerate(source[at : block.end].split("\n")):
-            bare = line.lstrip(" \t>")
+            bare = line.lstrip(" \t>#")
             start = at + len(line) - len(bare)
             before = source[source.rfind("\n", 0, start) + 1 : start].replace(">", " ").expandtabs(4)
             indent = len(before) if not before.strip() else 0
@@ -129,40 +60,41 @@ def draft_lines(blocks: Sequence[Block], source: str) -> list[DraftLine]:
 def with_lists_apart(text: str) -> str:
     """`text`, as long as before, with a line for each entry of a list that is written on one line, and for the heading
     in front of it, "References: 1. Berg … 2. Ruiz …"."""
-    return "\n".join(_with_list_apart(line) for line in text.split("\n"))
+    return "\n\n".join(map(_with_list_apart, text.split("\n\n")))
 
 
-def _with_list_apart(line: str) -> str:
-    chains, cuts = list[list[re.Match[str]]](), list[int]()
-    for found in _RUN_IN.finditer(line):
-        if found.lastindex is None:
-            if found.start() <= _LONGEST_HEADING and _title(line[: found.start()]) in words_of("list"):
-                cuts.append(found.end())
+def _with_list_apart(text: str) -> str:
+    marks, cuts = list[tuple[int, int, re.Match[str]]](), list[int]()
+    for found in _RUN_IN.finditer(text):
+        if form := found.lastindex or 0:
+            marks.append((form, int(found[form]), found))
+        elif _title(text[max(0, found.start() - _LONGEST_HEADING) : found.start()]) in words_of("list"):
+            cuts.append(found.end())
+    at_starts = {(form, value) for form, value, one in marks if text[one.start() - 1 : one.start()] in ("", "\n")}
+    chains = {form: [list[re.Match[str]]()] for form in (1, 2, 3)}
+    for form, value, found in marks:
+        chain = chains[form][-1]
+        if (form, value) in at_starts and text[found.start() - 1 : found.start()] not in ("", "\n"):
             continue
-        value, form = int(found[found.lastindex]), found.lastindex
-        chain = next((one for one in reversed(chains[-_NEAR:]) if one[-1].lastindex == form), None)
         if chain and value == int(chain[-1][form]) + 1:
             chain.append(found)
-        elif value == 1 or chain is None:
-            chains.append([found])
-    if chain := max(chains, key=len, default=[]):
-        ends = [*(one.start() for one in chain[1:]), len(line)]
-        pieces = [line[one.end() : end] for one, end in zip(chain, ends, strict=True)]
-        words = line[: chain[0].start()].split()
+        elif value == 1 or not chain:
+            chains[form].append([found])
+    if chain := max((one for some in chains.values() for one in some), key=len):
+        ends = [*(one.start() for one in chain[1:]), len(text)]
+        pieces = [text[one.end() : end] for one, end in zip(chain, ends, strict=True)]
+        before = text[: chain[0].start()]
+        words = before.split()[-4:]
         title = next((n for n in (4, 3, 2, 1) if _title(" ".join(words[-n:])) in words_of("list")), 0)
-        if len(chain) + bool(title) > 1 and sum(map(_is_one, pieces)) >= _MOST * len(pieces):
-            cuts += (one.start() - 1 for one in chain if line[: one.start()].strip(_MARKUP))
-            heads = line[: chain[0].start()].rsplit(None, title)[:1] if 0 < title < len(words) else []
-            cuts += (len(head) for head in heads)
+        is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and not is_prose(pieces[0])
+        if is_list and len(chain) + bool(title) > 1 and (title or before[-1:] in ("", "\n")):
+            cuts += (one.start() - 1 for one in chain if text[: one.start()].strip(_MARKUP))
+            cuts += (len(head) for head in before.rsplit(None, title)[:1] if title and head.strip(_MARKUP))
     parts, at = list[str](), 0
     for cut in sorted({*cuts}):
-        parts.append(line[at:cut])
+        parts.append(text[at:cut])
         at = cut + 1
-    return "\n".join((*parts, line[at:]))
-
-
-def _is_one(piece: str) -> bool:
-    return is_whole_entry(piece) and not is_prose(piece)
+    return "\n".join((*parts, text[at:]))
 
 
 def reference_lists(lines: Sequence[DraftLine]) -> list[FoundList]:
@@ -201,12 +133,14 @@ def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
 
 
 def _are_entries(entries: Sequence[ListEntry]) -> bool:
-    whole = any(_is_one(one.text) for one in entries)
     alike = sum(
-        is_surely_entry(one.text) or is_repeated(one.text) or (starts_like_entry(one.text) and not is_prose(one.text))
+        bool(one.label and is_whole_entry(one.text))
+        or is_surely_entry(one.text)
+        or is_repeated(one.text)
+        or (starts_like_entry(one.text) and not is_prose(one.text))
         for one in entries
     )
-    return whole and 2 * alike > len(entries)
+    return any(is_one(one.text) for one in entries) and 2 * alike > len(entries)
 
 
 def _end(lines: Sequence[DraftLine], first: int, level: int) -> int:
@@ -215,14 +149,14 @@ def _end(lines: Sequence[DraftLine], first: int, level: int) -> int:
     for at in range(first, len(lines)):
         line = lines[at]
         last = mark_of(line).value or last
-        if (_ends_list(line, level) and not _goes_on(lines[at + 1 : at + 1 + _NEAR], last)) or _is_prose_block(line):
+        if (_ends_list(line, level) and not _goes_on(lines[at + 1 : at + 1 + NEAR], last)) or _is_prose_block(line):
             return at
     return len(lines)
 
 
 def _goes_on(lines: Sequence[DraftLine], last: int) -> bool:
     """Whether one of these lines is the entry with the number after `last`."""
-    rests = [line.text[mark.length :] for line in lines if (mark := mark_of(line)).value == last + 1 > 1]
+    rests = [line.text[mark.length :] for line in lines if (mark := mark_of(line)).value == last + 1]
     return any(starts_like_entry(rest) or is_whole_entry(rest) for rest in rests)
 
 
@@ -239,12 +173,8 @@ def _ends_list(line: DraftLine, level: int) -> bool:
 
 def _is_float(title: str) -> bool:
     """Whether a line is the title of a figure or table, "Table 2. Doses"."""
-    name, _, number = title.partition(" ")
-    return (
-        name in words_of("float")
-        and len(number[:5].rstrip(".:").split(" ")[0].rstrip(".:")) < 5
-        and number[:1].isalnum()
-    )
+    name, number, *_ = [*title.split(), "", ""]
+    return name in words_of("float") and 0 < len(number.rstrip(".:")) < 5
 
 
 def _is_prose_block(line: DraftLine) -> bool:
@@ -253,7 +183,8 @@ def _is_prose_block(line: DraftLine) -> bool:
     if not line.opens or line.block.kind != "paragraph" or len(text) <= _LEAST_PROSE or mark_of(line).kind:
         return False
     is_like = is_whole_entry(text) or starts_like_entry(text)
-    return not is_like and sum(text.count(f"{end} ") for end in ".?!") > 1
+    ends = [word[-2:] for word in text[:2_000].split() if word[-1] in ".?!"]
+    return not is_like and sum(end[0].islower() or end[0] in ")]" for end in ends) > 1
 
 
 def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
@@ -262,220 +193,33 @@ def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
     while entries and entries[-1].reason:
         entries.pop()
     sure = [is_surely_entry(one.text) for one in entries]
-    if sum(sure) > 0.6 * len(sure):
-        entries = entries[sure.index(True) :]
-    else:
-        first = len(entries)
-        while first and (
-            sure[first - 1]
-            or (
-                first > 1 and sure[first - 2] and (entries[first - 1].reason or is_whole_entry(entries[first - 1].text))
-            )
-        ):
-            first -= 1
-        entries = entries[first:] if len(entries) - first > 1 else []
-    if not entries:
+    starts = (at for at, one in enumerate(sure) if one and sum(sure[at:]) > 0.6 * len(sure[at:]))
+    first = next(starts, len(sure))
+    if len(sure) - first < min(2, len(sure)) or not entries[first:]:
         return []
+    entries = entries[first:]
     within = [at for at, line in enumerate(lines) if line.end >= entries[0].start and line.start < entries[-1].end]
     return [FoundList(within[0], within[-1] + 1, entries)]
 
 
-class _Piece:
-    """An entry as far as it was read, or what may be one."""
-
-    def __init__(self, line: DraftLine, mark: EntryMark, label: str, *, is_marked: bool) -> None:
-        self.first, self.mark, self.label, self.is_marked = line, mark, label, is_marked
-        self.start, self.lines = line.start + mark.length, list[str]()
-        self.is_dated, self.is_bare = False, True
-        self.add(line._replace(text=line.text[mark.length :]))
-
-    @property
-    def is_whole(self) -> bool:
-        return (self.is_dated or self.is_bare) and self.is_ended
-
-    def add(self, line: DraftLine) -> None:
-        if not any(self.lines):  # a number that stands alone on the line above
-            self.start = line.end - len(line.text)
-        self.is_bare = not any(self.lines) and is_bare_id(line.text)
-        self.lines.append(line.text)
-        self.end, self.is_ended = line.end, _has_ended(line)
-        self.is_dated = self.is_dated or has_date_or_id(line.text)
-
-    def entry(self, *, is_among_marked: bool) -> ListEntry:
-        text, first = "\n".join(self.lines).strip(), self.first
-        if not any(map(str.isalnum, text)):
-            return ListEntry(first.text, first.start, first.end, "", STRAY)
-        if is_repeated(text):
-            return ListEntry(text, self.start, self.end, self.label, POINTS)
-        is_like = not is_remark(text) or (starts_with_names(text) and not is_prose(text))
-        is_read = self.label or (is_like and (self.is_marked or not is_among_marked or _is_one(text)))
-        return ListEntry(text, self.start, self.end, self.label, "" if is_read else STRAY)
-
-
-def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
-    """What a list consists of: its entries, and what is none of them."""
-    lines = [one for one in lines if one.text and one.block.kind not in ("heading", "row")]
-    marks = [mark_of(line) for line in lines]
-    starts, found = _marked(lines, marks), list[_Piece]()
-    begins = _begins_among_marked if starts else _looks_of_plain(lines)
-    for at, (line, mark) in enumerate(zip(lines, marks, strict=True)):
-        if at in starts:
-            found.append(_Piece(line, mark, starts[at], is_marked=True))
-        elif not found or begins(line, mark, found[-1]) or (starts and _is_of_addresses(lines, at)):
-            found.append(_Piece(line, mark if mark.kind == "bullet" else EntryMark(), "", is_marked=False))
-        else:
-            found[-1].add(line)
-    # An item that says nothing of a work, with items below it, is the name of a group.
-    kept = [
-        one
-        for one, two in pairwise((*found, None))
-        if one and not (two and one.mark.kind == "bullet" and not (one.is_dated or one.is_bare) and _is_below(two, one))
-    ]
-    entries = [one.entry(is_among_marked=bool(starts)) for one in kept]
-    return [part for one in entries if any(map(str.isalnum, one.text)) for part in _ids_apart(one)]
-
-
-def _is_below(two: _Piece, one: _Piece) -> bool:
-    return one.first.block.level < two.first.block.level
-
-
-def _marked(lines: Sequence[DraftLine], marks: Sequence[EntryMark]) -> Mapping[int, str]:
-    """The lines at which marks say that entries begin, with their labels: numbers that go on from one to the next, for
-    a wrapped line may begin with one, too; else keys, or bullets of the outermost level."""
-    numbers = [at for at, mark in enumerate(marks) if mark.value]
-    chain = max((_chain(lines, marks, numbers[one:]) for one in range(min(_NEAR, len(numbers)))), key=len, default={})
-    first = min(chain, default=0)
-    is_list = len(chain) > 2 and chain[first] == "1" and not marks[first].kind == "bare"
-    if chain and (is_list or _opens_list(lines, first)) and (len(chain) > 1 or marks[first].kind != "bare"):
-        return chain
-    for kind in ("key", "bullet"):
-        places = [at for at, mark in enumerate(marks) if mark.kind == kind]
-        if places and _opens_list(lines, places[0]):
-            least = min(lines[at].block.level for at in places) if kind == "bullet" else 0
-            return {at: marks[at].label for at in places if kind == "key" or lines[at].block.level == least}
-    return {}
-
-
-def _opens_list(lines: Sequence[DraftLine], first: int) -> bool:
-    return first < _NEAR and not any(is_whole_entry(line.text) for line in lines[:first])
-
-
-def _chain(lines: Sequence[DraftLine], marks: Sequence[EntryMark], numbers: Sequence[int]) -> dict[int, str]:
-    """The lines whose numbers go on from that of the first, with these; "1." may stand for each next number."""
-    found, last, kind = dict[int, str](), 0, marks[numbers[0]].kind
-    for at in numbers:
-        mark = marks[at]
-        if not found or (mark.kind == kind and _follows(mark, last, lines[at].text[mark.length :])):
-            lazy = mark.value == last == 1 or (mark.value == 1 < last and next(reversed(found.values())) != str(last))
-            found[at] = str(len(found) + 1) if lazy else mark.label
-            last = mark.value
-    return found
-
-
-def _follows(mark: EntryMark, last: int, rest: str) -> bool:
-    """Whether a number in front of a line is the next entry's."""
-    if mark.value == last + 1:
-        return True
-    capital = rest.lstrip('*_"“„«[ ')[:1]
-    looks = (not capital.islower() and has_date_or_id(rest)) or starts_like_entry(rest)
-    value = mark.value
-    return looks and (last < value <= last + _MOST_MISSING or value == 1 or (value == last and mark.kind == "bracket"))
-
-
-def _is_of_addresses(lines: Sequence[DraftLine], at: int) -> bool:
-    """Whether a line is one address or number of a record next to another of the same kind."""
-    kinds = [
-        next((id.key.partition(":")[0] for id in stated_ids(line.text)), "") if is_bare_id(line.text) else ""
-        for line in lines[max(0, at - 1) : at + 2]
-    ]
-    here = kinds.pop(min(at, 1))
-    return bool(here) and here in kinds
-
-
-def _begins_among_marked(line: DraftLine, mark: EntryMark, last: _Piece) -> bool:
-    """Whether a line without the mark of the list begins an entry, or what is none, behind the last one."""
-    rest, first = line.text[mark.length :], line.text[:1]
-    if line.opens:
-        level = line.block.level
-        is_bullet = mark.kind == "bullet" and 0 < level <= last.first.block.level
-        if not last.is_marked or is_repeated(rest) or is_bullet:
-            return True
-        if level > 1 and is_whole_entry(rest) and not is_remark(rest):
-            return True
-        is_apart = not (line.indent or level or first.islower() or first.isdigit() or is_bare_id(rest.split(" ")[0]))
-        if is_apart and last.is_whole:
-            return True
-    is_below = line.indent > last.first.indent
-    return last.is_whole and not is_below and starts_with_names(rest) and is_surely_entry(rest)
-
-
-def _looks_of_plain(lines: Sequence[DraftLine]) -> Callable[[DraftLine, EntryMark, _Piece], bool]:
-    """How entries without marks begin: each line, if most are whole by themselves; else the first line of each
-    paragraph, and within one each line that begins like an entry after one that is complete."""
-    one_a_line = sum(is_whole_entry(line.text) for line in lines) >= _MOST * len(lines)
-    indents = [line.indent for line in lines]
-    hangs = bool(indents) and len({*indents}) > 1 and indents[0] == min(indents)
-    before = [one.text for one, two in pairwise(lines) if starts_with_names(two.text)]
-    stops = sum(one.endswith(".") for one in before) > _MOST * len(before)
-    is_separated = 8 * sum(line.opens for line in lines[1:]) > len(lines)
-
-    def begins(line: DraftLine, _: EntryMark, last: _Piece) -> bool:
-        is_small = line.text[:1].islower()
-        if last.is_bare:
-            return True
-        if one_a_line:
-            return is_whole_entry(line.text) or not is_small
-        if line.opens and (last.is_dated or not is_small):
-            return last.is_whole or starts_like_entry(line.text) or is_repeated(line.text)
-        if hangs:
-            is_start = starts_like_entry(line.text) or (last.is_whole and not is_small)
-            return line.indent == min(indents) and is_start
-        end = last.lines[-1].split(" ")[-1]  # an address may end with any sign
-        is_ended = last.is_whole and ("/" in end or not (stops and end[-1:].isdigit()))
-        return is_ended and _begins(line.text, is_separated=is_separated)
-
-    return begins
-
-
-def _begins(line: str, *, is_separated: bool) -> bool:
-    """Whether a line begins an entry, with the one before it complete."""
-    if is_separated or is_bare_id(line):
-        return starts_like_entry(line) and is_whole_entry(line) and not is_bare_id(line)
-    return starts_like_entry(line) or (is_whole_entry(line) and line[:1].isupper() and ";" not in line[:6])
-
-
-def _has_ended(line: DraftLine) -> bool:
-    return _ENDED.search(line.text[-400:]) is not None
-
-
-def _ids_apart(entry: ListEntry) -> Iterator[ListEntry]:
-    """The identifiers of an entry that has nothing else, "PMID 1234567, 2345678"; else the entry itself."""
-    words = [word.strip("[]().:#") for word in entry.text.translate(_SEPARATORS).split()]
-    ids = [word for word in words if word.upper() not in _NAMES_OF_IDS]
-    written = [f"PMID {one}" if one.isdecimal() and len(one) < 10 else one for one in ids]
-    if len(ids) < 2 or not all(map(is_bare_id, written)) or not any(any(stated_ids(one)) for one in written):
-        yield entry
-        return
-    at = 0
-    for number, (id, word) in enumerate(zip(written, ids, strict=True)):
-        at = entry.text.find(word, at)
-        start = min(entry.start + at, entry.end)
-        label = f"{entry.label}{ascii_lowercase[number % 26]}" if entry.label else ""
-        yield ListEntry(id, start, min(start + len(word), entry.end), label)
-        at += len(word)
+def _tables(blocks: Sequence[Block]) -> Iterator[tuple[list[str], list[tuple[int, Block, list[str]]]]]:
+    """The names of the columns of each table, and its rows, with the numbers of their blocks."""
+    for kind, group in groupby(enumerate(blocks), key=lambda one: one[1].kind):
+        if kind == "row":
+            rows = [(number, block, block.text.split("\t")) for number, block in group]
+            yield [cell.strip("*_ ").casefold().removesuffix("s") for cell in rows[0][2]], rows
 
 
 def with_named_numbers(blocks: Sequence[Block]) -> list[Block]:
     """The blocks, with the numbers in a table's column of PMIDs called so: "PMID 12345678"."""
-    found, header = list[Block](), list[str]()
-    for block in blocks:
-        cells = block.text.split("\t") if block.kind == "row" else []
-        header = (header or [cell.strip("*_ ").casefold() for cell in cells]) if cells else []
-        named = [
-            f"PMID {cell.strip()}" if kind in ("pmid", "pmids", "pubmed id") and cell.strip()[:1].isdigit() else cell
-            for kind, cell in zip_longest(header[: len(cells)], cells, fillvalue="")
-        ]
-        found.append(replace(block, text="\t".join(named), marks=()) if named != cells else block)
+    found = [*blocks]
+    for header, rows in _tables(blocks):
+        for number, block, cells in rows if {"pmid", "pubmed id"} & {*header} else ():
+            named = [
+                f"PMID {cell.strip()}" if name in ("pmid", "pubmed id") and cell.strip()[:1].isdigit() else cell
+                for name, cell in zip_longest(header[: len(cells)], cells, fillvalue="")
+            ]
+            found[number] = replace(block, text="\t".join(named), marks=()) if named != cells else block
     return found
 
 
@@ -483,27 +227,25 @@ def table_entries(blocks: Sequence[Block]) -> dict[int, ListEntry]:
     """The rows of tables of references, by the numbers of their blocks: of those that have a whole reference in a cell,
     or a column of authors and one of titles. A table of results that only names studies is none."""
     found = dict[int, ListEntry]()
-    for kind, group in groupby(enumerate(blocks), key=lambda one: one[1].kind):
-        rows = [(number, block, block.text.split("\t")) for number, block in group] if kind == "row" else []
-        header = [cell.strip("*_ ").casefold() for cell in rows[0][2]] if rows else []
-        is_composed = any("title" in one or "titel" in one for one in header) and any(
+    for header, rows in _tables(blocks):
+        is_composed = any("tit" in one for one in header) and any(
             one.startswith(("author", "first author", "autor", "study")) for one in header
         )
-        for number, block, cells in rows[1:] or rows:
-            whole = [
-                cell
-                for name, cell in zip_longest(header[: len(cells)], cells, fillvalue="")
-                if len(cell) >= _LEAST_CELL
-                and (is_surely_entry(cell) or (name.rstrip("s") in ("reference", "citation") and is_whole_entry(cell)))
-            ]
+        before = len(found)
+        for number, block, cells in rows:
+            named = zip_longest(header[: len(cells)], cells, fillvalue="")
+            long = [(name in ("reference", "citation"), cell) for name, cell in named if len(cell) >= _LEAST_CELL]
+            whole = [cell for is_named, cell in long if is_surely_entry(cell) or (is_named and is_whole_entry(cell))]
             ids = [cell for cell in cells if is_bare_id(cell) and any(map(str.isdigit, cell)) and cell != cells[0]]
-            written = (
-                " ".join((*whole[:1], *ids))
-                if whole
-                else ". ".join(cell.rstrip(". ") for cell in cells if cell.strip())
-            )
-            if whole or (is_composed and has_date_or_id(written)):
-                label = cells[0].strip("[]. ") if cells[0].strip("[]. ").isdecimal() else ""
-                written = written if whole or not label else written.partition(". ")[2]
+            label = cells[0].strip("[]. ") if cells[0].strip("[]. ").isdecimal() else ""
+            all_cells = ". ".join(cell.rstrip(". ") for cell in cells[bool(label) :] if cell.strip())
+            if whole or (is_composed and has_date_or_id(all_cells)):
+                written = " ".join((whole[0], *ids)) if whole else all_cells
                 found[number] = ListEntry(clean_line(written), block.start, block.end, label)
+        if before < len(found) and 2 * (len(found) - before) >= len(rows) - 1:
+            found |= {
+                number: ListEntry(clean_line(block.text), block.start, block.end, reason=STRAY)
+                for number, block, cells in rows[1:]
+                if number not in found and any(map(str.isalnum, "".join(cells)))
+            }
     return found
