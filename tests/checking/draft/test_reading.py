@@ -309,10 +309,9 @@ def test_a_link_to_a_site_in_prose_is_no_reference() -> None:
     assert texts(draft) == ["https://doi.org/10.1000/a"]
 
 
-def test_a_citation_with_another_year_than_the_list_has_is_named_once() -> None:
+def test_a_citation_with_another_year_than_the_list_has_is_missed_from_it() -> None:
     draft = read_draft(f"Zinc heals wounds (Berg & Ruiz, 2004).\n\n# References\n\n{BERG}\n\n{OKA}")
-    assert [*cited(draft).values()] == [(1,)]
-    assert draft.remarks[0] == "Cited with another year than in the list of references: Berg & Ruiz, 2004."
+    assert draft.remarks[0] == "Cited, but not in the list of references: Berg & Ruiz, 2004."
 
 
 def test_strings_of_a_json_array_are_references() -> None:

@@ -24,13 +24,12 @@ _TOKENS = 60
 _LEADING = 3
 _MOST_ALIKE = 30
 """Entries with one name and year that are told apart."""
-_MOST_YEARS_OFF = 5
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 
 
 class NamedCitation(NamedTuple):
     """A citation by names and a year: where it stands without the brackets around it, its names, its year with the
-    letter, and the entries that it means, or that has another year.
+    letter, and the entries that it means.
 
     `opened` is where the bracket between names and year stands, "Smith (2020) found", or -1.
     """
@@ -41,7 +40,6 @@ class NamedCitation(NamedTuple):
     year: str
     opened: int
     entries: tuple[int, ...] = ()
-    has_other_year: bool = False
 
 
 def folded(text: str) -> str:
@@ -51,17 +49,12 @@ def folded(text: str) -> str:
     return letters.replace("ae", "a").replace("oe", "o").replace("ue", "u")
 
 
-def years_in(entry: str) -> list[str]:
-    """The years in an entry, with their letters."""
-    return _YEAR_OF_ENTRY.findall(entry[:2_000])
-
-
 class NameIndex:
     """The entries of a list of references by the names and years in them."""
 
     def __init__(self, entries: Sequence[str]) -> None:
         self._heads = [tuple(_TOKEN.findall(folded(one[:400].translate(_MARKUP)))) for one in entries]
-        self._years = [frozenset(years_in(one)) for one in entries]
+        self._years = [frozenset(_YEAR_OF_ENTRY.findall(one[:2_000])) for one in entries]
         self._by_name = dict[tuple[str, str], list[int]]()
         self._first_words = dict[tuple[str, ...], list[int]]()
         self._words = [_WORD.findall(folded(one[:200].translate(_MARKUP))) for one in entries]
@@ -103,15 +96,6 @@ class NameIndex:
             ]:
                 return words[at].start(), found
         return 0, []
-
-    def near(self, names: Sequence[str], year: str) -> list[int]:
-        """The entry that begins with these names and has another year; [] if there are several."""
-        tokens = [token for name in names for token in _TOKEN.findall(folded(name))[-1:]]
-        years = range(int(year[:4]) - _MOST_YEARS_OFF, int(year[:4]) + _MOST_YEARS_OFF + 1)
-        alike = (self._by_name.get((tokens[0], str(near)), []) for near in years if tokens)
-        found = {one for numbers in alike for one in numbers}
-        same = [one for one in found if tokens[0] in self._heads[one][:_LEADING] and {*tokens} <= {*self._heads[one]}]
-        return same if len(same) == 1 else []
 
 
 def named_citations(text: str, index: NameIndex) -> Iterator[NamedCitation]:
@@ -158,8 +142,7 @@ def _citation(
     if not words or not (is_sure or (opened < 0 and before and before in "(;[")):
         return None
     names = [one for one in names if len(one) > 1]
-    near = index.near(names, year) if names else []
-    return NamedCitation(pieces[0].start(), 0, tuple(names), year, opened, tuple(near), bool(near))
+    return NamedCitation(pieces[0].start(), 0, tuple(names), year, opened)
 
 
 def _before_particles(pieces: Sequence[re.Match[str]], name: re.Match[str]) -> int:

@@ -7,9 +7,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.author_year import NamedCitation, NameIndex, folded, named_citations, years_in
+from deepcritical_mcp.checking.draft.author_year import NamedCitation, NameIndex, named_citations
 from deepcritical_mcp.checking.draft.draft_parts import ListEntry, Mark
-from deepcritical_mcp.checking.draft.entry_looks import starts_with_names, stated_ids
+from deepcritical_mcp.checking.draft.entry_looks import stated_ids
 from deepcritical_mcp.text import clean_line
 
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺‚˒’–—−‐‑;", "0123456789-+,,,-----,")
@@ -31,10 +31,6 @@ _POWER_OF = re.compile(
     r"|(?:\b(?:[kcmµμn]?m|s|h|min|kg|g|in|ft|yr|x|R|r|[χΧ]|chi|log|l|L|mol|d|day|week))$"
 )
 _LETTERED = re.compile(r"\[([A-Za-z][\w+:.-]{1,40}(?:[,;] {0,2}[A-Za-z][\w+:.-]{1,40}){0,20})\](?![(\[:])")
-_NAMED = re.compile(
-    r"(?<![\w'’.-])([^\W\d_a-zß-ÿ][\w'’-]{1,40})(?: et al\.?| and (?:colleagues|co-?workers)),?[\s\t]{0,4}"
-    r"[(]?((?:1[89]|20)\d\d)?[a-z]?[)]?\s{0,4}\Z"
-)
 _JOINT = re.compile(r"[\s,;/–—-]{0,5}(?:(?:and|und|&|see also|see|e\.g\.,?)\s)?")
 _BEFORE_ID = re.compile(r"[,;:.)\]]?[^()\[\]\d\n;]{0,120}[(\[]?")
 _MOST_IN_RANGE = 100
@@ -101,46 +97,35 @@ class InlineReference(NamedTuple):
 
 
 class FoundCitations(NamedTuple):
-    """All citations of a draft, the references that stand in the text only, what is without an entry, and citations
-    with another year or with other names than their entry."""
+    """All citations of a draft, the references that stand in the text only, and what is without an entry."""
 
     citations: Citations
     inline: Sequence[InlineReference]
     unknown: Sequence[str]
-    other_years: Sequence[str]
-    misnamed: Sequence[str]
 
 
 def find_citations(
     body: str, marks: Sequence[Mark], entries: Sequence[ListEntry], sections: Sequence[int]
 ) -> FoundCitations:
     """The citations in `body`, a draft without its lists of references, which followed the places `sections`."""
-    labels, found, unknown, misnamed = (
-        _Labels(entries, sections),
-        list[DraftCitation](),
-        dict[str, None](),
-        dict[str, None](),
-    )
+    labels, found, unknown = _Labels(entries, sections), list[DraftCitation](), dict[str, None]()
     for start, end, cited in _without_overlaps([*_by_mark(body, marks, labels), *_by_number(body, marks, labels)]):
-        known = [number for label in cited for number in labels.entries(label, start)]
+        known = [number + 1 for label in cited for number in labels.entries(label, start)]
         unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
-        found.append(DraftCitation(start, end, tuple(dict.fromkeys(number + 1 for number in known))))
-        if known and (other := _misnamed(body, start, end, [entries[one].text for one in known])):
-            misnamed[other] = None
+        found.append(DraftCitation(start, end, tuple(dict.fromkeys(known))))
     named = [*named_citations(body, NameIndex([one.text for one in entries]))]
     missing = [one for one in named if not one.entries]
     inline = _inline(body, marks, entries, found, missing)
-    covered, is_named = Citations(found, body), not any(entry.label for entry in entries)
-    for one in named:
-        if one.entries:
-            is_named = is_named or not one.has_other_year
-            start = one.start if one.opened < 0 or one.has_other_year else one.opened
-            found.append(DraftCitation(start, one.end, tuple(number + 1 for number in one.entries)))
-    if is_named:
+    covered = Citations(found, body)
+    known_names = [one for one in named if one.entries]
+    found += (
+        DraftCitation(one.start if one.opened < 0 else one.opened, one.end, tuple(number + 1 for number in one.entries))
+        for one in known_names
+    )
+    if known_names or not any(entry.label for entry in entries):
         apart = (one for one in missing if not covered.covers(max(one.start, one.opened), one.end))
         unknown |= dict.fromkeys(clean_line(body[one.start : one.end]) for one in apart)
-    others = dict.fromkeys(clean_line(body[one.start : one.end]) for one in named if one.has_other_year)
-    return FoundCitations(Citations(found, body), inline, [*unknown], [*others], [*misnamed])
+    return FoundCitations(Citations(found, body), inline, [*unknown])
 
 
 def _cited_numbers(body: str) -> Iterator[tuple[str, int, int, tuple[str, ...]]]:
@@ -278,20 +263,6 @@ def _without_overlaps(marks: Sequence[_Cited]) -> list[_Cited]:
         if mark[2] and (not kept or mark[0] >= kept[-1][1]):
             kept.append(mark)
     return kept
-
-
-def _misnamed(body: str, start: int, end: int, entries: Sequence[str]) -> str:
-    """What stands in front of a citation by number and is in none of its entries, "Berg et al. (2019) [2]"; "" if
-    nothing is. Entries that begin with no names cannot be compared. A year that is one off may be the online one's."""
-    found = _NAMED.search(body[max(0, start - 80) : start].rpartition("\n")[2])
-    if not found or not all(map(starts_with_names, entries)):
-        return ""
-    name = folded(found[1].removesuffix("’s").removesuffix("'s"))
-    for entry in entries:
-        years = [int(one[:4]) for one in years_in(entry)] if found[2] else []
-        if name in folded(entry[:2_000]) and (not years or min(abs(int(found[2]) - one) for one in years) < 2):
-            return ""
-    return clean_line(f"{found[0]}{body[start:end]}")
 
 
 def _inline(

@@ -210,11 +210,6 @@ def _remarks(
     if unknown := [one for one in found.unknown if one not in notes]:
         where = "but not in the list of references" if listed else "without a list of references, so not looked up"
         yield f"Cited, {where}: {_enumerated(unknown)}."
-    if found.misnamed:
-        named = _enumerated([f"“{one}”" for one in found.misnamed])
-        yield f"The name or year before these numbers is not in their entries, compare them: {named}."
-    if found.other_years:
-        yield f"Cited with another year than in the list of references: {_enumerated(found.other_years)}."
     labels = Counter(one.label for one in listed)  # a second list may begin at 1 again
     if uncited and len(uncited) < len(listed):
         named = [_name_of(one, named=labels[one.label] == 1) for one in uncited if not one.is_inline]
