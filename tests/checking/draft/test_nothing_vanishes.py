@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 
 import pytest
 from hypothesis import given, settings
@@ -39,6 +40,38 @@ def test_what_stands_among_the_references_is_read_or_told_as_unread(
     listed: str, entries: list[str], unread: list[str]
 ) -> None:
     assert read(f"{HEAD}{listed}") == (entries, unread)
+
+
+def test_items_of_latex_that_say_nothing_are_told() -> None:
+    items = "\n".join(f"\\item {one}" for one in (BERG, "???", "-", "in press", OKA))
+    listed = f"\\section*{{References}}\n\\begin{{enumerate}}\n{items}\n\\end{{enumerate}}"
+    assert read(f"\\begin{{document}}\n{listed}\n\\end{{document}}") == (
+        [BERG, "in press", OKA],
+        ["\\item ???", "\\item -"],
+    )
+
+
+def test_headings_and_rows_among_the_references_that_are_some_are_read() -> None:
+    assert read(f"{HEAD}### {BERG}\n\n**{OKA}**\n")[0] == [BERG, f"**{OKA}**"]
+    table = f"| No | Reference |\n|---|---|\n| 1 | {BERG} |\n| 2 | {OKA} |\n| 3 | in press |\n"
+    assert read(f"{HEAD}{table}") == ([BERG, OKA], ["3 in press"])
+
+
+def test_what_stands_between_two_rules_at_the_beginning_is_no_front_matter() -> None:
+    assert read(f"---\n{BERG}\n\n{OKA}\n\n---\n\nMore.\n")[0] == [BERG, OKA]
+
+
+@pytest.mark.parametrize("first", [1, 15])
+def test_a_list_whose_numbers_go_down_or_stand_twice_is_read(first: int) -> None:
+    numbers = range(first, first + 4) if first == 1 else range(first, first - 4, -1)
+    listed = "".join(f"{n}. {BERG}\n{n}. {OKA}\n" for n in numbers)
+    assert read(f"{HEAD}{listed}") == ([BERG, OKA] * 4, [])
+
+
+def test_a_list_within_wrapped_running_text_is_cut_at_its_numbers() -> None:
+    works = [f"Oka E, Ruiz C. Iron of mice in ward {n}. BMJ. {1990 + n};330:{n}." for n in range(1, 9)]
+    run_in = textwrap.fill(" ".join(f"({n}) {one}" for n, one in enumerate(works, 1)), 70)
+    assert read(f"Iron (1).\n\nReferences: {run_in}\n")[0] == works
 
 
 def test_a_draft_on_one_line_has_its_list() -> None:
@@ -108,7 +141,7 @@ PIECES = [BERG, LIND, OKA, "???", "Ibid., 48.", "in press", "Miller, Copper Ship
 MARKS = ["{}. ", "[{}] ", "({}) ", "- ", "", "* ", "{}) "]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(MARKS),
     st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from([*MARKS, None]), st.sampled_from(["\n", "\n\n"]))),

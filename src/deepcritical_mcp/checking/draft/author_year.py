@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import words_of
+from deepcritical_mcp.checking.draft.entry_looks import WORD
 from deepcritical_mcp.text import normalized
 
 _YEAR = re.compile(r"(?<![\w./–-])((?:1[5-9]|20)[0-9]{2})([a-z]?)(?![\w–-])")
@@ -15,7 +16,6 @@ _MORE_YEARS = re.compile(
 )
 _PIECE = re.compile(r"[^\W\d_](?:[\w'’‐-]|\.(?=\w))*\.?|[^\s\w*_]|[0-9]+")
 _WORD = re.compile(r"[^\W_]+")
-_TOKEN = re.compile(r"[^\W\d_]+")
 _YEAR_OF_ENTRY = re.compile(r"(?<![0-9])(?:(?:1[5-9]|20)[0-9]{2})[a-z]?(?![0-9])")
 _MARKUP = str.maketrans("", "", "*_{}\\")
 _BACK = 160
@@ -53,7 +53,7 @@ class NameIndex:
     """The entries of a list of references by the names and years in them."""
 
     def __init__(self, entries: Sequence[str]) -> None:
-        self._heads = [tuple(_TOKEN.findall(folded(one[:400].translate(_MARKUP)))) for one in entries]
+        self._heads = [tuple(WORD.findall(folded(one[:400].translate(_MARKUP)))) for one in entries]
         self._years = [frozenset(_YEAR_OF_ENTRY.findall(one[:2_000])) for one in entries]
         self._by_name = dict[tuple[str, str], list[int]]()
         self._first_words = dict[tuple[str, ...], list[int]]()
@@ -62,7 +62,7 @@ class NameIndex:
             self._first_words.setdefault(tuple(self._words[number][:2]), []).append(number)
             initials = "".join(word[0] for word in head[:8])
             bodies = (initials[:length] for length in range(2, len(initials) + 1))
-            acronyms = (one.lower() for one in _TOKEN.findall(entries[number][:300]) if len(one) > 1 and one.isupper())
+            acronyms = (one.lower() for one in WORD.findall(entries[number][:300]) if len(one) > 1 and one.isupper())
             for token in dict.fromkeys((*head[:_TOKENS], *acronyms, *bodies)):
                 for year in {one[:4] for one in self._years[number]}:
                     known = self._by_name.setdefault((token, year), [])
@@ -70,7 +70,7 @@ class NameIndex:
 
     def entries(self, names: Sequence[str], year: str) -> list[int]:
         """The entries that names and a year mean, several if these do not tell them apart; [] for none."""
-        tokens = [token for name in names for token in _TOKEN.findall(folded(name))[-1:]]
+        tokens = [token for name in names for token in WORD.findall(folded(name))[-1:]]
         found = self._by_name.get((tokens[0], year[:4]), []) if tokens else []
         found = [one for one in found if names[0].isupper() or tokens[0] in self._heads[one][:_TOKENS]]
         exact = [one for one in found if year in self._years[one]] or found

@@ -14,7 +14,6 @@ from deepcritical_mcp.identifiers import (
     arxiv_doi,
     normalize_doi,
     normalize_pmcid,
-    normalize_pmid,
     normalize_trial,
     record_ids,
 )
@@ -32,6 +31,12 @@ _STATED = re.compile(
 )
 _NUMBER = re.compile(r"\([^()]{1,60}\)|([1-9][0-9]{2,8})")
 """A number, which is none within brackets: "30000001 (Berg 2019) and 30000002"."""
+
+
+_NORMALIZED = {
+    "doi": ("doi", normalize_doi), "arxiv": ("doi", arxiv_doi), "trial": ("nct", normalize_trial),
+    "pmcid": ("pmcid", normalize_pmcid),
+}  # fmt: skip
 
 
 class StatedId(NamedTuple):
@@ -86,13 +91,8 @@ def _key(kind: str, value: str) -> str:
         ids = record_ids(value)
         found = next(((name, one) for name, one in zip(ids._fields, ids, strict=True) if one), None)
         return f"{found[0]}:{found[1].lower()}" if found else value.rstrip("/").lower() if "." in value else ""
-    if kind == "doi":
-        return f"doi:{normalize_doi(value)}"
-    if kind == "arxiv":
-        return f"doi:{arxiv_doi(value)}"
-    if kind == "trial":
-        return f"nct:{normalize_trial(value).lower()}"
-    return f"pmcid:{normalize_pmcid(value).lower()}" if kind == "pmcid" else f"pmid:{normalize_pmid(value)}"
+    name, normalize = _NORMALIZED[kind]
+    return f"{name}:{normalize(value).lower()}"
 
 
 _NAME = (
@@ -130,7 +130,7 @@ _TITLE_AND_ID = re.compile(
     r"[^\n]{10,600}[(\[](?:PMID|PMCID|doi|https?|PMC|NCT|10\.)[^()\n]{1,300}[)\]]\s{0,3}"
     rf"|[“\"„«][^\n]{{8,500}}[”\"“»],? ?\([^()\n]{{3,120}}\b{_YEAR}\)\.?\s{{0,3}}"
 )
-_WORD = re.compile(r"[^\W\d_]+")
+WORD = re.compile(r"[^\W\d_]+")
 _PROSE = re.compile(
     r"\w\s?\[[0-9]{1,3}(?:[,–-] ?[0-9]{1,3}){0,5}\][.,; ]|\((?:see|cf\.|e\.g\.,)\s"
     rf"|\((?:[^\W\d_][\w'’-]{{1,30}}(?: et al\.?|(?: and| &) [^\W\d_][\w'’-]{{1,30}})?,? {_YEAR}[);])"
@@ -148,7 +148,7 @@ _LONGEST = 1_500
 
 
 def _words(text: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(text)]
+    return [word.lower() for word in WORD.findall(text)]
 
 
 def has_verbs(text: str) -> bool:

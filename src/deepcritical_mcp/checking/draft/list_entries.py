@@ -37,7 +37,6 @@ _MARK = re.compile(
     re.VERBOSE,
 )
 """What stands in front of an entry."""
-_ENDED = re.compile(r"[.\])}>\"”’*]\s{0,4}$|[0-9][a-z]?\s{0,4}$|/\S{1,300}\s{0,4}$")
 _NAMES_OF_IDS = frozenset(("PMID", "PMIDS", "PMCID", "PUBMED", "DOI", "DOIS", "ID", "IDS", "AND", "&"))
 _SEPARATORS = str.maketrans(",;|", "   ")
 _MOST = 0.8
@@ -114,8 +113,9 @@ class _Piece:
 
     def entry(self, *, is_among_marked: bool) -> ListEntry:
         text, first = "\n".join(self.lines).strip(), self.first
-        if not any(map(str.isalnum, text)):
-            return ListEntry(first.text, first.start, first.end, "", STRAY)
+        if not any(map(str.isalnum, text)):  # with its number, if there is one
+            whole = first.text if any(map(str.isalnum, first.text)) else f"{self.label}. {text}"
+            return ListEntry(whole, first.start, first.end, "", STRAY)
         if is_repeated(text):
             return ListEntry(text, self.start, self.end, self.label, POINTS)
         is_like = not is_remark(text) or (starts_with_names(text) and not is_prose(text))
@@ -237,7 +237,8 @@ def _looks_of_plain(lines: Sequence[DraftLine]) -> Callable[[DraftLine, EntryMar
         if one_a_line:
             return is_whole_entry(line.text) or not is_small
         if line.opens and (last.is_dated or not is_small):
-            return last.is_whole or starts_like_entry(line.text) or is_repeated(line.text)
+            is_start = starts_like_entry(line.text) and not is_bare_id(line.text)
+            return last.is_whole or is_start or is_repeated(line.text)
         if hangs:
             is_start = starts_like_entry(line.text) or (last.is_whole and not is_small)
             return line.indent == min(indents) and is_start
@@ -256,7 +257,10 @@ def _begins(line: str, *, is_separated: bool) -> bool:
 
 
 def _has_ended(line: DraftLine) -> bool:
-    return _ENDED.search(line.text[-400:]) is not None
+    end = line.text.rstrip()
+    word = end[-400:].rpartition(" ")[2]
+    is_number = end[-1:].isdigit() or (end[-2:-1].isdigit() and end[-1:].islower())
+    return is_number or end.endswith((*'.])}>"”’*',)) or "/" in word[:-1]
 
 
 def _ids_apart(entry: ListEntry) -> Iterator[ListEntry]:

@@ -15,7 +15,6 @@ from markdown_it.token import Token
 from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, joined_lines, lines_apart, words_of
 from deepcritical_mcp.checking.draft.printed_pages import blanked, lines_of
 
-_FRONT_MATTER = re.compile(r"\A---\n(?:[^\n]{0,2000}\n){1,200}?(?:---|\.\.\.)[ \t]{0,10}$", re.MULTILINE)
 _BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6])(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
 _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
     ("note", re.compile(r"\[\^([^\]\s]{1,60})\](?!:)")),
@@ -29,6 +28,7 @@ _NOTE = re.compile(r"\[\^([^\]\s]{1,60})\]:[ \t]*")
 _NOTE_INSIDE = re.compile(r"\^\[([^\[\]]{8,1000})\]")
 _TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
 _LONGEST_HEADING = 90
+_MOST_OF_FRONT = 20_000
 _MOST_NESTED = 5
 _MOST_OF_IT = 0.8
 
@@ -64,8 +64,8 @@ def blocks_of_markdown(source: str) -> list[Block]:
 
 def _no_text(text: str) -> Iterator[tuple[int, int]]:
     """Where front matter and comments stand."""
-    if found := _FRONT_MATTER.match(text):
-        yield found.span()
+    if text.startswith("---\n") and text[4:].partition(":")[0].replace("-", "").isidentifier():
+        yield 0, max(0, text.find("\n---", 4, _MOST_OF_FRONT) + 4)
     at = text.find("<!--")
     while at >= 0 and (end := text.find("-->", at + 4)) >= 0:
         yield at, end + 3

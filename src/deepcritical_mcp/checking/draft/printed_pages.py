@@ -9,12 +9,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import words_of
-from deepcritical_mcp.checking.draft.entry_looks import is_bare_id, starts_like_entry
+from deepcritical_mcp.checking.draft.entry_looks import WORD, is_bare_id, starts_like_entry
 
 _PAGE_NUMBER = re.compile(r"(?:page |p\. ?|[-–—] ?)?#(?: ?[-–—]|(?: of | ?/ ?)#)?")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}(\n[ \t>]{0,40})([^\W\d_]+)(\S*)[ \n]?")
-_WORD = re.compile(r"[^\W\d_]{2,}")
 _BEGINS = re.compile(r"[*_\\]{0,3}[\[(]?[0-9]{1,4}[\].)]|[#>•*-]")
 _LONGEST_HEAD = 140
 _LEAST_HEAD = 25
@@ -132,7 +131,7 @@ def _goes_on(before: str, after: str) -> bool:
 def with_whole_words(text: str) -> str:
     """`text`, as long as before, with the words whole that are broken at line ends: each stands on its first line. A
     hyphen stays between what the text has as two words and not as one, and in a name or an address."""
-    words = {*_WORD.findall(_BROKEN.sub(" ", text).casefold())}
+    words = {*WORD.findall(_BROKEN.sub(" ", text).casefold())}
 
     def joined(found: re.Match[str]) -> str:
         head, line_break, tail, rest = found.groups()

@@ -82,7 +82,7 @@ def _with_list_apart(text: str) -> str:
             chains[form].append([found])
     if chain := max((one for some in chains.values() for one in some), key=len):
         ends = [*(one.start() for one in chain[1:]), len(text)]
-        pieces = [text[one.end() : end] for one, end in zip(chain, ends, strict=True)]
+        pieces = [text[one.end() : end].strip() for one, end in zip(chain, ends, strict=True)]
         before = text[: chain[0].start()]
         words = before.split()[-4:]
         title = next((n for n in (4, 3, 2, 1) if _title(" ".join(words[-n:])) in words_of("list")), 0)

@@ -17,11 +17,11 @@ from deepcritical_mcp.text import clean_line
 LEAST_QUOTED = 4
 """Words of a quotation that something is cited for."""
 _EMPTY = re.compile(
-    r"[(\[](?!\s?\.\s?\.)\s{0,9}(?:(?:see(?: also)?|e\.g\.,?|for (?:a )?reviews?,?|pp?\. ?[0-9–-]{1,12}|in press"
-    r"|and references therein|but see|as in|by|in|from|cf\.|reviewed in|and|PMIDs?:?|doi:?|refs?\.?|[,;.&])"
-    r"\s{0,9}){0,9}[)\]]"
+    r"\s{0,20}[(\[](?!\s?\.\s?\.)\s{0,9}(?:(?:see(?: also)?|e\.g\.,?|for (?:a )?reviews?,?|pp?\. ?[0-9–-]{1,12}"
+    r"|in press|and references therein|but see|as in|by|in|from|cf\.|reviewed in|and|PMIDs?:?|doi:?|refs?\.?|[,;.&])"
+    r"\s{0,9}){0,9}[)\]]|\s{1,20}(?=[.,;:!?)\]])"
 )
-_SPACE_BEFORE = re.compile(r"\s{1,20}(?=[.,;:!?)\]])")
+"""Brackets from which marks are taken, and the blanks that these leave."""
 _LINK_LABEL = re.compile(
     r"\s{0,2}(?:https?:|[\d\W]|.{0,80}\b(?:1[5-9]|20)\d\d\b|(?:link|here|source|pubmed|doi|pmid|pmc|ref)\b)", re.I
 )
@@ -92,8 +92,7 @@ class RunningText:
         if "\t" in plain:  # a row of a table
             cells = (clean_line(cell) for cell in plain.split("\t"))
             plain = "; ".join(cell for cell in cells if any(map(str.isalnum, cell)))
-        plain = _EMPTY.sub(" ", clean_line(plain))
-        return _SPACE_BEFORE.sub("", clean_line(plain)).strip(" ,;")
+        return clean_line(_EMPTY.sub("", _EMPTY.sub("", clean_line(plain)))).strip(" ,;")
 
     def quotations(self) -> list[Span]:
         """What stands between quotation marks, or in quoted blocks, without the marks, in order."""
