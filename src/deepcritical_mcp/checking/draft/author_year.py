@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.draft_parts import words_of
+from deepcritical_mcp.checking.draft.draft_parts import draft_words
 from deepcritical_mcp.checking.draft.entry_looks import WORD
 from deepcritical_mcp.text import normalized
 
@@ -138,7 +138,7 @@ def _citation(
             start = _before_particles(pieces, word)
             return NamedCitation(start, 0, tuple(names[at:]), year, opened, tuple(entries))
     before = text[max(0, pieces[0].start() - 3) : pieces[0].start()].rstrip()[-1:]
-    is_sure = any(piece[0].lower().rstrip(".") in words_of("and others") or piece[0] == "&" for piece in pieces)
+    is_sure = any(piece[0].lower().rstrip(".") in draft_words("and others") or piece[0] == "&" for piece in pieces)
     if not words or not (is_sure or (opened < 0 and before and before in "(;[")):
         return None
     names = [one for one in names if len(one) > 1]
@@ -148,13 +148,13 @@ def _citation(
 def _before_particles(pieces: Sequence[re.Match[str]], name: re.Match[str]) -> int:
     """Where a name begins, with its particles: "van den Berg"."""
     at = pieces.index(name)
-    while at and pieces[at - 1][0].lower() in words_of("particles"):
+    while at and pieces[at - 1][0].lower() in draft_words("particles"):
         at -= 1
     return pieces[at].start()
 
 
 def _is_name(word: str) -> bool:
-    return word[:1].isalpha() and not word[:1].islower() and word.lower().rstrip(".") not in words_of("no names")
+    return word[:1].isalpha() and not word[:1].islower() and word.lower().rstrip(".") not in draft_words("no names")
 
 
 def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[str]], int] | None:
@@ -172,14 +172,14 @@ def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[st
         if word in "([" and opened < 0 and first == len(pieces):
             opened, last = pieces[at].start(), at
             continue
-        is_end = word.endswith(".") and len(word) > 3 and bare not in words_of("and others")
+        is_end = word.endswith(".") and len(word) > 3 and bare not in draft_words("and others")
         if is_end or not (
             _is_name(word)
-            or bare in words_of("and others")
-            or bare in words_of("particles")
-            or bare in words_of("between names")
+            or bare in draft_words("and others")
+            or bare in draft_words("particles")
+            or bare in draft_words("between names")
         ):
             break
-        if _is_name(word) or (bare in words_of("particles") and first == at + 1):
+        if _is_name(word) or (bare in draft_words("particles") and first == at + 1):
             first = at
     return (pieces[first:last], opened) if first < last else None

@@ -202,8 +202,8 @@ def _by_number(body: str, marks: Sequence[Mark], labels: _Labels) -> list[_Cited
     if not labels.numbers:
         return []
     most, forms = max(labels.numbers), {name: list[_Cited]() for name in _FORMS.groupindex}
-    for form, *cited in _cited_numbers(body):
-        forms[form].append((cited[0], cited[1], cited[2]))
+    for form, start, end, cited in _cited_numbers(body):
+        forms[form].append((start, end, cited))
     for one in marks:
         is_number = one.kind in ("raised", "link") and _NUMBERS.fullmatch(body, one.start, one.end)
         is_sure = one.kind == "link" or body[one.start - 1 : one.start] == "("

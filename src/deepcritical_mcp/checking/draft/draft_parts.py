@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 
 @cache
-def words_of(kind: str) -> frozenset[str]:
+def draft_words(kind: str) -> frozenset[str]:
     """The words or titles of a kind, in small letters, as the file draft_words.txt has them."""
     rows = (files("deepcritical_mcp.checking.draft") / "draft_words.txt").read_text("utf-8").splitlines()
     return frozenset(

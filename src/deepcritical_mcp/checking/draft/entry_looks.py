@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.draft_parts import words_of
+from deepcritical_mcp.checking.draft.draft_parts import draft_words
 from deepcritical_mcp.identifiers import (
     arxiv_doi,
     normalize_doi,
@@ -91,8 +91,8 @@ def _key(kind: str, value: str) -> str:
         ids = record_ids(value)
         found = next(((name, one) for name, one in zip(ids._fields, ids, strict=True) if one), None)
         return f"{found[0]}:{found[1].lower()}" if found else value.rstrip("/").lower() if "." in value else ""
-    name, normalize = _NORMALIZED[kind]
-    return f"{name}:{normalize(value).lower()}"
+    name, form = _NORMALIZED[kind]
+    return f"{name}:{form(value).lower()}"
 
 
 _NAME = (
@@ -153,7 +153,7 @@ def _words(text: str) -> list[str]:
 
 def has_verbs(text: str) -> bool:
     """Whether a text has words that sentences have, and titles seldom."""
-    return not words_of("verbs").isdisjoint(_words(text))
+    return not draft_words("verbs").isdisjoint(_words(text))
 
 
 def starts_with_names(text: str) -> bool:
@@ -196,7 +196,7 @@ def is_whole_entry(text: str) -> bool:
     if has_id(text) or _BARE_ID.fullmatch(text):
         return True
     says_more = _NAMES.match(text) or _PLACE.search(text) or _TITLE_START.match(text)
-    return bool(_DATED.search(text) and (says_more or words_of("of books").intersection(_words(text))))
+    return bool(_DATED.search(text) and (says_more or draft_words("of books").intersection(_words(text))))
 
 
 def is_prose(text: str) -> bool:
@@ -214,7 +214,7 @@ def is_surely_entry(text: str) -> bool:
     if is_prose(text) or len({one.key for one in stated_ids(text) if one.key.startswith("pmid:")}) > 1:
         return False
     words = _words(text)
-    is_told = sum(word in words_of("verbs") for word in words) > 2 or not {"we", "our"}.isdisjoint(words)
+    is_told = sum(word in draft_words("verbs") for word in words) > 2 or not {"we", "our"}.isdisjoint(words)
     return (not is_told or bool(_PLACE.search(text))) and starts_like_entry(text) and is_whole_entry(text)
 
 

@@ -103,6 +103,12 @@ class _Piece:
     def is_whole(self) -> bool:
         return (self.is_dated or self.is_bare) and self.is_ended
 
+    @property
+    def is_name(self) -> bool:
+        """Whether it may be the name of a group of entries."""
+        is_short = not any(map(str.isdigit, "".join(self.lines))) and not starts_with_names(self.lines[0])
+        return is_short and self.mark.kind == "bullet" and not self.is_dated
+
     def add(self, line: DraftLine) -> None:
         if not any(self.lines):  # a number that stands alone on the line above
             self.start = line.end - len(line.text)
@@ -141,21 +147,17 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     kept = [
         one
         for one, two in pairwise((*found, None))
-        if one and not (two and one.mark.kind == "bullet" and not (one.is_dated or one.is_bare) and _is_below(two, one))
+        if one and not (two and one.is_name and one.first.block.level < two.first.block.level)
     ]
     entries = [one.entry(is_among_marked=bool(starts)) for one in kept]
     return [part for one in entries if any(map(str.isalnum, one.text)) for part in _ids_apart(one)]
-
-
-def _is_below(two: _Piece, one: _Piece) -> bool:
-    return one.first.block.level < two.first.block.level
 
 
 def _marked(lines: Sequence[DraftLine], marks: Sequence[EntryMark]) -> Mapping[int, str]:
     """The lines at which marks say that entries begin, with their labels: numbers that go on from one to the next, for
     a wrapped line may begin with one, too; else keys, or bullets of the outermost level."""
     numbers = [at for at, mark in enumerate(marks) if mark.value]
-    chain = max((_chain(lines, marks, numbers[one:]) for one in range(min(NEAR, len(numbers)))), key=len, default={})
+    chain = max((_chain(lines, marks, numbers[one:]) for one in range(min(NEAR, len(numbers)) or 1)), key=len)
     first = min(chain, default=0)
     is_list = len(chain) > 2 and chain[first] == "1" and marks[first].kind != "bare"
     if chain and (is_list or _opens_list(lines, first)) and (len(chain) > 1 or marks[first].kind != "bare"):
@@ -174,10 +176,10 @@ def _opens_list(lines: Sequence[DraftLine], first: int) -> bool:
 
 def _chain(lines: Sequence[DraftLine], marks: Sequence[EntryMark], numbers: Sequence[int]) -> dict[int, str]:
     """The lines whose numbers go on from that of the first, with these; "1." may stand for each next number."""
-    found, last, kind = dict[int, str](), 0, marks[numbers[0]].kind
+    found, last = dict[int, str](), 0
     for at in numbers:
         mark = marks[at]
-        if not found or (mark.kind == kind and _follows(mark, last, lines[at].text[mark.length :])):
+        if not found or (mark.kind == marks[numbers[0]].kind and _follows(mark, last, lines[at].text[mark.length :])):
             lazy = mark.value == last == 1 or (mark.value == 1 < last and next(reversed(found.values())) != str(last))
             found[at] = str(len(found) + 1) if lazy else mark.label
             last = mark.value
@@ -228,6 +230,7 @@ def _looks_of_plain(lines: Sequence[DraftLine]) -> Callable[[DraftLine, EntryMar
     hangs = bool(indents) and len({*indents}) > 1 and indents[0] == min(indents)
     before = [one.text for one, two in pairwise(lines) if starts_with_names(two.text)]
     stops = sum(one.endswith(".") for one in before) > _MOST * len(before)
+    is_parted = all(line.opens for line in lines)
     is_separated = 8 * sum(line.opens for line in lines[1:]) > len(lines)
 
     def begins(line: DraftLine, _: EntryMark, last: _Piece) -> bool:
@@ -238,7 +241,7 @@ def _looks_of_plain(lines: Sequence[DraftLine]) -> Callable[[DraftLine, EntryMar
             return is_whole_entry(line.text) or not is_small
         if line.opens and (last.is_dated or not is_small):
             is_start = starts_like_entry(line.text) and not is_bare_id(line.text)
-            return last.is_whole or is_start or is_repeated(line.text)
+            return last.is_whole or is_start or is_repeated(line.text) or (is_parted and line.text[:1].isupper())
         if hangs:
             is_start = starts_like_entry(line.text) or (last.is_whole and not is_small)
             return line.indent == min(indents) and is_start

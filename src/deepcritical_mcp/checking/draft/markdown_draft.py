@@ -12,10 +12,10 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, joined_lines, lines_apart, words_of
+from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, draft_words, joined_lines, lines_apart
 from deepcritical_mcp.checking.draft.printed_pages import blanked, lines_of
 
-_BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6])(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
+_BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
 _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
     ("note", re.compile(r"\[\^([^\]\s]{1,60})\](?!:)")),
     ("key", re.compile(r"\[(?=[^\[\]\n]{0,80}@)[^\[\]]{1,600}\]|(?<![\w.@/-])@\{?\w[\w:-]{1,100}")),
@@ -49,7 +49,7 @@ def _inline(state: StateCore) -> None:
             state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
-def as_markdown(text: str) -> str:
+def html_as_markdown(text: str) -> str:
     """`text`, as long as before, without front matter and comments, and with Markdown for blocks of HTML."""
     text = blanked(text, _no_text(text))
     return _BLOCK_TAG.sub(_tag_as_markdown, text) if "<" in text else text
@@ -74,6 +74,8 @@ def _no_text(text: str) -> Iterator[tuple[int, int]]:
 
 def _tag_as_markdown(tag: re.Match[str]) -> str:
     """What opens or closes a block of HTML, as Markdown has it."""
+    if tag[2].lower() in ("td", "th"):
+        return " " * len(tag[0])
     opening = {"li": "- ", "h": "# "}.get(tag[2].lower()[:2].rstrip("123456"), "") if not tag[1] else ""
     return f"\n{opening}".rjust(len(tag[0]))[-len(tag[0]) :]
 
@@ -199,7 +201,9 @@ def _cells(lines: Sequence[str]) -> list[list[str]]:
     """The cells of lines that tabs part, or signs that part the names of columns in the first one; [] if none do."""
     for separator in "\t,;" if len(lines) > 1 else "":
         names = {cell.strip().casefold().removesuffix("s") for cell in lines[0].split(separator)}
-        if len(names & words_of("column")) > 1 or (separator == "\t" and all(line.count("\t") > 1 for line in lines)):
+        if len(names & draft_words("column")) > 1 or (
+            separator == "\t" and all(line.count("\t") > 1 for line in lines)
+        ):
             rows = [*csv.reader(lines, delimiter=separator)]
             return rows if len({len(row) for row in rows}) == 1 or separator == "\t" else []
     return []

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.draft_parts import words_of
+from deepcritical_mcp.checking.draft.draft_parts import draft_words
 from deepcritical_mcp.checking.draft.entry_looks import WORD, is_bare_id, starts_like_entry
 
 _PAGE_NUMBER = re.compile(r"(?:page |p\. ?|[-–—] ?)?#(?: ?[-–—]|(?: of | ?/ ?)#)?")
@@ -136,10 +136,10 @@ def with_whole_words(text: str) -> str:
     def joined(found: re.Match[str]) -> str:
         head, line_break, tail, rest = found.groups()
         one, two = head.casefold(), tail.casefold()
-        if two in words_of("suspended"):
+        if two in draft_words("suspended"):
             return found[0]
         is_address = "/" in text[max(0, found.start() - 60) : found.start()].rpartition(" ")[2]
-        is_parted = {one, two} <= words or one in words_of("compounded") or not (head[-1] + tail).islower()
+        is_parted = {one, two} <= words or one in draft_words("compounded") or not (head[-1] + tail).islower()
         hyphen = "-" if is_address or (is_parted and one + two not in words) else ""
         line_break = "\n" if found[0].endswith("\n") else line_break
         whole = f"{head}{hyphen}{tail}{rest}"

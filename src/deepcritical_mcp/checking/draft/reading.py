@@ -38,7 +38,7 @@ from deepcritical_mcp.checking.draft.entry_looks import (
 from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
 from deepcritical_mcp.checking.draft.list_entries import POINTS
 from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, listed_strings, manager_entries
-from deepcritical_mcp.checking.draft.markdown_draft import as_markdown, blocks_of_markdown
+from deepcritical_mcp.checking.draft.markdown_draft import blocks_of_markdown, html_as_markdown
 from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
 from deepcritical_mcp.checking.draft.printed_pages import blanked, with_whole_words, without_page_breaks
 from deepcritical_mcp.checking.draft.reference_lists import (
@@ -86,7 +86,7 @@ def read_draft(text: str) -> Draft:
         return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
     if _LATEX.search(rest):
         return _of_blocks(latex_blocks(rest), rest, managed)
-    rest = with_lists_apart(as_markdown(rest))
+    rest = with_lists_apart(html_as_markdown(rest))
     return _of_blocks(blocks_of_markdown(rest), rest, managed)
 
 

@@ -9,9 +9,10 @@ from dataclasses import replace
 from itertools import groupby, zip_longest
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.draft_parts import Block, ListEntry, words_of
+from deepcritical_mcp.checking.draft.draft_parts import Block, ListEntry, draft_words
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
+    has_verbs,
     is_bare_id,
     is_prose,
     is_repeated,
@@ -24,12 +25,12 @@ from deepcritical_mcp.text import clean_line
 
 _MARKUP = " \t#>*_=:.~—–-{}\\|•·<>/"
 _NUMBERING = re.compile(
-    r"(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}[.)]?|[IVX]{1,5}[.)]|[A-Z][.)]|第?[一二三四五六七八九十]{1,3}[、.])\s{0,5}(?=\S)"
+    r"^(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}[.)]?|[IVX]{1,5}[.)]|[A-Z][.)]|第?[一二三四五六七八九十]{1,3}[、.])\s{0,5}(?=\S)"
 )
 _COUNT = re.compile(r"\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| (?:[0-9]{1,3}|[a-z])| (?:of|der|des|to) .{1,40})$")
 _RUN_IN = re.compile(r"(?<!\S)(?:\[([0-9]{1,3})\]|\(([0-9]{1,3})\)|([0-9]{1,3})[.)])(?=\s)|[:：][*_]{0,2}(?=\s)")
 _LONGEST_HEADING = 90
-_LEAST_PROSE = 200
+_LEAST_PROSE = 120
 _LEAST_CELL = 40
 _MOST = 0.8
 
@@ -68,7 +69,7 @@ def _with_list_apart(text: str) -> str:
     for found in _RUN_IN.finditer(text):
         if form := found.lastindex or 0:
             marks.append((form, int(found[form]), found))
-        elif _title(text[max(0, found.start() - _LONGEST_HEADING) : found.start()]) in words_of("list"):
+        elif _title(text[max(0, found.start() - _LONGEST_HEADING) : found.start()]) in draft_words("list"):
             cuts.append(found.end())
     at_starts = {(form, value) for form, value, one in marks if text[one.start() - 1 : one.start()] in ("", "\n")}
     chains = {form: [list[re.Match[str]]()] for form in (1, 2, 3)}
@@ -85,7 +86,7 @@ def _with_list_apart(text: str) -> str:
         pieces = [text[one.end() : end].strip() for one, end in zip(chain, ends, strict=True)]
         before = text[: chain[0].start()]
         words = before.split()[-4:]
-        title = next((n for n in (4, 3, 2, 1) if _title(" ".join(words[-n:])) in words_of("list")), 0)
+        title = next((n for n in (4, 3, 2, 1) if _title(" ".join(words[-n:])) in draft_words("list")), 0)
         is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and not is_prose(pieces[0])
         if is_list and len(chain) + bool(title) > 1 and (title or before[-1:] in ("", "\n")):
             cuts += (one.start() - 1 for one in chain if text[: one.start()].strip(_MARKUP))
@@ -115,13 +116,13 @@ def _title(line: str) -> str:
 
 
 def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
-    at, known = 0, {word for title in words_of("list") for word in title.split()}
+    at, known = 0, {word for title in draft_words("list") for word in title.split()}
     while at < len(lines):
         line, title = lines[at], _title(lines[at].text)
-        is_sure, words = title in words_of("list"), title.replace(",", " ").split()
-        may_be = title in words_of("maybe") or (
+        is_sure, words = title in draft_words("list"), title.replace(",", " ").split()
+        may_be = title in draft_words("maybe") or (
             (line.block.kind == "heading" or {*words} <= known)
-            and any(all(word in words for word in one.split()) for one in words_of("words"))
+            and any(all(word in words for word in one.split()) for one in draft_words("words"))
         )
         if line.block.kind not in ("item", "row") and (is_sure or may_be):
             end = _end(lines, at + 1, line.block.level)
@@ -149,8 +150,12 @@ def _end(lines: Sequence[DraftLine], first: int, level: int) -> int:
     for at in range(first, len(lines)):
         line = lines[at]
         last = mark_of(line).value or last
-        if (_ends_list(line, level) and not _goes_on(lines[at + 1 : at + 1 + NEAR], last)) or _is_prose_block(line):
+        if _is_prose_block(line):
             return at
+        if _ends_list(line, level):
+            is_known = _title(line.text) in draft_words("other") | draft_words("list")
+            if not _goes_on(lines[at + 1 : at + 1 + NEAR], last) or (is_known and not last):
+                return at
     return len(lines)
 
 
@@ -162,9 +167,9 @@ def _goes_on(lines: Sequence[DraftLine], last: int) -> bool:
 
 def _ends_list(line: DraftLine, level: int) -> bool:
     title = _title(line.text)
-    if title in words_of("list"):
+    if title in draft_words("list"):
         return True
-    if title and (title in words_of("other") or _is_float(title)) and not is_surely_entry(line.text):
+    if title and (title in draft_words("other") or _is_float(title)) and not is_surely_entry(line.text):
         return True
     if line.block.kind == "heading" and not starts_like_entry(line.text.strip(" #*")):
         return not 0 < level < line.block.level  # a part of the list: "### Books" under "## References"
@@ -174,13 +179,19 @@ def _ends_list(line: DraftLine, level: int) -> bool:
 def _is_float(title: str) -> bool:
     """Whether a line is the title of a figure or table, "Table 2. Doses"."""
     name, number, *_ = [*title.split(), "", ""]
-    return name in words_of("float") and 0 < len(number.rstrip(".:")) < 5
+    return name in draft_words("float") and 0 < len(number.rstrip(".:")) < 5
 
 
 def _is_prose_block(line: DraftLine) -> bool:
     """Whether a paragraph that begins here is sentences rather than entries."""
     text = line.block.text
-    if not line.opens or line.block.kind != "paragraph" or len(text) <= _LEAST_PROSE or mark_of(line).kind:
+    if (
+        not line.opens
+        or line.block.kind != "paragraph"
+        or len(text) <= _LEAST_PROSE
+        or mark_of(line).kind
+        or not has_verbs(text)
+    ):
         return False
     is_like = is_whole_entry(text) or starts_like_entry(text)
     ends = [word[-2:] for word in text[:2_000].split() if word[-1] in ".?!"]
