@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby, zip_longest
+from itertools import groupby, takewhile, zip_longest
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import Block, ListEntry, draft_words
@@ -160,8 +160,9 @@ def _end(lines: Sequence[DraftLine], first: int, level: int) -> int:
 
 
 def _goes_on(lines: Sequence[DraftLine], last: int) -> bool:
-    """Whether one of these lines is the entry with the number after `last`."""
-    rests = [line.text[mark.length :] for line in lines if (mark := mark_of(line)).value == last + 1]
+    """Whether one of these lines, before the heading of another list, is the entry with the number after `last`."""
+    here = takewhile(lambda line: _title(line.text) not in draft_words("list"), lines)
+    rests = [line.text[mark.length :] for line in here if (mark := mark_of(line)).value == last + 1]
     return any(starts_like_entry(rest) or is_whole_entry(rest) for rest in rests)
 
 
