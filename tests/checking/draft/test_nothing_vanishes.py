@@ -51,6 +51,27 @@ def test_items_of_latex_that_say_nothing_are_told() -> None:
     )
 
 
+def test_entries_of_latex_that_say_nothing_are_told() -> None:
+    listed = f"\\begin{{thebibliography}}{{9}}\n\\bibitem{{a}} {BERG}\n\\bibitem{{b}} ???\n\\end{{thebibliography}}"
+    assert read(f"\\begin{{document}}\nZinc \\cite{{a}}.\n{listed}\n\\end{{document}}") == ([BERG], ["???"])
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (f"Contents\nReferences\nAppendix\n\nWe saw [1].\n\nReferences\n1. {BERG}\n2. {OKA}\n", 2),
+        (f"{HEAD}1. {BERG}\n\nFigure 1. Zinc in 2019 in all wards.\n\nTable 2. Doses\n", 1),
+        (f"{HEAD}**Books**\n\n1. {BERG}\n\n**Papers**\n\n2. {OKA}\n", 2),
+        (f"{HEAD}- Basics\n  - {BERG}\n- More\n  - {OKA}\n", 2),
+        (f"## Key references\n1. {BERG}\n\n## Discussion\n\nZinc is fine.\n\n## References\n2. {OKA}\n", 2),
+        (f"<h2>References</h2><table><tr><td>1</td><td>{BERG}</td></tr><tr><td>2</td><td>{OKA}</td></tr></table>", 2),
+    ],
+)
+def test_what_is_around_a_list_is_no_entry(text: str, count: int) -> None:
+    entries, unread = read(text)
+    assert (len(entries), unread) == (count, [])
+
+
 def test_headings_and_rows_among_the_references_that_are_some_are_read() -> None:
     assert read(f"{HEAD}### {BERG}\n\n**{OKA}**\n")[0] == [BERG, f"**{OKA}**"]
     table = f"| No | Reference |\n|---|---|\n| 1 | {BERG} |\n| 2 | {OKA} |\n| 3 | in press |\n"

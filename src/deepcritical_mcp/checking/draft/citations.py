@@ -159,15 +159,11 @@ class _Labels:
             if whole:
                 self._by_label.setdefault(whole, {}).setdefault(one.section, []).append(number)
         self._by_label.pop("", None)
+        self.has_keys = any(not label.isdecimal() and not label.startswith("^") for label in self._by_label)
         self.numbers = frozenset(int(label) for label in self._by_label if label.isdecimal())
 
     def __contains__(self, label: str) -> bool:
         return label in self._by_label
-
-    @property
-    def has_keys(self) -> bool:
-        """Whether entries are cited by other marks than numbers and notes."""
-        return any(not label.isdecimal() and not label.startswith("^") for label in self._by_label)
 
     def entries(self, label: str, at: int) -> list[int]:
         """The entries that a label means at a place of the draft."""

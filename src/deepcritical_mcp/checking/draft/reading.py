@@ -36,7 +36,7 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     starts_with_names,
 )
 from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
-from deepcritical_mcp.checking.draft.list_entries import POINTS
+from deepcritical_mcp.checking.draft.list_entries import POINTS, STRAY
 from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, listed_strings, manager_entries
 from deepcritical_mcp.checking.draft.markdown_draft import blocks_of_markdown, html_as_markdown
 from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
@@ -144,7 +144,8 @@ def _of_blocks(blocks: Sequence[Block], source: str, managed: ManagerEntries) ->
 
 
 def _judged(entry: ListEntry) -> ListEntry:
-    return entry._replace(reason=POINTS) if is_repeated(entry.text) else entry
+    says_nothing = not any(map(str.isalnum, entry.text))
+    return entry._replace(reason=POINTS if is_repeated(entry.text) else STRAY if says_nothing else "")
 
 
 def _of_note(note: Block, source: str) -> Iterator[ListEntry]:
