@@ -143,6 +143,27 @@ def test_entries_that_differ_in_a_number_are_no_running_heads() -> None:
     assert read(HEAD + "\n\n".join(f"{one}\n\n{BERG}" for one in reports))[0][::2] == reports
 
 
+def test_lines_of_entries_that_stand_at_the_edges_of_two_pages_are_no_running_heads() -> None:
+    works = [f"Oka E. Iron of mice in ward {n}.\nBMJ. 2019;{n // 12}:{n}." for n in range(1, 73)]
+    pages = [works[at : at + 6] for at in range(0, 72, 6)]
+    pages[0][-1] = "Lind D. Copper.\nGeneva: World Health Organization; 2019."
+    pages[7][-1] = "Lind D. Iron.\nGeneva: World Health Organization; 2019."
+    number = iter(range(1, 73))
+    printed = "\f".join(
+        "\n".join(f"{next(number)}. {one}" for one in page) + f"\n{at}\n" for at, page in enumerate(pages, 1)
+    )
+    entries, unread = read(f"Iron [1].\n\nReferences\n{printed}")
+    assert (entries, unread) == ([" ".join(one.split()) for page in pages for one in page], [])
+
+
+def test_titles_of_tables_are_no_running_heads() -> None:
+    tables = "\n\n".join(
+        f"Table {n}. Doses and the wards of all mice [{n}]\n\n" + "A dose.\n\n" * 12 for n in (1, 2, 3)
+    )
+    draft = read_draft(f"{tables}\n\n## References\n\n1. {BERG}\n2. {LIND}\n3. {OKA}\n")
+    assert [one.references for one in draft.sentences] == [(1,), (2,), (3,)]
+
+
 @pytest.mark.parametrize("key", ["ștefan2019", "müller_2019", "李2019"])
 def test_keys_of_any_letters_cite(key: str) -> None:
     draft = read_draft(f"Zinc heals [@{key}]. Iron, says @{key}, too.\n\n@article{{{key}, title={{Zinc}}, year=2019}}")

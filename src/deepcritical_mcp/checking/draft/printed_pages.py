@@ -79,7 +79,8 @@ def _of_pages(lines: Sequence[Line], filled: Sequence[int]) -> set[int]:
         alike.setdefault(head.words, []).append(at)
     for words, places in alike.items():
         is_number, run = _PAGE_NUMBER.fullmatch(words) is not None, list[int]()
-        for at in places if is_number or len(words) >= _LEAST_HEAD else ():
+        may_be = is_number or (len(words) >= _LEAST_HEAD and _is_at_end(words))
+        for at in places if may_be else ():
             is_alone = (
                 is_number and not {at - 1, at + 1, *(one + step for one in run[-1:] for step in (-1, 1))} & place.keys()
             )
@@ -91,10 +92,12 @@ def _of_pages(lines: Sequence[Line], filled: Sequence[int]) -> set[int]:
     edges |= {place.get(at, bisect_left(filled, at)) for at, line in enumerate(lines) if "\f" in line.text}
     edges |= {0, len(filled)} if edges else set()
     page = {at: edge for edge in sorted(edges) for at in filled[max(0, edge - _NEAR) : edge + _NEAR + 1]}
-    for places in alike.values():
+    least = max(2, len({*page.values()}) // 5)
+    for words, places in alike.items():
         near = [at for at in places if at in page and not is_bare_id(lines[at].text)]
-        for one, two in pairwise(near):
-            if page[one] != page[two] and (heads[one] == heads[two] or heads[one].goes_on(heads[two])):
+        for one, two in pairwise(near if len(near) >= max(least, 0.8 * len(places)) else ()):
+            goes_on = heads[one].goes_on(heads[two]) and (_is_at_end(words) or len(near) > 2)
+            if page[one] != page[two] and (goes_on or heads[one] == heads[two]):
                 noise |= {one, two}
     return noise
 
@@ -116,6 +119,11 @@ class _Head(NamedTuple):
         """Whether one number of another line with these words is that of the next page."""
         steps = [two - one for one, two in zip(self.numbers, other.numbers, strict=False) if one != two]
         return len(steps) == 1 and 1 <= steps[0] <= 2
+
+
+def _is_at_end(words: str) -> bool:
+    """Whether a number stands where running heads have that of the page."""
+    return words.startswith("#") or words.endswith("#") or "page #" in words
 
 
 def _goes_on(before: str, after: str) -> bool:
