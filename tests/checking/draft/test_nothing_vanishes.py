@@ -95,6 +95,15 @@ def test_a_list_within_wrapped_running_text_is_cut_at_its_numbers() -> None:
     assert read(f"Iron (1).\n\nReferences: {run_in}\n")[0] == works
 
 
+def test_an_entry_with_its_place_is_read_though_words_follow_its_year() -> None:
+    works = [
+        OKA,
+        "Eagon PK, Teepe A (1994) p53 and hepatic binding. J Zinc 5(2):1–9",
+        "T. Gau, C. Yao, Iron, Sci. 7 (2021) eaba1",
+    ]
+    assert read(HEAD + "\n\n".join(works)) == (works, [])
+
+
 def test_a_draft_on_one_line_has_its_list() -> None:
     draft = read_draft(f"Zinc heals wounds [1]. Iron does, too [2]. References 1. {BERG} 2. {OKA}")
     assert [one.label for one in draft.references] == ["1", "2"]

@@ -134,7 +134,7 @@ WORD = re.compile(r"[^\W\d_]+")
 _PROSE = re.compile(
     r"\w\s?\[[0-9]{1,3}(?:[,–-] ?[0-9]{1,3}){0,5}\][.,; ]|\((?:see|cf\.|e\.g\.,)\s"
     rf"|\((?:[^\W\d_][\w'’-]{{1,30}}(?: et al\.?|(?: and| &) [^\W\d_][\w'’-]{{1,30}})?,? {_YEAR}[);])"
-    rf"|\({_YEAR}(?:[,;:] [^()\n]{{1,200}})?\),? (?!doi|http)[a-z]{{2}}"
+    rf"|\({_YEAR}(?:[,;:] [^()\n]{{1,200}})?\),? (?!doi|http)[a-z]{{2,20}}(?![a-z0-9])"
     r"|\]\([^()\s]{1,200}\),? (?:is|are|was|were|has|have|had|shows?|showed|finds?|found|reports?|reported)\b"
     r"|\b(?:et al\.?|(?:and|&) (?:colleagues|co-?workers)),? (?!eds?\b|editors?\b|in\b|in:|für\b|the\b)[a-zß-ÿ]{3}"
 )
@@ -202,6 +202,11 @@ def is_whole_entry(text: str) -> bool:
 def is_prose(text: str) -> bool:
     """Whether a text cites, or tells as sentences do, "Berg et al. (2001) found", and references do not."""
     return _PROSE.search(text, 1, _LONGEST) is not None
+
+
+def has_place(text: str) -> bool:
+    """Whether a text has the volume and pages of a journal, as references have."""
+    return _PLACE.search(text, 0, _LONGEST) is not None
 
 
 def is_surely_entry(text: str) -> bool:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from deepcritical_mcp.checking.draft.draft_parts import Block, ListEntry
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
+    has_place,
     is_bare_id,
     is_prose,
     is_remark,
@@ -124,7 +125,7 @@ class _Piece:
             return ListEntry(whole, first.start, first.end, "", STRAY)
         if is_repeated(text):
             return ListEntry(text, self.start, self.end, self.label, POINTS)
-        is_like = not is_remark(text) or (starts_with_names(text) and not is_prose(text))
+        is_like = not is_remark(text) or (starts_with_names(text) and (has_place(text) or not is_prose(text)))
         is_read = self.label or (is_like and (self.is_marked or not is_among_marked or is_one(text)))
         return ListEntry(text, self.start, self.end, self.label, "" if is_read else STRAY)
 
