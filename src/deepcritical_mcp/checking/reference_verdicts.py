@@ -205,6 +205,9 @@ def _remarks(candidate: CandidateRecord) -> Iterator[str]:
         yield NAMES_LEFT_OUT.format(agreement.names_left_out, len(record.authors))
     if agreement.unread:
         yield UNREAD.format(" and ".join(agreement.unread))
+    journal = agreement.field("journal")
+    if record.form == "preprint" and journal.verdict == "differs":
+        yield f"The record is a preprint, not a paper of {journal.written}."
     if agreement.is_preprint:
         yield f"The preprint is written; the record is the article: {_named(record)}"
 
@@ -225,7 +228,7 @@ def _number_problems(
     one: TracedReference, record: Publication, unasked: Container[RecordIds]
 ) -> list[ReferenceProblem]:
     """Numbers that are not the record's; one that leads to the same paper under another number is minor."""
-    meant_too = {candidate.record.id for candidate in one.by_number if candidate.is_meant}
+    meant_too = {each.record.id for each in one.by_number if each.is_meant and not each.is_title_other}
     found: list[ReferenceProblem] = []
     known = number_problems(one.reference.ids if one.reference.bare_pmid == record.pages else one.ids, record)
     for problem in known:
@@ -330,7 +333,12 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     if not_asked := document.not_asked(one.reference.ids, off):  # a service that is switched off may have it
         return ReferenceOutcome(one.draft, "outage", reason=f"{not_asked}.", candidates=tuple(nearest))
     if nearest:
-        return _ambiguous(one, nearest, "no record agrees with it as a whole; these come nearest")
+        found = one.match.nearest[0][1].differences if one.match else ()
+        told = "; ".join(
+            f"{each.field} “{clipped(each.written, _SHOWN)}”, not “{clipped(each.true, _SHOWN)}”" for each in found
+        )
+        reason = "no record agrees with it as a whole; these come nearest"
+        return _ambiguous(one, nearest, f"{reason}; it has the {told}" if told else reason)
     return ReferenceOutcome(one.draft, "not_found", reason=_who_was_asked(one))
 
 

@@ -107,10 +107,13 @@ class _Alignment:
         self._record, self._text = record, reference.text
         titles = [one for one in (record.title, record.vernacular_title) if one]
         self._found: TitlePlace | None = find_title(reference, titles)
+        people = frozenset(word for one in record.authors for word in tokens(one.family))
         known: list[Span] = [self._found[:2]] if self._found else []
         head, place = self._found.start if self._found else 0, place_of(record)
         self._numbers: NumberPlaces = find_numbers(self._text, known, place, head)
-        self._journal: JournalPlace | None = find_journal(self._text, known, journals_of(record), self._numbers.first)
+        self._journal: JournalPlace | None = find_journal(
+            self._text, known, journals_of(record), self._numbers.first, people
+        )
         guess = None if self._found else title_span(self._text)
         self._title: Span | None = known[0] if known else guess if guess and not self._explains(guess) else None
         if self._title and not known:
@@ -147,7 +150,8 @@ class _Alignment:
             for word in content_left(self._text[start:end], known)
             if word.isalpha() and len(word) > 1 + 2 * is_note
         ]
-        return len(left) < (1 if is_note else LEAST_WORDS)
+        every = [word for word in content_left(self._text[start:end], ()) if word.isalpha() and len(word) > 1]
+        return len(left) < (1 if is_note else LEAST_WORDS) and len(left) < max(len(every), 1)
 
     def _next(self, at: int, default: int) -> int:
         """Where journal or numbers begin behind a place."""

@@ -6,7 +6,7 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -51,11 +51,14 @@ class JournalPlace(NamedTuple):
         return (self.low, self.high) != (self.start, self.end)
 
 
-def find_journal(text: str, hidden: Sequence[Span], names: Sequence[str], near: int = -1) -> JournalPlace | None:
+def find_journal(
+    text: str, hidden: Sequence[Span], names: Sequence[str], near: int = -1, people: Collection[str] = ()
+) -> JournalPlace | None:
     """Where one of a record's names of its journal stands; the longest of several, or the one nearest before `near`.
 
     Args:
         hidden: parts of the text that other fields explain.
+        people: words of names that may stand right before it.
     """
     words = [one for one in _words(text) if not any(start < one.end and one.start < end for start, end in hidden)]
     best: tuple[float, ...] = ()
@@ -70,6 +73,7 @@ def find_journal(text: str, hidden: Sequence[Span], names: Sequence[str], near: 
     first, stop = int(-best[-1]), int(best[0] - best[-1])
     start, end, known = words[first].start, words[stop - 1].end, _known(names)
     before = [*_added(text, words[:first][::-1], start, known, is_before=True)]
+    before = [] if any(_plain(one.text) in people for one in before) else before
     behind = [*_added(text, words[stop:], end, known, is_before=False)]
     return JournalPlace(start, end, before[-1].start if before else start, behind[-1].end if behind else end)
 

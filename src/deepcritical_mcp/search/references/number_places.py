@@ -46,6 +46,8 @@ _MOST, _MOST_NUMBERS = 12, 300
 _FREE, _LIKE = 0.3, 0.15
 _ABSENT: Mapping[Role, float] = {"year": 0.4, "volume": 0.6, "issue": 0.2, "pages": 0.6}
 _OTHER: Mapping[Role, float] = {"year": 0.8, "volume": 1.0, "issue": 0.5, "pages": 1.0}
+_NEAR = 5
+"""Years between a number and that of a record within which it may be a year as well as a page."""
 _LEFT, _FAR_OFF = 0.5, 0.02
 """What it costs if a number of the place, or another one, is explained by nothing."""
 
@@ -263,6 +265,8 @@ def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     own = getattr(record, _OWN[role])
     same = _is(role, one, record)
     form = 0.0 if one.lead == role else _form(role, one)
+    if role == "pages" and one.is_year and any(abs(int(one.value[:4]) - year) <= _NEAR for year in record.years):
+        form += 0.25
     if own and same < 1:
         return same + 0.1 * form
     if own and role == "volume" and one.is_year:  # "2001;1546:358"
@@ -278,5 +282,5 @@ def _form(role: Role, one: WrittenNumber) -> float:
     if role == "issue":
         return (0.5 + 0.5 * bool(one.last)) * (not one.in_brackets) + 0.6 * one.is_year + 0.2 * has_letters
     if role == "pages":
-        return 0.25 * one.is_year * (not one.last) + 0.8 * (one.in_brackets and not one.last) - 0.05 * bool(one.last)
+        return 0.8 * (one.in_brackets and not one.last) - 0.05 * bool(one.last)
     return 0.0

@@ -139,6 +139,8 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
     """The names of a list: pieces between commas and the like, with initials that stand in a piece of their own."""
     is_inverted = ";" in listed
     cuts = [one.span() for one in _PIECE.finditer(listed) if not (is_inverted and one[0][0] in ". ")][:_MOST_NAMES]
+    double = [one.span() for author in authors for one in _double(author.family).finditer(listed)]
+    cuts = [cut for cut in cuts if not any(start < cut[0] < end for start, end in double)]
     starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(listed)]
     forms = [_forms(author) for author in authors]
     last: Person | None = None
@@ -165,6 +167,12 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
         last = person
     if last:
         yield last
+
+
+@lru_cache(maxsize=4096)
+def _double(family: str) -> re.Pattern[str]:
+    """A family name with a word in it that parts other names: "Paz y Miño"."""
+    return re.compile(re.escape(family) if _PIECE.search(family) else r"(?!)", re.IGNORECASE)
 
 
 def _person(
