@@ -411,7 +411,9 @@ def test_a_preprint_cited_as_a_paper_is_written_anew_as_a_preprint() -> None:
     line = correct(f"{ALL_VANCOUVER}. {TITLE}. Nat Commun. 2023;14(1):2217.", record)
     assert line == vancouver(record)
     assert "[Preprint]" in line
-    entry = f"@article{{b19, author={{Berg, Jan}}, title={{{TITLE}}}, journal={{Nat Commun}}, year={{2019}}, volume={{14}}}}"
+    entry = (
+        f"@article{{b19, author={{Berg, Jan}}, title={{{TITLE}}}, journal={{Nature}}, year={{2019}}, volume={{14}}}}"
+    )
     new = correct(entry, record)
     assert "volume" not in new
     assert new.startswith("@online{b19,") or "[Preprint]" in new

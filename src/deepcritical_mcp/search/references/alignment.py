@@ -150,8 +150,7 @@ class _Alignment:
             for word in content_left(self._text[start:end], known)
             if word.isalpha() and len(word) > 1 + 2 * is_note
         ]
-        every = [word for word in content_left(self._text[start:end], ()) if word.isalpha() and len(word) > 1]
-        return len(left) < (1 if is_note else LEAST_WORDS) and len(left) < max(len(every), 1)
+        return len(left) < (1 if is_note else LEAST_WORDS)
 
     def _next(self, at: int, default: int) -> int:
         """Where journal or numbers begin behind a place."""

@@ -22,6 +22,8 @@ _WORD = re.compile(r"(?<![^\W_])[^\W\d_]+(?:['’][^\W\d_]+)?")
 _QUALIFIER = re.compile(r"\s?[:=(\[/].*")
 _PAREN = re.compile(r"\(([^()]{1,80})\)")
 _LEAST_FUZZY = 6
+_HIDDEN = "0"
+"""In place of a word that another field explains."""
 _WHOLE_WORD = 6
 """Letters of a word that is no abbreviation."""
 _LEAST_CLOSE, _CLOSE = 8, 88
@@ -60,7 +62,8 @@ def find_journal(
         hidden: parts of the text that other fields explain.
         people: words of names that may stand right before it.
     """
-    words = [one for one in _words(text) if not any(start < one.end and one.start < end for start, end in hidden)]
+    is_hidden = (any(start < one.end and one.start < end for start, end in hidden) for one in _words(text))
+    words = [one._replace(text=_HIDDEN) if hides else one for one, hides in zip(_words(text), is_hidden, strict=True)]
     best: tuple[float, ...] = ()
     for form in _forms(tuple(names)):
         for first, word in enumerate(words):
@@ -98,7 +101,11 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
     """Words beside a name, with nothing but a space between, that make it another journal's name."""
     for one in words:
         between = text[one.end : edge] if is_before else text[edge : one.start]
-        if any(mark in between for mark in ',;:([“”"?!/|—–*_' + ".)]‘’" * is_before) or any(map(str.isdigit, between)):
+        if (
+            one.text == _HIDDEN
+            or any(mark in between for mark in ',;:([“”"?!/|—–*_' + ".)]‘’" * is_before)
+            or any(map(str.isdigit, between))
+        ):
             return
         is_sentence = one.text[0].islower() or (edge >= _WHOLE_WORD and text[edge - _WHOLE_WORD : edge].isalpha())
         if not is_before and "." in between and is_sentence:  # "bioRxiv. Cold Spring Harbor", but "Sci. Adv. Mater."

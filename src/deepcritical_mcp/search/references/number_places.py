@@ -265,8 +265,9 @@ def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     own = getattr(record, _OWN[role])
     same = _is(role, one, record)
     form = 0.0 if one.lead == role else _form(role, one)
-    if role == "pages" and one.is_year and any(abs(int(one.value[:4]) - year) <= _NEAR for year in record.years):
-        form += 0.25
+    if role == "pages" and one.is_year and not one.last:
+        is_near = any(abs(int(one.value[:4]) - year) <= _NEAR for year in record.years)
+        form += 0.25 * (is_near or not record.years)
     if own and same < 1:
         return same + 0.1 * form
     if own and role == "volume" and one.is_year:  # "2001;1546:358"
