@@ -6,10 +6,9 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from deepcritical_mcp.checking.cited_in_passing import is_cited_alone, is_of_other_year, is_other_work
+from deepcritical_mcp.checking.beside_numbers import is_cited_alone, is_note, is_of_other_year, is_other_work
 from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_meaning import CandidateRecord, meant
-from deepcritical_mcp.checking.reference_notes import is_note
 from deepcritical_mcp.checking.reference_problems import IDS, further_works, in_order, number_problems, problems_of
 from deepcritical_mcp.checking.unchecked_works import UncheckedWork
 from deepcritical_mcp.errors import ProviderError
@@ -28,6 +27,7 @@ NAMES_LEFT_OUT = "{} of {} authors are named, without “et al.”."
 WAS_NOT_CHECKED = "A further work seems to stand in this entry. It was not checked: give it an entry of its own."
 NUMBER_NOT_CHECKED = "The number {} at its end was not checked: nothing says what it is."
 UNREAD = "Its {} could not be read, so not compared."
+LEFT_OVER = "Not compared, as no statement of the record: {}."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
 _MAX_CANDIDATES = 3
 _SHOWN = 240
@@ -205,6 +205,8 @@ def _remarks(candidate: CandidateRecord) -> Iterator[str]:
         yield NAMES_LEFT_OUT.format(agreement.names_left_out, len(record.authors))
     if agreement.unread:
         yield UNREAD.format(" and ".join(agreement.unread))
+    if agreement.left_over:
+        yield LEFT_OVER.format(", ".join(f"“{one}”" for one in agreement.left_over[:3]))
     journal = agreement.field("journal")
     if record.form == "preprint" and journal.verdict == "differs":
         yield f"The record is a preprint, not a paper of {journal.written}."

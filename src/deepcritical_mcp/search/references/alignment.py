@@ -15,6 +15,7 @@ from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreeme
 from deepcritical_mcp.search.references.guesses import people_before, title_span
 from deepcritical_mcp.search.references.journal_places import JournalPlace, find_journal, journals_agree
 from deepcritical_mcp.search.references.number_places import (
+    JOINING,
     NumberPlaces,
     PlaceNumbers,
     Role,
@@ -134,7 +135,18 @@ class _Alignment:
         ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
         places = [*self._compare_numbers()]
         fields = (self._compare_title(places), written, *places, self._journal_field)
-        return _settled(fields, people, record, self._unread(), further_work(self._text[max(ends) :], numbers))
+        further = further_work(self._text[max(ends) :], numbers)
+        return _settled(fields, people, record, self._unread(), further, self._left_over(fields))
+
+    def _left_over(self, fields: Iterable[FieldAgreement]) -> Iterator[str]:
+        """Words before, between and among the fields that none of them explains."""
+        spans = [one.span for one in fields if one.span] + [self._people.span]
+        spans += [(one.start, one.end) for one in self._numbers.by_role.values()]
+        text = self._text[: max(end for _, end in spans)]
+        for start, end in spans:
+            text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+        names = " ".join((*map(str, self._record.authors), *journals_of(self._record), self._record.title))
+        yield from (word for word in content_left(text, {*tokens(names), *JOINING}) if word.isalpha())
 
     def _explains(self, span: Span) -> bool:
         """Whether names and journal explain all words but a few of a part; beside a number alone, all of them."""
@@ -163,7 +175,7 @@ class _Alignment:
             text = f"{text[: journal.start]}{' ' * (journal.end - journal.start)}{text[journal.end :]}"
         for start, end in self._people_regions():
             found = compare_people(text, start, end, self._record.authors)
-            if found.verdict != "absent":
+            if found.verdict != "absent" or found.is_group:
                 return found
         return PeopleAgreement("absent")
 
@@ -259,6 +271,8 @@ class _Alignment:
     def _unread(self) -> Iterator[str]:
         """Of volume and pages, what may stand in numbers behind the title that were not read and are not the
         record's."""
+        if self._people.is_group:
+            yield "first author"
         behind = numbers_of(self._text[self._found.end :]) if self._found else frozenset[str]()
         read = numbers_of(" ".join(one.text for one in self._numbers.by_role.values()))
         for role, true in (("volume", self._record.volume), ("pages", self._record.pages)):
@@ -276,6 +290,7 @@ def _settled(
     record: Publication,
     unread: Iterable[str] = (),
     further: str = "",
+    left_over: Iterable[str] = (),
 ) -> Agreement:
     """With what one field tells about another."""
     fields = {one.field: one for one in sorted(found, key=lambda one: _ORDER.index(one.field))}
@@ -297,6 +312,7 @@ def _settled(
         names_left_out=people.named if people.named > 1 and is_theirs else 0,
         unread=tuple(unread),
         further=further,
+        left_over=tuple(left_over),
     )
 
 

@@ -38,7 +38,7 @@ _NOT_OF_THE_PLACE = re.compile(
 _ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
 _LEADS: Mapping[str, Role] = {word: role for role in _ROLES[1:] for word in listed_words(role)}
 """Words in front of a number, and which number that is."""
-_JOINING = MONTHS | _LEADS.keys() | listed_words("supplement") | listed_words("joining")
+JOINING = MONTHS | _LEADS.keys() | listed_words("supplement") | listed_words("joining")
 _FAR = 40
 """Characters between two numbers of one place."""
 _MOST, _MOST_NUMBERS = 12, 300
@@ -48,8 +48,8 @@ _ABSENT: Mapping[Role, float] = {"year": 0.4, "volume": 0.6, "issue": 0.2, "page
 _OTHER: Mapping[Role, float] = {"year": 0.8, "volume": 1.0, "issue": 0.5, "pages": 1.0}
 _NEAR = 5
 """Years between a number and that of a record within which it may be a year as well as a page."""
-_LEFT, _FAR_OFF = 0.5, 0.02
-"""What it costs if a number of the place, or another one, is explained by nothing."""
+_LEFT = 0.5
+"""What it costs if a number of the place is explained by nothing."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def written_numbers(text: str) -> list[WrittenNumber]:
         opened, closed = text.rfind("(", max(0, start - 20), start), text.find(")", end, end + 20)
         inside = f"{text[opened + 1 : start]}{text[end:closed]}" if opened >= 0 <= closed else "0"
         is_alone = not any(map(str.isdigit, inside))
-        in_brackets = is_alone and all(word.lower() in _JOINING for word in _LETTERS.findall(inside))
+        in_brackets = is_alone and all(word.lower() in JOINING for word in _LETTERS.findall(inside))
         role = _LEADS.get(lead)
         if role == "issue" and one[1]:  # "Art. No.: CD009999"
             role = "pages"
@@ -157,7 +157,7 @@ def _groups(numbers: Sequence[WrittenNumber], text: str) -> list[list[WrittenNum
     groups = list[list[WrittenNumber]]()
     for one in numbers:
         between = text[groups[-1][-1].end : one.start] if groups else ""
-        is_near = len(between.strip()) <= _FAR and all(word.lower() in _JOINING for word in _LETTERS.findall(between))
+        is_near = len(between.strip()) <= _FAR and all(word.lower() in JOINING for word in _LETTERS.findall(between))
         if groups and is_near and len(groups[-1]) < _MOST:
             groups[-1].append(one)
         else:
