@@ -353,3 +353,28 @@ async def test_a_preprint_cited_as_a_paper_is_named() -> None:
     written = "Feifel D, Reza T, Robeck S. Zinc gluconate lozenges for treating the common cold in schoolchildren. "
     outcome = await checked(f"{written}Nat Commun. 1999;14(1):2217.", [record])
     assert "is a preprint" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("before", "said"), [("COVID-19 Study Group. ", "first author"), ("![figure](http://e.example/z.png) ", "“figure”")]
+)
+async def test_what_no_statement_of_the_record_explains_is_named(before: str, said: str) -> None:
+    title = "Zinc gluconate lozenges for treating the common cold in schoolchildren"
+    outcome = await checked(f"{before}{title}. Neuropsychopharmacology 1999;20:141-9.", [LOZENGES])
+    assert outcome.verdict == "verified"
+    assert said in outcome.reason
+
+
+async def test_an_issue_without_a_number_is_named() -> None:
+    written = "Berg A, Ruiz K, et al. Guideline for the management of ulcerative colitis in adults. Am J Gastroenterol "
+    assert "“none”" in (await checked(f"{written}2024;119(None):1730.", [COLITIS])).reason
+
+
+@pytest.mark.parametrize("journal", ["bioRxiv. 2031.", "bioRxiv 2031", "bioRxiv (2031)."])
+async def test_a_year_alone_is_the_year(journal: str) -> None:
+    record = LOZENGES.model_copy(
+        update={"publication_types": ("Preprint",), "journal": "bioRxiv", "journal_abbreviation": "", "volume": ""}
+    )
+    for one in (record, record.model_copy(update={"issue": "", "pages": ""})):
+        written = f"Feifel D, Reza T, Robeck S. {one.title} {journal}"
+        assert graver(await checked(written, [one])) == {"year"}

@@ -1,5 +1,5 @@
 """What stands right beside a number and is no reference: a note in one's own words, "PMID 30000001 – Müller, zinc", or
-a citation in passing, "(Berg et al., 2019; PMID 1)" or "[Title](https://…)"; against the record that the number leads to.
+a citation in passing, "(Berg et al., 2019; PMID 1)" or "[Title](https://…)"; against the record of the number.
 """
 
 from __future__ import annotations

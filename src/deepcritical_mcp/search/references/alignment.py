@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from deepcritical_mcp.evidence.titles import is_notice, tokens
+from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, FieldVerdict
 from deepcritical_mcp.search.references.guesses import people_before, title_span
@@ -21,6 +21,7 @@ from deepcritical_mcp.search.references.number_places import (
     Role,
     find_numbers,
     is_page_within,
+    number_in,
     numbers_of,
 )
 from deepcritical_mcp.search.references.people_places import ET_AL, PeopleAgreement, compare_people, has_author
@@ -133,8 +134,7 @@ class _Alignment:
         written = _people_field(people, self._text[slice(*people.span)], record)
         numbers = {*numbers_of(" ".join((own.volume, own.issue, own.pages))), *map(str, own.years)}
         ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
-        places = [*self._compare_numbers()]
-        fields = (self._compare_title(places), written, *places, self._journal_field)
+        fields = (self._compare_title(), written, *self._compare_numbers(), self._journal_field)
         further = further_work(self._text[max(ends) :], numbers)
         return _settled(fields, people, record, self._unread(), further, self._left_over(fields))
 
@@ -142,7 +142,8 @@ class _Alignment:
         """Words before, between and among the fields that none of them explains."""
         spans = [one.span for one in fields if one.span] + [self._people.span]
         spans += [(one.start, one.end) for one in self._numbers.by_role.values()]
-        text = self._text[: max(end for _, end in spans)]
+        stop, first = max(end for _, end in spans), number_in(self._record.pages)
+        text = self._text[: max(stop, self._text.find(first, stop) if first else 0)]
         for start, end in spans:
             text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
         names = " ".join((*map(str, self._record.authors), *journals_of(self._record), self._record.title))
@@ -201,12 +202,10 @@ class _Alignment:
         elif self._journal and (lead := _BEFORE_NAMES.match(behind)):
             yield low + lead.end(), stop
 
-    def _compare_title(self, numbers: Iterable[FieldAgreement]) -> FieldAgreement:
+    def _compare_title(self) -> FieldAgreement:
         record, text, journal, people = self._record, self._text, self._journal_field.span, self._people
         if self._title is None:
-            span = self._notice() if "differs" in (one.verdict for one in numbers) else None
-            verdict: FieldVerdict = "differs" if span else "absent"
-            return FieldAgreement("title", verdict, text[slice(*span)] if span else "", record.title, span)
+            return FieldAgreement("title", "absent", true=record.title)
         start, end = self._title
         if self._found is None:
             if people.verdict != "absent" and people.span[1] > start:
@@ -217,15 +216,8 @@ class _Alignment:
         following = (journal[0] if journal else -1, self._numbers.first, people.span[0] if people.span[1] else -1)
         stop = min((at for at in following if at >= end), default=end + _LONGEST_REST)
         low, high = start_of_longer_title(text, start, record), end_of_longer_title(text, end, stop, record)
-        verdict = "differs" if low < start or high > end else self._found.agreement
+        verdict: FieldVerdict = "differs" if low < start or high > end else self._found.agreement
         return FieldAgreement("title", verdict, text[low:high], self._found.true, (low, high))
-
-    def _notice(self) -> Span | None:
-        """Where "Corrigendum" stands for a title that the record does not have."""
-        before = self._text[: self._next(0, 0)].rstrip(" .")
-        span = before.rfind(". ") + 2, len(before)
-        is_other = is_notice(tokens(before[slice(*span)])) and not is_notice(tokens(self._record.title))
-        return span if is_other else None
 
     def _compare_journal(self) -> FieldAgreement:
         record, text, journal = self._record, self._text, self._journal

@@ -198,7 +198,8 @@ def find_numbers(
     others = [one for one in others if len(main) < 2 or _is("year", one, record) == 0]
     years = [*early, *(one for one in main if one.is_year)]
     no_year = _ABSENT["year"] + _LEFT * bool(early or (others and not years))
-    found = [_in_order(main, _ROLES[1:], record, no_year)]
+    # Only where another number is the year, one that looks like a year may be something else.
+    found = [_in_order(main, _ROLES[1:], record, no_year + 0.25 * bool(years))]
     for at, year in enumerate(years or others[:1]):
         cost, rest = _in_order([one for one in main if one is not year], _ROLES[1:], record)
         found.append((cost + _cost("year", year, record) + 0.05 * at, {"year": year, **rest}))
@@ -266,8 +267,7 @@ def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     same = _is(role, one, record)
     form = 0.0 if one.lead == role else _form(role, one)
     if role == "pages" and one.is_year and not one.last:
-        is_near = any(abs(int(one.value[:4]) - year) <= _NEAR for year in record.years)
-        form += 0.25 * (is_near or not record.years)
+        form += 0.25 * any(abs(int(one.value[:4]) - year) <= _NEAR for year in record.years)
     if own and same < 1:
         return same + 0.1 * form
     if own and role == "volume" and one.is_year:  # "2001;1546:358"

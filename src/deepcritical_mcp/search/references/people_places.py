@@ -157,9 +157,8 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
         if is_all and last and not last.initials:
             last = replace(last, initials=_letters(piece), span=(last.span[0], span[1]))
             continue
-        is_signal = not start and len(words) == 1 and len(words[0][0]) <= 3 and listed[end - 1 : end + 1].endswith(".")
-        if piece.islower() or is_signal or all(len(one[0]) == 1 for one in words) or not any(map(str.isupper, piece)):
-            continue  # "Cf. Berg J"
+        if piece.islower() or all(len(one[0]) == 1 for one in words) or not any(map(str.isupper, piece)):
+            continue
         person = _person(piece.strip(' .*_:()[]{}“”"‘’'), span, forms, authors)
         follows = last and not last.initials and listed[last.span[1] : start].strip() == ","
         if last and follows and (is_inverted or _is_given(person.name, last, authors)):
