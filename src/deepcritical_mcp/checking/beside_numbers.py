@@ -49,8 +49,9 @@ def is_note(reference: WrittenReference, record: Publication) -> bool:
 def is_cited_alone(text: str) -> bool:
     """Whether it says nothing but one or two names and a year: "Berg 2019"."""
     found = _CITED.search(text)
-    is_alone = found is not None and found["alone"] is not None
-    return is_alone and found["name"].lower() not in listed_words("connectives") | MONTHS
+    if not found or found["alone"] is None:
+        return False
+    return found["name"].lower() not in listed_words("connectives") | MONTHS
 
 
 def is_other_work(written: str, text: str, candidates: Sequence[CandidateRecord]) -> bool:

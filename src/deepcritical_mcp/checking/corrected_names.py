@@ -98,7 +98,7 @@ def _style_of(listed: str, last: str) -> _NameStyle | None:
         given = "none"
     elif are_short(listed) and not is_dotted:
         given = "JA"
-    elif is_dotted and not (is_pair and re.search(r"[^\W\d_]{2,} [A-Z]\.(?:\W|\Z)", listed)):
+    elif is_dotted and not (is_pair and re.search(r"[^\W\d_]{2} [A-Z]\.(?:\W|\Z)", listed)):
         is_tight = re.search(r"[A-Z]\.-?[A-Z]\.", listed) or (last == " and " and is_pair)
         is_spaced = re.search(r"\b[A-Z]\. [A-Z]\.", listed) or not (is_tight or (not is_pair and not is_initial_first))
         given = "J. A." if is_spaced else "J.A."

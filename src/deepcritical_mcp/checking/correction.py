@@ -97,10 +97,9 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
     if not stated <= places.keys() or is_mixed or ("journal" in stated and not apart):  # it may be somebody's name
         return ""
     edits = [edit for one in wrong.values() for edit in _id_edits(line, one, publication.pmid)]
-    for field in places.keys() & wrong.keys() | ({"issue"} if not wrong.keys().isdisjoint(_PLACE) else set()):
-        if span := places.get(field):
-            edit = _edit(line, field, span, publication, wrong)
-            if edit is None:
+    for field, span in places.items():
+        if field in wrong or (field == "issue" and not wrong.keys().isdisjoint(_PLACE)):
+            if (edit := _edit(line, field, span, publication, wrong)) is None:
                 return ""
             edits.append(edit)
     new = _applied(line, edits)

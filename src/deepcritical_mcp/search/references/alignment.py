@@ -142,8 +142,9 @@ class _Alignment:
         """Words before, between and among the fields that none of them explains."""
         spans = [one.span for one in fields if one.span] + [self._people.span]
         spans += [(one.start, one.end) for one in self._numbers.by_role.values()]
-        stop, first = max(end for _, end in spans), number_in(self._record.pages)
-        text = self._text[: max(stop, self._text.find(first, stop) if first else 0)]
+        stop, pages = max(end for _, end in spans), number_in(self._record.pages)
+        first = re.search(rf"\b{pages}\b", self._text[stop:]) if pages else None
+        text = self._text[: stop + (first.start() if first else 0)]
         for start, end in spans:
             text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
         names = " ".join((*map(str, self._record.authors), *journals_of(self._record), self._record.title))
@@ -286,7 +287,7 @@ def _settled(
 ) -> Agreement:
     """With what one field tells about another."""
     fields = {one.field: one for one in sorted(found, key=lambda one: _ORDER.index(one.field))}
-    journal, issue = fields["journal"], fields["issue"]
+    journal = fields["journal"]
     is_theirs, is_other = people.verdict in ("agrees", "minor"), journal.verdict == "differs"
     is_preprint = record.form != "preprint" and is_theirs and is_other and bool(PREPRINT_SERVER.search(journal.written))
     is_there = "differs" not in (fields[name].verdict for name in ("volume", "pages", "year"))
@@ -295,8 +296,6 @@ def _settled(
         fields["journal"] = journal._replace(verdict="minor")
     if is_preprint:
         fields |= {name: fields[name]._replace(verdict="absent") for name in ("year", "volume", "issue", "pages")}
-    elif issue.verdict == "minor" and "differs" == fields["volume"].verdict == fields["pages"].verdict:
-        fields["issue"] = issue._replace(verdict="differs")
     return Agreement(
         tuple(fields.values()),
         by_others=people.by_others,
