@@ -378,3 +378,21 @@ async def test_a_year_alone_is_the_year(journal: str) -> None:
     for one in (record, record.model_copy(update={"issue": "", "pages": ""})):
         written = f"Feifel D, Reza T, Robeck S. {one.title} {journal}"
         assert graver(await checked(written, [one])) == {"year"}
+
+
+@pytest.mark.parametrize(
+    ("rest", "field", "written"),
+    [
+        ("Berg A, Ruiz K Gut 2024;119:1730.", "journal", "Gut"),
+        ("Berg A, Kim S Am J Gastroenterol 2024;119:1730.", "authors", "Kim S"),
+        ("Berg A, Ruiz K. Am J Gastroenterol 119:1830.", "pages", "1830"),
+        ("Berg A, Ruiz K. Am J Gastroenterol 2024;119:2024.", "pages", "2024"),
+    ],
+)
+async def test_only_what_is_wrong_is_told_and_changed(rest: str, field: str, written: str) -> None:
+    reference = f"Guideline for the management of ulcerative colitis in adults. {rest}"
+    outcome = await checked(reference, [LOZENGES, COLITIS])
+    assert [(one.field, one.written) for one in outcome.problems if not one.minor] == [(field, written)]
+    line = corrected(reference, COLITIS, outcome.problems)
+    assert "Ruiz K" in line
+    assert "119:2024" not in line

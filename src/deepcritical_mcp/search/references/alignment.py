@@ -148,7 +148,7 @@ class _Alignment:
         for start, end in spans:
             text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
         names = " ".join((*map(str, self._record.authors), *journals_of(self._record), self._record.title))
-        yield from (word for word in content_left(text, {*tokens(names), *JOINING}) if word.isalpha())
+        yield from (word for word in content_left(text, {*tokens(names), *JOINING}) if word.isalpha() and len(word) > 1)
 
     def _explains(self, span: Span) -> bool:
         """Whether names and journal explain all words but a few of a part; beside a number alone, all of them."""

@@ -26,6 +26,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _NUMBERED = re.compile(r"\A[\W\d]{1,12}")
 _YEAR = re.compile(r"\(?\b(?:1[5-9]|20)\d\d[a-z]?\b")
 _ENDS = " .,;:*_()[]”“\"'’‘?!"
+_NUMBER_NEXT = re.compile(r"[\s.,;:(*_]{0,6}(?:[0-9]{1,4}\b|[A-Z][a-z]{2}[a-z]{0,6} [0-9]{1,2}\b)")
 _APART = re.compile(r"\d{1,8}[.,;:)\]]{0,3}\s|[:|]\s")
 _LEAST_WORDS = 3
 _LEAST_SCORE = 1.5
@@ -88,7 +89,7 @@ def title_span(text: str) -> Span | None:
         if end >= at:
             segments.append((at, end))
             at = max(at, following)
-    scores = [_score(text[slice(*one)]) for one in segments]
+    scores = [_score(text[slice(*one)], is_before_number=bool(_NUMBER_NEXT.match(text, one[1]))) for one in segments]
     best = max(range(len(segments)), key=scores.__getitem__)
     if scores[best] < _LEAST_SCORE:
         return None
@@ -108,13 +109,16 @@ def _is_one_title(text: str, one: Span, following: Span, score: float) -> bool:
     return text[one[1] : following[0]] == ": " and score >= 1 and not _YEAR.search(text, one[0], following[1])
 
 
-def _score(segment: str) -> float:
-    """How much a part of a reference looks like a title: many words in small letters, no initials."""
+def _score(segment: str, *, is_before_number: bool) -> float:
+    """How much a part of a reference looks like a title: many words in small letters, no initials; in front of numbers
+    stands a journal, which has capitals."""
     words = _WORD.findall(segment)
     if segment.isupper() and sum(len(word) > 1 for word in words) >= _LEAST_WORDS:  # a whole title in capitals
         words = [word if len(word) < 4 and word.lower() not in FUNCTION_WORDS else word.lower() for word in words]
     long = [word for word in words if len(word) > 1]
     small = [word for word in long if word[0].islower()]
+    if is_before_number:
+        return sum(word not in FUNCTION_WORDS for word in small)
     initials = sum(word.isupper() and len(word) <= 3 for word in words)
     return len(small) + 0.5 * (len(long) - len(small)) - 1.5 * initials
 

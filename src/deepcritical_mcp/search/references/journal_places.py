@@ -112,9 +112,13 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
             return
         edge, word = one.start if is_before else one.end, _plain(one.text)
         is_short = len(word) > 1 and any(_abbreviates(word, other) for other in known)
-        if is_short or word in known or word in listed_words("in journals") or word in listed_words("behind journals"):
+        if is_short or word in known:
             continue
-        if is_before and (one.text[0].islower() or (len(one.text) <= 3 and one.text.isupper() and one.text != "J")):
+        if is_before and len(one.text) <= 3 and one.text.isupper() and one.text != "J":  # somebody's initials
+            return
+        if word in listed_words("in journals") or word in listed_words("behind journals"):
+            continue
+        if is_before and one.text[0].islower():
             return
         yield one
 

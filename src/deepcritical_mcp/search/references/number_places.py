@@ -23,6 +23,7 @@ _LETTERS = re.compile(r"[^\W\d_]{1,30}")
 _LEAD = re.compile(r"([^\W\d_]{1,24})[^\w]{0,6}\Z")
 _NEXT_WORD = re.compile(r"[ .]{0,3}([^\W\d_]{1,30})")
 _LIST_NUMBER = re.compile(r"[ (\[]{0,3}(?:\d{1,3}[.)\] ]|\d{4}[.)\]])")
+_AFTER_NUMBER = re.compile(r"[\d)]\*{0,2}:\s?\Z")
 _DIGITS = re.compile(r"0{0,9}(\d{1,12})")
 YEAR = re.compile(r"(?<!\d)(?:1[6-9]|20)\d\d(?!\d)")
 _NOT_OF_THE_PLACE = re.compile(
@@ -60,6 +61,7 @@ class WrittenNumber:
         value: as written, without a range's end: "e0123456"; `last` is that end.
         lead: which number it is by the word in front of it ("vol.").
         in_brackets: whether it stands alone in brackets, but for a month.
+        is_behind_colon: whether it stands behind another number and a colon, as a page does.
     """
 
     value: str
@@ -68,6 +70,7 @@ class WrittenNumber:
     end: int
     lead: Role | None
     in_brackets: bool
+    is_behind_colon: bool = False
 
     @property
     def number(self) -> str:
@@ -135,10 +138,12 @@ def written_numbers(text: str) -> list[WrittenNumber]:
         inside = f"{text[opened + 1 : start]}{text[end:closed]}" if opened >= 0 <= closed else "0"
         is_alone = not any(map(str.isdigit, inside))
         in_brackets = is_alone and all(word.lower() in JOINING for word in _LETTERS.findall(inside))
-        role = _LEADS.get(lead)
+        role, is_behind = _LEADS.get(lead), _AFTER_NUMBER.search(text, max(0, start - 4), start) is not None
         if role == "issue" and one[1]:  # "Art. No.: CD009999"
             role = "pages"
-        found.append(WrittenNumber(f"{one[1]}{one[2]}{one[3] or ''}", one[4] or "", start, end, role, in_brackets))
+        found.append(
+            WrittenNumber(f"{one[1]}{one[2]}{one[3] or ''}", one[4] or "", start, end, role, in_brackets, is_behind)
+        )
         if len(found) == _MOST_NUMBERS:
             break
     return found
@@ -266,7 +271,9 @@ def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     own = getattr(record, _OWN[role])
     same = _is(role, one, record)
     form = 0.0 if one.lead == role else _form(role, one)
-    if role == "pages" and one.is_year and not one.last:
+    if role == "year":
+        form += 0.5 * one.is_behind_colon
+    if role == "pages" and one.is_year and not one.last and not one.is_behind_colon:
         form += 0.25 * any(abs(int(one.value[:4]) - year) <= _NEAR for year in record.years)
     if own and same < 1:
         return same + 0.1 * form

@@ -188,6 +188,10 @@ def title_window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int
         runs.pop()
     if not runs:
         return None
+    # The same words may stand right before the others, too: "Berg A. A case".
+    if len(runs) > 1 and (at := runs[1].at - runs[0].to + runs[0].at) > runs[0].at and runs[0].end == runs[1].start:
+        is_same = near[at : runs[1].at] == near[runs[0].at : runs[0].to]
+        runs[0] = runs[0]._replace(at=at, to=runs[1].at) if is_same else runs[0]
     # Words that differ at the ends belong to the title too, as many as it has there.
     first = low + max(0, runs[0].at - runs[0].start)
     last = low + min(len(near), runs[-1].to + len(wanted) - runs[-1].end) - 1
