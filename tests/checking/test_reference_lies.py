@@ -396,3 +396,10 @@ async def test_only_what_is_wrong_is_told_and_changed(rest: str, field: str, wri
     line = corrected(reference, COLITIS, outcome.problems)
     assert "Ruiz K" in line
     assert "119:2024" not in line
+
+
+async def test_a_corrigendum_of_the_same_authors_is_not_their_paper() -> None:
+    written = "Feifel D, Reza T, Robeck S. Corrigendum. Neuropsychopharmacology. 1999;20(4):445."
+    outcome = await checked(written, [LOZENGES])
+    assert outcome.verdict in ("not_found", "ambiguous")
+    assert outcome.problems == ()

@@ -206,7 +206,14 @@ class _Alignment:
     def _compare_title(self) -> FieldAgreement:
         record, text, journal, people = self._record, self._text, self._journal_field.span, self._people
         if self._title is None:
-            return FieldAgreement("title", "absent", true=record.title)
+            # "Corrigendum" stands for a title that the record does not have.
+            before = text[: self._next(0, 0)].rstrip(" .")
+            span = before.rfind(". ") + 2, len(before)
+            written = before[slice(*span)] if is_notice(tokens(before[slice(*span)])) else ""
+            is_other = bool(written) and not is_notice(tokens(record.title))
+            return FieldAgreement(
+                "title", "differs" if is_other else "absent", written, record.title, span if is_other else None
+            )
         start, end = self._title
         if self._found is None:
             if people.verdict != "absent" and people.span[1] > start:
