@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from deepcritical_mcp.evidence.titles import tokens
+from deepcritical_mcp.evidence.titles import is_notice, tokens
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, FieldVerdict
 from deepcritical_mcp.search.references.guesses import people_before, title_span
