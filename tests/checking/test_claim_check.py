@@ -118,7 +118,7 @@ HEART = abstract(
             "814 were assigned to simvastatin and 803 to placebo",
             (
                 "803: “were assigned to simvastatin and 803 to placebo.”",
-                "814: “Of 1617 patients, 814 were assigned to simvastatin and”",
+                "814: “Of 1617 patients, 814 were assigned to simvastatin”",
             ),
             (),
         ),

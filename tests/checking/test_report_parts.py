@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
+from deepcritical_mcp.checking.report_making import with_remarks
 from deepcritical_mcp.checking.report_parts import brief, report_from
 from deepcritical_mcp.checking.report_text import report_text
 from deepcritical_mcp.models import (
@@ -109,3 +110,14 @@ def test_a_single_finding_that_is_too_long_is_shortened(limit: int) -> None:
     assert longest(first) <= limit
     assert (len(first.references), len(second.references)) == (1, 1)
     assert any("Shortened here" in one for one in first.warnings)
+
+
+def test_of_what_is_told_of_a_service_only_the_first_is_an_error() -> None:
+    errors = (
+        "Crossref is unavailable (HTTP 503).",
+        "Crossref, the second witness, could not be asked.",
+        "PMC is slow.",
+    )
+    told = with_remarks(report([verified(1)]), ("A remark.", ""), errors)
+    assert told.errors == (errors[0], errors[2])
+    assert told.warnings == ("A remark.", errors[1])

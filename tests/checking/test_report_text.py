@@ -7,6 +7,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
+from deepcritical_mcp.checking.report_making import by_gravity
 from deepcritical_mcp.checking.report_parts import brief
 from deepcritical_mcp.checking.report_text import report_text
 from deepcritical_mcp.models import CheckedQuotation, CheckedReference, Finding, ReferenceProblem
@@ -27,9 +28,9 @@ OURS = {
 
 
 def test_the_first_line_sums_up() -> None:
-    shown = report_text(report([], references=42, checked=40, verified=36, differs=3, not_found=1, retracted=2))
+    shown = report_text(report([], references=42, checked=40, verified=34, differs=3, not_found=1, retracted=2))
     assert shown.startswith(
-        "# 42 references: 36 verified, 3 differing from the record, 1 not found, 2 not checked yet; 2 retracted\n"
+        "# 42 references: 2 retracted, 3 differing from the record, 1 not found, 34 verified, 2 not checked yet\n"
     )
 
 
@@ -87,6 +88,15 @@ def test_passages_are_shown_for_the_reader_to_judge() -> None:
     assert "  - [2] pubmed:2, abstract, numbers missing in all that was read: 45%: “Zinc closed wounds in 12" in shown
     assert "  - [3] pubmed:3 s2p1, numbers missing" in shown
     assert "read and judge" in shown
+
+
+def test_numbers_that_stand_with_another_group_are_named_before_the_passage_and_come_first() -> None:
+    told = {"numbers_missing": (), "numbers_elsewhere": ("21%: “21% with zinc”", "34%: “34% with tin”")}
+    plain = claim("Zinc heals [3].", 3).model_copy(update={"numbers_missing": ()})
+    swapped = claim("Zinc: 34%, tin: 21% [2].").model_copy(update=told)
+    assert by_gravity([plain, swapped]) == [swapped, plain]
+    line = "  - [2] pubmed:2, abstract, numbers that stand there with another group, outcome or time: 21%, 34%: “Zinc"
+    assert line in report_text(report([swapped]))
 
 
 def test_what_has_no_abstract_is_said_so() -> None:

@@ -69,9 +69,10 @@ async def test_a_draft_is_checked_and_both_forms_say_the_same() -> None:
         result = await checked(client)
     report, shown = structured(result), text_of(result)
     assert report["counts"]["references"] == 2
+    assert shown.startswith("# 2 references: 1 retracted, 1 verified\n")
     for one in report["references"]:
         assert (
-            "Verified: references 1." in shown
+            "Verified: reference 1." in shown
             if one["verdict"] == "verified" and one["index"] == 1
             else "[2] pubmed:31000012" in shown
         )
@@ -283,6 +284,27 @@ async def test_other_names_for_the_same_are_understood(arguments: dict[str, obje
         report = structured(await client.call_tool("check_citations", arguments))
     assert report["counts"]["references"]
     assert report["warnings"][0].startswith("Read ")
+    if "draft" in arguments:
+        assert report["warnings"][0] == "Read draft as text."
+
+
+async def test_the_log_names_the_records_that_a_check_has_found() -> None:
+    async with checking() as client:
+        await checked(client)
+        log = await exported(client, format="search-log")
+    assert "| 2 verified, pubmed:31000012, pubmed:31000011 |" in log
+
+
+async def test_what_a_sentence_quotes_is_shown_once() -> None:
+    draft = DRAFT.replace("Zinc closed wounds within 45 days [1].", 'They say that "zinc speeds up repair" [1].')
+    async with checking() as client:
+        result = await checked(client, draft)
+        other = await checked(client, draft.replace("repair", "repair of all wounds"))
+    report = structured(result)
+    assert [one["verdict"] for one in report["quotations"]] == ["verbatim"]
+    assert [one["references"] for one in report["claims"]] == [[2]]
+    assert text_of(result).count("Zinc speeds up repair") == 1
+    assert len(structured(other)["claims"]) == 2
 
 
 async def test_a_report_comes_in_parts_that_are_asked_for_with_the_same_text() -> None:

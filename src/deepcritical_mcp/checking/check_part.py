@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import anyio
 from anyio.to_thread import run_sync
@@ -20,7 +20,7 @@ from deepcritical_mcp.checking.cited_texts import (
 from deepcritical_mcp.checking.draft import Draft
 from deepcritical_mcp.checking.kept_check import KeptCheck, keep_check, kept_check
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome
-from deepcritical_mcp.checking.report_making import checked_references, with_part
+from deepcritical_mcp.checking.report_making import checked_references, with_part, with_remarks
 from deepcritical_mcp.deadline import TO_CHECK_TEXTS, TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
@@ -45,44 +45,42 @@ class Checkers:
     embedder: PassageEmbedder
 
 
+@dataclass
 class CheckPart:
     """The part of a check after what `kept` has; `read` is whether open full texts are read."""
 
-    def __init__(
-        self,
-        checkers: Checkers,
-        draft: Draft,
-        kept: KeptCheck,
-        session: EvidenceStore,
-        papers: CitedPapers,
-        *,
-        read: bool,
-        progress: Progress,
-    ) -> None:
-        self._checkers, self._draft, self._kept = checkers, draft, kept
-        self._session, self._papers, self._read, self._progress = session, papers, read, progress
+    checkers: Checkers
+    draft: Draft
+    kept: KeptCheck
+    session: EvidenceStore
+    papers: CitedPapers
+    _: KW_ONLY
+    read: bool
+    progress: Progress
+
+    def __post_init__(self) -> None:
         self._cited: dict[int, Publication] = {}  # by the indexes of their references
-        self._tried = set(kept.tried)
-        self._errors, self._remarks = list(kept.report.errors), list(kept.remarks)
+        self._tried = set(self.kept.tried)
+        self._errors, self._remarks = list(self.kept.report.errors), list(self.kept.remarks)
         self._references_done: KeptCheck | None = None
 
     async def check(self) -> KeptCheck:
         """The whole check so far, kept in the session."""
-        earlier = self._kept.report.references
+        earlier = self.kept.report.references
         named = {one.index: one.record.id for one in earlier if one.record}
-        held = await self._papers.publications(list(named.values()))
+        held = await self.papers.publications(list(named.values()))
         self._cited |= {index: held[id] for index, id in named.items() if id in held}
         references = await self._references()
         self._references_done = self._with(references, frozenset())
-        texts = self._kept.texts(self._draft, checked=False)
+        texts = self.kept.texts(self.draft, checked=False)
         checked: dict[int, ReferenceVerdict] = {one.index: one.verdict for one in (*earlier, *references)}
-        if open_ones := {one.index for one in self._draft.references} - checked.keys():
+        if open_ones := {one.index for one in self.draft.references} - checked.keys():
             texts = CitingTexts([], texts.without(open_ones).sentences)  # quotations may stand in any of the papers
-        if self._read:
+        if self.read:
             texts = await self._with_full_texts(texts)
         records = {index: without_notes(one) for index, one in self._cited.items()}
-        cited = CitedRecords(records, checked, await self._papers.others())
-        found = await check_texts(texts, cited, self._checkers.embedder, phase(self._progress, 0.8, 0.95))
+        cited = CitedRecords(records, checked, await self.papers.others())
+        found = await check_texts(texts, cited, self.checkers.embedder, phase(self.progress, 0.8, 0.95))
         return await self._keep(self._with([*references, *found.quotations, *found.claims], found.sentences))
 
     async def without_texts(self) -> KeptCheck | None:
@@ -92,9 +90,9 @@ class CheckPart:
 
     def _with(self, findings: Sequence[Finding], sentences: frozenset[int]) -> KeptCheck:
         return KeptCheck(
-            key=self._kept.key,
-            report=with_part(self._kept.report, self._draft, findings),
-            sentences=self._kept.sentences | sentences,
+            key=self.kept.key,
+            report=with_part(self.kept.report, self.draft, findings),
+            sentences=self.kept.sentences | sentences,
             tried=frozenset(self._tried),
             remarks=tuple(dict.fromkeys(self._remarks)),
         )
@@ -103,20 +101,20 @@ class CheckPart:
         """The references that there was time for, their records kept as what the draft cites."""
         outcomes = await self._outcomes()
         found = list({one.publication.id: one.publication for one in outcomes if one.publication}.values())
-        await self._progress(0.5, "keeping the records")
-        kept = await self._papers.add_evidence(found)
+        await self.progress(0.5, "keeping the records")
+        kept = await self.papers.add_evidence(found)
         as_kept = {one.id: each.publication for one, each in zip(found, kept, strict=True)}
         self._cited |= {one.reference.index: as_kept[one.publication.id] for one in outcomes if one.publication}
         return await run_sync(checked_references, outcomes, as_kept, abandon_on_cancel=True)
 
     async def _outcomes(self) -> list[ReferenceOutcome]:
-        left = self._kept.references_left(self._draft)[:MAX_REFERENCES]
+        left = self.kept.references_left(self.draft)[:MAX_REFERENCES]
         if not left:
             return []
-        follows = TO_CHECK_TEXTS if self._draft.sentences or self._draft.quotations else TO_KEEP_RESULTS
-        progress = phase(self._progress, 0.02, 0.5)
+        follows = TO_CHECK_TEXTS if self.draft.sentences or self.draft.quotations else TO_KEEP_RESULTS
+        progress = phase(self.progress, 0.02, 0.5)
         with anyio.move_on_after(seconds_before(follows)):
-            found = await self._checkers.references.check(left, self._papers, progress=progress)
+            found = await self.checkers.references.check(left, self.papers, progress=progress)
             self._errors += found.errors
             self._remarks += found.warnings
             return [one for one in found.outcomes if not one.pending]
@@ -124,11 +122,11 @@ class CheckPart:
 
     async def _with_full_texts(self, texts: CitingTexts) -> CitingTexts:
         """The texts for which every open full text was read or looked for."""
-        progress = phase(self._progress, 0.52, 0.8)
-        read = await read_full_texts(self._checkers.full_texts, self._unread(texts), self._papers, progress)
-        self._tried |= read.tried
-        self._errors += read.errors
-        held = await self._papers.publications([one.id for one in self._cited.values()])
+        progress = phase(self.progress, 0.52, 0.8)
+        tried, errors = await read_full_texts(self.checkers.full_texts, self._unread(texts), self.papers, progress)
+        self._tried |= tried
+        self._errors += errors
+        held = await self.papers.publications([one.id for one in self._cited.values()])
         self._cited = {index: held.get(one.id, one) for index, one in self._cited.items()}
         later = {one.id for one in self._unread(texts)}
         return texts.without({index for index, one in self._cited.items() if one.id in later})
@@ -140,32 +138,27 @@ class CheckPart:
 
     async def _keep(self, check: KeptCheck) -> KeptCheck:
         """The check with what must be known about it, kept in the session."""
-        await self._progress(0.95, "keeping the report in the session")
-        cited = check.texts(self._draft, checked=True).cited
+        await self.progress(0.95, "keeping the report in the session")
+        cited = check.texts(self.draft, checked=True).cited
         warnings = [
-            *self._draft.remarks,
+            *self.draft.remarks,
             _duplicates(check.report.references),
-            _switched_off(self._checkers.full_texts.off),
+            _switched_off(self.checkers.full_texts.off),
             *check.remarks,
-            _left(check, self._draft),
-            abstracts_warning([one for index, one in self._cited.items() if index in cited], read=self._read),
+            _left(check, self.draft),
+            abstracts_warning([one for index, one in self._cited.items() if index in cited], read=self.read),
         ]
-        check = _with_remarks(check, warnings, self._errors)
+        check = check.with_report(with_remarks(check.report, warnings, self._errors))
         try:
-            await self._papers.keep()
-            latest = await kept_check(self._session) if self._kept.report.order else None
-            if latest and latest.key == check.key and len(latest.report.order) > len(self._kept.report.order):
+            await self.papers.keep()
+            latest = await kept_check(self.session) if self.kept.report.order else None
+            if latest and latest.key == check.key and len(latest.report.order) > len(self.kept.report.order):
                 return latest  # another call has gone on meanwhile: what it reported stays where it is
-            await keep_check(check, self._session)
+            await keep_check(check, self.session)
         except (SessionBusyError, EvidenceStoreError) as error:
             told = f"The report could not be kept, so the next part checks the draft again: {error.message}"
-            return _with_remarks(check, warnings, [*self._errors, told])
+            return check.with_report(with_remarks(check.report, warnings, [*self._errors, told]))
         return check
-
-
-def _with_remarks(check: KeptCheck, warnings: Sequence[str], errors: Sequence[str]) -> KeptCheck:
-    told = {"warnings": tuple(filter(None, warnings)), "errors": tuple(dict.fromkeys(errors))}
-    return check.model_copy(update={"report": check.report.model_copy(update=told)})
 
 
 def _duplicates(references: Sequence[CheckedReference]) -> str:

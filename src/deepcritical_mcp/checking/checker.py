@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
 import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.checking.check_part import Checkers, CheckPart
 from deepcritical_mcp.checking.cited_papers import CitedPapers
-from deepcritical_mcp.checking.draft import read_draft
+from deepcritical_mcp.checking.draft import Draft, read_draft
 from deepcritical_mcp.checking.kept_check import KeptCheck, kept_check, key_of
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker
-from deepcritical_mcp.checking.report_making import with_current_status
+from deepcritical_mcp.checking.report_making import with_current_status, with_remarks
 from deepcritical_mcp.checking.report_parts import brief
 from deepcritical_mcp.checking.report_text import report_text
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
@@ -35,7 +35,7 @@ BY_KEYS = " This one cites by keys, such as [@smith2020]: pass its bibliography 
 ANOTHER_TEXT = "This session does not keep the check of this text, so it was checked from the start."
 REFERENCES = "references of a draft"
 """What the log of searches calls them."""
-_KEY = re.compile(r"\[-?@\w|\\cite")
+_KEYS = ("[@", "[-@", "\\cite")
 
 
 def _stuck(kept: KeptCheck, offset: int) -> str:
@@ -78,15 +78,14 @@ class CitationChecker:
         await progress(0.0, "reading the draft")
         draft, problem = await run_sync(read_draft, text, abandon_on_cancel=True), ""
         if not draft.references:
-            unread = [f'Not read: "{clipped(clean_line(one.text), 80)}" ({one.reason}).' for one in draft.unread[:3]]
-            raise InvalidInputError(" ".join([NO_REFERENCES + (BY_KEYS if _KEY.search(text) else ""), *unread]))
+            raise InvalidInputError(_no_references(text, draft))
         key, papers = key_of(text, read=read), await CitedPapers.of(session)
         kept = await kept_check(session) if offset else None
         goes_on = kept is not None and kept.key == key
         if kept is None or not goes_on:
             kept = KeptCheck(key=key, report=CitationReport(session_id=session.session_id))
         if offset < len(findings_of(kept.report)):
-            kept = kept.model_copy(update={"report": await self._current(kept.report, offset, papers)})
+            kept = kept.with_report(await self._current(kept.report, offset, papers))
         elif not kept.is_complete(draft):
             part = CheckPart(self._checkers, draft, kept, session, papers, read=read, progress=progress)
             before = kept
@@ -94,23 +93,8 @@ class CitationChecker:
             has_new = len(findings_of(kept.report)) > offset or kept.is_complete(draft)
             if not has_new and (kept.progress == before.progress or (offset and not goes_on)):
                 raise DeadlineExceededError(_stuck(kept, offset))
-        findings, is_complete = findings_of(kept.report), kept.is_complete(draft)
-        if is_complete and offset >= len(findings):
-            raise InvalidInputError(
-                f"offset {offset} is beyond the end: the report has {counted(len(findings), 'finding')}. Pass 0 to "
-                "check the draft anew."
-            )
-        report, told = with_findings(kept.report, findings[offset:]), ""
-        if offset and not goes_on:
-            told = f"{ANOTHER_TEXT} offset=0 shows the {counted(offset, 'finding')} before these, the gravest ones."
-        beside = await papers.beside(_ids(report))
-        changes = {
-            "warnings": tuple(filter(None, (told, *report.warnings, problem))),
-            "cited": tuple(one.index for one in report.references if one.record and one.record.id in beside),
-            "unread": report.unread if not offset else (),
-            "next_offset": -1 if is_complete else max(offset, len(findings)),
-        }
-        return report.model_copy(update=changes)
+        remarks = [problem] if goes_on or not offset else [_from_the_start(offset), problem]
+        return await _shown(kept, draft, offset, papers, remarks)
 
     async def _checked(self, part: CheckPart, before: KeptCheck, session: EvidenceStore) -> tuple[KeptCheck, str]:
         """The check with one part more, which is in the log of searches as a check; and why it is not."""
@@ -124,8 +108,8 @@ class CitationChecker:
             if found is None:
                 raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
             checked = [one for one in found.report.references if one.index not in done]
-            records = len({one.record.id for one in checked if one.record})
-            recording.checked([one.verdict for one in checked], records, errors=found.report.errors)
+            records = dict.fromkeys(one.record.id for one in checked if one.record)
+            recording.checked([one.verdict for one in checked], [*records], errors=found.report.errors)
         return found, recording.problem
 
     async def _current(self, report: CitationReport, offset: int, papers: CitedPapers) -> CitationReport:
@@ -136,11 +120,7 @@ class CitationChecker:
         current = await _as_held(report, papers)
         outages = [one for one in remarks if isinstance(one, OutageRemark)]
         told = [one for one in remarks if not isinstance(one, OutageRemark)]
-        changes = {
-            "errors": tuple(dict.fromkeys((*current.errors, *outages))),
-            "warnings": tuple(dict.fromkeys((*current.warnings, *told))),
-        }
-        return current.model_copy(update=changes)
+        return with_remarks(current, (*current.warnings, *told), (*current.errors, *outages))
 
     async def kept_report(self, session: EvidenceStore) -> CitationReport | None:
         """The whole report of the last check in a session, as far as it went, with the status that its records have
@@ -152,6 +132,34 @@ class CitationChecker:
         """The report of the last check for a file, the status of its records asked again; "" if there was none."""
         kept = await kept_check(session)
         return report_text(brief(await self._current(kept.report, 0, await CitedPapers.of(session)))) if kept else ""
+
+
+def _no_references(text: str, draft: Draft) -> str:
+    unread = [f'Not read: "{clipped(clean_line(one.text), 80)}" ({one.reason}).' for one in draft.unread[:3]]
+    return " ".join([NO_REFERENCES + BY_KEYS * any(key in text for key in _KEYS), *unread])
+
+
+def _from_the_start(offset: int) -> str:
+    return f"{ANOTHER_TEXT} offset=0 shows the {counted(offset, 'finding')} before these, the gravest ones."
+
+
+async def _shown(
+    kept: KeptCheck, draft: Draft, offset: int, papers: CitedPapers, remarks: Sequence[str]
+) -> CitationReport:
+    """What there is from `offset` on."""
+    findings, is_complete = findings_of(kept.report), kept.is_complete(draft)
+    if is_complete and offset >= len(findings):
+        beyond = f"offset {offset} is beyond the end: the report has {counted(len(findings), 'finding')}."
+        raise InvalidInputError(f"{beyond} Pass 0 to check the draft anew.")
+    report = with_findings(kept.report, findings[offset:])
+    beside = await papers.beside(_ids(report))
+    changes = {
+        "warnings": tuple(filter(None, (*remarks[:-1], *report.warnings, remarks[-1]))),
+        "cited": tuple(one.index for one in report.references if one.record and one.record.id in beside),
+        "unread": report.unread if not offset else (),
+        "next_offset": -1 if is_complete else max(offset, len(findings)),
+    }
+    return report.model_copy(update=changes)
 
 
 def _ids(report: CitationReport) -> list[str]:

@@ -64,13 +64,6 @@ class CitedRecords(NamedTuple):
     others: Sequence[Publication]
 
 
-class TextsRead(NamedTuple):
-    """The ids of the records whose full texts were looked for, and what failed, in words."""
-
-    tried: frozenset[str]
-    errors: tuple[str, ...] = ()
-
-
 class TextsChecked(NamedTuple):
     """What there was time for: quotations, claims, and where the sentences start whose claims these are."""
 
@@ -86,8 +79,9 @@ def has_full_text(publication: Publication) -> bool:
 
 async def read_full_texts(
     full_texts: FullTexts, records: Sequence[Publication], session: ReadingSession, progress: Progress
-) -> TextsRead:
-    """Read the open full texts of `records`, as far as there is time, and keep them in the session."""
+) -> tuple[set[str], list[str]]:
+    """Read the open full texts of `records`, as far as there is time, and keep them in the session; the ids of those
+    that were looked for, and what failed, in words."""
     started: dict[str, bool] = {}  # whether it has ended, too
     failed: list[str] = []
     limiter = anyio.CapacityLimiter(AT_ONCE)
@@ -109,7 +103,7 @@ async def read_full_texts(
                 tasks.start_soon(read, record)
     if unread := [id for id, has_ended in started.items() if not has_ended]:
         failed.append(f"{counted(len(unread), 'full text')} could not be read in time: {', '.join(unread)}.")
-    return TextsRead(frozenset(started), tuple(dict.fromkeys(failed)))
+    return {*started}, [*dict.fromkeys(failed)]
 
 
 async def check_texts(

@@ -14,12 +14,8 @@ from typing import NamedTuple
 import anyio
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.checking.claim_numbers import (
-    claimed_numbers,
-    numbers_elsewhere,
-    numbers_missing,
-    stated_numbers,
-)
+from deepcritical_mcp.checking.claim_groups import numbers_elsewhere
+from deepcritical_mcp.checking.claim_numbers import WORDS, claimed_numbers, numbers_missing, stated_numbers
 from deepcritical_mcp.checking.compared_text import own_texts
 from deepcritical_mcp.checking.draft import CitingSentence
 from deepcritical_mcp.deadline import TO_EMBED, seconds_for
@@ -42,12 +38,7 @@ _WORDS, _MEANING, _NUMBERS, _RESULTS = 0.5, 1.5, 1.0, 0.6
 """Weights of the parts of a passage's score, each 0..1."""
 
 _LABEL = re.compile(r"\s*([A-Z][A-Z/&,'() -]{3,60})(?::|\s(?=[A-Z]?[a-z\d]|A\s))|\s*([A-Z][a-z]+(?: [a-z&]+){0,3}):\s")
-_BEFORE = re.compile(
-    r"(?i)aim|objective|purpose|background|context|introduc|rationale|hypothes|method|design|setting|measure"
-    r"|patient|participant|subject|intervention|sources|material|procedure|registration|funding|import"
-)
-_FINDINGS = re.compile(r"(?i)result|finding|conclu|interpret|discuss|observation|implication|relevance|summary")
-_PAST = re.compile(r"\b(?:was|were|had|did|[a-z]{3,}ed)\b")
+_BEFORE, _FINDINGS, _PAST = (WORDS[name].split() for name in ("sections before", "sections with findings", "past"))
 
 
 class _Record(NamedTuple):
@@ -107,11 +98,12 @@ def _record(publication: Publication) -> _Record:
 
 def _has_findings(passage: Passage, section: str) -> float:
     """How likely a passage has results, 0..1: by its section, else by its place and by numbers in the past tense."""
-    before, findings = _BEFORE.search(section), _FINDINGS.search(section)
-    if bool(before) != bool(findings):
-        return float(bool(findings))
-    words, place = passage.quotation, passage.start / max(1, len(passage.text.content))
-    return 0.8 * place + 0.2 * bool(any(map(str.isdigit, words)) and _PAST.search(words))
+    before, findings = (any(one in section.lower() for one in known) for known in (_BEFORE, _FINDINGS))
+    if before != findings:
+        return float(findings)
+    said, place = passage.quotation, passage.start / max(1, len(passage.text.content))
+    is_past = any(word in _PAST or word.rstrip(".,;:)").endswith("ed") for word in said.split())
+    return 0.8 * place + 0.2 * (is_past and any(map(str.isdigit, said)))
 
 
 def _pair(sentence: CitingSentence, reference: int, record: _Record) -> _Pair:

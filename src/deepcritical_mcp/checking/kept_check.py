@@ -38,6 +38,10 @@ class KeptCheck(Value):
         """How many findings, sentences and full texts are done: the same after a part that did nothing."""
         return len(self.report.order), len(self.sentences), len(self.tried)
 
+    def with_report(self, report: CitationReport) -> KeptCheck:
+        """The same check with another report."""
+        return self.model_copy(update={"report": report})
+
     def references_left(self, draft: Draft) -> list[DraftReference]:
         """Those that were not checked yet."""
         done = {one.index for one in self.report.references}
@@ -68,7 +72,7 @@ async def kept_check(session: EvidenceStore) -> KeptCheck | None:
         kept = KeptCheck.model_validate_json(await session.document(REPORT))
     except ValidationError:
         return None
-    return kept.model_copy(update={"report": kept.report.model_copy(update={"order": kept.order})})
+    return kept.with_report(kept.report.model_copy(update={"order": kept.order}))
 
 
 async def keep_check(check: KeptCheck, session: EvidenceStore) -> None:

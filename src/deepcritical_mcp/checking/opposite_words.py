@@ -1,45 +1,26 @@
-"""Words that turn a sentence round: negations, and opposites such as higher and lower. Our own choice."""
+"""Words that turn a sentence round: negations, and opposites such as higher and lower, from `opposites.txt`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.resources import files
+from itertools import product
 
 from deepcritical_mcp.text import NEGATIONS
 
-DENYING = NEGATIONS | frozenset(
-    """none non lack lacks lacked lacking fail fails failed unable absence absent isnt arent wasnt werent dont doesnt
-    didnt hasnt havent hadnt cant couldnt wont wouldnt shouldnt nothing nobody nowhere hardly scarcely barely""".split()
-)
+_ROWS = (files("deepcritical_mcp.checking") / "opposites.txt").read_text("utf-8").splitlines()
+_DENYING, *_SIDES = (row for row in _ROWS if not row.startswith("#"))
+DENYING = NEGATIONS | {*_DENYING.split()}
 """Words, in small letters without apostrophes, that deny the rest of their sentence."""
-
+_OPPOSITES = [[side.split() for side in row.split(" / ")] for row in _SIDES]
 _PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "a")
 _LONG = 4
 """Letters of a word to which a prefix makes the opposite: affected/unaffected."""
-# "-" stands behind the stem of a verb: increas- is increase, increased, increasing.
-_SIDES = """
-    increas- rais- rise- rising rose elevat- enhanc- gain- up upregulat- accelerat- high- great- more most larg- long-\
-        over above / decreas- reduc- declin- fall- fell attenuat- los- down- delay- slow- low- less fewer least small-\
-        short- under below impair-
-    inhibit- suppress- prevent- protect- / stimulat- activat- induc- promot- enhanc- caus- damag-
-    promot- induc- support- confirm- accept- favor- / reduc- refut- reject- oppos-
-    improv- better best benefi- superior safe succe- / worse- worst impair- deteriorat- declin- detriment- harm-\
-        inferior toxic fail-
-    earl- fast- rapid- before first pre- left / later late slow- after last second post- right
-    strong- positive- likely able common often frequently always with presen- directly / weak- negative- invers-\
-        unlikely unable rare- never without absen-
-    all some any every both either similar same identical / none no neither different
-    significant normal acute benign / nonsignificant abnormal chronic malignant
-    maternal male- man men boys / paternal female- wom- girls
-    internal proximal anterior dorsal upper maj- maxim- / external distal posterior ventral lower minor- minim-
-    surviv- cases treat- risk sensitiv- agonist- dominant hyper- intake wide / mortality died controls placebo\
-        untreated protection resistan- antagonist- recessive hypo- output specificity narrow
-"""
-_OPPOSITES = [[side.split() for side in line.split(" / ")] for line in _SIDES.strip().split("\n")]
 
 
 def are_opposites(some: Sequence[str], others: Sequence[str]) -> bool:
     """Whether one of some words, in small letters, is the opposite of one of the others."""
-    return any(_are_opposite(one, other) or _are_opposite(other, one) for one in some for other in others)
+    return any(_are_opposite(one, other) or _are_opposite(other, one) for one, other in product(some, others))
 
 
 def _are_opposite(one: str, other: str) -> bool:

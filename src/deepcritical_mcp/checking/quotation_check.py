@@ -72,7 +72,7 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
         id, difference = found[0][0].id, found[1].difference
         rest = f"{near[0][0].id} has similar words ({near[1].difference})" if near else _what_was_read(cited)
         stands = f"it stands in {id}" + (f" ({difference})" if difference else "")
-        return QuotationOutcome("misattributed", *_place(found), _joined(stands, rest))
+        return QuotationOutcome("misattributed", *_place(found), "; ".join(filter(None, (stands, rest))))
     return _outcome(near) if near else _not_found(quote, cited, found)
 
 
@@ -121,11 +121,7 @@ def _not_found(quote: str, cited: Sequence[Publication], elsewhere: _Found | Non
     if texts and all(is_translation(quote, text) for text in texts):
         return QuotationOutcome("not_found", difference="the quotation and what could be read are in two languages")
     remark = f"these words stand in {elsewhere[0][0].id}" if elsewhere else ""
-    return QuotationOutcome("not_found", difference=_joined(_what_was_read(cited), remark))
-
-
-def _joined(*remarks: str) -> str:
-    return "; ".join(filter(None, remarks))
+    return QuotationOutcome("not_found", difference="; ".join(filter(None, (_what_was_read(cited), remark))))
 
 
 def _place(found: _Found) -> tuple[str, str]:
@@ -150,7 +146,7 @@ def _what_was_read(cited: Sequence[Publication]) -> str:
     texts = ", ".join(f"{_texts_of(one)} of {one.id}" for one in cited[:3])
     texts += f" and of {len(cited) - 3} more" if len(cited) > 3 else ""
     is_whole = all(map(_is_whole, cited))
-    return f"not in {texts}" if is_whole else f"not in what could be read ({texts}); it may stand in the full text"
+    return f"not in {texts}" if is_whole else f"{texts} could be read: it may stand in the full text"
 
 
 def _texts_of(publication: Publication) -> str:

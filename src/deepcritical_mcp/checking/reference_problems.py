@@ -85,6 +85,7 @@ def further_works(written: str, reference: WrittenReference, agreement: Agreemen
         for one in stated_ids(plain_latex(PlainText.of(written[:MAX_REFERENCE])).text) if known else ():
             if one.key.startswith(f"{kind}:") and not any(are_forms(one.key, key) for key in known):
                 value = f"{LABELS[kind]} {one.key.removeprefix(f'{kind}:')}"
-                # The abstract of an entry of a reference manager may name other records.
-                yield ReferenceProblem(field="work", written=value, minor=reference.is_labelled)
+                yield ReferenceProblem(
+                    field="work", written=value, minor=reference.is_labelled or not reference.says_more
+                )
                 known.append(one.key)

@@ -6,10 +6,9 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from deepcritical_mcp.checking.cited_in_passing import is_cited_alone, is_of_other_year, is_other_work
+from deepcritical_mcp.checking.beside_numbers import is_cited_alone, is_note, is_of_other_year, is_other_work
 from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_meaning import CandidateRecord, meant
-from deepcritical_mcp.checking.reference_notes import is_note
 from deepcritical_mcp.checking.reference_problems import IDS, further_works, in_order, number_problems, problems_of
 from deepcritical_mcp.checking.unchecked_works import UncheckedWork
 from deepcritical_mcp.errors import ProviderError
@@ -28,6 +27,7 @@ NAMES_LEFT_OUT = "{} of {} authors are named, without “et al.”."
 WAS_NOT_CHECKED = "A further work seems to stand in this entry. It was not checked: give it an entry of its own."
 NUMBER_NOT_CHECKED = "The number {} at its end was not checked: nothing says what it is."
 UNREAD = "Its {} could not be read, so not compared."
+LEFT_OVER = "Not compared, because the record does not have it: {}."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
 _MAX_CANDIDATES = 3
 _SHOWN = 240
@@ -205,6 +205,11 @@ def _remarks(candidate: CandidateRecord) -> Iterator[str]:
         yield NAMES_LEFT_OUT.format(agreement.names_left_out, len(record.authors))
     if agreement.unread:
         yield UNREAD.format(" and ".join(agreement.unread))
+    if agreement.left_over:
+        yield LEFT_OVER.format(", ".join(f"“{one}”" for one in agreement.left_over[:3]))
+    journal = agreement.field("journal")
+    if record.form == "preprint" and journal.verdict == "differs":
+        yield f"The record is a preprint, not a paper of {journal.written}."
     if agreement.is_preprint:
         yield f"The preprint is written; the record is the article: {_named(record)}"
 
@@ -225,7 +230,7 @@ def _number_problems(
     one: TracedReference, record: Publication, unasked: Container[RecordIds]
 ) -> list[ReferenceProblem]:
     """Numbers that are not the record's; one that leads to the same paper under another number is minor."""
-    meant_too = {candidate.record.id for candidate in one.by_number if candidate.is_meant}
+    meant_too = {each.record.id for each in one.by_number if each.is_meant and not each.is_title_other}
     found: list[ReferenceProblem] = []
     known = number_problems(one.reference.ids if one.reference.bare_pmid == record.pages else one.ids, record)
     for problem in known:
@@ -330,7 +335,12 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     if not_asked := document.not_asked(one.reference.ids, off):  # a service that is switched off may have it
         return ReferenceOutcome(one.draft, "outage", reason=f"{not_asked}.", candidates=tuple(nearest))
     if nearest:
-        return _ambiguous(one, nearest, "no record agrees with it as a whole; these come nearest")
+        found = one.match.nearest[0][1].differences if one.match else ()
+        told = "; ".join(
+            f"{each.field} “{clipped(each.written, _SHOWN)}”, not “{clipped(each.true, _SHOWN)}”" for each in found
+        )
+        reason = "no record agrees with it as a whole; these come nearest"
+        return _ambiguous(one, nearest, f"{reason}; it has the {told}" if told else reason)
     return ReferenceOutcome(one.draft, "not_found", reason=_who_was_asked(one))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import get_args
 
@@ -12,6 +13,7 @@ from deepcritical_mcp.checking.report_text import RANKS, STATUSES, rank_of
 from deepcritical_mcp.checking.status_problems import with_status_problem
 from deepcritical_mcp.models import (
     CheckedClaim,
+    CheckedQuotation,
     CheckedRecord,
     CheckedReference,
     CitationReport,
@@ -28,6 +30,10 @@ from deepcritical_mcp.text import clean_line, clipped
 MAX_WRITTEN = 1_500
 """Characters of a reference in a report; a consortium's list of authors can be longer."""
 MAX_UNREAD = 300
+_COUNTED = (
+    *(*get_args(ReferenceVerdict), *STATUSES, "published", "claims_with_numbers_missing"),
+    *(f"quotations_{verdict}" for verdict in get_args(QuotationVerdict)),
+)
 
 
 def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
@@ -50,44 +56,38 @@ def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
 def counts_of(report: CitationReport) -> dict[str, int]:
     """See `CitationReport.counts`."""
     checked, quotations, claims = report.references, report.quotations, report.claims
-    told = report.counts
-    references, unread = told.get("references", 0), told.get("unread", 0)
-    known = {"entries": references + unread, "unread": unread, "references": references}
-    verdicts, quoted = [one.verdict for one in checked], [one.verdict for one in quotations]
-    notices = [{each.kind for each in one.record.status_notices} if one.record else () for one in checked]
-    return {
-        **known,
-        "checked": len(checked),
-        **{verdict: verdicts.count(verdict) for verdict in get_args(ReferenceVerdict)},
-        **{status: sum(one.status == status for one in checked) for status in STATUSES},
-        "published": sum("published" in kinds for kinds in notices),
-        "quotations": len(quotations),
-        **{f"quotations_{verdict}": quoted.count(verdict) for verdict in get_args(QuotationVerdict)},
-        "claims": len(claims),
-        "claims_with_numbers_missing": sum(bool(one.numbers_missing) for one in claims),
+    references, unread = (report.counts.get(name, 0) for name in ("references", "unread"))
+    known = {"entries": references + unread, "unread": unread, "references": references, "checked": len(checked)}
+    known |= {"quotations": len(quotations), "claims": len(claims)}
+    in_order = [one for one in checked if rank_of(one) == "verified" and one.status not in STATUSES]
+    notices = ({each.kind for each in one.record.status_notices} for one in checked if one.record)
+    counts = {
+        **Counter[str](one.verdict for one in checked),
+        **Counter[str](one.status for one in checked if one.status in STATUSES),
     }
+    counts |= Counter(f"quotations_{one.verdict}" for one in quotations)
+    counts |= {"verified": len(in_order), "published": sum("published" in kinds for kinds in notices)}
+    counts |= {"claims_with_numbers_missing": sum(bool(one.numbers_missing) for one in claims)}
+    return known | {name: counts.get(name, 0) for name in _COUNTED}
 
 
 def checked_references(outcomes: Iterable[ReferenceOutcome], kept: Mapping[str, Publication]) -> list[CheckedReference]:
     """What clients see of the outcomes; `kept` are the records as they are kept, by the ids that they were found under.
     Takes about a millisecond a reference."""
-    return [_checked(one, kept) for one in outcomes]
-
-
-def _checked(outcome: ReferenceOutcome, kept: Mapping[str, Publication]) -> CheckedReference:
-    record, reference = outcome.publication, outcome.reference
-    return CheckedReference(
-        index=reference.index,
-        label=reference.label,
-        written=clipped(clean_line(reference.text), MAX_WRITTEN),
-        verdict=outcome.verdict,
-        record=_record(record, kept[record.id].id) if record else None,
-        problems=outcome.problems,
-        reason=outcome.reason,
-        # A row of a table has other cells that a corrected line would lose.
-        corrected=corrected(reference.text, record, outcome.problems) if record else "",
-        candidates=tuple(_record(one, one.id) for one in outcome.candidates),
-    )
+    return [
+        CheckedReference(
+            index=one.reference.index,
+            label=one.reference.label,
+            written=clipped(clean_line(one.reference.text), MAX_WRITTEN),
+            verdict=one.verdict,
+            record=_record(one.publication, kept[one.publication.id].id) if one.publication else None,
+            problems=one.problems,
+            reason=one.reason,
+            corrected=corrected(one.reference.text, one.publication, one.problems) if one.publication else "",
+            candidates=tuple(_record(each, each.id) for each in one.candidates),
+        )
+        for one in outcomes
+    ]
 
 
 def _record(publication: Publication, id: str) -> CheckedRecord:
@@ -99,9 +99,30 @@ def with_part(report: CitationReport, draft: Draft, findings: Iterable[Finding])
     """The report with the findings of another part after those that it has."""
     told = {"references": len(draft.references), "unread": len(draft.unread)}
     unread = [f"“{clipped(clean_line(one.text), MAX_UNREAD)}” ({one.reason})" for one in draft.unread]
-    whole = with_findings(report, (*findings_of(report), *by_gravity(findings)))
+    new, quotations = [*findings], [one for one in (*report.quotations, *findings) if isinstance(one, CheckedQuotation)]
+    new = [one for one in new if not (isinstance(one, CheckedClaim) and _is_said(one, quotations))]
+    whole = with_findings(report, (*findings_of(report), *by_gravity(new)))
     whole = whole.model_copy(update={"counts": told, "unread": tuple(unread)})
     return whole.model_copy(update={"counts": counts_of(whole)})
+
+
+def _is_said(claim: CheckedClaim, quotations: Iterable[CheckedQuotation]) -> bool:
+    """Whether the passage of a sentence is told with what the sentence quotes, and nothing else is to be said of it."""
+    return not (claim.numbers_missing or claim.numbers_elsewhere) and any(
+        one.where == claim.where and one.passage in claim.passage and one.quote in claim.sentence
+        for one in quotations
+        if one.passage
+    )
+
+
+def with_remarks(report: CitationReport, warnings: Iterable[str], errors: Iterable[str]) -> CitationReport:
+    """The report with these remarks instead of its own; of what is told of one service only the first is an error."""
+    services = dict[str, str]()
+    for error in dict.fromkeys(errors):
+        services.setdefault(error.split()[0].strip(","), error)
+    more = (one for one in errors if one not in services.values())
+    told = {"warnings": tuple(dict.fromkeys(filter(None, (*warnings, *more)))), "errors": tuple(services.values())}
+    return report.model_copy(update=told)
 
 
 def with_current_status(report: CitationReport, held: Mapping[str, Publication]) -> CitationReport:

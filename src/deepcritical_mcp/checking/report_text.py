@@ -7,8 +7,9 @@ record bears a claim out or not: passages are shown for the reader to judge.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from importlib.resources import files
 from itertools import groupby
 
 from deepcritical_mcp.models import (
@@ -29,49 +30,21 @@ from deepcritical_mcp.text import clean_line, clipped, counted, inert, longer_co
 
 STATUSES = ("retracted", "concern", "superseded")
 """Those that put a reference first, whatever its verdict; the draft may know them, then they are minor problems."""
-RANKS = (
-    *("retracted", "concern", "wrong_id", "differs", "quotation_misattributed", "quotation_altered", "not_found"),
-    *("superseded", "published", "ambiguous", "minor", "quotation_not_found", "outage", "unchecked"),
-    "quotation_unchecked",
-    *("verified", "quotation_verbatim", "claim_numbers_missing", "claim"),
-)
-"""What findings can be: what is wrong, what the author must look at, what was not checked, what is sound."""
 MAX_WRITTEN = 120
 """Characters of a reference or quotation that is shown on one line with others."""
 MAX_WORDS, FEW_WORDS = 60, 8
 """Words of titles that are compared, and of them those that are shown to differ."""
-_WORDS: Mapping[str, tuple[str, str]] = {
-    "verified": ("verified", "Verified"),
-    "retracted": ("retracted", "Retracted"),
-    "concern": ("with an expression of concern", "Expression of concern"),
-    "wrong_id": ("with a wrong identifier", "Wrong identifier: it belongs to another record, or to none"),
-    "differs": ("differing from the record", "Differs from the record"),
-    "quotation_misattributed": ("in another source", "Quotations that stand in another source"),
-    "quotation_altered": ("altered", "Altered quotations"),
-    "not_found": (
-        "not found",
-        "Not found by any service that was asked; it may exist all the same, ask whoever cites it for a copy",
-    ),
-    "superseded": ("superseded", "Superseded by a newer version"),
-    "published": ("preprints published meanwhile", "Preprints published meanwhile"),
-    "ambiguous": ("ambiguous", "Ambiguous: more than one record fits, or none surely"),
-    "minor": ("with minor differences", "Minor differences"),
-    "quotation_not_found": ("not found", "Quotations not found in what could be read"),
-    "outage": ("not checked because a service was unavailable", "Not checked, because a service was unavailable"),
-    "unchecked": ("of a kind that is not checked", "Not checked: of a kind that no service here has"),
-    "quotation_unchecked": ("not checked", "Quotations that were not checked: their sources could not be read"),
-    "quotation_verbatim": ("verbatim", "Verbatim quotations"),
-}
-"""What findings of a rank are called in the summary, and the heading of their section."""
-_MARKS = ("retracted", "concern", "superseded", "published")
-"""What a reference can be besides its verdict."""
-CLAIMS = "Citing sentences, and the nearest passage of what they cite: read and judge"
+_ROWS = (files("deepcritical_mcp.checking") / "findings.txt").read_text("utf-8").splitlines()
+_WORDS = {name: (words, heading) for name, words, heading in (row.split("\t") for row in _ROWS if row[0] != "#")}
+"""What findings can be, what each is called in the summary, and the heading of its section."""
+RANKS = tuple(_WORDS)
+CLAIMS = _WORDS["claim"][1]
 
 
 def rank_of(finding: Finding) -> str:
     """Which of the `RANKS` a finding has."""
     if isinstance(finding, CheckedClaim):
-        return "claim_numbers_missing" if finding.numbers_missing else "claim"
+        return "claim_numbers" if finding.numbers_missing or finding.numbers_elsewhere else "claim"
     if isinstance(finding, CheckedQuotation):
         return f"quotation_{finding.verdict}"
     ranks: list[str] = [finding.verdict]
@@ -109,7 +82,7 @@ def _rest(report: CitationReport, verified: Sequence[int]) -> Iterator[str]:
         yield from ("", "## Not read as references, and not checked")
         yield from (f"- {inert(one)}" for one in report.unread)
     if verified:
-        yield from ("", f"Verified: references {ranges(verified)}.")
+        yield from ("", f"Verified: {_references(verified)}.")
     if told := report.records or asked(report):
         yield f"Records: {told}."
 
@@ -126,26 +99,21 @@ def asked(report: CitationReport) -> str:
 
 
 def summary(report: CitationReport) -> str:
-    """E.g. "42 references: 36 verified, 3 differing from the record, 3 not found; 2 retracted"."""
+    """E.g. "42 references: 2 retracted, 3 differing from the record, 3 not found, 34 verified", the gravest first."""
     counts = report.counts
-    total, checked = counts.get("references", 0), counts.get("checked", 0)
-    verdicts = [name for name in _WORDS if name not in _MARKS and not name.startswith("quotation")]
-    left = [f"{total - checked:,} not checked yet"] if total > checked else []
-    references = ", ".join([*_counted(counts, verdicts), *left])
-    quotations = ", ".join(_counted(counts, [name for name in _WORDS if name.startswith("quotation")], "s"))
-    unread, entries = counts.get("unread", 0), counts.get("entries", 0)
-    told = (
+    total, unread, entries = (counts.get(name, 0) for name in ("references", "unread", "entries"))
+    told: dict[bool, list[str]] = {False: [], True: []}  # of references, of quotations
+    for rank, (words, _) in _WORDS.items():
+        if count := words and counts.get(rank.replace("quotation_", "quotations_"), 0):
+            told[rank.startswith("quotation_")].append(f"{count:,} {words}")
+    if left := total - counts.get("checked", 0):
+        told[False].append(f"{left:,} not checked yet")
+    lines = (
         f"{counted(entries, 'entry', 'entries')}, {unread:,} not read" if unread else "",
-        counted(total, "reference") + _after(references),
-        ", ".join(_counted(counts, _MARKS)),
-        f"quotations: {quotations}" if quotations else "",
+        counted(total, "reference") + _after(", ".join(told[False])),
+        f"quotations: {', '.join(told[True])}" if told[True] else "",
     )
-    return "; ".join(filter(None, told))
-
-
-def _counted(counts: Mapping[str, int], names: Iterable[str], plural: str = "") -> list[str]:
-    numbers = ((counts.get(name.replace("quotation", f"quotation{plural}"), 0), _WORDS[name][0]) for name in names)
-    return [f"{count:,} {what}" for count, what in numbers if count]
+    return "; ".join(filter(None, lines))
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -157,6 +125,10 @@ def ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([one])
     return ", ".join("–".join(map(str, run)) for run in runs)
+
+
+def _references(numbers: Sequence[int]) -> str:
+    return f"reference{'s' * (len(numbers) > 1)} {ranges(numbers)}"
 
 
 def is_sound(one: CheckedReference) -> bool:
@@ -243,7 +215,7 @@ def _mark(record: CheckedRecord) -> str:
 
 
 def _quotation(one: CheckedQuotation) -> Iterator[str]:
-    name = f"quotation {one.index}{f' of reference {ranges(one.references)}' if one.references else ''}"
+    name = f"quotation {one.index}{f' of {_references(one.references)}' if one.references else ''}"
     is_verbatim = one.verdict == "verbatim"
     difference = f" ({inert(one.difference)})" if one.difference else ""
     yield f"- {name}: “{inert(clipped(one.quote, MAX_WRITTEN) if is_verbatim else one.quote)}”{difference}"
@@ -266,14 +238,16 @@ def _claims(claims: Sequence[CheckedClaim]) -> Iterator[str]:
 
 
 def _claim(claim: CheckedClaim, shown: set[str]) -> str:
-    """A line; a passage that was `shown` is only begun."""
+    """A line; a passage that was `shown` is only begun, unless numbers are to be seen in it."""
     cited = f"[{claim.references[0]}] " if claim.references else ""
     of = "" if " " in claim.where else ", abstract"
     missing = f", numbers missing in all that was read: {inert(', '.join(claim.numbers_missing))}"
-    elsewhere = f", with other words there: {inert('; '.join(claim.numbers_elsewhere))}"
+    others = ", ".join(one.partition(":")[0] for one in claim.numbers_elsewhere)
+    elsewhere = f", numbers that stand there with another group, outcome or time: {inert(others)}"
     name = f"  - {cited}{inert(claim.where)}{of}{missing if claim.numbers_missing else ''}"
     name += elsewhere if claim.numbers_elsewhere else ""
-    passage = clipped(claim.passage, 40) if claim.passage in shown else claim.passage
+    is_short = claim.passage in shown and not claim.numbers_elsewhere
+    passage = clipped(claim.passage, 40) if is_short else claim.passage
     shown.add(claim.passage)
     return f"{name}: “{inert(clean_line(passage))}”"
 

@@ -147,9 +147,10 @@ class CitationReport(Value):
 
     Attributes:
         counts: "entries" (of the draft), "unread" (entries that could not be read) and "references" (those that were),
-            "checked" (of these, so far), and, left out if 0, how many have each verdict, and how many of
-            their records are "retracted", of "concern", "superseded", "published" meanwhile; "quotations" (so far), how
-            many have each verdict ("quotations_altered"); "claims" (findings, so far), "claims_with_numbers_missing".
+            "checked" (of these, so far), and, left out if 0, how many have each verdict ("verified" only if nothing is
+            to be said of the record's status), and how many of their records are "retracted", of "concern",
+            "superseded", "published" meanwhile; "quotations" (so far), how many have each verdict
+            ("quotations_altered"); "claims" (findings, so far), "claims_with_numbers_missing".
         records: when the status of their records was last asked.
         unread: why entries could not be read, and these as written; in the first part only.
         warnings: what to know about the draft as a whole: citations without an entry, entries that are never cited.

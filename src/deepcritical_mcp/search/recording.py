@@ -25,8 +25,8 @@ CUT_SHORT = "The call ended before the search did: it was cancelled, or its time
 LOOKUP = "Look-up by identifier or reference"
 NOT_LOGGED = "This search is missing in the session's log of searches"
 
-_SHOWN = 200
-"""Characters of a reference that is looked up."""
+_SHOWN, _NAMED = 200, 30
+"""Characters of a reference that is looked up; records that the check of a draft names."""
 logger = logging.getLogger(__name__)
 
 
@@ -90,14 +90,16 @@ class Recording:
             errors=found.errors,
         )
 
-    def checked(self, verdicts: Sequence[str], records: int, *, errors: Sequence[str]) -> None:
-        """What became of the references of a draft, and how many records they led to, which are no evidence."""
+    def checked(self, verdicts: Sequence[str], records: Sequence[str], *, errors: Sequence[str]) -> None:
+        """What became of a draft's references, and the ids of the records that they led to, which are no evidence."""
         count = len(verdicts)
+        counts = [f"{times} {verdict.replace('_', ' ')}" for verdict, times in Counter(verdicts).items()]
+        more = [f"and {len(records) - _NAMED} more records"] if len(records) > _NAMED else []
         told = LoggedQuery(
             query=counted(count, "reference of a draft", "references of a draft"),
             status="failed" if count and {*verdicts} == {"outage"} else "ok",
-            results=records,
-            detail=", ".join(f"{times} {verdict.replace('_', ' ')}" for verdict, times in Counter(verdicts).items()),
+            results=len(records),
+            detail=", ".join((*counts, *records[:_NAMED], *more)),
         )
         self.note(queries=(told,), total=count, examined=count, errors=tuple(errors))
 

@@ -18,7 +18,7 @@ from deepcritical_mcp.evidence.titles import identifies, is_generic, tokens
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice, vancouver
 from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, ids_of
-from deepcritical_mcp.search.references import Agreement, WrittenReference, compare, read_reference
+from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, compare, read_reference
 from deepcritical_mcp.sources.base import Source
 from deepcritical_mcp.sources.full_text import Wanted
 from deepcritical_mcp.sources.lookup import CitedPlace, LookupService, PlaceLookup, ReferenceLookup
@@ -83,6 +83,9 @@ class ReferenceMatch:
 
 def _is_near(agreement: Agreement) -> bool:
     """Whether a record shares enough with a reference to be named: its title, or names or journal, and the place."""
+    title = agreement.field("title")
+    if agreement.says("authors") and agreement.says("journal") and are_similar(title.written, title.true):
+        return True  # another part of it, or a wrong number in its title
     return agreement.says("title") or (agreement.has_place and (agreement.says("authors") or agreement.says("journal")))
 
 

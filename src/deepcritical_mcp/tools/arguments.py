@@ -146,7 +146,7 @@ class _Reading:
         if given != name or (read != [shown] and clean_line(str(read)).lower() != clean_line(str(shown)).lower()):
             first, second = _written(given, shown), _written(name, read)
             if first.endswith("…") and first.partition("=")[2] == second.partition("=")[2]:
-                first, second = _where_they_differ(name, shown, read)
+                first, second = (given, name) if given != name else _where_they_differ(name, shown, read)
             self._read.append(f"{first} as {second if read != '' else f'no {name}'}")
         if name in _ENDS and re.search("before|after", f"{given} {shown}".lower()):
             self._remarks.append(f"{_written(name, read)} includes that date.")

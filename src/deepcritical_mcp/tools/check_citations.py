@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -19,8 +18,8 @@ from deepcritical_mcp.tools.sizes import at_most
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.tools.values import is_url
 
-MAX_DRAFT = 200_000
-"""Characters of a draft."""
+MAX_DRAFT, MAX_FILE_NAME = 200_000, 200
+"""Characters of a draft, and of what may be the name of a file."""
 IN_PIECES = (
     "Check it in pieces, each a few sections with the entries of the reference list that they cite, or the reference "
     "list alone."
@@ -29,9 +28,8 @@ REPORT_URI = "report://{session_id}"
 """The resource that has the whole report on a session's draft."""
 
 
-_FILE_NAME = re.compile(
-    r"[^\n\s]{0,200}\.(?:md|markdown|txt|docx?|odt|rtf|tex|pdf|bib|ris|nbib|json|html?)", re.IGNORECASE
-)
+_FILES = frozenset("md markdown txt doc docx odt rtf tex pdf bib ris nbib json htm html".split())
+"""How the names of files end."""
 
 
 def _draft(text: str) -> str:
@@ -40,7 +38,7 @@ def _draft(text: str) -> str:
         raise ValueError("pass the draft itself, with its list of references; a file must be read first")
     if is_url(draft) and not any(record_ids(draft)):
         raise ValueError(f'"{clipped(draft, 60)}" is an address: open it and pass what it contains')
-    if _FILE_NAME.fullmatch(draft):
+    if len(draft) <= MAX_FILE_NAME and len(draft.split()) == 1 and draft.lower().rpartition(".")[2] in _FILES:
         raise ValueError(f'"{clipped(draft, 60)}" is the name of a file: read it and pass what it contains')
     return draft
 

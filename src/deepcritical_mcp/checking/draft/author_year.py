@@ -6,19 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from deepcritical_mcp.checking.draft.draft_parts import draft_words
+from deepcritical_mcp.checking.draft.entry_looks import WORD
 from deepcritical_mcp.text import normalized
 
 _YEAR = re.compile(r"(?<![\w./–-])((?:1[5-9]|20)[0-9]{2})([a-z]?)(?![\w–-])")
 _MORE_YEARS = re.compile(
     r"\s{0,2}(?:[,;&]|and)\s{0,2}(?:((?:1[5-9]|20)[0-9]{2})([a-z]?)|([a-h]))(?![\w–-])(?!\s{0,2}(?:et\b|&))"
 )
-_PAGES = re.compile(r"\s{0,2}[,:]\s{0,2}(?:pp?\.\s?|S\.\s?)?[0-9]{1,5}(?:\s?[–-]\s?[0-9]{1,5})?(?=\s{0,2}[);])")
 _PIECE = re.compile(r"[^\W\d_](?:[\w'’‐-]|\.(?=\w))*\.?|[^\s\w*_]|[0-9]+")
 _WORD = re.compile(r"[^\W_]+")
-_CASED_WORD = re.compile(r"\w+")
-_TOKEN = re.compile(r"[^\W\d_]+")
 _YEAR_OF_ENTRY = re.compile(r"(?<![0-9])(?:(?:1[5-9]|20)[0-9]{2})[a-z]?(?![0-9])")
-_ACRONYM = re.compile(r"\b[A-Z]{2,8}\b")
 _MARKUP = str.maketrans("", "", "*_{}\\")
 _BACK = 160
 _MOST_PIECES = 24
@@ -26,30 +24,12 @@ _TOKENS = 60
 _LEADING = 3
 _MOST_ALIKE = 30
 """Entries with one name and year that are told apart."""
-_MOST_YEARS_OFF = 5
-_OTHERS = frozenset(
-    """al coll col cols collab colab colaboradores соавт др u.a andere mitarbeiter anderen m.fl ym ark others colleagues
-    coworkers co-workers associates a 等""".split()
-)
-"""The last word of "and others", in many languages."""
-_PARTICLES = frozenset(
-    "van von de der den del della di da do dos du la le el al bin ibn ter ten zu zur af av dela das d’ d'".split()
-)
-_BETWEEN = _PARTICLES.union(", . & ' ’ and und y et e en och og и u i ve in of for the on für des".split())
-"""What may stand between names."""
-_NOT_NAMES = frozenset(
-    """in since until during before after from by january february march april may june july august september october
-    november december jan feb mar apr jun jul aug sep sept oct nov dec spring summer autumn fall winter between see
-    figure fig table section year years version copyright accessed published updated received accepted equation eq ref
-    refs appendix chapter e.g i.e cf also reviewed note box early mid late as at with on to page study trial the by this
-    and however recently whereas although while both n p""".split()
-)
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 
 
 class NamedCitation(NamedTuple):
     """A citation by names and a year: where it stands without the brackets around it, its names, its year with the
-    letter, and the entries that it means, or that has another year.
+    letter, and the entries that it means.
 
     `opened` is where the bracket between names and year stands, "Smith (2020) found", or -1.
     """
@@ -60,7 +40,6 @@ class NamedCitation(NamedTuple):
     year: str
     opened: int
     entries: tuple[int, ...] = ()
-    has_other_year: bool = False
 
 
 def folded(text: str) -> str:
@@ -74,7 +53,7 @@ class NameIndex:
     """The entries of a list of references by the names and years in them."""
 
     def __init__(self, entries: Sequence[str]) -> None:
-        self._heads = [tuple(_TOKEN.findall(folded(one[:400].translate(_MARKUP)))) for one in entries]
+        self._heads = [tuple(WORD.findall(folded(one[:400].translate(_MARKUP)))) for one in entries]
         self._years = [frozenset(_YEAR_OF_ENTRY.findall(one[:2_000])) for one in entries]
         self._by_name = dict[tuple[str, str], list[int]]()
         self._first_words = dict[tuple[str, ...], list[int]]()
@@ -83,7 +62,7 @@ class NameIndex:
             self._first_words.setdefault(tuple(self._words[number][:2]), []).append(number)
             initials = "".join(word[0] for word in head[:8])
             bodies = (initials[:length] for length in range(2, len(initials) + 1))
-            acronyms = (one.lower() for one in _ACRONYM.findall(entries[number][:300]))
+            acronyms = (one.lower() for one in WORD.findall(entries[number][:300]) if len(one) > 1 and one.isupper())
             for token in dict.fromkeys((*head[:_TOKENS], *acronyms, *bodies)):
                 for year in {one[:4] for one in self._years[number]}:
                     known = self._by_name.setdefault((token, year), [])
@@ -91,7 +70,7 @@ class NameIndex:
 
     def entries(self, names: Sequence[str], year: str) -> list[int]:
         """The entries that names and a year mean, several if these do not tell them apart; [] for none."""
-        tokens = [token for name in names for token in _TOKEN.findall(folded(name))[-1:]]
+        tokens = [token for name in names for token in WORD.findall(folded(name))[-1:]]
         found = self._by_name.get((tokens[0], year[:4]), []) if tokens else []
         found = [one for one in found if names[0].isupper() or tokens[0] in self._heads[one][:_TOKENS]]
         exact = [one for one in found if year in self._years[one]] or found
@@ -100,7 +79,7 @@ class NameIndex:
 
     def begin_with(self, text: str, year: str) -> tuple[int, list[int]]:
         """Where the longest end of a text begins that is the first words of entries with that year, and these."""
-        words = [*_CASED_WORD.finditer(text)][-_MOST_PIECES:]
+        words = [*_WORD.finditer(text)][-_MOST_PIECES:]
         plain = [_WORD.findall(folded(one[0])) for one in words]
         while len(plain) > 1 and plain[-1][:1] in (["et"], ["al"]):
             plain.pop()
@@ -117,15 +96,6 @@ class NameIndex:
             ]:
                 return words[at].start(), found
         return 0, []
-
-    def near(self, names: Sequence[str], year: str) -> list[int]:
-        """The entry that begins with these names and has another year; [] if there are several."""
-        tokens = [token for name in names for token in _TOKEN.findall(folded(name))[-1:]]
-        years = range(int(year[:4]) - _MOST_YEARS_OFF, int(year[:4]) + _MOST_YEARS_OFF + 1)
-        alike = (self._by_name.get((tokens[0], str(near)), []) for near in years if tokens)
-        found = {one for numbers in alike for one in numbers}
-        same = [one for one in found if tokens[0] in self._heads[one][:_LEADING] and {*tokens} <= {*self._heads[one]}]
-        return same if len(same) == 1 else []
 
 
 def named_citations(text: str, index: NameIndex) -> Iterator[NamedCitation]:
@@ -151,8 +121,6 @@ def named_citations(text: str, index: NameIndex) -> Iterator[NamedCitation]:
                 break
             year, at = more[1] or year, more.end()
             years.append(year + (more[2] or more[3] or ""))
-        if pages := _PAGES.match(text, at):
-            at = pages.end()
         stop = at + (opened >= 0 and text[at : at + 1] in (")", "]"))
         for one in years:
             if citation := _citation(text, index, pieces, one, opened):
@@ -170,24 +138,23 @@ def _citation(
             start = _before_particles(pieces, word)
             return NamedCitation(start, 0, tuple(names[at:]), year, opened, tuple(entries))
     before = text[max(0, pieces[0].start() - 3) : pieces[0].start()].rstrip()[-1:]
-    is_sure = any(piece[0].lower().rstrip(".") in _OTHERS or piece[0] == "&" for piece in pieces)
+    is_sure = any(piece[0].lower().rstrip(".") in draft_words("and others") or piece[0] == "&" for piece in pieces)
     if not words or not (is_sure or (opened < 0 and before and before in "(;[")):
         return None
     names = [one for one in names if len(one) > 1]
-    near = index.near(names, year) if names else []
-    return NamedCitation(pieces[0].start(), 0, tuple(names), year, opened, tuple(near), bool(near))
+    return NamedCitation(pieces[0].start(), 0, tuple(names), year, opened)
 
 
 def _before_particles(pieces: Sequence[re.Match[str]], name: re.Match[str]) -> int:
     """Where a name begins, with its particles: "van den Berg"."""
     at = pieces.index(name)
-    while at and pieces[at - 1][0].lower() in _PARTICLES:
+    while at and pieces[at - 1][0].lower() in draft_words("particles"):
         at -= 1
     return pieces[at].start()
 
 
 def _is_name(word: str) -> bool:
-    return word[:1].isalpha() and not word[:1].islower() and word.lower().rstrip(".") not in _NOT_NAMES
+    return word[:1].isalpha() and not word[:1].islower() and word.lower().rstrip(".") not in draft_words("no names")
 
 
 def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[str]], int] | None:
@@ -205,9 +172,14 @@ def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[st
         if word in "([" and opened < 0 and first == len(pieces):
             opened, last = pieces[at].start(), at
             continue
-        is_end = word.endswith(".") and len(word) > 3 and bare not in _OTHERS
-        if is_end or not (_is_name(word) or bare in _OTHERS or bare in _BETWEEN):
+        is_end = word.endswith(".") and len(word) > 3 and bare not in draft_words("and others")
+        if is_end or not (
+            _is_name(word)
+            or bare in draft_words("and others")
+            or bare in draft_words("particles")
+            or bare in draft_words("between names")
+        ):
             break
-        if _is_name(word) or (bare in _PARTICLES and first == at + 1):
+        if _is_name(word) or (bare in draft_words("particles") and first == at + 1):
             first = at
     return (pieces[first:last], opened) if first < last else None

@@ -7,33 +7,30 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.author_year import NamedCitation, NameIndex, folded, named_citations
-from deepcritical_mcp.checking.draft.draft_parts import Mark
-from deepcritical_mcp.checking.draft.entry_looks import starts_with_names, stated_ids
+from deepcritical_mcp.checking.draft.author_year import NamedCitation, NameIndex, named_citations
+from deepcritical_mcp.checking.draft.draft_parts import ListEntry, Mark
+from deepcritical_mcp.checking.draft.entry_looks import stated_ids
 from deepcritical_mcp.text import clean_line
 
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺‚˒’–—−‐‑;", "0123456789-+,,,-----,")
 _PART = r"[0-9]{1,4}(?:\s{0,2}[-–—−‐‑]{1,2}\s{0,2}[0-9]{1,4})?"
 _LIST = rf"{_PART}(?:\s{{0,2}}[,;]\s{{0,2}}{_PART}){{0,40}}"
 _NUMBERS = re.compile(rf"[\s(\[^${{]*({_LIST})[\s)\]}}^$]*")
-_FORMS = {
-    "brackets": re.compile(
-        r"\[([0-9]{1,4}\]\s?[-–—−‐‑]\s?\[[0-9]{1,4})\]"
-        rf"|\[\s{{0,2}}(?:refs?\.? ?|see |cf\. )?({_LIST})(?:, ?pp?\. ?[0-9–-]{{1,12}})?\s{{0,2}}\](?!\()"
-    ),
-    "raised": re.compile(r"([⁰¹²³⁴-⁹]{1,3}(?:[,⁻˒–-][⁰¹²³⁴-⁹]{1,3}){0,40})"),
-    "parentheses": re.compile(rf"(?<=[\w)\]\"”’%.])\s{{0,2}}\(({_LIST})\)"),
-    "behind": re.compile(rf"(?<=[a-z)\]\"”’][.,;:?!])({_LIST})(?=\s|$)".replace(r"\s{0,2}", ""), re.MULTILINE),
-    "glued": re.compile(rf"(?<=[a-zà-ÿ]{{4}})({_LIST})(?=[\s.,;:)]|$)".replace(r"\s{0,2}", ""), re.MULTILINE),
-}
-_ENUMERATES = re.compile(r"(?:[:;,]|\b(?:and|or|either|first|are|were|is|und|oder|y|o|et|ou))\s{0,2}$")
-_UNITS = re.compile(r"(?:\b(?:[kcmµμn]?m|s|h|min|kg|g|in|ft|yr|x|R|r|[χΧ]|chi|log|l|L|mol|d|day|week))$")
-_LETTERED = re.compile(r"\[([A-Za-z][\w+:.-]{1,40}(?:[,;] {0,2}[A-Za-z][\w+:.-]{1,40}){0,20})\](?![(\[:])")
-_NAMED = re.compile(
-    r"(?<![\w'’.-])([^\W\d_a-zß-ÿ][\w'’-]{1,40})(?: et al\.?| and (?:colleagues|co-?workers)),?[\s\t]{0,4}"
-    r"[(]?((?:1[89]|20)\d\d)?[a-z]?[)]?\s{0,4}\Z"
+_TIGHT = _LIST.replace(r"\s{0,2}", "")
+_FORMS = re.compile(
+    r"\[(?P<joined>[0-9]{1,4}\]\s?[-–—−‐‑]\s?\[[0-9]{1,4})\]"
+    rf"|\[\s{{0,2}}(?:refs?\.? ?|see |cf\. )?(?P<brackets>{_LIST})(?:, ?pp?\. ?[0-9–-]{{1,12}})?\s{{0,2}}\](?!\()"
+    r"|(?P<raised>[⁰¹²³⁴-⁹]{1,3}(?:[,⁻˒–-][⁰¹²³⁴-⁹]{1,3}){0,40})"
+    rf"|(?<=[\w)\]\"”’%.])\s{{0,2}}\((?P<parentheses>{_LIST})\)"
+    rf"|(?<=[a-z)\]\"”’][.,;:?!])(?P<behind>{_TIGHT})(?=\s|$)|(?<=[a-zà-ÿ]{{4}})(?P<glued>{_TIGHT})(?=[\s.,;:)]|$)",
+    re.MULTILINE,
 )
-_YEARS = re.compile(r"(?<!\d)(?:1[89]|20)\d\d")
+_ENUMERATES = re.compile(r"(?:[:;,]|\b(?:and|or|either|first|are|were|is|und|oder|y|o|et|ou))\s{0,2}$")
+_POWER_OF = re.compile(
+    r"(?P<number>(?:^|[^\w.,-]|\b[x×n])-?[0-9][0-9.,]*)$"
+    r"|(?:\b(?:[kcmµμn]?m|s|h|min|kg|g|in|ft|yr|x|R|r|[χΧ]|chi|log|l|L|mol|d|day|week))$"
+)
+_LETTERED = re.compile(r"\[([A-Za-z][\w+:.-]{1,40}(?:[,;] {0,2}[A-Za-z][\w+:.-]{1,40}){0,20})\](?![(\[:])")
 _JOINT = re.compile(r"[\s,;/–—-]{0,5}(?:(?:and|und|&|see also|see|e\.g\.,?)\s)?")
 _BEFORE_ID = re.compile(r"[,;:.)\]]?[^()\[\]\d\n;]{0,120}[(\[]?")
 _MOST_IN_RANGE = 100
@@ -91,14 +88,6 @@ class Citations:
         return any(one.end >= high for one in self.all[max(0, at - 2) : at])
 
 
-class CitedEntry(NamedTuple):
-    """An entry of a list as far as citations are concerned, and the number of its list in the draft."""
-
-    text: str
-    label: str
-    section: int
-
-
 class InlineReference(NamedTuple):
     """A reference that stands in the text only: its identifier, with names and year if they stand next to it."""
 
@@ -108,52 +97,50 @@ class InlineReference(NamedTuple):
 
 
 class FoundCitations(NamedTuple):
-    """All citations of a draft, the references that stand in the text only, what is without an entry, and citations
-    with another year or with other names than their entry."""
+    """All citations of a draft, the references that stand in the text only, and what is without an entry."""
 
     citations: Citations
     inline: Sequence[InlineReference]
     unknown: Sequence[str]
-    other_years: Sequence[str]
-    misnamed: Sequence[str]
 
 
 def find_citations(
-    body: str, marks: Sequence[Mark], entries: Sequence[CitedEntry], sections: Sequence[int]
+    body: str, marks: Sequence[Mark], entries: Sequence[ListEntry], sections: Sequence[int]
 ) -> FoundCitations:
     """The citations in `body`, a draft without its lists of references, which followed the places `sections`."""
-    labels, found, unknown, misnamed = (
-        _Labels(entries, sections),
-        list[DraftCitation](),
-        dict[str, None](),
-        dict[str, None](),
-    )
+    labels, found, unknown = _Labels(entries, sections), list[DraftCitation](), dict[str, None]()
     for start, end, cited in _without_overlaps([*_by_mark(body, marks, labels), *_by_number(body, marks, labels)]):
-        known = [number for label in cited for number in labels.entries(label, start)]
+        known = [number + 1 for label in cited for number in labels.entries(label, start)]
         unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
-        found.append(DraftCitation(start, end, tuple(dict.fromkeys(number + 1 for number in known))))
-        if known and (other := _misnamed(body, start, end, [entries[one].text for one in known])):
-            misnamed[other] = None
+        found.append(DraftCitation(start, end, tuple(dict.fromkeys(known))))
     named = [*named_citations(body, NameIndex([one.text for one in entries]))]
     missing = [one for one in named if not one.entries]
     inline = _inline(body, marks, entries, found, missing)
-    covered, is_named = Citations(found, body), not any(entry.label for entry in entries)
-    for one in named:
-        if one.entries:
-            is_named = is_named or not one.has_other_year
-            start = one.start if one.opened < 0 or one.has_other_year else one.opened
-            found.append(DraftCitation(start, one.end, tuple(number + 1 for number in one.entries)))
-    if is_named:
+    covered = Citations(found, body)
+    known_names = [one for one in named if one.entries]
+    found += (
+        DraftCitation(one.start if one.opened < 0 else one.opened, one.end, tuple(number + 1 for number in one.entries))
+        for one in known_names
+    )
+    if known_names or not any(entry.label for entry in entries):
         apart = (one for one in missing if not covered.covers(max(one.start, one.opened), one.end))
         unknown |= dict.fromkeys(clean_line(body[one.start : one.end]) for one in apart)
-    others = dict.fromkeys(clean_line(body[one.start : one.end]) for one in named if one.has_other_year)
-    return FoundCitations(Citations(found, body), inline, [*unknown], [*others], [*misnamed])
+    return FoundCitations(Citations(found, body), inline, [*unknown])
+
+
+def _cited_numbers(body: str) -> Iterator[tuple[str, int, int, tuple[str, ...]]]:
+    """What may cite by numbers: its form, where it stands, and the numbers."""
+    for found in _FORMS.finditer(body):
+        form = str(found.lastgroup)
+        is_other = {"raised": _is_power, "parentheses": _enumerates}.get(form)
+        if not is_other or not is_other(body, *found.span()):
+            yield form.replace("joined", "brackets"), *found.span(), _expanded(found[form])
 
 
 def cites_by_place(body: str, marks: Sequence[Mark], count: int) -> bool:
     """Whether a list of `count` entries without labels is cited by numbers."""
-    raised = (_expanded(body[one.start : one.end]) for one in marks if one.kind == "raised")
-    brackets = (_expanded(next(filter(None, one.groups()))) for one in _FORMS["brackets"].finditer(body))
+    raised = [_expanded(body[one.start : one.end]) for one in marks if one.kind == "raised"]
+    brackets = [numbers for form, _, _, numbers in _cited_numbers(body) if form == "brackets"]
     cited = [int(number) for numbers in (*raised, *brackets) for number in numbers]
     return bool(cited) and max(cited) <= count
 
@@ -161,7 +148,7 @@ def cites_by_place(body: str, marks: Sequence[Mark], count: int) -> bool:
 class _Labels:
     """Entries by label: those of the list that follows a citation first, because each section may have its own."""
 
-    def __init__(self, entries: Sequence[CitedEntry], sections: Sequence[int]) -> None:
+    def __init__(self, entries: Sequence[ListEntry], sections: Sequence[int]) -> None:
         self._sections = sections
         self._by_label = dict[str, dict[int, list[int]]]()
         for number, one in enumerate(entries):
@@ -172,15 +159,11 @@ class _Labels:
             if whole:
                 self._by_label.setdefault(whole, {}).setdefault(one.section, []).append(number)
         self._by_label.pop("", None)
+        self.has_keys = any(not label.isdecimal() and not label.startswith("^") for label in self._by_label)
         self.numbers = frozenset(int(label) for label in self._by_label if label.isdecimal())
 
     def __contains__(self, label: str) -> bool:
         return label in self._by_label
-
-    @property
-    def has_keys(self) -> bool:
-        """Whether entries are cited by other marks than numbers and notes."""
-        return any(not label.isdecimal() and not label.startswith("^") for label in self._by_label)
 
     def entries(self, label: str, at: int) -> list[int]:
         """The entries that a label means at a place of the draft."""
@@ -214,14 +197,9 @@ def _by_number(body: str, marks: Sequence[Mark], labels: _Labels) -> list[_Cited
     brackets may be missing from the list."""
     if not labels.numbers:
         return []
-    most, forms = max(labels.numbers), dict[str, list[_Cited]]()
-    for name, form in _FORMS.items():
-        found = [(*one.span(), _expanded(next(filter(None, one.groups())))) for one in form.finditer(body)]
-        if name == "raised":
-            found = [one for one in found if not _is_power(body, one[0], one[1])]
-        elif name == "parentheses":
-            found = [one for one in found if not _enumerates(body, one[0], one[1])]
-        forms[name] = found
+    most, forms = max(labels.numbers), {name: list[_Cited]() for name in _FORMS.groupindex}
+    for form, start, end, cited in _cited_numbers(body):
+        forms[form].append((start, end, cited))
     for one in marks:
         is_number = one.kind in ("raised", "link") and _NUMBERS.fullmatch(body, one.start, one.end)
         is_sure = one.kind == "link" or body[one.start - 1 : one.start] == "("
@@ -252,19 +230,14 @@ def _enumerates(text: str, start: int, end: int) -> bool:
 
 
 def _is_power(text: str, start: int, end: int) -> bool:
-    """Whether a raised number is that of a unit or an isotope, and cites nothing: "m²", "¹⁴C"."""
-    before, after = text[max(0, start - 8) : start], text[end : end + 1]
-    is_isotope = after.isalpha() and not before[-1:].isalpha()
+    """Whether a raised number is that of a unit, an isotope or a number, and cites nothing: "m²", "¹⁴C", "10³"; but it
+    may cite behind a name with a number, "IL-13¹⁶"."""
+    before, after = text[max(0, start - 20) : start], text[end : end + 1]
     is_small = len(text[start:end].strip("^${}[]() ").lstrip("-–−⁻")) == 1  # "for 30 min⁶⁷" cites
-    is_unit = is_small and _UNITS.search(before) is not None
-    return (
-        not before.strip()
-        or is_unit
-        or before[-1].isdecimal()
-        or before[-1] in "⁻⁺("
-        or is_isotope
-        or after in ("⁺", "⁻")
-    )
+    is_isotope = after.isalpha() and not before[-1:].isalpha()
+    base = _POWER_OF.search(before)
+    is_raised = base is not None and (is_small or base["number"] is not None)
+    return not before.strip() or before[-1] in "⁻⁺(" or is_raised or is_isotope or after in ("⁺", "⁻")
 
 
 def _expanded(numbers: str) -> tuple[str, ...]:
@@ -288,24 +261,10 @@ def _without_overlaps(marks: Sequence[_Cited]) -> list[_Cited]:
     return kept
 
 
-def _misnamed(body: str, start: int, end: int, entries: Sequence[str]) -> str:
-    """What stands in front of a citation by number and is in none of its entries, "Berg et al. (2019) [2]"; "" if
-    nothing is. Entries that begin with no names cannot be compared. A year that is one off may be the online one's."""
-    found = _NAMED.search(body[max(0, start - 80) : start].rpartition("\n")[2])
-    if not found or not all(map(starts_with_names, entries)):
-        return ""
-    name = folded(found[1].removesuffix("’s").removesuffix("'s"))
-    for entry in entries:
-        years = [int(one) for one in _YEARS.findall(entry)] if found[2] else []
-        if name in folded(entry[:2_000]) and (not years or min(abs(int(found[2]) - one) for one in years) < 2):
-            return ""
-    return clean_line(f"{found[0]}{body[start:end]}")
-
-
 def _inline(
     body: str,
     marks: Sequence[Mark],
-    entries: Sequence[CitedEntry],
+    entries: Sequence[ListEntry],
     citations: list[DraftCitation],
     names: Sequence[NamedCitation],
 ) -> list[InlineReference]:

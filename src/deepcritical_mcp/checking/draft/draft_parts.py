@@ -1,6 +1,7 @@
 """What a draft consists of: its blocks, as every reader gives them, and what it cites.
 
-Positions are characters of the draft as it was given.
+Positions are characters of the draft as it was given, but those of sentences, quotations and references in the text are
+characters of its running text.
 """
 
 from __future__ import annotations
@@ -8,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import cache
+from importlib.resources import files
+from typing import Literal, NamedTuple
+
+
+@cache
+def draft_words(kind: str) -> frozenset[str]:
+    """The words or titles of a kind, in small letters, as the file draft_words.txt has them."""
+    rows = (files("deepcritical_mcp.checking.draft") / "draft_words.txt").read_text("utf-8").splitlines()
+    return frozenset(
+        word for row in rows for name, _, listed in [row.partition("\t")] if name == kind for word in listed.split("|")
+    )
+
 
 DraftForm = Literal["text", "bibtex", "ris", "csl-json"]
 """Text with or without sentences (a bare list, too), or a file of a reference manager."""
@@ -78,6 +91,18 @@ class Draft:
     quotations: tuple[DraftQuotation, ...] = ()
     remarks: tuple[str, ...] = ()
     unread: tuple[UnreadEntry, ...] = ()
+
+
+class ListEntry(NamedTuple):
+    """An entry of a list, or what stands there and is not read as one, for a `reason`; `text` is as written, without
+    its mark, and `section` is the number of its list in the draft."""
+
+    text: str
+    start: int
+    end: int
+    label: str = ""
+    reason: str = ""
+    section: int = 0
 
 
 BlockKind = Literal["heading", "paragraph", "item", "row", "note", "entry", "code"]

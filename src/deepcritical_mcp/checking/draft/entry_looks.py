@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from deepcritical_mcp.checking.draft.draft_parts import draft_words
 from deepcritical_mcp.identifiers import (
     arxiv_doi,
     normalize_doi,
     normalize_pmcid,
-    normalize_pmid,
     normalize_trial,
     record_ids,
 )
@@ -31,6 +31,12 @@ _STATED = re.compile(
 )
 _NUMBER = re.compile(r"\([^()]{1,60}\)|([1-9][0-9]{2,8})")
 """A number, which is none within brackets: "30000001 (Berg 2019) and 30000002"."""
+
+
+_NORMALIZED = {
+    "doi": ("doi", normalize_doi), "arxiv": ("doi", arxiv_doi), "trial": ("nct", normalize_trial),
+    "pmcid": ("pmcid", normalize_pmcid),
+}  # fmt: skip
 
 
 class StatedId(NamedTuple):
@@ -85,13 +91,8 @@ def _key(kind: str, value: str) -> str:
         ids = record_ids(value)
         found = next(((name, one) for name, one in zip(ids._fields, ids, strict=True) if one), None)
         return f"{found[0]}:{found[1].lower()}" if found else value.rstrip("/").lower() if "." in value else ""
-    if kind == "doi":
-        return f"doi:{normalize_doi(value)}"
-    if kind == "arxiv":
-        return f"doi:{arxiv_doi(value)}"
-    if kind == "trial":
-        return f"nct:{normalize_trial(value).lower()}"
-    return f"pmcid:{normalize_pmcid(value).lower()}" if kind == "pmcid" else f"pmid:{normalize_pmid(value)}"
+    name, form = _NORMALIZED[kind]
+    return f"{name}:{form(value).lower()}"
 
 
 _NAME = (
@@ -102,7 +103,7 @@ _INITIALS = r"[A-ZÀ-ÞА-Я]\.(?:[ -]{0,2}[A-ZÀ-ÞА-Я]\.){0,3}"
 _YEAR = r"(?:1[5-9]|20)\d\d[a-z]?"
 _NAMES = re.compile(
     rf"""[*_\"“„«'‘(\[]{{0,3}}(?:
-      (?:{_NAME}\ ){{0,3}}{_NAME},?\ (?:{_INITIALS}|[A-ZÀ-Þ]{{1,3}}(?:[,.;:(\ ]|$))    # Berg, J. A.   van der Berg JA,
+      (?:{_NAME}\ ){{0,3}}{_NAME},?\ (?:{_INITIALS}|[A-ZÀ-Þ]{{1,3}}(?:[,.;:(/\ ]|$))    # Berg, J. A.   van der Berg JA,
     | {_INITIALS}\ ?(?:{_NAME}\ ){{0,2}}{_NAME}[,.;\ ]                                 # J. A. Berg,
     | (?:{_NAME}\ ){{0,2}}{_NAME},\ {_NAME}                                            # Berg, Jan
     | (?:{_NAME}\ ){{0,2}}{_NAME},?\ (?:et\ al|and\ |&|\(?{_YEAR}[,.:)]                 # Berg et al.   Berg (2019)
@@ -116,13 +117,9 @@ _BODY_START = re.compile(rf"[^\W\d_a-zß-öø-ÿа-я][^\d()\n]{{3,120}}?[.,]? ?
 _TITLE_START = re.compile(r"[\"“„«]|\[[^\]\n]{8,600}\]\(https?:")
 _DATED = re.compile(rf"(?<![\w.]){_YEAR}(?![\w-])")
 _PLACE = re.compile(
-    r"\d{1,4} {0,2}(?:\([^()\n]{1,20}\))?[:,;] {0,2}(?:pp?\. ?)?[A-Za-z]{0,2}\d|\bpp?\. ?\d|\bvol(?:\.|ume)|\bno\. ?\d"
-    r"|\[[JMCD](?:/OL)?\]",
+    r"\d{1,4} {0,2}(?:\([^()\n]{1,20}\))?[:,;] {0,2}(?:(?:pp?|S)\. ?)?[A-Za-z]{0,2}\d|\b(?:pp?|S)\. ?\d"
+    r"|\bvol(?:\.|ume)|\bno\. ?\d|\[[JMCD](?:/OL)?\]",
     re.IGNORECASE,
-)
-_OF_BOOKS = frozenset(
-    """press publisher publishers publishing verlag editor editors eds ed edition edn journal university report
-    available retrieved accessed""".split()
 )
 _BARE_ID = re.compile(
     r"[\s\[(<]{0,4}(?:(?:PMIDs?|PubMed(?: ID)?|PMCID|DOI|https?|arXiv|NCT)\b|10\.[0-9]{4}"
@@ -133,19 +130,14 @@ _TITLE_AND_ID = re.compile(
     r"[^\n]{10,600}[(\[](?:PMID|PMCID|doi|https?|PMC|NCT|10\.)[^()\n]{1,300}[)\]]\s{0,3}"
     rf"|[“\"„«][^\n]{{8,500}}[”\"“»],? ?\([^()\n]{{3,120}}\b{_YEAR}\)\.?\s{{0,3}}"
 )
-_WORD = re.compile(r"[^\W\d_]+")
-_VERBS = frozenset("we our was were is are has have had been this these that which".split())
-_TELLERS = frozenset(("we", "our"))
-_CITES = re.compile(
+WORD = re.compile(r"[^\W\d_]+")
+_PROSE = re.compile(
     r"\w\s?\[[0-9]{1,3}(?:[,–-] ?[0-9]{1,3}){0,5}\][.,; ]|\((?:see|cf\.|e\.g\.,)\s"
     rf"|\((?:[^\W\d_][\w'’-]{{1,30}}(?: et al\.?|(?: and| &) [^\W\d_][\w'’-]{{1,30}})?,? {_YEAR}[);])"
-)
-_TELLS = re.compile(
-    rf"\({_YEAR}(?:[,;:] [^()\n]{{1,200}})?\),? [a-z]{{2}}"
+    rf"|\({_YEAR}(?:[,;:] [^()\n]{{1,200}})?\),? (?!doi|http)[a-z]{{2,20}}(?![a-z0-9])"
     r"|\]\([^()\s]{1,200}\),? (?:is|are|was|were|has|have|had|shows?|showed|finds?|found|reports?|reported)\b"
     r"|\b(?:et al\.?|(?:and|&) (?:colleagues|co-?workers)),? (?!eds?\b|editors?\b|in\b|in:|für\b|the\b)[a-zß-ÿ]{3}"
 )
-_PMID = re.compile(r"\bPMIDs?[\s:#]{0,4}([1-9][0-9]{2,8})\b", re.IGNORECASE)
 _REPEATED = re.compile(
     r"(?:(?:see|cf\.?|vgl\.?|siehe)\s)?[*_]{0,2}(?:[ií]b[ií]d(?:em)?|ebd|ebenda|idem|id\.|a\.\s?a\.\s?o\.|там же"
     r"|(?:[^\W\d_]{2,40},? )?(?:supra|(?:op|loc)\.?\s?cit)"
@@ -156,12 +148,12 @@ _LONGEST = 1_500
 
 
 def _words(text: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(text)]
+    return [word.lower() for word in WORD.findall(text)]
 
 
 def has_verbs(text: str) -> bool:
     """Whether a text has words that sentences have, and titles seldom."""
-    return not _VERBS.isdisjoint(_words(text))
+    return not draft_words("verbs").isdisjoint(_words(text))
 
 
 def starts_with_names(text: str) -> bool:
@@ -204,12 +196,17 @@ def is_whole_entry(text: str) -> bool:
     if has_id(text) or _BARE_ID.fullmatch(text):
         return True
     says_more = _NAMES.match(text) or _PLACE.search(text) or _TITLE_START.match(text)
-    return bool(_DATED.search(text) and (says_more or _OF_BOOKS.intersection(_words(text))))
+    return bool(_DATED.search(text) and (says_more or draft_words("of books").intersection(_words(text))))
 
 
 def is_prose(text: str) -> bool:
     """Whether a text cites, or tells as sentences do, "Berg et al. (2001) found", and references do not."""
-    return bool(_CITES.search(text, 1, _LONGEST) or _TELLS.search(text[:300]))
+    return _PROSE.search(text, 1, _LONGEST) is not None
+
+
+def has_place(text: str) -> bool:
+    """Whether a text has the volume and pages of a journal, as references have."""
+    return _PLACE.search(text, 0, _LONGEST) is not None
 
 
 def is_surely_entry(text: str) -> bool:
@@ -219,10 +216,10 @@ def is_surely_entry(text: str) -> bool:
     is_linked = "](" not in text or (text.startswith("[") and text.count("](") < 2)
     if _BARE_ID.fullmatch(text) or (is_linked and _TITLE_AND_ID.fullmatch(text)):
         return True
-    if is_prose(text) or len({*_PMID.findall(text)}) > 1:
+    if is_prose(text) or len({one.key for one in stated_ids(text) if one.key.startswith("pmid:")}) > 1:
         return False
     words = _words(text)
-    is_told = sum(word in _VERBS for word in words) > 2 or not _TELLERS.isdisjoint(words)
+    is_told = sum(word in draft_words("verbs") for word in words) > 2 or not {"we", "our"}.isdisjoint(words)
     return (not is_told or bool(_PLACE.search(text))) and starts_like_entry(text) and is_whole_entry(text)
 
 

@@ -31,7 +31,6 @@ _RULES = frozenset({"hline", "toprule", "midrule", "bottomrule", "endhead", "mak
 _ADDRESS = re.compile(r"\\(?:url|path|href)\s{0,3}\{[^{}\n]{1,2000}\}")
 """Where "%" begins no comment."""
 _CUT = re.compile(r"\n[ \t]{0,200}\n|(?=\\(?:bibitem|section|end\{document\}))")
-_BREAK = re.compile(r"\n[ \t]{0,200}\n")
 
 
 def latex_blocks(text: str) -> list[Block]:
@@ -104,7 +103,7 @@ class _LatexReader:
     def _chars(self, node: Any) -> None:
         """Blank lines end a paragraph, but not an entry or a row."""
         start, at = self._base + node.pos, 0
-        for found in _BREAK.finditer(node.chars) if self.writer.kind not in ("entry", "row", "note") else ():
+        for found in _CUT.finditer(node.chars) if self.writer.kind not in ("entry", "row", "note") else ():
             self.writer.put(node.chars[at : found.start()], start + at, start + found.start())
             self.writer.end()
             at = found.end()

@@ -12,7 +12,6 @@ from deepcritical_mcp.search.references.labelled import TAG, LabelledEntry, bibt
 
 _BIBTEX = re.compile(r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}[{(])", re.MULTILINE)
 _RECORD = re.compile(r"^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )", re.MULTILINE)
-_BETWEEN_ITEMS = re.compile(r"[\s,]*")
 
 
 class FileEntry(NamedTuple):
@@ -98,45 +97,28 @@ def _records(text: str) -> ManagerEntries:
 
 def listed_strings(text: str) -> str:
     """The strings of a JSON array of nothing but strings, one a paragraph; any other text as it is."""
-    loaded = _loaded(text) if text.lstrip().startswith("[") else None
+    try:
+        loaded = cast(object, json.loads(text)) if text.lstrip().startswith("[") else None
+    except (ValueError, RecursionError):
+        return text
     values = cast(list[object], loaded) if isinstance(loaded, list) else []
     strings = [one for one in values if isinstance(one, str)]
     return "\n\n".join(strings) if strings and len(strings) == len(values) else text
 
 
-def _loaded(text: str) -> object:
-    try:
-        return cast(object, json.loads(text))
-    except (ValueError, RecursionError):
-        return None
-
-
 def _csl(text: str) -> ManagerEntries:
     """The items of an array, of an object with "items", or one alone, up to where the JSON breaks off."""
-    found, bare = ManagerEntries("csl-json", [], [], []), text.lstrip()
-    if bare[:1] not in ("{", "["):
-        return found
-    whole = _loaded(text) if bare[:1] == "{" else None
-    if bare[:1] == "[":
-        at = text.index("[") + 1
-    elif isinstance(whole, dict) and isinstance(cast(dict[str, object], whole).get("items"), list):
-        at = text.find("[", text.find('"items"')) + 1
-    else:
-        at = text.index("{")
-    decoder, item = json.JSONDecoder(), cast(object, None)
-    while (at := _BETWEEN_ITEMS.match(text, at).end()) < len(text) and text[at] != "]":  # type: ignore[union-attr]
+    found, first = ManagerEntries("csl-json", [], [], []), text.lstrip()[:1]
+    at = text.find("{", max(0, text.find('"items"') if first == "{" else 0)) if first and first in "{[" else -1
+    while at >= 0:
         try:
-            item, end = cast(tuple[object, int], decoder.raw_decode(text, at))
+            item, end = cast(tuple[object, int], json.JSONDecoder().raw_decode(text, at))
         except (ValueError, RecursionError):
-            if found.entries:
-                found.unread.append(UnreadEntry(text[at:], at, "JSON that cannot be read"))
+            found.unread.append(UnreadEntry(text[at:], at, "JSON that cannot be read"))
             break
-        entry = csl_entry(text[at:end], item)
-        if entry:
+        if entry := csl_entry(text[at:end], item):
             found.entries.append(FileEntry(entry.text, entry.key, at, end))
-        elif found.entries:
+        else:
             found.unread.append(UnreadEntry(text[at:end], at, "an item of CSL-JSON without title and DOI"))
-        at = end
-        if bare[:1] == "{" and whole is item:
-            break
+        at = text.find("{", end)
     return found

@@ -12,25 +12,23 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, joined_lines, lines_apart
-from deepcritical_mcp.checking.draft.printed_pages import blanked
+from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, draft_words, joined_lines, lines_apart
+from deepcritical_mcp.checking.draft.printed_pages import blanked, lines_of
 
-_FRONT_MATTER = re.compile(r"\A---\n(?:[^\n]{0,2000}\n){1,200}?(?:---|\.\.\.)[ \t]{0,10}$", re.MULTILINE)
-_BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6])(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
+_BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
 _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
     ("note", re.compile(r"\[\^([^\]\s]{1,60})\](?!:)")),
-    ("key", re.compile(r"\[(?=[^\[\]\n]{0,80}@)[^\[\]]{1,600}\]")),
-    ("key", re.compile(r"(?<![\w.@/-])@\{?[A-Za-z0-9_][\w:-]{1,100}")),
+    ("key", re.compile(r"\[(?=[^\[\]\n]{0,80}@)[^\[\]]{1,600}\]|(?<![\w.@/-])@\{?\w[\w:-]{1,100}")),
     ("raised", re.compile(r"\$?\{?\}?\^[\[{]?([0-9][0-9,;– -]{0,120})[\]}]?[\^$]")),
 )
 """Marks that CommonMark leaves in the text, as pandoc and notebooks write them."""
-_MARKUP = re.compile(r"[\\`*_\[\]<&!~]")
-_KEY = re.compile(r"(?<![\w.])@\{?([A-Za-z0-9_][\w:.#$%&+?<>~/-]{0,100})")
+_MARKUP = frozenset("\\`*_[]<&!~")
+_KEY = re.compile(r"(?<![\w.])@\{?(\w[\w:.#$%&+?<>~/-]{0,100})")
 _NOTE = re.compile(r"\[\^([^\]\s]{1,60})\]:[ \t]*")
 _NOTE_INSIDE = re.compile(r"\^\[([^\[\]]{8,1000})\]")
 _TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
-_COLUMNS = frozenset("author title titel journal year pmid doi study reference source citation".split())
 _LONGEST_HEADING = 90
+_MOST_OF_FRONT = 20_000
 _MOST_NESTED = 5
 _MOST_OF_IT = 0.8
 
@@ -46,32 +44,38 @@ def _inline(state: StateCore) -> None:
     """What has no markup is text. Links and emphasis nest in few levels: each takes time for every open bracket."""
     state.md.options["maxNesting"] = _MOST_NESTED
     for token in state.tokens:
-        if token.type == "inline" and _MARKUP.search(token.content):
+        if token.type == "inline" and not _MARKUP.isdisjoint(token.content):
             token.children = []
             state.md.inline.parse(token.content, state.md, state.env, token.children)
 
 
-def blocks_of_markdown(text: str) -> list[Block]:
+def html_as_markdown(text: str) -> str:
+    """`text`, as long as before, without front matter and comments, and with Markdown for blocks of HTML."""
+    text = blanked(text, _no_text(text))
+    return _BLOCK_TAG.sub(_tag_as_markdown, text) if "<" in text else text
+
+
+def blocks_of_markdown(source: str) -> list[Block]:
     """The blocks of Markdown or plain text. A mail that is quoted as a whole is no quotation."""
-    source = blanked(text, _no_text(text))
-    source = _BLOCK_TAG.sub(_as_markdown, source) if "<" in source else source
-    blocks = [*_blocks(source, 0, len(source))]
+    blocks = _with_the_rest([*_blocks(source, 0, len(source))], source)
     is_mail = sum(one.is_quotation for one in blocks) > _MOST_OF_IT * len(blocks)
     return [replace(one, is_quotation=False) for one in blocks] if is_mail else blocks
 
 
 def _no_text(text: str) -> Iterator[tuple[int, int]]:
     """Where front matter and comments stand."""
-    if found := _FRONT_MATTER.match(text):
-        yield found.span()
+    if text.startswith("---\n") and text[4:].partition(":")[0].replace("-", "").isidentifier():
+        yield 0, max(0, text.find("\n---", 4, _MOST_OF_FRONT) + 4)
     at = text.find("<!--")
     while at >= 0 and (end := text.find("-->", at + 4)) >= 0:
         yield at, end + 3
         at = text.find("<!--", end)
 
 
-def _as_markdown(tag: re.Match[str]) -> str:
+def _tag_as_markdown(tag: re.Match[str]) -> str:
     """What opens or closes a block of HTML, as Markdown has it."""
+    if tag[2].lower() in ("td", "th"):
+        return " " * len(tag[0])
     opening = {"li": "- ", "h": "# "}.get(tag[2].lower()[:2].rstrip("123456"), "") if not tag[1] else ""
     return f"\n{opening}".rjust(len(tag[0]))[-len(tag[0]) :]
 
@@ -81,16 +85,12 @@ def _blocks(source: str, start: int, end: int, *, in_fence: bool = False) -> Ite
     while (at := source.find("\n", lines[-1], end)) >= 0:
         lines.append(at + 1)
     lines += [end, end]
-    previous = start
     for number, token in enumerate(tokens):
         first = lines[token.map[0]] if token.map else start
         if token.type == "list_item_open":
             items.append(token.info or "-")
-            previous = first
         elif token.type == "list_item_close":
-            if items.pop() and tokens[number - 1].type == "list_item_open":  # a number and nothing else: "2019."
-                at = source.find("\n", previous) if "\n" in source[previous:end] else end
-                yield Block("paragraph", source[previous:at].strip(), previous, at)
+            items.pop()
         elif token.type in ("blockquote_open", "blockquote_close"):
             quotes += token.nesting
         elif token.type == "fence" and token.map:
@@ -123,6 +123,21 @@ def _blocks(source: str, start: int, end: int, *, in_fence: bool = False) -> Ite
             else:
                 block = Block("paragraph", text, at, stop, 0, "", marks)
             yield from (replace(one, is_quotation=True) if quotes else one for one in _parts(block, source))
+
+
+def _with_the_rest(blocks: Sequence[Block], source: str) -> list[Block]:
+    """The blocks, with the lines that belong to none: they are nested too deeply, or an item has nothing else."""
+    found, end = list[Block](), 0
+    for block in (*blocks, Block("code", "", len(source), len(source))):
+        for line in lines_of(source, source.rfind("\n", 0, end) + 1, max(end, block.start)):
+            bare = line.text.strip(" \t>")
+            is_free = line.start >= end and source[line.end : line.end + 1] in ("", "\n")
+            if is_free and any(map(str.isalnum, bare)) and not bare.startswith(("```", "~~~")):
+                at = line.start + line.text.index(bare)
+                found.append(Block("item", bare, at, at + len(bare), _MOST_NESTED))
+        found.append(block)
+        end = max(end, block.end)
+    return found[:-1]
 
 
 def _row(tokens: Sequence[Token], number: int, source: str, start: int) -> Block:
@@ -182,23 +197,15 @@ def _marks_in(text: str) -> Iterator[Mark]:
         yield Mark("note", *found.span(), f"{at}i")
 
 
-def _plain_rows(lines: Sequence[str]) -> list[list[str]]:
-    """The cells of lines that tabs part, or that have the columns of a first line of names of columns, parted by
-    commas, semicolons or blanks; [] if they are no table."""
-    if len(lines) < 2:
-        return []
-    if all(line.count("\t") > 1 for line in lines):
-        return [line.split("\t") for line in lines]
-    for separator in (",", ";", "  "):
-        if separator in lines[0]:
-            parted = (
-                [re.split(r" {2,}", line.strip()) for line in lines]
-                if separator == "  "
-                else [*csv.reader(lines, delimiter=separator)]
-            )
-            names = {cell.strip().casefold().removesuffix("s") for cell in parted[0]}
-            if len(names & _COLUMNS) > 1 and {len(one) for one in parted} == {len(parted[0])}:
-                return parted
+def _cells(lines: Sequence[str]) -> list[list[str]]:
+    """The cells of lines that tabs part, or signs that part the names of columns in the first one; [] if none do."""
+    for separator in "\t,;" if len(lines) > 1 else "":
+        names = {cell.strip().casefold().removesuffix("s") for cell in lines[0].split(separator)}
+        if len(names & draft_words("column")) > 1 or (
+            separator == "\t" and all(line.count("\t") > 1 for line in lines)
+        ):
+            rows = [*csv.reader(lines, delimiter=separator)]
+            return rows if len({len(row) for row in rows}) == 1 or separator == "\t" else []
     return []
 
 
@@ -206,7 +213,7 @@ def _parts(block: Block, source: str) -> Iterator[Block]:
     """A block without the notes in it: "[^1]: Berg J. Zinc" begins one, "^[Berg J. Zinc]" is one. Lines of cells that
     tabs part are rows."""
     lines = block.text.split("\n")
-    if block.kind == "paragraph" and (rows := _plain_rows(lines)):
+    if block.kind == "paragraph" and (rows := _cells(lines)):
         for line, cells in zip(lines_apart(block, source), rows, strict=True):
             yield replace(line, kind="row", text="\t".join(cells), marks=line.marks if "\t" in line.text else ())
     elif any(map(_NOTE.match, lines)) and block.kind in ("paragraph", "item"):

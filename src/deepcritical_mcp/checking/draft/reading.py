@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.author_year import folded
 from deepcritical_mcp.checking.draft.citations import (
     Citations,
-    CitedEntry,
     FoundCitations,
     cites_by_place,
     find_citations,
@@ -24,6 +20,7 @@ from deepcritical_mcp.checking.draft.draft_parts import (
     Draft,
     DraftQuotation,
     DraftReference,
+    ListEntry,
     UnreadEntry,
     joined_lines,
     lines_apart,
@@ -39,15 +36,16 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     starts_with_names,
 )
 from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
-from deepcritical_mcp.checking.draft.list_entries import DraftLine, ListEntry
+from deepcritical_mcp.checking.draft.list_entries import POINTS, STRAY
 from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, listed_strings, manager_entries
-from deepcritical_mcp.checking.draft.markdown_draft import blocks_of_markdown
+from deepcritical_mcp.checking.draft.markdown_draft import blocks_of_markdown, html_as_markdown
 from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
 from deepcritical_mcp.checking.draft.printed_pages import blanked, with_whole_words, without_page_breaks
 from deepcritical_mcp.checking.draft.reference_lists import (
     draft_lines,
     reference_lists,
     table_entries,
+    with_lists_apart,
     with_named_numbers,
 )
 from deepcritical_mcp.checking.draft.sentences import LEAST_QUOTED, RunningText, attributed
@@ -57,15 +55,13 @@ from deepcritical_mcp.text import clean_line, clipped
 MAX_DRAFT = 200_000
 """Characters of a draft."""
 _BREAKS = str.maketrans(
-    dict.fromkeys("\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", "\n")
+    dict.fromkeys("\r\x0b\x1c\x1d\x1e\x85\u2028\u2029", "\n")
     | dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
 )
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
 _HEAD = 2_000
 _WORDS = re.compile(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]")
 _PAGE = re.compile(r"\b\d{1,5}\b(?!\s?(?:%|[a-z]{2}))")
-_POINTS = "it names a work in a few words, or points at another note: give the whole reference"
-_STRAY = "it stands among the references, and does not look like one"
 _ROW = "a row of a table that may name a work: give the whole reference"
 _LEAST_CLAIM = 2
 """Words."""
@@ -77,30 +73,21 @@ _MOST_NAMED = 12
 
 def read_draft(text: str) -> Draft:
     """The references, citing sentences and quotations of a draft; in time linear in its length."""
-    was_collecting = gc.isenabled()
-    gc.disable()  # hundreds of thousands of tokens and blocks without circles: to look for these takes half the time
-    try:
-        return _read(text)
-    finally:
-        if was_collecting:
-            gc.enable()
-
-
-def _read(text: str) -> Draft:
-    text = without_page_breaks(listed_strings(text).replace("\r\n", " \n").translate(_BREAKS))
+    text = listed_strings(text).replace("\r\n", " \n").translate(_BREAKS)
     if '"pandoc-api-version"' in text[:_HEAD] or '"pandoc-api-version"' in text[-_HEAD:]:
-        blocks, source = pandoc_blocks(text), ""
-        for block in blocks:
-            source = f"{source.ljust(block.start)}{block.text}"
-        return _of_blocks(blocks, source, ManagerEntries("text", [], [], []))
+        blocks = pandoc_blocks(text)
+        return _of_blocks(blocks, "\n\n".join(one.text for one in blocks), ManagerEntries("text", [], [], []))
     managed = manager_entries(text)
-    rest = with_whole_words(blanked(text, managed.spans))
+    rest = with_whole_words(without_page_breaks(blanked(text, managed.spans)).replace("\f", "\n"))
     if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _says_more(rest)):
         listed = (
             DraftReference(at, one.text, one.start, one.end, one.key) for at, one in enumerate(managed.entries, 1)
         )
         return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
-    return _of_blocks((latex_blocks if _LATEX.search(rest) else blocks_of_markdown)(rest), rest, managed)
+    if _LATEX.search(rest):
+        return _of_blocks(latex_blocks(rest), rest, managed)
+    rest = with_lists_apart(html_as_markdown(rest))
+    return _of_blocks(blocks_of_markdown(rest), rest, managed)
 
 
 def _says_more(rest: str) -> bool:
@@ -111,85 +98,65 @@ def _says_more(rest: str) -> bool:
     return is_draft or any(is_surely_entry(line.strip()) for line in rest.split("\n"))
 
 
-class _Listed(NamedTuple):
-    """An entry, and the number of its list in the draft."""
-
-    entry: ListEntry
-    section: int = 0
-
-
 def _of_blocks(blocks: Sequence[Block], source: str, managed: ManagerEntries) -> Draft:
     blocks = with_named_numbers(blocks)
     rows, known = table_entries(blocks), [one for one in blocks if one.kind == "entry"]
-    notes = {one: _is_reference(one.text) for one in blocks if one.kind == "note"}
     lines = [line for line in draft_lines(blocks, source) if line.block.kind not in ("note", "entry", "row")]
     lists = [] if known else reference_lists(lines)
-    listed = [_Listed(entry, number) for number, one in enumerate(lists) for entry in one.entries]
-    others = [ListEntry(source[one.start : one.end], one.start, one.end, one.label) for one in known]
-    others += [_note(one, source) for one, is_read in notes.items() if is_read]
+    others = [_judged(ListEntry(source[one.start : one.end], one.start, one.end, one.label)) for one in known]
+    others += (entry for one in blocks if one.kind == "note" for entry in _of_note(one, source))
     others += [ListEntry(one.text, one.start, one.end, one.key) for one in managed.entries]
-    listed += map(_Listed, (*rows.values(), *others))
-    read = sorted((one for one in listed if not is_repeated(one.entry.text)), key=lambda one: one.entry.start)
-    unread = [UnreadEntry(one.entry.text, one.entry.start, _POINTS) for one in listed if is_repeated(one.entry.text)]
-    strays = (line for one in lists for line in _strays(lines[one.first + 1 : one.end], one.entries))
-    unread += [UnreadEntry(line.text, line.start, _STRAY) for line in strays]
-    short = (one for one, is_read in notes.items() if not is_read and _is_short_note(one.text))
-    unread += [UnreadEntry(one.text, one.start, _POINTS) for one in short]
-    apart = {one.start for one in unread} | {one.start for one in (*others, *rows.values())}
+    listed = [entry._replace(section=number) for number, one in enumerate(lists) for entry in one.entries]
+    listed = sorted((*listed, *rows.values(), *others), key=lambda one: one.start)
+    read, unread = [one for one in listed if not one.reason], [one for one in listed if one.reason]
+    apart = {one.start for one in (*unread, *others, *rows.values())}
     taken = {(line.number, line.part) for one in lists for line in lines[one.first : one.end]}
     parts = (part for number, one in enumerate(blocks) for part in _not_in(taken, number, one, source))
-    body = RunningText([one for one in parts if one.start not in apart and one.kind not in ("code", "entry")], source)
-    if (
-        not managed.entries
-        and not any(one.entry.label for one in read)
-        and cites_by_place(body.text, body.marks, len(read))
-    ):
-        read = [_Listed(one.entry._replace(label=str(at)), one.section) for at, one in enumerate(read, 1)]
-    sections = [body.after(lines[one.first].start) for one in lists]
-    entries = [CitedEntry(one.entry.text, one.entry.label, one.section) for one in read]
-    found = find_citations(body.text, body.marks, entries, sections)
-    references = [DraftReference(number, *_place(one.entry)) for number, one in enumerate(read, 1)]
-    for number, one in enumerate(found.inline, len(references) + 1):
-        at = body.place(one.start)
-        end = min(at + one.end - one.start, len(source))
-        references.append(DraftReference(number, one.text, at, end, is_inline=True))
+    body = RunningText([one for one in parts if one.start not in apart and one.kind not in ("code", "entry")])
+    is_labelled = managed.entries or any(one.label for one in read)
+    if not is_labelled and cites_by_place(body.text, body.marks, len(read)):
+        read = [one._replace(label=str(at)) for at, one in enumerate(read, 1)]
+    found = find_citations(body.text, body.marks, read, [body.after(lines[one.first].start) for one in lists])
+    references = [DraftReference(at, one.text, one.start, one.end, one.label) for at, one in enumerate(read, 1)]
+    references += (
+        DraftReference(at, one.text, one.start, one.end, is_inline=True)
+        for at, one in enumerate(found.inline, len(read) + 1)
+    )
     # A table shows works; nobody cites its rows, unless it is the list and they have numbers.
     shown = {one.start for one in rows.values() if lists or not one.label}
     shown |= {one.start for one in references if is_bare_id(one.text) and not one.label}
     uncited = [one for one in references if one.index not in found.citations.cited and one.start not in shown]
     spans = body.sentences(found.citations)
-    rest = (one for one in body.passages if one.block.kind == "row" and _names_work(one.block.text))
     unread += [
-        UnreadEntry(clean_line(one.block.text), one.block.start, _ROW)
-        for one in rest
-        if not found.citations.within(one.start, one.end)
+        ListEntry(clean_line(one.block.text), one.block.start, one.block.end, reason=_ROW)
+        for one in body.passages
+        if one.block.kind == "row" and _names_work(one.block.text) and not found.citations.within(one.start, one.end)
     ]
+    told = (*(UnreadEntry(one.text, one.start, one.reason) for one in unread), *managed.unread)
     return Draft(
         "text",
         tuple(references),
         tuple(sorted(_sentences(body, spans, found.citations), key=lambda one: one.start)),
         tuple(_quotations(body, spans, found.citations, references)),
-        tuple(_remarks(references, uncited, found, {f"[^{one.label}]" for one in notes})),
-        tuple(sorted((*unread, *managed.unread), key=lambda one: one.start)),
+        tuple(_remarks(references, uncited, found, {f"[^{one.label}]" for one in blocks if one.kind == "note"})),
+        tuple(sorted(told, key=lambda one: one.start)),
     )
 
 
-def _strays(lines: Sequence[DraftLine], entries: Sequence[ListEntry]) -> Iterator[DraftLine]:
-    """The lines among the entries of a list that belong to none, but have a date or a number of a record."""
-    starts = [one.start for one in entries]
-    for line in lines:
-        at = bisect_left(starts, line.end) - 1
-        if (at < 0 or entries[at].end <= line.start) and has_date_or_id(line.text):
-            yield line
+def _judged(entry: ListEntry) -> ListEntry:
+    says_nothing = not any(map(str.isalnum, entry.text))
+    return entry._replace(reason=POINTS if is_repeated(entry.text) else STRAY if says_nothing else "")
 
 
-def _note(note: Block, source: str) -> ListEntry:
-    lines = source[note.start : note.end].split("\n")
-    return ListEntry("\n".join(line.strip() for line in lines), note.start, note.end, f"^{note.label}")
-
-
-def _place(entry: ListEntry) -> tuple[str, int, int, str]:
-    return entry.text, entry.start, entry.end, entry.label
+def _of_note(note: Block, source: str) -> Iterator[ListEntry]:
+    """A note that is a reference, or may name a work in a few words, or points at another note."""
+    text = "\n".join(line.strip() for line in source[note.start : note.end].split("\n"))
+    entry = _judged(ListEntry(text, note.start, note.end, f"^{note.label}"))
+    is_short = len(text) <= _LONGEST_SHORT_NOTE and not has_verbs(text) and text[:1].isupper()
+    if is_whole_entry(note.text) or (has_date_or_id(note.text) and not is_remark(note.text)) or entry.reason:
+        yield entry
+    elif is_short and _PAGE.search(text):
+        yield entry._replace(reason=POINTS)
 
 
 def _not_in(taken: Collection[tuple[int, int]], number: int, block: Block, source: str) -> Iterator[Block]:
@@ -204,16 +171,6 @@ def _not_in(taken: Collection[tuple[int, int]], number: int, block: Block, sourc
         yield from (joined_lines(apart[one:two]) for one, two in pairwise(runs))
 
 
-def _is_reference(note: str) -> bool:
-    return is_whole_entry(note) or (has_date_or_id(note) and not is_remark(note))
-
-
-def _is_short_note(note: str) -> bool:
-    """Whether a note may name a work in a few words, or points at another note."""
-    is_short = len(note) <= _LONGEST_SHORT_NOTE and not has_verbs(note) and note[:1].isupper()
-    return is_repeated(note) or (is_short and _PAGE.search(note) is not None)
-
-
 def _names_work(row: str) -> bool:
     return has_date_or_id(row) and any(starts_with_names(cell) or is_bare_id(cell) for cell in row.split("\t"))
 
@@ -224,8 +181,7 @@ def _sentences(body: RunningText, spans: Sequence[Span], citations: Citations) -
         if references := citations.within(*span):
             whole, claim = body.text[slice(*span)], body.claim(span, citations)
             if len(_WORDS.findall(claim)) >= _LEAST_CLAIM:
-                start = span.start + len(whole) - len(whole.lstrip())
-                yield CitingSentence(clean_line(whole), claim, body.place(start), references)
+                yield CitingSentence(clean_line(whole), claim, span.start, references)
 
 
 def _quotations(
@@ -237,7 +193,7 @@ def _quotations(
         words = body.claim(span, citations).strip(" \"“”„«»‹›'’‘")
         count = len(_WORDS.findall(words))
         if count >= (LEAST_QUOTED if cited else _UNATTRIBUTED_WORDS) and _key(words) not in written:
-            yield DraftQuotation(words, body.place(span.start), cited)
+            yield DraftQuotation(words, span.start, cited)
 
 
 def _key(text: str) -> str:
@@ -255,11 +211,6 @@ def _remarks(
     if unknown := [one for one in found.unknown if one not in notes]:
         where = "but not in the list of references" if listed else "without a list of references, so not looked up"
         yield f"Cited, {where}: {_enumerated(unknown)}."
-    if found.misnamed:
-        named = _enumerated([f"“{one}”" for one in found.misnamed])
-        yield f"The name or year before these numbers is not in their entries, compare them: {named}."
-    if found.other_years:
-        yield f"Cited with another year than in the list of references: {_enumerated(found.other_years)}."
     labels = Counter(one.label for one in listed)  # a second list may begin at 1 again
     if uncited and len(uncited) < len(listed):
         named = [_name_of(one, named=labels[one.label] == 1) for one in uncited if not one.is_inline]

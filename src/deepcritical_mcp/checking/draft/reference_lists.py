@@ -1,18 +1,18 @@
-"""Finds the lists of references in a draft: by their headings, in any language, or by their looks."""
+"""Finds the lists of references in a draft, by their headings in any language or by their looks, and its tables of
+references."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from importlib.resources import files
-from itertools import groupby, zip_longest
+from itertools import groupby, takewhile, zip_longest
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.draft_parts import Block
+from deepcritical_mcp.checking.draft.draft_parts import Block, ListEntry, draft_words
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
+    has_verbs,
     is_bare_id,
     is_prose,
     is_repeated,
@@ -20,31 +20,19 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     is_whole_entry,
     starts_like_entry,
 )
-from deepcritical_mcp.checking.draft.list_entries import DraftLine, ListEntry, entries_in, mark_of
+from deepcritical_mcp.checking.draft.list_entries import NEAR, STRAY, DraftLine, entries_in, is_one, mark_of
 from deepcritical_mcp.text import clean_line
 
 _MARKUP = " \t#>*_=:.~—–-{}\\|•·<>/"
 _NUMBERING = re.compile(
-    r"(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}[.)]?|[IVX]{1,5}[.)]|[A-Z][.)]|第?[一二三四五六七八九十]{1,3}[、.])\s{0,5}(?=\S)"
+    r"^(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}[.)]?|[IVX]{1,5}[.)]|[A-Z][.)]|第?[一二三四五六七八九十]{1,3}[、.])\s{0,5}(?=\S)"
 )
-_COUNT = re.compile(r"\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| [0-9A-Z]{1,3}| (?:of|der|des|to) .{1,40})$")
-_FLOAT = re.compile(r"(?:figure|table|fig\.|box|scheme|tabelle|abbildung) [0-9a-z]{1,4}\b")
-_RUN_IN = re.compile(r"[#*_ \t]{0,8}([^\W\d_][^\n:：*]{1,40}?)[*_ ]{0,4}(?:[:：]|(?= \[?1[\].)] ))[*_ ]{0,4}(?=\S)")
-_NUMBER = re.compile(r"[*_]{0,2}\[?([0-9]{1,4})[\].)]{1,2}\s{1,8}")
-_SENTENCE = re.compile(r"[a-z)\]][.?!](?:\s|$)")
+_COUNT = re.compile(r"\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| (?:[0-9]{1,3}|[a-z])| (?:of|der|des|to) .{1,40})$")
+_RUN_IN = re.compile(r"(?<!\S)(?:\[([0-9]{1,3})\]|\(([0-9]{1,3})\)|([0-9]{1,3})[.)])(?=\s)|[:：][*_]{0,2}(?=\s)")
 _LONGEST_HEADING = 90
-_LEAST_PROSE = 200
+_LEAST_PROSE = 120
 _LEAST_CELL = 40
-
-
-@lru_cache(maxsize=1)
-def _titles() -> Mapping[str, Collection[str]]:
-    found = dict[str, set[str]]()
-    for row in (files("deepcritical_mcp.checking.draft") / "list_headings.txt").read_text("utf-8").splitlines():
-        if not row.startswith("#"):
-            kind, _, titles = row.partition("\t")
-            found.setdefault(kind, set()).update(titles.split("|"))
-    return found
+_MOST = 0.8
 
 
 class FoundList(NamedTuple):
@@ -59,11 +47,9 @@ def draft_lines(blocks: Sequence[Block], source: str) -> list[DraftLine]:
     """The lines of a draft's blocks, as they are written."""
     found = list[DraftLine]()
     for number, block in enumerate(blocks):
-        at = block.start
-        if block.kind == "item":
-            at = source.rfind("\n", 0, block.start) + 1
+        at = block.start if block.kind != "item" else source.rfind("\n", 0, block.start) + 1
         for part, line in enumerate(source[at : block.end].split("\n")):
-            bare = line.lstrip(" \t>")
+            bare = line.lstrip(" \t>#")
             start = at + len(line) - len(bare)
             before = source[source.rfind("\n", 0, start) + 1 : start].replace(">", " ").expandtabs(4)
             indent = len(before) if not before.strip() else 0
@@ -72,10 +58,50 @@ def draft_lines(blocks: Sequence[Block], source: str) -> list[DraftLine]:
     return found
 
 
+def with_lists_apart(text: str) -> str:
+    """`text`, as long as before, with a line for each entry of a list that is written on one line, and for the heading
+    in front of it, "References: 1. Berg … 2. Ruiz …"."""
+    return "\n\n".join(map(_with_list_apart, text.split("\n\n")))
+
+
+def _with_list_apart(text: str) -> str:
+    marks, cuts = list[tuple[int, int, re.Match[str]]](), list[int]()
+    for found in _RUN_IN.finditer(text):
+        if form := found.lastindex or 0:
+            marks.append((form, int(found[form]), found))
+        elif _title(text[max(0, found.start() - _LONGEST_HEADING) : found.start()]) in draft_words("list"):
+            cuts.append(found.end())
+    at_starts = {(form, value) for form, value, one in marks if text[one.start() - 1 : one.start()] in ("", "\n")}
+    chains = {form: [list[re.Match[str]]()] for form in (1, 2, 3)}
+    for form, value, found in marks:
+        chain = chains[form][-1]
+        if (form, value) in at_starts and text[found.start() - 1 : found.start()] not in ("", "\n"):
+            continue
+        if chain and value == int(chain[-1][form]) + 1:
+            chain.append(found)
+        elif value == 1 or not chain:
+            chains[form].append([found])
+    if chain := max((one for some in chains.values() for one in some), key=len):
+        ends = [*(one.start() for one in chain[1:]), len(text)]
+        pieces = [text[one.end() : end].strip() for one, end in zip(chain, ends, strict=True)]
+        before = text[: chain[0].start()]
+        words = before.split()[-4:]
+        title = next((n for n in (4, 3, 2, 1) if _title(" ".join(words[-n:])) in draft_words("list")), 0)
+        is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and not is_prose(pieces[0])
+        if is_list and len(chain) + bool(title) > 1 and (title or before[-1:] in ("", "\n")):
+            cuts += (one.start() - 1 for one in chain if text[: one.start()].strip(_MARKUP))
+            cuts += (len(head) for head in before.rsplit(None, title)[:1] if title and head.strip(_MARKUP))
+    parts, at = list[str](), 0
+    for cut in sorted({*cuts}):
+        parts.append(text[at:cut])
+        at = cut + 1
+    return "\n".join((*parts, text[at:]))
+
+
 def reference_lists(lines: Sequence[DraftLine]) -> list[FoundList]:
     """The lists of a draft that have entries; without headings, the block of entries at its end, or all of it."""
-    found = [one for one in _headed(lines) if one.entries]
-    return found or _unheaded(lines)
+    headed = [one for one in _headed(lines) if one.entries]
+    return [one for one in headed if not all(entry.reason for entry in one.entries)] or _unheaded(lines) or headed
 
 
 def _title(line: str) -> str:
@@ -83,53 +109,39 @@ def _title(line: str) -> str:
     if len(line) > 2 * _LONGEST_HEADING:
         return ""
     bare = _NUMBERING.sub("", line.strip(_MARKUP), count=1).strip(_MARKUP)
-    bare = re.sub(r"\s+", " ", bare).casefold() if len(bare) <= _LONGEST_HEADING else ""
+    bare = " ".join(bare.split()).casefold() if len(bare) <= _LONGEST_HEADING else ""
     short = _COUNT.sub("", bare).strip(_MARKUP)
     # "R E F E R E N C E S"
     return bare.replace(" ", "") if len(bare) > 8 and all(len(one) == 1 for one in bare.split()) else short or bare
 
 
-def _run_in(line: str) -> int:
-    """Where the first entry begins in a line that opens with the heading, "References: 1. Berg"; 0 in any other."""
-    found = _RUN_IN.match(line)
-    return found.end() if found and _title(found[1]) in _titles()["list"] else 0
-
-
 def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
-    at = 0
+    at, known = 0, {word for title in draft_words("list") for word in title.split()}
     while at < len(lines):
-        line, titles = lines[at], _titles()
-        title, body = _title(line.text), _run_in(line.text)
-        is_sure = title in titles["list"] or body > 0
-        words = title.replace(",", " ").split() if line.block.kind == "heading" else ()
-        may_be = title in titles["maybe"] or any(
-            all(word in words for word in one.split()) for one in titles["words"] if words
+        line, title = lines[at], _title(lines[at].text)
+        is_sure, words = title in draft_words("list"), title.replace(",", " ").split()
+        may_be = title in draft_words("maybe") or (
+            (line.block.kind == "heading" or {*words} <= known)
+            and any(all(word in words for word in one.split()) for one in draft_words("words"))
         )
-        if line.block.kind not in ("item", "row", "note", "entry") and (is_sure or may_be):
+        if line.block.kind not in ("item", "row") and (is_sure or may_be):
             end = _end(lines, at + 1, line.block.level)
-            rest = [line._replace(text=line.text[body:], start=line.start + body)] if body else []
-            entries = entries_in([*rest, *lines[at + 1 : end]])
+            entries = entries_in(lines[at + 1 : end])
             if is_sure or _are_entries(entries):
-                stop = _stop(lines, at + 1, end, entries)
-                yield FoundList(at, stop, entries)
-                at = max(stop, at + 1) - 1
+                yield FoundList(at, end, entries)
+                at = end - 1
         at += 1
 
 
-def _stop(lines: Sequence[DraftLine], first: int, end: int, entries: Sequence[ListEntry]) -> int:
-    """The line behind the last one of the last entry."""
-    last = entries[-1].end if entries else -1
-    return next((at for at in range(end, first, -1) if lines[at - 1].start < last), first)
-
-
 def _are_entries(entries: Sequence[ListEntry]) -> bool:
-    whole = any(is_whole_entry(one.text) and not is_prose(one.text) for one in entries)
-    alike = sum(is_surely_entry(one.text) or is_repeated(one.text) or _is_titled(one.text) for one in entries)
-    return whole and 2 * alike > len(entries)
-
-
-def _is_titled(text: str) -> bool:
-    return starts_like_entry(text) and not is_prose(text)
+    alike = sum(
+        bool(one.label and is_whole_entry(one.text))
+        or is_surely_entry(one.text)
+        or is_repeated(one.text)
+        or (starts_like_entry(one.text) and not is_prose(one.text))
+        for one in entries
+    )
+    return any(is_one(one.text) for one in entries) and 2 * alike > len(entries)
 
 
 def _end(lines: Sequence[DraftLine], first: int, level: int) -> int:
@@ -137,70 +149,89 @@ def _end(lines: Sequence[DraftLine], first: int, level: int) -> int:
     last = 0
     for at in range(first, len(lines)):
         line = lines[at]
-        mark = _NUMBER.match(line.text)
-        last = int(mark[1]) if mark else last
-        if (_ends_list(line, level) and not _goes_on(lines[at + 1 : at + 5], last)) or _is_prose_block(line):
+        last = mark_of(line).value or last
+        if _is_prose_block(line):
             return at
+        if _ends_list(line, level):
+            is_known = _title(line.text) in draft_words("other") | draft_words("list")
+            if not _goes_on(lines[at + 1 : at + 1 + NEAR], last) or (is_known and not last):
+                return at
     return len(lines)
 
 
 def _goes_on(lines: Sequence[DraftLine], last: int) -> bool:
-    """Whether one of these lines is the entry with the number after `last`."""
-    marks = [(line.text, found) for line in lines if last and (found := _NUMBER.match(line.text))]
-    rests = [text[found.end() :] for text, found in marks if int(found[1]) == last + 1]
+    """Whether one of these lines, before the heading of another list, is the entry with the number after `last`."""
+    here = takewhile(lambda line: _title(line.text) not in draft_words("list"), lines)
+    rests = [line.text[mark.length :] for line in here if (mark := mark_of(line)).value == last + 1]
     return any(starts_like_entry(rest) or is_whole_entry(rest) for rest in rests)
 
 
 def _ends_list(line: DraftLine, level: int) -> bool:
     title = _title(line.text)
-    if title in _titles()["list"]:
+    if title in draft_words("list"):
         return True
-    if title and (title in _titles()["other"] or _FLOAT.match(title)) and not is_surely_entry(line.text):
+    if title and (title in draft_words("other") or _is_float(title)) and not is_surely_entry(line.text):
         return True
     if line.block.kind == "heading" and not starts_like_entry(line.text.strip(" #*")):
         return not 0 < level < line.block.level  # a part of the list: "### Books" under "## References"
     return False
 
 
+def _is_float(title: str) -> bool:
+    """Whether a line is the title of a figure or table, "Table 2. Doses"."""
+    name, number, *_ = [*title.split(), "", ""]
+    return name in draft_words("float") and 0 < len(number.rstrip(".:")) < 5
+
+
 def _is_prose_block(line: DraftLine) -> bool:
     """Whether a paragraph that begins here is sentences rather than entries."""
     text = line.block.text
-    if not line.opens or line.block.kind != "paragraph" or len(text) <= _LEAST_PROSE or mark_of(line).kind:
+    if (
+        not line.opens
+        or line.block.kind != "paragraph"
+        or len(text) <= _LEAST_PROSE
+        or mark_of(line).kind
+        or not has_verbs(text)
+    ):
         return False
     is_like = is_whole_entry(text) or starts_like_entry(text)
-    return not is_like and len(_SENTENCE.findall(text[:2_000])) > 1
+    ends = [word[-2:] for word in text[:2_000].split() if word[-1] in ".?!"]
+    return not is_like and sum(end[0].islower() or end[0] in ")]" for end in ends) > 1
 
 
 def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
     """The block of entries at the end of a draft, or the whole of it, if its entries look like references."""
     entries = entries_in(lines)
+    while entries and entries[-1].reason:
+        entries.pop()
     sure = [is_surely_entry(one.text) for one in entries]
-    if sum(sure) > 0.6 * len(sure):
-        entries = entries[sure.index(True) :]
-    else:
-        first = len(entries)
-        while first and (
-            sure[first - 1] or (first > 1 and sure[first - 2] and is_whole_entry(entries[first - 1].text))
-        ):
-            first -= 1
-        entries = entries[first:] if len(entries) - first > 1 else []
-    if not entries:
+    starts = (at for at, one in enumerate(sure) if one and sum(sure[at:]) > 0.6 * len(sure[at:]))
+    first = next(starts, len(sure))
+    if len(sure) - first < min(2, len(sure)) or not entries[first:]:
         return []
-    first = next(at for at, line in enumerate(lines) if line.end >= entries[0].start)
-    return [FoundList(first, _stop(lines, first, len(lines), entries), entries)]
+    entries = entries[first:]
+    within = [at for at, line in enumerate(lines) if line.end >= entries[0].start and line.start < entries[-1].end]
+    return [FoundList(within[0], within[-1] + 1, entries)]
+
+
+def _tables(blocks: Sequence[Block]) -> Iterator[tuple[list[str], list[tuple[int, Block, list[str]]]]]:
+    """The names of the columns of each table, and its rows, with the numbers of their blocks."""
+    for kind, group in groupby(enumerate(blocks), key=lambda one: one[1].kind):
+        if kind == "row":
+            rows = [(number, block, block.text.split("\t")) for number, block in group]
+            yield [cell.strip("*_ ").casefold().removesuffix("s") for cell in rows[0][2]], rows
 
 
 def with_named_numbers(blocks: Sequence[Block]) -> list[Block]:
     """The blocks, with the numbers in a table's column of PMIDs called so: "PMID 12345678"."""
-    found, header = list[Block](), list[str]()
-    for block in blocks:
-        cells = block.text.split("\t") if block.kind == "row" else []
-        header = (header or [cell.strip("*_ ").casefold() for cell in cells]) if cells else []
-        named = [
-            f"PMID {cell.strip()}" if kind in ("pmid", "pmids", "pubmed id") and cell.strip()[:1].isdigit() else cell
-            for kind, cell in zip_longest(header[: len(cells)], cells, fillvalue="")
-        ]
-        found.append(replace(block, text="\t".join(named), marks=()) if named != cells else block)
+    found = [*blocks]
+    for header, rows in _tables(blocks):
+        for number, block, cells in rows if {"pmid", "pubmed id"} & {*header} else ():
+            named = [
+                f"PMID {cell.strip()}" if name in ("pmid", "pubmed id") and cell.strip()[:1].isdigit() else cell
+                for name, cell in zip_longest(header[: len(cells)], cells, fillvalue="")
+            ]
+            found[number] = replace(block, text="\t".join(named), marks=()) if named != cells else block
     return found
 
 
@@ -208,27 +239,25 @@ def table_entries(blocks: Sequence[Block]) -> dict[int, ListEntry]:
     """The rows of tables of references, by the numbers of their blocks: of those that have a whole reference in a cell,
     or a column of authors and one of titles. A table of results that only names studies is none."""
     found = dict[int, ListEntry]()
-    for kind, group in groupby(enumerate(blocks), key=lambda one: one[1].kind):
-        rows = [(number, block, block.text.split("\t")) for number, block in group] if kind == "row" else []
-        header = [cell.strip("*_ ").casefold() for cell in rows[0][2]] if rows else []
-        is_composed = any("title" in one or "titel" in one for one in header) and any(
+    for header, rows in _tables(blocks):
+        is_composed = any("tit" in one for one in header) and any(
             one.startswith(("author", "first author", "autor", "study")) for one in header
         )
-        for number, block, cells in rows[1:] or rows:
-            whole = [
-                cell
-                for name, cell in zip_longest(header[: len(cells)], cells, fillvalue="")
-                if len(cell) >= _LEAST_CELL
-                and (is_surely_entry(cell) or (name.rstrip("s") in ("reference", "citation") and is_whole_entry(cell)))
-            ]
+        before = len(found)
+        for number, block, cells in rows:
+            named = zip_longest(header[: len(cells)], cells, fillvalue="")
+            long = [(name in ("reference", "citation"), cell) for name, cell in named if len(cell) >= _LEAST_CELL]
+            whole = [cell for is_named, cell in long if is_surely_entry(cell) or (is_named and is_whole_entry(cell))]
             ids = [cell for cell in cells if is_bare_id(cell) and any(map(str.isdigit, cell)) and cell != cells[0]]
-            written = (
-                " ".join((*whole[:1], *ids))
-                if whole
-                else ". ".join(cell.rstrip(". ") for cell in cells if cell.strip())
-            )
-            if whole or (is_composed and has_date_or_id(written)):
-                label = cells[0].strip("[]. ") if cells[0].strip("[]. ").isdecimal() else ""
-                written = written if whole or not label else written.partition(". ")[2]
+            label = cells[0].strip("[]. ") if cells[0].strip("[]. ").isdecimal() else ""
+            all_cells = ". ".join(cell.rstrip(". ") for cell in cells[bool(label) :] if cell.strip())
+            if whole or (is_composed and has_date_or_id(all_cells)):
+                written = " ".join((whole[0], *ids)) if whole else all_cells
                 found[number] = ListEntry(clean_line(written), block.start, block.end, label)
+        if before < len(found) and 2 * (len(found) - before) >= len(rows) - 1:
+            found |= {
+                number: ListEntry(clean_line(block.text), block.start, block.end, reason=STRAY)
+                for number, block, cells in rows[1:]
+                if number not in found and any(map(str.isalnum, "".join(cells)))
+            }
     return found

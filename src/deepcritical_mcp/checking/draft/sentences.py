@@ -17,11 +17,11 @@ from deepcritical_mcp.text import clean_line
 LEAST_QUOTED = 4
 """Words of a quotation that something is cited for."""
 _EMPTY = re.compile(
-    r"[(\[](?!\s?\.\s?\.)\s{0,9}(?:(?:see(?: also)?|e\.g\.,?|for (?:a )?reviews?,?|pp?\. ?[0-9–-]{1,12}|in press"
-    r"|and references therein|but see|as in|by|in|from|cf\.|reviewed in|and|PMIDs?:?|doi:?|refs?\.?|[,;.&])"
-    r"\s{0,9}){0,9}[)\]]"
+    r"\s{0,20}[(\[](?!\s?\.\s?\.)\s{0,9}(?:(?:see(?: also)?|e\.g\.,?|for (?:a )?reviews?,?|pp?\. ?[0-9–-]{1,12}"
+    r"|in press|and references therein|but see|as in|by|in|from|cf\.|reviewed in|and|PMIDs?:?|doi:?|refs?\.?|[,;.&])"
+    r"\s{0,9}){0,9}[)\]]|\s{1,20}(?=[.,;:!?)\]])"
 )
-_SPACE_BEFORE = re.compile(r"\s{1,20}(?=[.,;:!?)\]])")
+"""Brackets from which marks are taken, and the blanks that these leave."""
 _LINK_LABEL = re.compile(
     r"\s{0,2}(?:https?:|[\d\W]|.{0,80}\b(?:1[5-9]|20)\d\d\b|(?:link|here|source|pubmed|doi|pmid|pmc|ref)\b)", re.I
 )
@@ -51,23 +51,14 @@ class DraftPassage(NamedTuple):
 class RunningText:
     """The text of a draft without its references: that of its blocks, with an empty line between them."""
 
-    def __init__(self, blocks: Sequence[Block], source: str) -> None:
+    def __init__(self, blocks: Sequence[Block]) -> None:
         parts, passages, marks, at = list[str](), list[DraftPassage](), list[Mark](), 0
         for block in blocks:
             passages.append(DraftPassage(at, at + len(block.text), block))
             marks += (replace(one, start=one.start + at, end=one.end + at) for one in block.marks)
             parts.append(block.text)
             at += len(block.text) + 2
-        self.text, self.passages, self.marks, self._source = "\n\n".join(parts), passages, marks, source
-        self._starts = [one.start for one in passages]
-
-    def place(self, at: int) -> int:
-        """Where in the draft stands what stands at a place of this text."""
-        start, end, block = self.passages[max(0, bisect_right(self._starts, at) - 1)]
-        words = self.text[at : min(at + 24, end)].partition("\n")[0]
-        low = block.start + max(0, at - start - 16)
-        found = self._source.find(words, low, min(block.end, low + len(words) + 4_000))
-        return found if found >= 0 else min(block.start + at - start, max(block.start, block.end - 1))
+        self.text, self.passages, self.marks = "\n\n".join(parts), passages, marks
 
     def after(self, start: int) -> int:
         """Where in this text stands what follows a place of the draft."""
@@ -101,8 +92,7 @@ class RunningText:
         if "\t" in plain:  # a row of a table
             cells = (clean_line(cell) for cell in plain.split("\t"))
             plain = "; ".join(cell for cell in cells if any(map(str.isalnum, cell)))
-        plain = _EMPTY.sub(" ", clean_line(plain))
-        return _SPACE_BEFORE.sub("", clean_line(plain)).strip(" ,;")
+        return clean_line(_EMPTY.sub("", _EMPTY.sub("", clean_line(plain)))).strip(" ,;")
 
     def quotations(self) -> list[Span]:
         """What stands between quotation marks, or in quoted blocks, without the marks, in order."""

@@ -33,6 +33,7 @@ class Agreement:
         is_preprint: whether the preprint of the record's article is written.
         names_left_out: how many names are listed, where authors are left out and the list does not say so; 0 if not.
         unread: fields of the record whose place in the reference has numbers that tell nothing.
+        left_over: words among the fields that none of them explains.
         further: what no field explains and looks like a work of its own; "" if there is nothing.
     """
 
@@ -42,6 +43,7 @@ class Agreement:
     names_left_out: int = 0
     unread: tuple[str, ...] = ()
     further: str = ""
+    left_over: tuple[str, ...] = ()
 
     def field(self, name: StatedField) -> FieldAgreement:
         """One field."""

@@ -15,11 +15,13 @@ from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreeme
 from deepcritical_mcp.search.references.guesses import people_before, title_span
 from deepcritical_mcp.search.references.journal_places import JournalPlace, find_journal, journals_agree
 from deepcritical_mcp.search.references.number_places import (
+    JOINING,
     NumberPlaces,
     PlaceNumbers,
     Role,
     find_numbers,
     is_page_within,
+    number_in,
     numbers_of,
 )
 from deepcritical_mcp.search.references.people_places import ET_AL, PeopleAgreement, compare_people, has_author
@@ -107,10 +109,13 @@ class _Alignment:
         self._record, self._text = record, reference.text
         titles = [one for one in (record.title, record.vernacular_title) if one]
         self._found: TitlePlace | None = find_title(reference, titles)
+        people = frozenset(word for one in record.authors for word in tokens(one.family))
         known: list[Span] = [self._found[:2]] if self._found else []
         head, place = self._found.start if self._found else 0, place_of(record)
         self._numbers: NumberPlaces = find_numbers(self._text, known, place, head)
-        self._journal: JournalPlace | None = find_journal(self._text, known, journals_of(record), self._numbers.first)
+        self._journal: JournalPlace | None = find_journal(
+            self._text, known, journals_of(record), self._numbers.first, people
+        )
         guess = None if self._found else title_span(self._text)
         self._title: Span | None = known[0] if known else guess if guess and not self._explains(guess) else None
         if self._title and not known:
@@ -129,9 +134,21 @@ class _Alignment:
         written = _people_field(people, self._text[slice(*people.span)], record)
         numbers = {*numbers_of(" ".join((own.volume, own.issue, own.pages))), *map(str, own.years)}
         ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
-        places = [*self._compare_numbers()]
-        fields = (self._compare_title(places), written, *places, self._journal_field)
-        return _settled(fields, people, record, self._unread(), further_work(self._text[max(ends) :], numbers))
+        fields = (self._compare_title(), written, *self._compare_numbers(), self._journal_field)
+        further = further_work(self._text[max(ends) :], numbers)
+        return _settled(fields, people, record, self._unread(), further, self._left_over(fields))
+
+    def _left_over(self, fields: Iterable[FieldAgreement]) -> Iterator[str]:
+        """Words before, between and among the fields that none of them explains."""
+        spans = [one.span for one in fields if one.span] + [self._people.span]
+        spans += [(one.start, one.end) for one in self._numbers.by_role.values()]
+        stop, pages = max(end for _, end in spans), number_in(self._record.pages)
+        first = re.search(rf"\b{pages}\b", self._text[stop:]) if pages else None
+        text = self._text[: stop + (first.start() if first else 0)]
+        for start, end in spans:
+            text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+        names = " ".join((*map(str, self._record.authors), *journals_of(self._record), self._record.title))
+        yield from (word for word in content_left(text, {*tokens(names), *JOINING}) if word.isalpha() and len(word) > 1)
 
     def _explains(self, span: Span) -> bool:
         """Whether names and journal explain all words but a few of a part; beside a number alone, all of them."""
@@ -160,7 +177,7 @@ class _Alignment:
             text = f"{text[: journal.start]}{' ' * (journal.end - journal.start)}{text[journal.end :]}"
         for start, end in self._people_regions():
             found = compare_people(text, start, end, self._record.authors)
-            if found.verdict != "absent":
+            if found.verdict != "absent" or found.is_group:
                 return found
         return PeopleAgreement("absent")
 
@@ -186,12 +203,17 @@ class _Alignment:
         elif self._journal and (lead := _BEFORE_NAMES.match(behind)):
             yield low + lead.end(), stop
 
-    def _compare_title(self, numbers: Iterable[FieldAgreement]) -> FieldAgreement:
+    def _compare_title(self) -> FieldAgreement:
         record, text, journal, people = self._record, self._text, self._journal_field.span, self._people
         if self._title is None:
-            span = self._notice() if "differs" in (one.verdict for one in numbers) else None
-            verdict: FieldVerdict = "differs" if span else "absent"
-            return FieldAgreement("title", verdict, text[slice(*span)] if span else "", record.title, span)
+            # "Corrigendum" stands for a title that the record does not have.
+            before = text[: self._next(0, 0)].rstrip(" .")
+            span = before.rfind(". ") + 2, len(before)
+            written = before[slice(*span)] if is_notice(tokens(before[slice(*span)])) else ""
+            is_other = bool(written) and not is_notice(tokens(record.title))
+            return FieldAgreement(
+                "title", "differs" if is_other else "absent", written, record.title, span if is_other else None
+            )
         start, end = self._title
         if self._found is None:
             if people.verdict != "absent" and people.span[1] > start:
@@ -202,15 +224,8 @@ class _Alignment:
         following = (journal[0] if journal else -1, self._numbers.first, people.span[0] if people.span[1] else -1)
         stop = min((at for at in following if at >= end), default=end + _LONGEST_REST)
         low, high = start_of_longer_title(text, start, record), end_of_longer_title(text, end, stop, record)
-        verdict = "differs" if low < start or high > end else self._found.agreement
+        verdict: FieldVerdict = "differs" if low < start or high > end else self._found.agreement
         return FieldAgreement("title", verdict, text[low:high], self._found.true, (low, high))
-
-    def _notice(self) -> Span | None:
-        """Where "Corrigendum" stands for a title that the record does not have."""
-        before = self._text[: self._next(0, 0)].rstrip(" .")
-        span = before.rfind(". ") + 2, len(before)
-        is_other = is_notice(tokens(before[slice(*span)])) and not is_notice(tokens(self._record.title))
-        return span if is_other else None
 
     def _compare_journal(self) -> FieldAgreement:
         record, text, journal = self._record, self._text, self._journal
@@ -256,6 +271,8 @@ class _Alignment:
     def _unread(self) -> Iterator[str]:
         """Of volume and pages, what may stand in numbers behind the title that were not read and are not the
         record's."""
+        if self._people.is_group:
+            yield "first author"
         behind = numbers_of(self._text[self._found.end :]) if self._found else frozenset[str]()
         read = numbers_of(" ".join(one.text for one in self._numbers.by_role.values()))
         for role, true in (("volume", self._record.volume), ("pages", self._record.pages)):
@@ -273,10 +290,11 @@ def _settled(
     record: Publication,
     unread: Iterable[str] = (),
     further: str = "",
+    left_over: Iterable[str] = (),
 ) -> Agreement:
     """With what one field tells about another."""
     fields = {one.field: one for one in sorted(found, key=lambda one: _ORDER.index(one.field))}
-    journal, issue = fields["journal"], fields["issue"]
+    journal = fields["journal"]
     is_theirs, is_other = people.verdict in ("agrees", "minor"), journal.verdict == "differs"
     is_preprint = record.form != "preprint" and is_theirs and is_other and bool(PREPRINT_SERVER.search(journal.written))
     is_there = "differs" not in (fields[name].verdict for name in ("volume", "pages", "year"))
@@ -285,8 +303,6 @@ def _settled(
         fields["journal"] = journal._replace(verdict="minor")
     if is_preprint:
         fields |= {name: fields[name]._replace(verdict="absent") for name in ("year", "volume", "issue", "pages")}
-    elif issue.verdict == "minor" and "differs" == fields["volume"].verdict == fields["pages"].verdict:
-        fields["issue"] = issue._replace(verdict="differs")
     return Agreement(
         tuple(fields.values()),
         by_others=people.by_others,
@@ -294,6 +310,7 @@ def _settled(
         names_left_out=people.named if people.named > 1 and is_theirs else 0,
         unread=tuple(unread),
         further=further,
+        left_over=tuple(left_over),
     )
 
 

@@ -113,6 +113,8 @@ def _score(segment: str, *, is_before_number: bool) -> float:
     """How much a part of a reference looks like a title: many words in small letters, no initials; in front of numbers
     stands a journal, which has capitals."""
     words = _WORD.findall(segment)
+    if segment.isupper() and sum(len(word) > 1 for word in words) >= _LEAST_WORDS:  # a whole title in capitals
+        words = [word if len(word) < 4 and word.lower() not in FUNCTION_WORDS else word.lower() for word in words]
     long = [word for word in words if len(word) > 1]
     small = [word for word in long if word[0].islower()]
     if is_before_number:

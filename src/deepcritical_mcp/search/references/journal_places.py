@@ -6,7 +6,7 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -22,6 +22,8 @@ _WORD = re.compile(r"(?<![^\W_])[^\W\d_]+(?:['’][^\W\d_]+)?")
 _QUALIFIER = re.compile(r"\s?[:=(\[/].*")
 _PAREN = re.compile(r"\(([^()]{1,80})\)")
 _LEAST_FUZZY = 6
+_HIDDEN = "0"
+"""In place of a word that another field explains."""
 _WHOLE_WORD = 6
 """Letters of a word that is no abbreviation."""
 _LEAST_CLOSE, _CLOSE = 8, 88
@@ -51,13 +53,17 @@ class JournalPlace(NamedTuple):
         return (self.low, self.high) != (self.start, self.end)
 
 
-def find_journal(text: str, hidden: Sequence[Span], names: Sequence[str], near: int = -1) -> JournalPlace | None:
+def find_journal(
+    text: str, hidden: Sequence[Span], names: Sequence[str], near: int = -1, people: Collection[str] = ()
+) -> JournalPlace | None:
     """Where one of a record's names of its journal stands; the longest of several, or the one nearest before `near`.
 
     Args:
         hidden: parts of the text that other fields explain.
+        people: words of names that may stand right before it.
     """
-    words = [one for one in _words(text) if not any(start < one.end and one.start < end for start, end in hidden)]
+    is_hidden = (any(start < one.end and one.start < end for start, end in hidden) for one in _words(text))
+    words = [one._replace(text=_HIDDEN) if hides else one for one, hides in zip(_words(text), is_hidden, strict=True)]
     best: tuple[float, ...] = ()
     for form in _forms(tuple(names)):
         for first, word in enumerate(words):
@@ -70,6 +76,7 @@ def find_journal(text: str, hidden: Sequence[Span], names: Sequence[str], near: 
     first, stop = int(-best[-1]), int(best[0] - best[-1])
     start, end, known = words[first].start, words[stop - 1].end, _known(names)
     before = [*_added(text, words[:first][::-1], start, known, is_before=True)]
+    before = [] if any(_plain(one.text) in people for one in before) else before
     behind = [*_added(text, words[stop:], end, known, is_before=False)]
     return JournalPlace(start, end, before[-1].start if before else start, behind[-1].end if behind else end)
 
@@ -94,16 +101,24 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
     """Words beside a name, with nothing but a space between, that make it another journal's name."""
     for one in words:
         between = text[one.end : edge] if is_before else text[edge : one.start]
-        if any(mark in between for mark in ',;:([“”"?!/|—–*_' + ".)]‘’" * is_before) or any(map(str.isdigit, between)):
+        if (
+            one.text == _HIDDEN
+            or any(mark in between for mark in ',;:([“”"?!/|—–*_' + ".)]‘’" * is_before)
+            or any(map(str.isdigit, between))
+        ):
             return
         is_sentence = one.text[0].islower() or (edge >= _WHOLE_WORD and text[edge - _WHOLE_WORD : edge].isalpha())
         if not is_before and "." in between and is_sentence:  # "bioRxiv. Cold Spring Harbor", but "Sci. Adv. Mater."
             return
         edge, word = one.start if is_before else one.end, _plain(one.text)
         is_short = len(word) > 1 and any(_abbreviates(word, other) for other in known)
-        if is_short or word in known or word in listed_words("in journals") or word in listed_words("behind journals"):
+        if is_short or word in known:
             continue
-        if is_before and (one.text[0].islower() or (len(one.text) <= 3 and one.text.isupper() and one.text != "J")):
+        if is_before and len(one.text) <= 3 and one.text.isupper() and one.text != "J":  # somebody's initials
+            return
+        if word in listed_words("in journals") or word in listed_words("behind journals"):
+            continue
+        if is_before and one.text[0].islower():
             return
         yield one
 

@@ -61,12 +61,16 @@ class LabelledEntry:
     key: str
     fields: tuple[EntryField, ...]
 
+    def every(self, statement: str) -> list[EntryField]:
+        """The filled fields that say a statement, those of the first name first."""
+        names = _FIELD_NAMES.get(statement, ("", "", ""))[_FORMS.index(self.form)].split()
+        filled = [one for one in self.fields if one.value and str(one.value).strip()]
+        return [one for name in names for one in filled if one.name == name]
+
     def named(self, statement: str) -> list[EntryField]:
         """The filled fields of the first name that says a statement: several only for the authors of RIS."""
-        for name in _FIELD_NAMES.get(statement, ("", "", ""))[_FORMS.index(self.form)].split():
-            if found := [one for one in self.fields if one.name == name and one.value and str(one.value).strip()]:
-                return found
-        return []
+        found = self.every(statement)
+        return [one for one in found if one.name == found[0].name]
 
     def field(self, statement: str) -> EntryField | None:
         """The field that says a statement; None if it is missing or empty."""

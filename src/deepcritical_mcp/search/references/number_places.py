@@ -23,6 +23,7 @@ _LETTERS = re.compile(r"[^\W\d_]{1,30}")
 _LEAD = re.compile(r"([^\W\d_]{1,24})[^\w]{0,6}\Z")
 _NEXT_WORD = re.compile(r"[ .]{0,3}([^\W\d_]{1,30})")
 _LIST_NUMBER = re.compile(r"[ (\[]{0,3}(?:\d{1,3}[.)\] ]|\d{4}[.)\]])")
+_AFTER_NUMBER = re.compile(r"[\d)]\*{0,2}:\s?\Z")
 _DIGITS = re.compile(r"0{0,9}(\d{1,12})")
 YEAR = re.compile(r"(?<!\d)(?:1[6-9]|20)\d\d(?!\d)")
 _NOT_OF_THE_PLACE = re.compile(
@@ -38,7 +39,7 @@ _NOT_OF_THE_PLACE = re.compile(
 _ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
 _LEADS: Mapping[str, Role] = {word: role for role in _ROLES[1:] for word in listed_words(role)}
 """Words in front of a number, and which number that is."""
-_JOINING = MONTHS | _LEADS.keys() | listed_words("supplement") | listed_words("joining")
+JOINING = MONTHS | _LEADS.keys() | listed_words("supplement") | listed_words("joining")
 _FAR = 40
 """Characters between two numbers of one place."""
 _MOST, _MOST_NUMBERS = 12, 300
@@ -46,8 +47,10 @@ _MOST, _MOST_NUMBERS = 12, 300
 _FREE, _LIKE = 0.3, 0.15
 _ABSENT: Mapping[Role, float] = {"year": 0.4, "volume": 0.6, "issue": 0.2, "pages": 0.6}
 _OTHER: Mapping[Role, float] = {"year": 0.8, "volume": 1.0, "issue": 0.5, "pages": 1.0}
-_LEFT, _FAR_OFF = 0.5, 0.02
-"""What it costs if a number of the place, or another one, is explained by nothing."""
+_NEAR = 5
+"""Years between a number and that of a record within which it may be a year as well as a page."""
+_LEFT = 0.5
+"""What it costs if a number of the place is explained by nothing."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class WrittenNumber:
         value: as written, without a range's end: "e0123456"; `last` is that end.
         lead: which number it is by the word in front of it ("vol.").
         in_brackets: whether it stands alone in brackets, but for a month.
+        is_behind_colon: whether it stands behind another number and a colon, as a page does.
     """
 
     value: str
@@ -66,6 +70,7 @@ class WrittenNumber:
     end: int
     lead: Role | None
     in_brackets: bool
+    is_behind_colon: bool = False
 
     @property
     def number(self) -> str:
@@ -132,11 +137,13 @@ def written_numbers(text: str) -> list[WrittenNumber]:
         opened, closed = text.rfind("(", max(0, start - 20), start), text.find(")", end, end + 20)
         inside = f"{text[opened + 1 : start]}{text[end:closed]}" if opened >= 0 <= closed else "0"
         is_alone = not any(map(str.isdigit, inside))
-        in_brackets = is_alone and all(word.lower() in _JOINING for word in _LETTERS.findall(inside))
-        role = _LEADS.get(lead)
+        in_brackets = is_alone and all(word.lower() in JOINING for word in _LETTERS.findall(inside))
+        role, is_behind = _LEADS.get(lead), _AFTER_NUMBER.search(text, max(0, start - 4), start) is not None
         if role == "issue" and one[1]:  # "Art. No.: CD009999"
             role = "pages"
-        found.append(WrittenNumber(f"{one[1]}{one[2]}{one[3] or ''}", one[4] or "", start, end, role, in_brackets))
+        found.append(
+            WrittenNumber(f"{one[1]}{one[2]}{one[3] or ''}", one[4] or "", start, end, role, in_brackets, is_behind)
+        )
         if len(found) == _MOST_NUMBERS:
             break
     return found
@@ -155,7 +162,7 @@ def _groups(numbers: Sequence[WrittenNumber], text: str) -> list[list[WrittenNum
     groups = list[list[WrittenNumber]]()
     for one in numbers:
         between = text[groups[-1][-1].end : one.start] if groups else ""
-        is_near = len(between.strip()) <= _FAR and all(word.lower() in _JOINING for word in _LETTERS.findall(between))
+        is_near = len(between.strip()) <= _FAR and all(word.lower() in JOINING for word in _LETTERS.findall(between))
         if groups and is_near and len(groups[-1]) < _MOST:
             groups[-1].append(one)
         else:
@@ -196,7 +203,8 @@ def find_numbers(
     others = [one for one in others if len(main) < 2 or _is("year", one, record) == 0]
     years = [*early, *(one for one in main if one.is_year)]
     no_year = _ABSENT["year"] + _LEFT * bool(early or (others and not years))
-    found = [_in_order(main, _ROLES[1:], record, no_year)]
+    # Only where another number is the year, one that looks like a year may be something else.
+    found = [_in_order(main, _ROLES[1:], record, no_year + 0.25 * bool(years))]
     for at, year in enumerate(years or others[:1]):
         cost, rest = _in_order([one for one in main if one is not year], _ROLES[1:], record)
         found.append((cost + _cost("year", year, record) + 0.05 * at, {"year": year, **rest}))
@@ -263,6 +271,10 @@ def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     own = getattr(record, _OWN[role])
     same = _is(role, one, record)
     form = 0.0 if one.lead == role else _form(role, one)
+    if role == "year":
+        form += 0.5 * one.is_behind_colon
+    if role == "pages" and one.is_year and not one.last and not one.is_behind_colon:
+        form += 0.25 * any(abs(int(one.value[:4]) - year) <= _NEAR for year in record.years)
     if own and same < 1:
         return same + 0.1 * form
     if own and role == "volume" and one.is_year:  # "2001;1546:358"
@@ -278,5 +290,5 @@ def _form(role: Role, one: WrittenNumber) -> float:
     if role == "issue":
         return (0.5 + 0.5 * bool(one.last)) * (not one.in_brackets) + 0.6 * one.is_year + 0.2 * has_letters
     if role == "pages":
-        return 0.25 * one.is_year * (not one.last) + 0.8 * (one.in_brackets and not one.last) - 0.05 * bool(one.last)
+        return 0.8 * (one.in_brackets and not one.last) - 0.05 * bool(one.last)
     return 0.0

@@ -68,6 +68,7 @@ class PeopleAgreement:
     Attributes:
         by_others: whether the first author, or most of them, are others.
         named: how many are named, where others are left out and the list does not say so; 0 if not.
+        is_group: whether they begin with a group that is none of them.
         span: where they stand.
     """
 
@@ -76,6 +77,7 @@ class PeopleAgreement:
     true: str = ""
     by_others: bool = False
     named: int = 0
+    is_group: bool = False
     span: Span = (0, 0)
 
 
@@ -87,15 +89,16 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     region = text[start:end]
     others = ET_AL.search(region)
     listed = region[: others.start()] if others else region
-    people = [one for one in _people(listed, authors) if not one.is_group]
+    everybody = [*_people(listed, authors)]
+    people, by_group = [one for one in everybody if not one.is_group], bool(everybody) and everybody[0].is_group
     if not people:
-        return PeopleAgreement("absent")
+        return PeopleAgreement("absent", is_group=by_group)
     stop = max(people[-1].span[1], others.end() if others else 0)
     stop += others is not None and stop == others.end() and text[start + stop : start + stop + 1] == "."
     span = start + people[0].span[0], start + stop
     is_cut = others is not None or "…" in listed or "..." in listed or len(_PIECE.findall(listed)) > _MOST_NAMES
     is_short = not is_cut and len(people) < sum(map(_is_person, authors))
-    found = PeopleAgreement("agrees", named=len(people) * is_short, span=span)
+    found = PeopleAgreement("agrees", named=len(people) * is_short, is_group=by_group, span=span)
     if not any(map(_is_person, authors)):
         return found
     unknown = [one for one in people if one.at < 0]
@@ -139,6 +142,8 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
     """The names of a list: pieces between commas and the like, with initials that stand in a piece of their own."""
     is_inverted = ";" in listed
     cuts = [one.span() for one in _PIECE.finditer(listed) if not (is_inverted and one[0][0] in ". ")][:_MOST_NAMES]
+    double = [one.span() for author in authors for one in _double(author.family).finditer(listed)]
+    cuts = [cut for cut in cuts if not any(start < cut[0] < end for start, end in double)]
     starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(listed)]
     forms = [_forms(author) for author in authors]
     last: Person | None = None
@@ -152,9 +157,8 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
         if is_all and last and not last.initials:
             last = replace(last, initials=_letters(piece), span=(last.span[0], span[1]))
             continue
-        is_signal = not start and len(words) == 1 and len(words[0][0]) <= 3 and listed[end - 1 : end + 1].endswith(".")
-        if piece.islower() or is_signal or all(len(one[0]) == 1 for one in words) or not any(map(str.isupper, piece)):
-            continue  # "Cf. Berg J"
+        if piece.islower() or all(len(one[0]) == 1 for one in words) or not any(map(str.isupper, piece)):
+            continue
         person = _person(piece.strip(' .*_:()[]{}“”"‘’'), span, forms, authors)
         follows = last and not last.initials and listed[last.span[1] : start].strip() == ","
         if last and follows and (is_inverted or _is_given(person.name, last, authors)):
@@ -167,12 +171,22 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
         yield last
 
 
+@lru_cache(maxsize=4096)
+def _double(family: str) -> re.Pattern[str]:
+    """A family name with a word in it that parts other names: "Paz y Miño"."""
+    return re.compile(re.escape(family) if _PIECE.search(family) else r"(?!)", re.IGNORECASE)
+
+
 def _person(
     piece: str, span: Span, forms: Sequence[Sequence[tuple[str, ...]]], authors: Sequence[AuthorName]
 ) -> Person:
     words = [found for found in _NAME_WORD.findall(piece) if found.lower() not in listed_words("behind names")]
     is_short = len(words) > 1 and len(words[0]) > 1 and is_initials(words[0]) and f"{words[0]}." not in piece  # "WU Y"
-    bare = [word for at, word in enumerate(words) if not is_initials(word) or len(words) == 1 or (is_short and not at)]
+    bare = [
+        word
+        for at, word in enumerate(words)
+        if not is_initials(word) or (at and word.islower()) or len(words) == 1 or (is_short and not at)
+    ]
     name = " ".join(bare) or piece
     at = _place(name, forms)
     if at < 0 and bare != words:

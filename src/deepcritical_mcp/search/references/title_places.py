@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import accumulate, dropwhile
+from itertools import accumulate, dropwhile, product
 from typing import Literal, NamedTuple
 
 from rapidfuzz.distance import OSA, Indel
@@ -195,11 +195,10 @@ def title_window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int
     # Words that differ at the ends belong to the title too, as many as it has there.
     first = low + max(0, runs[0].at - runs[0].start)
     last = low + min(len(near), runs[-1].to + len(wanted) - runs[-1].end) - 1
-    # A word at an end may be broken: "Rad- iotherapy".
-    if first and words[first - 1].token + words[first].token == wanted[0]:
-        first -= 1
-    if last + 1 < len(words) and words[last].token + words[last + 1].token == wanted[-1]:
-        last += 1
+    # A word at an end may be broken, or joined to its neighbor: "Rad- iotherapy", "structurebased".
+    for start, end in product((first, first - 1, first + 1), (last, last + 1, last - 1)):
+        if start >= 0 and "".join(word.token for word in words[start : end + 1]) == "".join(wanted):
+            return start, end
     return first, last
 
 

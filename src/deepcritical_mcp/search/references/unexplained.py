@@ -38,6 +38,7 @@ _NAMED = re.compile(
     rf"{_FAMILY} [A-Z]{{1,3}}[,.]|{_FAMILY}, [A-Z]\.|\b[A-Z]\. {_FAMILY}|"
     rf"{_FAMILY} (?:et al\b|(?:and|und|y|et|&) {_FAMILY}, )"
 )
+_NAMES_END = re.compile(rf"{_FAMILY} [A-Z]{{1,3}}\.?\s")
 _VOLUME_AND_PAGE = r"\b\d{1,4}(?:\s?\([^()]{1,15}\))?[:,]\s?[A-Za-z]?\d{1,8}"
 _OTHER_PLACE = re.compile(
     rf"\b(?:19|20)\d\d\b.{{0,30}}?{_VOLUME_AND_PAGE}|{_VOLUME_AND_PAGE}.{{0,40}}?\b(?:19|20)\d\d\b|"
@@ -100,6 +101,8 @@ def other_journal(text: str, parts: Iterator[Span], record: Publication) -> Span
         part = _BRACKETS.sub(lambda found: " " * len(found[0]), text[start:end])
         part = _BRACKETED_YEAR.sub(lambda found: " " * len(found[0]), part)
         for first, last in sentences_back(part):
+            names = [one.end() for one in _NAMES_END.finditer(part, first, last) if has_author(one[0], record.authors)]
+            first = max((one for one in names if one < last), default=first)
             words = _LETTERS.findall(part[first:last])
             has_capitals = any(word != word.lower() for word in words)
             is_name = has_capitals and sum(map(str.islower, words)) <= _MOST_SMALL

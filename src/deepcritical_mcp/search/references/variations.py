@@ -9,7 +9,7 @@
 | year    | that of the issue, of the publication online     | off by one                   | another year         |
 | journal | abbreviations of it, its initials, a former name | a translated name, a preprint| another journal      |
 | volume  | "45 Suppl 2", the year or issue as the volume    |                              | another number       |
-| issue   | one of several                                   | another number               | with another volume  |
+| issue   | one of several                                   | another number               |                      |
 | pages   | abbreviated, with letters, the first one only    | last page, those of the PDF  | another first page   |
 
 A field that is absent is no field that differs.
@@ -86,7 +86,7 @@ def _volumes(text: str) -> frozenset[int]:
 
 
 def issue_agrees(written: str, record: Publication) -> FieldVerdict:
-    """An issue; how grave another one is depends on volume and pages."""
+    """An issue."""
     first, second = numbers_of(written), numbers_of(record.issue)
     return "absent" if not first or not second else "minor" if first.isdisjoint(second) else "agrees"
 

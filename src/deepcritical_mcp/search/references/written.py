@@ -27,7 +27,7 @@ LINK = re.compile(r"https?://[^\s\"'<>\]}|]{1,1000}")
 PMID = re.compile(
     r"(?:\b(?:PMIDs?|PubMed(?: ID)?)\b[\s:#={\"]{0,6}|"
     r"(?<![\w.])(?:www\.)?(?:pubmed(?:\.ncbi\.nlm\.nih\.gov|\.gov)?|ncbi\.nlm\.nih\.gov/pubmed)/)"
-    r"0{0,3}([1-9][0-9]{0,8})\b",
+    r"0{0,3}([1-9][0-9]{0,8})\b(?:\s?[,;/]\s?[1-9][0-9]{6,7}\b){0,40}",
     re.IGNORECASE,
 )
 _NOTED_PMID = re.compile(r"[-*• ]{0,4}([1-9][0-9]{7})(?: \(([^()]{1,60})\)| ?[–—:-] ([^\d()]{1,60}))\.?")

@@ -1,0 +1,1 @@
+"""A stand-in for NCBI: MeSH by hand, PubMed of records in files."""

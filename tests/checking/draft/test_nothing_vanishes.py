@@ -1,0 +1,206 @@
+"""Entries read and entries not read are all the entries that a draft has."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deepcritical_mcp.checking.draft import read_draft
+
+BERG = "Berg AB, Ruiz C. Zinc and wounds in elderly people. J Trace Elem. 2001;344(2):1-9."
+LIND = "Lind D. Copper: a review. Lancet. 2003;361:10-2. doi:10.1000/lind.2003"
+OKA = "Oka E, et al. Iron in mice. BMJ. 2005;330:55."
+HEAD = "Zinc heals wounds [1].\n\n## References\n\n"
+
+
+def read(text: str) -> tuple[list[str], list[str]]:
+    draft = read_draft(text)
+    return [" ".join(one.text.split()) for one in draft.references], [one.text for one in draft.unread]
+
+
+@pytest.mark.parametrize(
+    ("listed", "entries", "unread"),
+    [
+        (f"1. {BERG}\n2. ???\n3. -\n4. {OKA}\n", [BERG, OKA], ["2. ???", "3. -"]),
+        (f"1. {BERG}\n\nIbid., 48.\n\n2. {LIND}\n\nIbid.\n", [BERG, LIND], ["Ibid., 48.", "Ibid."]),
+        (f"1. {BERG}\n\nMiller, Copper Ships, 47.\n\n2. {OKA}\n", [BERG, OKA], ["Miller, Copper Ships, 47."]),
+        (f"We read these.\n\n1. {BERG}\n2. {OKA}\n\nAll of them.\n", [BERG, OKA], ["We read these.", "All of them."]),
+        (f"{BERG}\n\nPlease verify these.\n\n{OKA}\n", [BERG, OKA], ["Please verify these."]),
+        (f"1. {BERG}\n2. 1998. Hyne J. Iron. Lancet 12:3.\n", [BERG, "1998. Hyne J. Iron. Lancet 12:3."], []),
+        (f"(1) {BERG[:-1]}; (2) {LIND}; (3) {OKA}\n", [BERG[:-1] + ";", LIND + ";", OKA], []),
+        (f"• {BERG}\n• {OKA}\n", [BERG, OKA], []),
+        (f"1. {BERG}\n- {LIND}\n2. {OKA}\n", [BERG, LIND, OKA], []),
+    ],
+)
+def test_what_stands_among_the_references_is_read_or_told_as_unread(
+    listed: str, entries: list[str], unread: list[str]
+) -> None:
+    assert read(f"{HEAD}{listed}") == (entries, unread)
+
+
+def test_items_of_latex_that_say_nothing_are_told() -> None:
+    items = "\n".join(f"\\item {one}" for one in (BERG, "???", "-", "in press", OKA))
+    listed = f"\\section*{{References}}\n\\begin{{enumerate}}\n{items}\n\\end{{enumerate}}"
+    assert read(f"\\begin{{document}}\n{listed}\n\\end{{document}}") == (
+        [BERG, "in press", OKA],
+        ["\\item ???", "\\item -"],
+    )
+
+
+def test_entries_of_latex_that_say_nothing_are_told() -> None:
+    listed = f"\\begin{{thebibliography}}{{9}}\n\\bibitem{{a}} {BERG}\n\\bibitem{{b}} ???\n\\end{{thebibliography}}"
+    assert read(f"\\begin{{document}}\nZinc \\cite{{a}}.\n{listed}\n\\end{{document}}") == ([BERG], ["???"])
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (f"Contents\nReferences\nAppendix\n\nWe saw [1].\n\nReferences\n1. {BERG}\n2. {OKA}\n", 2),
+        (f"{HEAD}1. {BERG}\n\nFigure 1. Zinc in 2019 in all wards.\n\nTable 2. Doses\n", 1),
+        (f"{HEAD}**Books**\n\n1. {BERG}\n\n**Papers**\n\n2. {OKA}\n", 2),
+        (f"{HEAD}- Basics\n  - {BERG}\n- More\n  - {OKA}\n", 2),
+        (f"## Key references\n1. {BERG}\n\n## Discussion\n\nZinc is fine.\n\n## References\n2. {OKA}\n", 2),
+        (f"<h2>References</h2><table><tr><td>1</td><td>{BERG}</td></tr><tr><td>2</td><td>{OKA}</td></tr></table>", 2),
+    ],
+)
+def test_what_is_around_a_list_is_no_entry(text: str, count: int) -> None:
+    entries, unread = read(text)
+    assert (len(entries), unread) == (count, [])
+
+
+def test_headings_and_rows_among_the_references_that_are_some_are_read() -> None:
+    assert read(f"{HEAD}### {BERG}\n\n**{OKA}**\n")[0] == [BERG, f"**{OKA}**"]
+    table = f"| No | Reference |\n|---|---|\n| 1 | {BERG} |\n| 2 | {OKA} |\n| 3 | in press |\n"
+    assert read(f"{HEAD}{table}") == ([BERG, OKA], ["3 in press"])
+
+
+def test_what_stands_between_two_rules_at_the_beginning_is_no_front_matter() -> None:
+    assert read(f"---\n{BERG}\n\n{OKA}\n\n---\n\nMore.\n")[0] == [BERG, OKA]
+
+
+@pytest.mark.parametrize("first", [1, 15])
+def test_a_list_whose_numbers_go_down_or_stand_twice_is_read(first: int) -> None:
+    numbers = range(first, first + 4) if first == 1 else range(first, first - 4, -1)
+    listed = "".join(f"{n}. {BERG}\n{n}. {OKA}\n" for n in numbers)
+    assert read(f"{HEAD}{listed}") == ([BERG, OKA] * 4, [])
+
+
+def test_a_list_within_wrapped_running_text_is_cut_at_its_numbers() -> None:
+    works = [f"Oka E, Ruiz C. Iron of mice in ward {n}. BMJ. {1990 + n};330:{n}." for n in range(1, 9)]
+    run_in = textwrap.fill(" ".join(f"({n}) {one}" for n, one in enumerate(works, 1)), 70)
+    assert read(f"Iron (1).\n\nReferences: {run_in}\n")[0] == works
+
+
+def test_an_entry_with_its_place_is_read_though_words_follow_its_year() -> None:
+    works = [
+        OKA,
+        "Eagon PK, Teepe A (1994) p53 and hepatic binding. J Zinc 5(2):1–9",
+        "T. Gau, C. Yao, Iron, Sci. 7 (2021) eaba1",
+    ]
+    assert read(HEAD + "\n\n".join(works)) == (works, [])
+
+
+def test_a_draft_on_one_line_has_its_list() -> None:
+    draft = read_draft(f"Zinc heals wounds [1]. Iron does, too [2]. References 1. {BERG} 2. {OKA}")
+    assert [one.label for one in draft.references] == ["1", "2"]
+    assert [one.references for one in draft.sentences] == [(1,), (2,)]
+
+
+def test_a_list_that_is_nested_too_deeply_for_the_parser_is_read() -> None:
+    listed = "\n".join(f"{'  ' * level}- Oka E. Iron {level}. BMJ. 2005;330:{level}." for level in range(40))
+    assert len(read(f"{HEAD}{listed}")[0]) == 40
+
+
+@pytest.mark.parametrize(
+    "heading", ["BIBLIOGRAPHY AND REFERENCES CITED", "References and cited literature", "**References, cited works**"]
+)
+def test_a_heading_of_words_of_headings_opens_a_list(heading: str) -> None:
+    prose = "\n\n".join(f"Zinc heals wounds, and iron does, too [{number}]." for number in (1, 2))
+    assert read(f"{prose}\n\n{heading}\n\n1) {BERG}\n2) {OKA}\n")[0] == [BERG, OKA]
+
+
+@pytest.mark.parametrize(
+    ("foot", "head"),
+    [
+        ("{}", ""),
+        ("Page {} of 9", "Smith et al. BMC Public Health (2021) 21:1033"),
+        ("J Example Med 2024; 12: 101–112       {}", ""),
+        ("Frontiers in Immunology | www.frontiersin.org {} May 2021 | Volume 12 | Article 666", ""),
+        ("Downloaded from https://academic.oup.com/jn/article/151/3/1/602 by guest on 12 March 2024", ""),
+    ],
+)
+@pytest.mark.parametrize("edge", ["\f", "\n"])
+def test_running_heads_and_page_numbers_are_in_no_entry(foot: str, head: str, edge: str) -> None:
+    if edge == "\n" and not head:
+        return  # without a page's edge, a line that recurs may be the draft's
+    wanted = [f"Oka E, Ruiz C. Iron of mice in ward {n} and its copper. BMJ. {1990 + n};330:{n}." for n in range(1, 31)]
+    lines = [part for n, one in enumerate(wanted, 1) for part in (f"{n}. {one[:30]}", one[30:].strip())]
+    pages = [lines[at : at + 13] for at in range(0, len(lines), 13)]
+    printed = edge.join(
+        "\n".join(filter(None, (head, *page, foot.format(number)))) + "\n" for number, page in enumerate(pages, 101)
+    )
+    entries, unread = read(f"Iron [1].\n\nReferences\n{printed}")
+    assert (entries, unread) == ([" ".join(f"{one[:30]} {one[30:].strip()}".split()) for one in wanted], [])
+
+
+def test_entries_that_differ_in_a_number_are_no_running_heads() -> None:
+    reports = [f"WHO. Report of the expert panel, number {number}. Geneva: WHO; 2001." for number in range(1, 9)]
+    assert read(HEAD + "\n\n".join(f"{one}\n\n{BERG}" for one in reports))[0][::2] == reports
+
+
+def test_lines_of_entries_that_stand_at_the_edges_of_two_pages_are_no_running_heads() -> None:
+    works = [f"Oka E. Iron of mice in ward {n}.\nBMJ. 2019;{n // 12}:{n}." for n in range(1, 73)]
+    pages = [works[at : at + 6] for at in range(0, 72, 6)]
+    pages[0][-1] = "Lind D. Copper.\nGeneva: World Health Organization; 2019."
+    pages[7][-1] = "Lind D. Iron.\nGeneva: World Health Organization; 2019."
+    number = iter(range(1, 73))
+    printed = "\f".join(
+        "\n".join(f"{next(number)}. {one}" for one in page) + f"\n{at}\n" for at, page in enumerate(pages, 1)
+    )
+    entries, unread = read(f"Iron [1].\n\nReferences\n{printed}")
+    assert (entries, unread) == ([" ".join(one.split()) for page in pages for one in page], [])
+
+
+def test_titles_of_tables_are_no_running_heads() -> None:
+    tables = "\n\n".join(
+        f"Table {n}. Doses and the wards of all mice [{n}]\n\n" + "A dose.\n\n" * 12 for n in (1, 2, 3)
+    )
+    draft = read_draft(f"{tables}\n\n## References\n\n1. {BERG}\n2. {LIND}\n3. {OKA}\n")
+    assert [one.references for one in draft.sentences] == [(1,), (2,), (3,)]
+
+
+@pytest.mark.parametrize("key", ["ștefan2019", "müller_2019", "李2019"])
+def test_keys_of_any_letters_cite(key: str) -> None:
+    draft = read_draft(f"Zinc heals [@{key}]. Iron, says @{key}, too.\n\n@article{{{key}, title={{Zinc}}, year=2019}}")
+    assert [one.references for one in draft.sentences] == [(1,), (1,)]
+    assert draft.remarks == ()
+
+
+def test_raised_numbers_behind_a_name_with_a_number_cite() -> None:
+    listed = "\n".join(f"{n}. Oka E. Iron {n}. BMJ. 2005;330:{n}." for n in range(1, 19))
+    draft = read_draft(
+        f"We gave IL-13¹⁶⁻¹⁸ and p53¹ to 10³ cells at 5×10⁶ and 1.5^2^ of x10⁴.\n\n## References\n\n{listed}"
+    )
+    assert [one.references for one in draft.sentences] == [(16, 17, 18, 1)]
+
+
+PIECES = [BERG, LIND, OKA, "???", "Ibid., 48.", "in press", "Miller, Copper Ships, 47.", "PMID 12345678", "(see there)"]
+MARKS = ["{}. ", "[{}] ", "({}) ", "- ", "", "* ", "{}) "]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(MARKS),
+    st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from([*MARKS, None]), st.sampled_from(["\n", "\n\n"]))),
+)
+def test_no_word_of_a_list_vanishes(form: str, pieces: list[tuple[str, str | None, str]]) -> None:
+    listed = "".join(
+        f"{(form if mark is None else mark).format(number)}Q{number}Q {piece}{end}"
+        for number, (piece, mark, end) in enumerate(pieces, 2)
+    )
+    told = " ".join(part for parts in read(f"{HEAD}{form.format(1)}{BERG}\n{listed}") for part in parts)
+    assert {*re.findall(r"Q\d+Q", listed)} <= {*re.findall(r"Q\d+Q", told)}
