@@ -242,14 +242,18 @@ def test_every_filter_of_every_source_is_told_in_words(kind: type[SearchRequest]
 
 def test_a_check_of_a_draft_is_logged_with_what_became_of_its_references():
     recording = Recording(lookup_entry("check_citations", ["references of a draft"]))
-    recording.checked(["verified", "not_found", "verified"], 2, errors=[])
+    recording.checked(["verified", "not_found", "verified"], ["pubmed:1", "pubmed:2"], errors=[])
     (told,) = recording.entry.queries
-    assert (told.query, told.status, told.detail) == ("3 references of a draft", "ok", "2 verified, 1 not found")
+    assert (told.query, told.status, told.detail) == (
+        "3 references of a draft",
+        "ok",
+        "2 verified, 1 not found, pubmed:1, pubmed:2",
+    )
 
 
 def test_a_check_of_a_draft_that_nobody_answered_failed():
     recording = Recording(lookup_entry("check_citations", ["references of a draft"]))
-    recording.checked(["outage", "outage"], 0, errors=["PubMed is down."])
+    recording.checked(["outage", "outage"], [], errors=["PubMed is down."])
     assert recording.entry.failed
 
 

@@ -236,7 +236,7 @@ async def test_a_report_that_is_shown_again_has_the_status_that_its_records_have
         ours.ncbi.records["7"] = RETRACTED_NOW
         await ours.call("export_evidence", format="markdown")
         shown = await ours.client.read_resource(f"report://{ours.session_id}")
-        assert "1 reference: 1 verified; 1 retracted" in str(shown.contents[0])
+        assert "1 reference: 1 retracted" in str(shown.contents[0])
         assert "**RETRACTED**" in str(shown.contents[0])
 
 

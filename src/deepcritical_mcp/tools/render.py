@@ -171,8 +171,8 @@ def _expansion(result: Expansion) -> tuple[str, list[str]]:
     lines = [*corrected, *_problems((), result.warnings)]
     for number, query in enumerate(result.queries, start=1):
         hits = "" if query.hits < 0 else f" · {counted(query.hits, 'paper')}"
-        lines += ["", f"{number}. {inert(query.query)}"]
         lines += [
+            f"\n{number}. {inert(query.query)}",
             f"   {query.strategy}, {query.reformulation}, from {query.source}{hits}: {inert(query.rationale)}",
             f"   PubMed: {inert(query.pubmed_query)}",
         ]
@@ -185,11 +185,10 @@ def _expansion(result: Expansion) -> tuple[str, list[str]]:
     if result.seed_terms:
         lost = f", which misses PMID {', '.join(result.seeds_missed)}" if result.seeds_missed else ""
         lines += ["", f"## What the seeds share and the direct query lacks{lost}"]
-        for one in result.seed_terms:
-            lines.append(f"- {inert(one.pubmed)}: {counted(one.seeds, 'seed')}, {one.missed} of those missed")
-    if result.filters:
-        lines += ["", "## Filters to add with AND"]
-        lines += [f"- {one.name}: {inert(one.pubmed)} ({one.source})" for one in result.filters]
+        said = ((inert(one.pubmed), counted(one.seeds, "seed"), one.missed) for one in result.seed_terms)
+        lines += [f"- {term}: {seeds}, {missed} of those missed" for term, seeds, missed in said]
+    filters = [f"- {one.name}: {inert(one.pubmed)} ({one.source})" for one in result.filters]
+    lines += ["", "## Filters to add with AND", *filters] if filters else []
     return counted(len(result.queries), "query", "queries"), lines
 
 

@@ -158,8 +158,8 @@ _TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 E02 E04".split())
 # A topic with these asks of care, not whether a treatment works.
 _OF_SERVICES = "access staffing"
 _RESISTANCE = re.compile(
-    r"\b(?!treatment|therapy|insulin)[\w-]+ resistance\b(?! training| exercise)|\bsusceptibility\b|"
-    r"\b(?:drug|\w+(?:cillin|micin|mycin|oxacin|penem))-resistant\b",
+    r"(?<![\w-])(?!treatment|therapy|insulin)[\w-]{1,40} resistance\b(?! training| exercise)|\bsusceptibility\b|"
+    r"(?<![\w-])(?:drug|\w{1,30}?(?:cillin|micin|mycin|oxacin|penem))-resistant\b",
     re.IGNORECASE,
 )
 # Where or when something happens, not what is tried: "delirium after surgery".

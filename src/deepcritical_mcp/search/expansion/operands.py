@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -121,10 +121,8 @@ class Operand:
             return min(one.rank for one in self.either)
         if record is None:
             return 0 if self.is_name or self.is_known else 1
-        if (
-            any(number.startswith((*_OF_DISEASES, "D", "E")) for number in record.tree_numbers)
-            or not record.tree_numbers
-        ):
+        tried = (*_OF_DISEASES, "D", "E")
+        if not record.tree_numbers or any(number.startswith(tried) for number in record.tree_numbers):
             return 0
         return 3 if record.is_of(_OF_BODY) else 2
 
@@ -136,7 +134,9 @@ class Operand:
         if self.text.lower() in ADVERSE:
             return _ADVERSE_BLOCK
         if self.concept and self.described_by:
-            narrowed = joined([self.concept.block.full, pubmed_syntax.any_of(text_words(self.described_by))])
+            narrowed = pubmed_syntax.all_of(
+                [self.concept.block.full, pubmed_syntax.any_of(text_words(self.described_by))]
+            )
             return pubmed_syntax.any_of([*text_words(self.text), f"({narrowed})"])
         if self.concept:
             return self.concept.block.full
@@ -152,7 +152,7 @@ class Operand:
             return pubmed_syntax.phrase(self.text, "tiab") if is_lost else self.text
         if len(words) > _MAX_PHRASE_WORDS:
             kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
-            return joined(pubmed_syntax.any_of(text_words(word)) for word in kept)
+            return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
         return pubmed_syntax.any_of(text_words(self.text, unindexed=unindexed))
 
     @property
@@ -164,21 +164,13 @@ class Operand:
         return [one for text in texts if text.lower() not in DESIGNS for one in text_words(text)]
 
 
-def joined(operands: Iterable[str]) -> str:
-    """Operands joined by AND, each in parentheses where it must be."""
-    found = [one for one in operands if one]
-    return found[0] if len(found) == 1 else " AND ".join(map(pubmed_syntax.grouped, found))
-
-
 def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bool) -> list[Operand]:
     """The topic's parts in their order, each once; [] for PubMed's syntax, which is never taken apart."""
     spans = {span.start: (span.stop, one) for one in concepts if (span := topic.find(one.text))}
     for text in (*topic.quoted, *NAMES):
         if (span := topic.find(text)) and not {*span} & {*spans}:
-            spans[span.start] = (
-                span.stop,
-                TopicConcept(" ".join(one.text for one in topic.tokens[span.start : span.stop])),
-            )
+            said = " ".join(one.text for one in topic.tokens[span.start : span.stop])
+            spans[span.start] = span.stop, TopicConcept(said)
     words = topic.words.split()
     if not spans and len(words) == 3 and words[1] == "of" and not is_drug(words[2]):  # "use of force"
         return [Operand(" ".join(words), "subject", TopicConcept(" ".join(words)), is_looked_up=is_looked_up)]
@@ -280,9 +272,8 @@ def _separates(word: str, others: Container[str] = ()) -> bool:
 
 
 def _with_roles(parts: Sequence[Operand], *, is_of_efficacy: bool) -> list[Operand]:
-    found: list[Operand] = []
-    is_balanced = any(not EFFICACY.isdisjoint(one.text.lower().split()) for one in parts) or is_of_efficacy
-    described: list[Operand] = []
+    found, described = list[Operand](), list[Operand]()
+    is_balanced = is_of_efficacy or any(not EFFICACY.isdisjoint(one.text.lower().split()) for one in parts)
     is_sentence = any(one.before not in ("", ",", ";") for one in parts)
     after: Operand | None = None
     for one in reversed(parts):
@@ -368,13 +359,12 @@ def _grouped(parts: Sequence[Operand]) -> list[Operand]:
 
 def runs(parts: Sequence[Operand]) -> Iterator[Sequence[Operand]]:
     """The parts by the lists that they stand in."""
-    place = 0
-    while place < len(parts):
+    place = stop = 0
+    while (place := stop) < len(parts):
         stop = place + 1
         while stop < len(parts) and _goes_on(parts[place:stop], parts[stop]):
             stop += 1
         yield parts[place:stop]
-        place = stop
 
 
 def either_of(run: Sequence[Operand]) -> Operand:

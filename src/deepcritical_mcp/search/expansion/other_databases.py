@@ -28,7 +28,10 @@ _MARKS = tuple(
         ("Scopus", r"\b(?:TITLE(?:-ABS(?:-KEY)?)?|ABS|INDEXTERMS|PUBYEAR)\s*[(<>=]|\bW/\d|\bPRE/\d"),
         ("ProQuest", r"\b(?:ti|ab|su|mesh)\("),
         ("Web of Science", r"(?<![\w/])(?:TS|TI|AB|AK|ALL)\s*=\s*[(\"]|\bNEAR/\d"),
-        ("EBSCOhost", r"\bM[HJM] \"[^\"\n]+\+?\"|(?<!\w)(?:TI|AB|TX|SU) \(?\"?\w[^\n]* (?:OR|AND) (?:TI|AB|TX|SU) "),
+        (
+            "EBSCOhost",
+            r"\bM[HJM] \"[^\"\n]+\+?\"|(?<!\w)(?:TI|AB|TX|SU) \(?\"?\w[^\n]{0,60} (?:OR|AND) (?:TI|AB|TX|SU) ",
+        ),
         (
             "Ovid",
             r"(?<!\w)exp \*?\"?[A-Z][^/\n]{2,80}/|\w[)\"*$?]*\.(?:ti|ab|tw|kw|kf|mp|af|pt|sh|hw|nm)\b|\badj\d{0,2}\b"
@@ -53,9 +56,9 @@ _HEADINGS = (
     re.compile(r"\[mh (?:\^|(?P<exp>))\"?(?P<name>[^\[\]\"]+)\"?\]"),
     re.compile(r"\bM(?:H|(?P<major>J)) \"(?P<name>[^\"+]+)(?P<exp>\+)?\""),
 )
-_WHAT = r"(?P<what>\((?:[^()]|\([^()]*\))*\)|\"[^\"]*\"\*?|'[^']*'|[\w*-]+)"
+_WHAT = r"(?P<what>\((?:[^()]|\([^()]{0,200}\)){0,500}\)|\"[^\"]{0,200}\"\*?|'[^']{0,200}'|(?<![\w*-])[\w*-]{1,60})"
 _FIELDS = (
-    re.compile(_WHAT + r"[.:](?P<title>ti)?(?:,?(?:ti|ab|tw|kw|kf|mp))*(?:\.|(?!\w))"),
+    re.compile(_WHAT + r"[.:](?P<title>ti)?(?:,?(?:ti|ab|tw|kw|kf|mp)){0,8}(?:\.|(?!\w))"),
     re.compile(r"(?:TITLE-ABS(?:-KEY)?|TS ?=|AB ?=|(?P<title>TI) ?=)\s*" + _WHAT),
     re.compile(r"(?<!\w)(?:(?P<title>TI)|AB) " + _WHAT),
 )

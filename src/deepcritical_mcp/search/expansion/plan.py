@@ -12,7 +12,7 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.filters import question_kinds
 from deepcritical_mcp.search.expansion.negations import absent_thing, is_treatment
-from deepcritical_mcp.search.expansion.operands import Operand, joined, parts_of
+from deepcritical_mcp.search.expansion.operands import Operand, parts_of
 from deepcritical_mcp.search.expansion.phrases import stems
 from deepcritical_mcp.search.expansion.selection import select
 from deepcritical_mcp.search.expansion.topic import Topic
@@ -103,7 +103,7 @@ class Plan:
         excluded: Sequence[str] | None = None,
     ) -> str:
         """The query for these of the required parts, in the user's spelling too; some in other `blocks`."""
-        core = joined(blocks.get(one, self.blocks[one]) for one in parts)
+        core = pubmed_syntax.all_of(blocks.get(one, self.blocks[one]) for one in parts)
         if core and self.topic.typed:
             core = f"{pubmed_syntax.grouped(core)} OR {pubmed_syntax.grouped(self.topic.typed)}"
         left_out = self.excluded if excluded is None else excluded

@@ -19,7 +19,7 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, singular, synonyms, text_words, uncapitalized
 from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters
 from deepcritical_mcp.search.expansion.negations import absent_thing
-from deepcritical_mcp.search.expansion.operands import Operand, joined
+from deepcritical_mcp.search.expansion.operands import Operand
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
 from deepcritical_mcp.search.expansion.plan import Plan
 from deepcritical_mcp.search.expansion.roles import ADVERSE
@@ -307,7 +307,7 @@ def _truncated(part: Operand) -> list[str]:
         words = [word for word in one.text.split() if word not in PUBMED_STOP_WORDS]
         cut = [f"{singular(word).removesuffix('y')}*" if word.islower() and len(word) > 5 else word for word in words]
         if all(word.isalnum() and len(word) > 1 for word in words) and any(word[-1] == "*" for word in cut):
-            found.append(pubmed_syntax.grouped(joined(f"{word}[tiab]" for word in cut)))
+            found.append(pubmed_syntax.grouped(pubmed_syntax.all_of(f"{word}[tiab]" for word in cut)))
     return found
 
 

@@ -114,6 +114,12 @@ def any_of(alternatives: Iterable[str], *, limit: int = 1_000_000) -> str:
     return chosen[0] if len(chosen) == 1 else f"({' OR '.join(chosen)})"
 
 
+def all_of(operands: Iterable[str]) -> str:
+    """Operands joined by AND, each in parentheses where it must be."""
+    found = [one for one in operands if one]
+    return found[0] if len(found) == 1 else " AND ".join(map(grouped, found))
+
+
 def grouped(query: str) -> str:
     """`query` as one operand: in parentheses, unless it is a single word, phrase or group already."""
     return query if len(_parse(query)) == 1 else f"({query})"

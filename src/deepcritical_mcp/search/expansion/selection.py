@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deepcritical_mcp.search.expansion.operands import Operand, either_of, tree_kind, runs
+from deepcritical_mcp.search.expansion.operands import Operand, either_of, runs, tree_kind
 from deepcritical_mcp.search.expansion.roles import QueryRole, is_general_modifier, role_of_words
 
 MAX_REQUIRED = 3
