@@ -201,6 +201,11 @@ def test_a_reference_without_a_title_says_its_names_and_where_it_stands(written:
     assert (says.year, says.volume, says.pages) == ("2019", "12", "34-41")
 
 
+def test_names_of_journals_with_their_numbers_are_no_title() -> None:
+    for written in ("Berg, J. A. et al. *Clin Zinc Sci* **12**, 34–41 (2019).", "Berg and Ruiz, Zinc 12:34, 2019"):
+        assert read_reference(written).says.title == ""
+
+
 @pytest.mark.parametrize(
     ("place", "year"),
     [

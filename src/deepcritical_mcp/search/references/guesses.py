@@ -30,6 +30,7 @@ _YEAR = re.compile(r"\(?\b(?:1[5-9]|20)\d\d[a-z]?\b")
 _ENDS = " .,;:*_()[]”“\"'’‘?!"
 _NUMBER_NEXT = re.compile(r"[\s.,;:(*_]{0,6}(?:[0-9]{1,4}\b|[A-Z][a-z]{2}[a-z]{0,6} [0-9]{1,2}\b)")
 _APART = re.compile(r"\d{1,8}[.,;:)\]]{0,3}\s|[:|]\s")
+_PLACE = re.compile(r"(?<![\w.])\d{1,4}(?::|,\s)[A-Za-z]?\d{1,7}(?!\w)")
 _LEAST_WORDS = 3
 _LEAST_SCORE = 1.5
 
@@ -121,8 +122,9 @@ def _score(segment: str, *, is_before_number: bool) -> float:
         words = [word if len(word) < 4 and word.lower() not in FUNCTION_WORDS else word.lower() for word in words]
     long = [word for word in words if len(word) > 1]
     small = [word for word in long if word[0].islower()]
-    if is_before_number:
-        return sum(word not in FUNCTION_WORDS for word in small)
+    telling = sum(word not in FUNCTION_WORDS for word in small)
+    if is_before_number or (not telling and _PLACE.search(segment)):
+        return telling
     initials = sum(word.isupper() and len(word) <= 3 for word in words)
     return len(small) + 0.5 * (len(long) - len(small)) - 1.5 * initials
 
