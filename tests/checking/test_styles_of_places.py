@@ -45,6 +45,9 @@ async def test_volume_and_pages_are_compared_in_the_styles_of_many_fields(style:
         f"Müller J. K. {TITLE} / J. K. Müller, A. van der Berg [et al.] // {JOURNAL}. – 2019. – Vol. 45. – P. 327-357.",
         "J. K. Müller, A. van der Berg et al., J. Nutr. Wound Care 45 (2019) 327–357.",
         "Müller, J. K.; Ødegård, Å. J. Nutr. Wound Care 2019, 45, 327–357.",
+        "Müller JK, van der Berg A, et al (2019) J Nutr Wound Care 45:327–357",
+        "Müller, J. K. et al. *J. Nutr. Wound Care* **45**, 327–357 (2019).",
+        "Müller et al., J Nutr Wound Care 45:327, 2019",
     ],
 )
 async def test_right_references_pass_in_the_forms_of_databases(written: str) -> None:

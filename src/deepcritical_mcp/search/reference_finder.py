@@ -38,6 +38,10 @@ _SHARE = 0.4
 """Of a record's title that a reference must share before they are compared."""
 _NO_TIME = "There was no time left to look for the reference: send it again in a call of its own."
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_JOURNAL_WORDS = 7
+_MARKUP = re.compile(r"[*_\\]+")
+_YEAR = re.compile(r"[(\s](?:1[89]|20)\d\d[a-z]?\b[).;:,]{0,3}")
+_INITIALS = re.compile(r"(?:[A-Z]\.?-?){1,4}")
 _FIRST_PAGE = re.compile(r"\w{1,12}")
 logger = logging.getLogger(__name__)
 
@@ -246,8 +250,26 @@ def _places(reference: WrittenReference) -> Iterator[CitedPlace]:
     says, first = reference.says, _FIRST_PAGE.match(reference.says.pages)
     if not says.volume or not first:
         return
+    author = says.authors[0] if says.authors else ""
     if says.journal:
-        yield CitedPlace(says.journal, says.year, says.volume, first[0], says.authors[0] if says.authors else "")
+        yield CitedPlace(says.journal, says.year, says.volume, first[0], author)
+    if not says.title or (says.title not in says.journal and len(says.title.split()) <= _JOURNAL_WORDS):
+        yield from (
+            CitedPlace(journal, says.year, says.volume, first[0], author)
+            for journal in _journals_before(reference.text, says.volume)
+            if journal != says.journal
+        )
+
+
+def _journals_before(text: str, volume: str) -> Iterator[str]:
+    """What may be the journal of a reference without a title, behind its names: each of the last words before the
+    volume with those that follow it ("Naeije R, Chin K. Circulation 2019;140")."""
+    before = _MARKUP.sub(" ", text).partition(f" {volume}")[0] if f" {volume}" in text else text.partition(volume)[0]
+    words = _YEAR.sub(" ", _MARKUP.sub(" ", before)).strip(" .,;:").split()[-_JOURNAL_WORDS:]
+    for at, word in enumerate(words):
+        is_last = at == len(words) - 1
+        if word[0].isupper() and (is_last or not _INITIALS.fullmatch(word.rstrip(",;:"))):
+            yield " ".join(words[at:])
 
 
 def _title_query(reference: WrittenReference) -> str:

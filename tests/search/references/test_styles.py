@@ -185,6 +185,28 @@ LISTED = f"{PEOPLE}. {TITLE}."
 
 
 @pytest.mark.parametrize(
+    ("written", "journal"),
+    [
+        ("Berg JA, Ruiz K. J Zinc Res 2019;12:34–41.", "J Zinc Res"),
+        ("Berg J, Ruiz K. Zinc 2019;12:34–41.", "Zinc"),
+        ("Berg JA. Annu Rev Zinc Copper Sci 2019;12:34–41.", "Annu Rev Zinc Copper Sci"),
+        ("Berg JA, Ruiz K, Tan L, et al. Clin Zinc Copper Res 2019;12:34–41.", "Clin Zinc Copper Res"),
+    ],
+)
+def test_a_reference_without_a_title_says_its_names_and_where_it_stands(written: str, journal: str) -> None:
+    says = read_reference(written).says
+
+    assert (says.title, says.authors[0], says.journal) == ("", "Berg", journal)
+    assert says.authors[1:2] in ((), ("Ruiz",))
+    assert (says.year, says.volume, says.pages) == ("2019", "12", "34-41")
+
+
+def test_names_of_journals_with_their_numbers_are_no_title() -> None:
+    for written in ("Berg, J. A. et al. *Clin Zinc Sci* **12**, 34–41 (2019).", "Berg and Ruiz, Zinc 12:34, 2019"):
+        assert read_reference(written).says.title == ""
+
+
+@pytest.mark.parametrize(
     ("place", "year"),
     [
         ("N Engl J Med 2009;386:1397-408. See the discussion of (2022).", "2009"),

@@ -20,14 +20,17 @@ _QUOTED = re.compile(
 _LINKED = re.compile(r"\[([^\[\]]{8,600})\]\(")
 _BREAK = re.compile(
     r"(?<=[.?!])[”\"]?\s{1,3}|(?<=[A-Z]\.)(?=[A-Z][a-z])|:\s|(?:(?<=[0-9]{4}\))|(?<=[0-9][a-z]\)))[.,:]?\s|[”“\"]"
-    r"|\s[–—|]\s|(?<=[0-9]{4}),?\s"
+    r"|\s[–—|]\s|(?<=[0-9]{4})(?:,?\s|;\s?(?=[0-9]))"
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMBERED = re.compile(r"\A[\W\d]{1,12}")
+_NAMES_END = re.compile(r"[^\W\d_]{2} [A-ZÀ-Þ]{1,4}\.\s{1,3}(?=[^\W\d_])")
+"""Where names end that no title follows: "Berg JA, Ruiz K. J Zinc 2019"."""
 _YEAR = re.compile(r"\(?\b(?:1[5-9]|20)\d\d[a-z]?\b")
 _ENDS = " .,;:*_()[]”“\"'’‘?!"
 _NUMBER_NEXT = re.compile(r"[\s.,;:(*_]{0,6}(?:[0-9]{1,4}\b|[A-Z][a-z]{2}[a-z]{0,6} [0-9]{1,2}\b)")
 _APART = re.compile(r"\d{1,8}[.,;:)\]]{0,3}\s|[:|]\s")
+_PLACE = re.compile(r"(?<![\w.])\d{1,4}(?::|,\s)[A-Za-z]?\d{1,7}(?!\w)")
 _LEAST_WORDS = 3
 _LEAST_SCORE = 1.5
 
@@ -57,11 +60,13 @@ def guessed(text: str) -> Statements:
     start, end = title_span(text) or (0, 0)
     places = find_numbers(text, [(start, end)] if end else [], PlaceNumbers(), start)
     said = {role: one.text for role, one in places.by_role.items()}
-    head = people_before(text[: start if end else max(places.first, 0)])
+    ended = None if end else _NAMES_END.search(text, 0, max(places.first, 0))
+    behind = ended.end() if ended else max(places.first, 0)
+    head = people_before(text[: start if end else behind])
     if end and not any(map(str.isalpha, head)):  # "“Title” (Berg et al., J Zinc 2019)"
         others = ET_AL.search(behind := text[end : end + 300])
         head = behind[: others.start()].strip(_ENDS) if others else ""
-    low = max(end, places.first - 200)
+    low = max(end, ended.end() if ended else 0, places.first - 200)
     journal = next((text[low + one : low + to] for one, to in sentences_back(text[low : places.first])), "")
     said |= {"year": said.get("year", "")[:4], "journal": journal.removeprefix("In: ") if places.first > end else ""}
     return Statements(text[start:end], names_in(head), people=head, **said)
@@ -117,8 +122,9 @@ def _score(segment: str, *, is_before_number: bool) -> float:
         words = [word if len(word) < 4 and word.lower() not in FUNCTION_WORDS else word.lower() for word in words]
     long = [word for word in words if len(word) > 1]
     small = [word for word in long if word[0].islower()]
-    if is_before_number:
-        return sum(word not in FUNCTION_WORDS for word in small)
+    telling = sum(word not in FUNCTION_WORDS for word in small)
+    if is_before_number or (not telling and _PLACE.search(segment)):
+        return telling
     initials = sum(word.isupper() and len(word) <= 3 for word in words)
     return len(small) + 0.5 * (len(long) - len(small)) - 1.5 * initials
 
