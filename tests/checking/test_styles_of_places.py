@@ -54,6 +54,11 @@ async def test_right_references_pass_in_the_forms_of_databases(written: str) -> 
     assert (await checked(written)).verdict == "verified"
 
 
+@pytest.mark.parametrize("written", [ZINC.pmid, f'"{ZINC.pmid}"', f"PMID {ZINC.pmid}"])
+async def test_a_bare_number_of_a_record_is_no_volume(written: str) -> None:
+    assert (await checked(written)).verdict == "verified"
+
+
 async def test_a_year_in_the_name_of_a_journal_is_not_that_of_the_work() -> None:
     record = article(
         "30000041",

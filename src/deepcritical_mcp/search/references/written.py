@@ -156,9 +156,9 @@ def _without_ids(text: PlainText) -> tuple[PlainText, RecordIds]:
         text = text.sub(pattern, lambda match, kind=kind: take(kind, match))
     if not any(found):  # an article may have both, and its own numbers count
         text = text.sub(_ARXIV_NUMBER, lambda match: take("arxiv", match))
-    bare = text.text.strip(" .:#")
+    bare = text.text.strip(" .:#\"'[],")
     if bare.isdigit() and not any(found):
-        return text, RecordIds(pmid=bare.lstrip("0")[:9])
+        return text.part(0, 0), RecordIds(pmid=bare.lstrip("0")[:9])
     if not any(found) and (noted := _NOTED_PMID.fullmatch(text.text)):
         group = 2 if noted[2] else 3
         kept: Span = noted.span(group)
