@@ -70,6 +70,37 @@ def test_a_bare_list_needs_no_heading(between: str) -> None:
     assert texts(read_draft(between.join(entries))) == entries
 
 
+def test_identifiers_of_several_forms_on_one_line_are_entries() -> None:
+    ids = ["10.1000/a", "doi:10.1000/b", "https://doi.org/10.1000/c", "15838709", "PMID15838710", "pubmed:15838711"]
+    found = texts(read_draft(", ".join(ids)))
+    assert [one.removeprefix("PMID ") for one in found] == ids
+    assert texts(read_draft("\n".join(ids))) == ids
+
+
+@pytest.mark.parametrize("rule", ["---", "======", "***", "- - -"])
+def test_lines_between_entries_make_no_headings_of_them(rule: str) -> None:
+    entries = [BERG, LIND, OKA, BERG.replace("2001", "2002")]
+    draft = read_draft(f"Zinc heals wounds.\n\n## References\n\n{rule}\n" + f"\n{rule}\n".join(entries))
+    assert (texts(draft), draft.unread) == (entries, ())
+
+
+def test_addresses_of_links_below_the_list_belong_to_the_entries_that_use_them() -> None:
+    listed = f"1. {BERG} [link][a]\n2. {LIND} [DOI][B]"
+    below = "[a]: https://doi.org/10.1000/a\n[b]: <https://doi.org/10.1000/b> 'Lind'"
+    draft = read_draft(f"Zinc heals wounds [1].\n\n## References\n\n{listed}\n\n{below}\n")
+    assert texts(draft) == [
+        f"{BERG} [link](https://doi.org/10.1000/a)", f"{LIND} [DOI](https://doi.org/10.1000/b)"
+    ]  # fmt: skip
+    listed = "[a]: https://doi.org/10.1000/a\n[b]: https://doi.org/10.1000/b"
+    draft = read_draft(f"Zinc heals wounds [a][b]. So does iron [b][a].\n\n## References\n\n{listed}\n")
+    assert texts(draft) == ["https://doi.org/10.1000/a", "https://doi.org/10.1000/b"]
+
+
+def test_the_address_of_a_link_is_put_in_place_once() -> None:
+    draft = read_draft(f"References\n1. {BERG} " + "[x][a] " * 1_000 + f"\n\n[a]: https://example.org/{'a' * 900}\n")
+    assert sum(len(one.text) for one in draft.references) < 10_000
+
+
 def test_hanging_lines_belong_to_the_entry_above() -> None:
     draft = read_draft(
         "References\nBerg, A. (2001). Zinc in wounds of\n    elderly people. J A, 1, 2.\n    https://doi.org/10.1000/a\n"

@@ -20,7 +20,7 @@ from deepcritical_mcp.identifiers import (
 
 _STATED = re.compile(
     r"""(?P<link>https?://[^\s"'<>\]}|]{1,1000})
-    | \b(?:PMIDs?|PubMed(?:\ IDs?)?)\b[\s:#]{0,4}(?P<pmids>[1-9][0-9]{2,8}(?![0-9])
+    | \b(?:PMIDs?|PubMed(?:\ IDs?)?)(?![^\W\d])[\s:#]{0,4}(?P<pmids>[1-9][0-9]{2,8}(?![0-9])
         (?:(?:\s\([^()\n]{1,60}\))?(?:\s{0,2}[,;/]\s{0,2}(?:(?:and|or|und|&)\s{1,2})?|\s(?:and|or|und|&)\s)
         (?:PMID:?\s?)?[1-9][0-9]{4,8}(?![0-9])){0,40})
     | \b(?P<pmcid>PMC[1-9][0-9]{2,9})\b
@@ -122,7 +122,7 @@ _PLACE = re.compile(
     re.IGNORECASE,
 )
 _BARE_ID = re.compile(
-    r"[\s\[(<]{0,4}(?:(?:PMIDs?|PubMed(?: ID)?|PMCID|DOI|https?|arXiv|NCT)\b|10\.[0-9]{4}"
+    r"[\s\[(<]{0,4}(?:(?:PMIDs?|PubMed(?: ID)?|PMCID|DOI|https?|arXiv|NCT)(?![^\W\d])|10\.[0-9]{4}"
     r"|PMC[0-9]|NCT[0-9]|[1-9][0-9]{5,8}\b)[\s:#]{0,4}(?:[^\s]{1,1000}[ ,;]{0,3}){0,2}\s{0,4}",
     re.IGNORECASE,
 )

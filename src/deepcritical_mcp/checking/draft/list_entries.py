@@ -133,7 +133,11 @@ class _Piece:
 def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     """What a list consists of: its entries, and what is none of them."""
     kinds = ("heading", "row")
-    lines = [one for one in lines if one.text and (one.block.kind not in kinds or is_whole_entry(one.block.text))]
+    lines = [
+        one
+        for one in lines
+        if any(map(str.isalnum, one.text)) and (one.block.kind not in kinds or is_whole_entry(one.block.text))
+    ]
     marks = [mark_of(line) for line in lines]
     starts, found = _marked(lines, marks), list[_Piece]()
     begins = _begins_among_marked if starts else _looks_of_plain(lines)

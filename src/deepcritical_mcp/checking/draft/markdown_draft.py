@@ -26,6 +26,11 @@ _MARKUP = frozenset("\\`*_[]<&!~")
 _KEY = re.compile(r"(?<![\w.])@\{?(\w[\w:.#$%&+?<>~/-]{0,100})")
 _NOTE = re.compile(r"\[\^([^\]\s]{1,60})\]:[ \t]*")
 _NOTE_INSIDE = re.compile(r"\^\[([^\[\]]{8,1000})\]")
+_LINK_NAMED = re.compile(r"\[([^\[\]\n]{1,60})\]\[([^\[\]\n]{1,60})\]")
+_LINK_TARGET = re.compile(
+    r"^ {0,3}\[([^\[\]\n]{1,60})\]:[ \t]{1,8}<?(https?://[^\s<>]{1,1000})>?(?:[ \t]{1,8}[\"'(][^\n]{0,200})?$",
+    re.MULTILINE,
+)
 _TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
 _LONGEST_HEADING = 90
 _MOST_OF_FRONT = 20_000
@@ -47,6 +52,23 @@ def _inline(state: StateCore) -> None:
         if token.type == "inline" and not _MARKUP.isdisjoint(token.content):
             token.children = []
             state.md.inline.parse(token.content, state.md, state.env, token.children)
+
+
+def with_links_in_place(text: str) -> str:
+    """`text` with the addresses of its links where they are first used: "[text][name]", and "[name]: https://…"
+    anywhere. "[1][2]" may cite two entries of a list of addresses."""
+    targets = {found[1].casefold(): found[2] for found in _LINK_TARGET.finditer(text)}
+    used = set[str]()
+
+    def put(link: re.Match[str]) -> str:
+        label, name = link[1].casefold(), link[2].casefold()
+        if name not in targets or name in used or label in targets or label.isdecimal():
+            return link[0]
+        used.add(name)
+        return f"[{link[1]}]({targets[name]})"
+
+    placed = _LINK_NAMED.sub(put, text) if targets else text
+    return _LINK_TARGET.sub(lambda found: "" if found[1].casefold() in used else found[0], placed) if used else text
 
 
 def html_as_markdown(text: str) -> str:
@@ -109,11 +131,13 @@ def _blocks(source: str, start: int, end: int, *, in_fence: bool = False) -> Ite
         elif token.type in ("paragraph_open", "heading_open"):
             inline = tokens[number + 1]
             at = max(first, source.find(inline.content.partition("\n")[0], first, end))
-            stop = lines[token.map[1]] if token.map else end
+            is_underlined = token.markup in ("-", "=")
+            stop = lines[token.map[1] - is_underlined] if token.map else end
             stop = at + len(source[at:stop].rstrip())
             text, marks = _read(inline)
-            # A line of dashes under a paragraph makes a heading of it.
+            # A line of dashes under a paragraph makes a heading of it, also between the entries of a list.
             is_heading = token.type == "heading_open" and "\n" not in text and len(text) <= 2 * _LONGEST_HEADING
+            is_heading = is_heading and not (is_underlined and text.endswith("."))
             if is_heading or _is_bold(inline):
                 block = Block("heading", text, at, stop, int(token.tag[1:]) if is_heading else 0)
             elif items:

@@ -38,7 +38,11 @@ from deepcritical_mcp.checking.draft.entry_looks import (
 from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
 from deepcritical_mcp.checking.draft.list_entries import POINTS, STRAY
 from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, listed_strings, manager_entries
-from deepcritical_mcp.checking.draft.markdown_draft import blocks_of_markdown, html_as_markdown
+from deepcritical_mcp.checking.draft.markdown_draft import (
+    blocks_of_markdown,
+    html_as_markdown,
+    with_links_in_place,
+)
 from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
 from deepcritical_mcp.checking.draft.printed_pages import blanked, with_whole_words, without_page_breaks
 from deepcritical_mcp.checking.draft.reference_lists import (
@@ -77,6 +81,7 @@ def read_draft(text: str) -> Draft:
     if '"pandoc-api-version"' in text[:_HEAD] or '"pandoc-api-version"' in text[-_HEAD:]:
         blocks = pandoc_blocks(text)
         return _of_blocks(blocks, "\n\n".join(one.text for one in blocks), ManagerEntries("text", [], [], []))
+    text = with_links_in_place(text)
     managed = manager_entries(text)
     rest = with_whole_words(without_page_breaks(blanked(text, managed.spans)).replace("\f", "\n"))
     if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _says_more(rest)):

@@ -25,7 +25,7 @@ _LEAST_TITLE = 3
 """Content words of what can be a title."""
 LINK = re.compile(r"https?://[^\s\"'<>\]}|]{1,1000}")
 PMID = re.compile(
-    r"(?:\b(?:PMIDs?|PubMed(?: ID)?)\b[\s:#={\"]{0,6}|"
+    r"(?:\b(?:PMIDs?|PubMed(?: ID)?)(?![^\W\d])[\s:#={\"]{0,6}|"
     r"(?<![\w.])(?:www\.)?(?:pubmed(?:\.ncbi\.nlm\.nih\.gov|\.gov)?|ncbi\.nlm\.nih\.gov/pubmed)/)"
     r"0{0,3}([1-9][0-9]{0,8})\b(?:\s?[,;/]\s?[1-9][0-9]{6,7}\b){0,40}",
     re.IGNORECASE,
