@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import codecs
-import json
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from html import unescape
 from pathlib import Path
 from shutil import which
 from typing import BinaryIO
 
-from deepcritical_mcp.checking.draft.pandoc_draft import BESIDE, pandoc_blocks
 from deepcritical_mcp.checking.draft.reading import MAX_DRAFT
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.net.json_fields import list_of, mapping_of
 from deepcritical_mcp.text import counted
 
 MAX_FILE = 100 * 1024 * 1024
@@ -36,6 +34,14 @@ _DECLARED = re.compile(
     rb"(?:inputenc|encoding|charset|coding)\W{0,20}([\w-]{3,20})|\[([\w-]{3,20})\]\{inputenc\}", re.I
 )
 _OF_BYTES = ("iso8859", "cp", "mac", "koi8", "gb", "big5", "shift_jis", "euc")
+_MARKDOWN = "markdown_strict+footnotes+pipe_tables+citations+backtick_code_blocks+startnum+intraword_underscores"
+_LEFT = (
+    (re.compile(r"\[((?:\\.|[^\[\]\\])*)\]\(#[^()\s]*\)"), r"\1"),  # links from citations to their entries
+    (re.compile(r'<a\b[^<>]*?href="(https?:[^"]*)"[^<>]*>([^<>]*)</a>'), r"[\2](\1)"),
+    (re.compile(r"</?(?:a|u|span|sub|small|col|colgroup|tbody|thead)\b[^<>]*>"), ""),
+    (re.compile(r"\\(_|[^\w\s|])"), r"\1"),
+)
+"""What pandoc's Markdown has besides text, and what stands for it."""
 _OLD_FORMATS = {
     ".pdf": "PDF files lose the lines of a reference list: pass the document that it was made from",
     ".doc": "save it as .docx",
@@ -51,26 +57,18 @@ def read_drafts(sources: Sequence[str]) -> str:
             do.
         OSError: a file cannot be opened.
     """
-    texts = [_text_of(source) for source in sources]
-    documents = [one for one in texts if not isinstance(one, str)]
-    text = "\n\n".join(one for one in texts if isinstance(one, str)).replace("\r\n", "\n").replace("\r", "\n")
-    length = len(text)
-    if documents:
-        beside = [{"t": "RawBlock", "c": [BESIDE, text]}] if text.strip() else []
-        blocks = [block for one in documents for block in list_of(one.get("blocks"))]
-        text = json.dumps({**documents[0], "blocks": [*blocks, *beside]})
-        length = max((one.end for one in pandoc_blocks(text)), default=0)
-    if not text.strip() or (documents and not length):
+    text = "\n\n".join(map(_text_of, sources)).replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
         raise InvalidInputError("The draft is empty.")
-    if length > MAX_DRAFT:
+    if len(text) > MAX_DRAFT:
         raise InvalidInputError(
-            f"The draft has {length:,} characters, and at most {MAX_DRAFT:,} are checked at once. Check it in "
+            f"The draft has {len(text):,} characters, and at most {MAX_DRAFT:,} are checked at once. Check it in "
             "parts, each with its references, or pass only the reference list."
         )
     return text
 
 
-def _text_of(source: str) -> str | Mapping[str, object]:
+def _text_of(source: str) -> str:
     if source == "-":
         return _decoded(_contents(sys.stdin.buffer, "stdin"), "stdin")
     if Path(source).is_dir():
@@ -121,15 +119,15 @@ def _declared_encoding(data: bytes) -> str:
     return "cp1252"
 
 
-def _converted(data: bytes, name: str, kind: str) -> Mapping[str, object]:
-    """The tree of a document, as pandoc reads it, which opens nothing else."""
+def _converted(data: bytes, name: str, kind: str) -> str:
+    """A document as Markdown without escapes, as pandoc reads it, which opens nothing else."""
     program = which("pandoc")
     if program is None:
         raise InvalidInputError(
             f"{name} is read through pandoc, which is not installed: install it (https://pandoc.org/installing.html), "
             "or save the document as plain text or Markdown."
         )
-    command = [program, "--sandbox", f"--from={_PANDOC_FORMATS[kind]}", "--to=json"]
+    command = [program, "--sandbox", f"--from={_PANDOC_FORMATS[kind]}", f"--to={_MARKDOWN}", "--wrap=none"]
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=_PANDOC_SECONDS, check=False)
     except subprocess.TimeoutExpired:
@@ -140,5 +138,7 @@ def _converted(data: bytes, name: str, kind: str) -> Mapping[str, object]:
         raise InvalidInputError(f"The installed pandoc cannot read {kind} files: update it, or save {name} as .docx.")
     if done.returncode:
         raise InvalidInputError(f"pandoc cannot convert {name}: {words or f'exit code {done.returncode}'}")
-    loaded: object = json.loads(done.stdout)
-    return mapping_of(loaded)
+    text = done.stdout.decode("utf-8")
+    for pattern, new in _LEFT:
+        text = pattern.sub(new, text)
+    return unescape(text)

@@ -86,16 +86,6 @@ def test_all_numbers_in_brackets_are_asked_for(last: str) -> None:
     assert written_in(draft) == [f"PMID 3000000{number}" for number in (1, 2, 3)]
 
 
-def test_the_numbers_of_a_column_headed_pmid_are_asked_for() -> None:
-    draft = read_draft(
-        "| Study | n | PMID |\n|---|---|---|\n| Berg 2011 | 12 | 30000001 |\n| Old | 9 | 30000002; 30000003 |\n"
-        "| Lind 2015 | 3 | PMID 30000004 |\n"
-    )
-    assert {*written_in(draft)} == {"PMID 30000001", "PMID 30000002", "PMID 30000003", "PMID 30000004"}
-    assert not any("3000000" in one.claim for one in draft.sentences)
-    assert draft.remarks == ()
-
-
 def test_a_note_that_says_more_than_names_is_a_reference() -> None:
     note = "Berg (2011), Copper in the repair of broken bones. Bone 3:4-9."
     draft = read_draft(f"Zinc helps.[^1]\n\n[^1]: {note}\n\n# Literatur\n\n{ONE}\n\n{TWO}\n")

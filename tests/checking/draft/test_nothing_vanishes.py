@@ -47,7 +47,7 @@ def test_items_of_latex_that_say_nothing_are_told() -> None:
     listed = f"\\section*{{References}}\n\\begin{{enumerate}}\n{items}\n\\end{{enumerate}}"
     assert read(f"\\begin{{document}}\n{listed}\n\\end{{document}}") == (
         [BERG, "in press", OKA],
-        ["\\item ???", "\\item -"],
+        ["2. ???", "3. -"],
     )
 
 

@@ -1,18 +1,15 @@
-"""LaTeX, pandoc's tree and the files of reference managers: what their parsers say is what a draft is read as."""
+"""LaTeX and the files of reference managers: what their parsers say is what a draft is read as."""
 
 from __future__ import annotations
 
 import json
 import time
-from typing import Any
 
 import pytest
 
 from deepcritical_mcp.checking.draft import read_draft
-from deepcritical_mcp.checking.draft.draft_parts import Block
-from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
+from deepcritical_mcp.checking.draft.latex_draft import latex_as_markdown
 from deepcritical_mcp.checking.draft.manager_files import manager_entries
-from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
 from deepcritical_mcp.search.references import read_reference
 
 LATEX = r"""\documentclass{article}\usepackage[utf8]{inputenc}
@@ -24,7 +21,7 @@ Copper does not$^{1,2}$ heal\textsuperscript{3}. \enquote{Wounds are \emph{slow}
 
 Next, \textbf{a bold text that is longer \cite{d}}, see \url{https://doi.org/10.5555/x_y%20}.
 \begin{enumerate}\item One \item Two\end{enumerate}
-\begin{quote}A quotation here.\end{quote}
+\begin{quote}A quotation of seven words stands here, too.\end{quote}
 \begin{tabular}{@{}ll@{}}\hline a & b \\ c \& d & \cite{e}\\\end{tabular}
 \begin{verbatim}\cite{zzz}\end{verbatim}
 \begin{thebibliography}{9}
@@ -36,49 +33,28 @@ Next, \textbf{a bold text that is longer \cite{d}}, see \url{https://doi.org/10.
 \end{document}"""
 
 
-def marked(blocks: list[Block]) -> list[tuple[str, str, str]]:
-    return [(one.kind, block.text[one.start : one.end], one.target) for block in blocks for one in block.marks]
-
-
 def test_latex_is_read_as_headings_paragraphs_notes_items_rows_and_entries() -> None:
-    blocks = latex_blocks(LATEX)
-    assert [(one.kind, one.label, one.text.replace("\n", " ")) for one in blocks] == [
-        ("heading", "", "Results"),
-        (
-            "paragraph",
-            "",
-            r"Zinc heals “slowly but surely” in 50% \citep[see][p. 3]{a, b}. Müller et al. found p < 0.05.[^1] "
-            "Copper does not1,2 heal3. “Wounds are slow” Jørgensen said  .",
-        ),
-        ("note", "1", r"As \textcite{c} said, 3% died."),
-        ("paragraph", "", r"Next, a bold text that is longer \cite{d}, see https://doi.org/10.5555/x_y%20."),
-        ("item", "1", "One"),
-        ("item", "2", "Two"),
-        ("paragraph", "", "A quotation here."),
-        ("row", "", "a \t b"),
-        ("row", "", "c & d \t \\cite{e}"),
-        ("entry", "a", "Berg, J.  Zinc DNA in J. Z. 1, 2–3."),
-        ("entry", "b", "Ruíz K. Link."),
+    paragraphs = latex_as_markdown(LATEX).split("\n\n")
+    assert [" ".join(one.split()) for one in paragraphs if one.strip()] == [
+        "## Results",
+        "Zinc heals “slowly but surely” in 50% [@a; @b]. Müller et al. found p < 0.05.[^1] Copper does "
+        "not<sup>1,2</sup> heal<sup>3</sup>. “Wounds are slow” Jørgensen said .",
+        "Next, a bold text that is longer [@d], see https://doi.org/10.5555/x_y%20.",
+        "1. One 2. Two",
+        "> A quotation of seven words stands here, too.",
+        "| a | b | |---|---| | c & d | [@e] |",
+        r"[^@a]: Berg, J. \newblock Zinc {DNA} in \textit{J. Z.} \textbf{1}, 2--3.",
+        r"[^@b]: Ru{\'i}z K. \href{https://doi.org/10.5555/x}{Link}.",
+        "[^1]: As [@c] said, 3% died.",
     ]
-    assert marked(blocks) == [
-        ("key", r"\citep[see][p. 3]{a, b}", "a,b"),
-        ("note", "[^1]", "1"),
-        ("raised", "1,2", ""),
-        ("raised", "3", ""),
-        ("key", r"\textcite{c}", "c"),
-        ("key", r"\cite{d}", "d"),
-        ("link", "https://doi.org/10.5555/x_y%20", "https://doi.org/10.5555/x_y%20"),
-        ("key", r"\cite{e}", "e"),
-        ("link", "Link", "https://doi.org/10.5555/x"),
-    ]
-    assert [one.text for one in blocks if one.is_quotation] == ["A quotation here."]
-    entry = blocks[-2]
-    assert LATEX[entry.start : entry.end] == r"Berg, J. \newblock Zinc {DNA} in \textit{J. Z.} \textbf{1}, 2--3."
+    draft = read_draft(LATEX)
+    assert [(one.label, one.text[:8]) for one in draft.references] == [("a", "Berg, J."), ("b", "Ru{\\'i}z")]
+    assert [one.text for one in draft.quotations] == ["A quotation of seven words stands here, too."]
 
 
 def test_latex_without_a_preamble_or_with_errors_is_read_to_its_end() -> None:
     text = "One {\\emph{two} \\cite{a}.\n\n} Three \\end{x} four.\n\n\\begin{itemize}\\item Five"
-    assert " ".join(one.text for one in latex_blocks(text)) == "One two \\cite{a}. Three  four. Five"
+    assert " ".join(latex_as_markdown(text).split()) == "One two [@a]. Three four. - Five"
 
 
 @pytest.mark.parametrize(
@@ -113,16 +89,18 @@ def test_latex_without_a_preamble_or_with_errors_is_read_to_its_end() -> None:
 )
 def test_no_text_raises_or_takes_long(piece: str) -> None:
     text = (piece * 200_000)[:200_000]
-    for read in (latex_blocks, manager_entries, pandoc_blocks):
+    for read in (latex_as_markdown, manager_entries):
         before = time.process_time()
         read(text)
         assert time.process_time() - before < 15  # a minute or more if it is not linear
 
 
 def test_what_is_nested_too_deeply_loses_nothing_around_it() -> None:
-    blocks = latex_blocks("First \\cite{a}.\n\n" + "{" * 3_000 + "deep\n\nLast \\cite{b}.")
-    assert (blocks[0].text, blocks[-1].text) == ("First \\cite{a}.", "Last \\cite{b}.")
-    assert "deep" in blocks[1].text
+    first, *deep, last = latex_as_markdown("First \\cite{a}.\n\n" + "{" * 3_000 + "deep\n\nLast \\cite{b}.").split(
+        "\n\n"
+    )
+    assert (first, last) == ("First [@a].", "Last [@b].")
+    assert "deep" in "".join(deep)
 
 
 def test_an_entry_that_is_not_closed_is_named_and_those_around_it_are_read() -> None:
@@ -185,29 +163,6 @@ def test_json_that_breaks_off_loses_no_item_silently() -> None:
     text = json.dumps([{"id": "a", "title": "A"}, {"id": "b", "title": "B"}])[:-8]
     found = manager_entries(text)
     assert ([one.key for one in found.entries], [one.text for one in found.unread]) == (["a"], ['{"id": "b", "title'])
-
-
-def test_pandocs_entries_citations_and_tables_are_what_pandoc_says() -> None:
-    def words(text: str) -> list[Any]:
-        return [part for word in text.split() for part in ({"t": "Str", "c": word}, {"t": "Space"})][:-1]
-
-    cite: Any = {"t": "Cite", "c": [[{"citationId": "a"}, {"citationId": "b"}], words("(Berg; Ruiz)")]}
-    cell: Any = ["", [], []], {"t": "AlignLeft"}, 1, 1
-    nothing: Any = ["", [], []]
-    rows: Any = [[["", [], []], [[*cell, [{"t": "Plain", "c": words(word)}]] for word in ("a b", "c")]]]
-    foot: Any = [[], []]
-    bodies: Any = [[nothing, 0, [], rows]]
-    content: list[Any] = [nothing, nothing, foot, [nothing, rows], bodies, foot]
-    table: Any = {"t": "Table", "c": content}
-    entry: Any = {"t": "Div", "c": [["ref-a", ["csl-entry"], []], [{"t": "Para", "c": words("Berg J. Zinc.")}]]}
-    blocks = pandoc_blocks(json.dumps({"blocks": [{"t": "Para", "c": [*words("Zinc heals"), cite]}, table, entry]}))
-    assert [(one.kind, one.label, " ".join(one.text.split())) for one in blocks] == [
-        ("paragraph", "", "Zinc heals(Berg; Ruiz)"),
-        ("row", "", "a b c"),
-        ("row", "", "a b c"),
-        ("entry", "a", "Berg J. Zinc."),
-    ]
-    assert marked(blocks) == [("key", "(Berg; Ruiz)", "a,b")]
 
 
 @pytest.mark.parametrize("piece", ["\\cite{a{b}\\emph{", "\\begin{itemize}\\item $x$ \n"])

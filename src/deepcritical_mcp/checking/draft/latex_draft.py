@@ -1,13 +1,12 @@
-"""LaTeX as blocks: sections, lists, tables, notes, citations, and the entries of a bibliography."""
+"""LaTeX as Markdown: sections, lists, tables, notes, citations, and the entries of a bibliography as written."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import count, pairwise, repeat
 from typing import Any
 
-from deepcritical_mcp.checking.draft.draft_parts import Block, BlockWriter
 from deepcritical_mcp.search.references.latex import (
     CITES,
     DROPPED,
@@ -31,142 +30,115 @@ _RULES = frozenset({"hline", "toprule", "midrule", "bottomrule", "endhead", "mak
 _ADDRESS = re.compile(r"\\(?:url|path|href)\s{0,3}\{[^{}\n]{1,2000}\}")
 """Where "%" begins no comment."""
 _CUT = re.compile(r"\n[ \t]{0,200}\n|(?=\\(?:bibitem|section|end\{document\}))")
+_PERCENT, _CELL, _ROW = "\x1a", "\x1f", "\x1e"
 
 
-def latex_blocks(text: str) -> list[Block]:
-    """The blocks of LaTeX. What is nested too deeply is read paragraph by paragraph, and at worst as it is written."""
-    reader = _LatexReader(text)
-    bare = _ADDRESS.sub(lambda found: found[0].replace("%", "/"), text)
-    nodes = latex_nodes(bare)
+def latex_as_markdown(text: str) -> str:
+    """LaTeX as Markdown. What is nested too deeply is read paragraph by paragraph, and at worst as it is written."""
+    reader, text = _LatexReader(), _ADDRESS.sub(lambda found: found[0].replace("%", _PERCENT), text)
+    nodes = latex_nodes(text)
     if nodes is None:
-        cuts = [0, *(found.end() for found in _CUT.finditer(bare)), len(bare)]
-        for start, end in pairwise(cuts):
-            reader.read_piece(bare[start:end], start)
+        cuts = [0, *(found.end() for found in _CUT.finditer(text)), len(text)]
+        pieces = [text[start:end] for start, end in pairwise(cuts)]
+        read = "\n\n".join(piece if (some := latex_nodes(piece)) is None else reader.text(some) for piece in pieces)
     else:
         document = [one for one in nodes if kind_of(one) == "Environment" and one.environmentname == "document"]
-        reader.read(document or nodes)
-    reader.writer.end()
-    return reader.writer.blocks
+        read = reader.text(document or nodes)
+    notes = (f"[^{number}]: {note}" for number, note in enumerate(reader.notes, 1))
+    return "\n\n".join((read, *notes)).replace(_PERCENT, "%").replace(_CELL, " ").replace(_ROW, "\n")
 
 
 class _LatexReader:
-    """What is read so far."""
+    """Reads nodes; the notes so far."""
 
-    def __init__(self, text: str) -> None:
-        self.writer = BlockWriter()
-        self._text = text
-        self._base = 0
-        self._lists = list[int]()
+    def __init__(self) -> None:
+        self.notes = list[str]()
+        self._lists = list[Iterator[str]]()
 
-    def read_piece(self, piece: str, start: int) -> None:
-        """A paragraph of its own."""
-        self._base = start
-        if (nodes := latex_nodes(piece)) is None:
-            self.writer.put(piece, start, start + len(piece))
-        else:
-            self.read(nodes)
-        self.writer.end()
+    def text(self, nodes: Sequence[Any]) -> str:
+        """Nodes in their order; what follows a \\bibitem is its entry."""
+        items = [at for at, one in enumerate(nodes) if kind_of(one) == "Macro" and one.macroname == "bibitem"]
+        parts = [self._node(one) for one in nodes[: items[0] if items else len(nodes)]]
+        for start, end in pairwise((*items, len(nodes))):
+            key = "".join(one.latex_verbatim() for one in arguments(nodes[start])[-1:]).strip("{} ")
+            written = "".join(one.latex_verbatim() for one in nodes[start + 1 : end] if kind_of(one) != "Comment")
+            parts.append(f"\n\n[^@{key}]: {' '.join(written.split())}")
+        return "".join(parts)
 
-    def read(self, nodes: Sequence[Any]) -> None:
-        """Nodes in their order."""
-        for node in nodes:
-            kind = kind_of(node)
-            if kind == "Chars":
-                self._chars(node)
-            elif kind == "Macro":
-                self._macro(node)
-            elif kind == "Environment":
-                self._environment(node)
-            elif kind == "Math":
-                raised = node.latex_verbatim().strip("${} ")
-                if raised.startswith("^"):
-                    with self.writer.mark("raised"):
-                        self._pieces([node])
-                else:
-                    self._pieces([node])
-            elif kind == "Specials" and node.specials_chars == "&" and self.writer.kind == "row":
-                self._put("\t", node)
-            elif kind == "Group":
-                self.read(node.nodelist)
-            elif kind == "Specials":
-                self._pieces([node])
+    def _line(self, nodes: Sequence[Any]) -> str:
+        return " ".join(self.text(nodes).split())
 
-    def _put(self, text: str, node: Any) -> None:
-        start = self._base + node.pos
-        self.writer.put(text, start, start + node.len)
+    def _node(self, node: Any) -> str:
+        kind = kind_of(node)
+        if kind == "Chars":
+            return node.chars
+        if kind == "Macro":
+            return self._macro(node)
+        if kind == "Environment":
+            return self._environment(node)
+        if kind == "Group":
+            return self.text(node.nodelist)
+        if kind == "Specials" and node.specials_chars == "&":
+            return _CELL
+        is_raised = kind == "Math" and node.latex_verbatim().strip("${} ").startswith("^")
+        plain = _plain(node) if kind != "Comment" else ""
+        return f"<sup>{plain}</sup>" if is_raised else plain
 
-    def _pieces(self, nodes: Sequence[Any]) -> None:
-        for start, end, new in latex_pieces(nodes):
-            start, end = start + self._base, end + self._base
-            self.writer.put(self._text[start:end] if new is None else new, start, end)
-
-    def _chars(self, node: Any) -> None:
-        """Blank lines end a paragraph, but not an entry or a row."""
-        start, at = self._base + node.pos, 0
-        for found in _CUT.finditer(node.chars) if self.writer.kind not in ("entry", "row", "note") else ():
-            self.writer.put(node.chars[at : found.start()], start + at, start + found.start())
-            self.writer.end()
-            at = found.end()
-        self.writer.put(node.chars[at:], start + at, start + len(node.chars))
-
-    def _macro(self, node: Any) -> None:
-        name, given, writer = node.macroname, arguments(node), self.writer
+    def _macro(self, node: Any) -> str:
+        name, given = node.macroname, arguments(node)
         last = given[-1:]
-        if name in _HEADINGS or name == "caption":
-            writer.begin("paragraph" if name == "caption" else "heading", _HEADINGS.get(name, 0))
-            self.read(last)
-            writer.end()
-        elif name in CITES:
-            keys = str(last[0].latex_verbatim() if last else "").strip("{}").split(",")
-            with writer.mark("key", ",".join(key.strip() for key in keys)):
-                self._put(node.latex_verbatim().rstrip(), node)
-        elif name in ("footnote", "thanks", "footnotetext", "endnote"):
-            start = self._base + node.pos
-            with writer.note(start, start + 1):
-                self.read(last)
-        elif name == "bibitem":
-            writer.begin("entry", label=last[0].latex_verbatim().strip("{}") if last else "")
-        elif name == "item":
-            self._lists[-1:] = [self._lists[-1] + 1] if self._lists else []
-            number = self._lists[-1] if self._lists else 0
-            writer.begin("item", len(self._lists), str(number) if number > 0 else "")
-            self.read(last)
-        elif name == "\\":
-            if writer.kind == "row":
-                writer.begin("row")
-            else:
-                self._put("\n", node)
-        elif name in ("enquote", "textquote", "blockquote"):
-            self._put("“", node)
-            self.read(last)
-            writer.put("”", self._base + node.pos + node.len - 1, self._base + node.pos + node.len)
-        elif name in ("textsuperscript", "href", "url", "path") and given:
-            is_raised = name == "textsuperscript"
-            at = self._base + given[0].pos
-            target = "" if is_raised else self._text[at : at + given[0].len].strip("{}")
-            with writer.mark("raised" if is_raised else "link", target):
-                self.read(last) if name in ("textsuperscript", "href") else self._put(target, last[0])
-        elif name not in _RULES:
-            if name in DROPPED or not given or symbol(node) is not None:
-                self._pieces([node])
-            else:
-                self.read(given)
+        if name in _HEADINGS:
+            return f"\n\n{'#' * _HEADINGS[name]} {self._line(last)}\n\n"
+        if name == "caption":
+            return f"\n\n{self.text(last)}\n\n"
+        if name in CITES:
+            keys = "".join(one.latex_verbatim() for one in last).strip("{}").split(",")
+            return f"[{'; '.join(f'@{key.strip()}' for key in keys)}]"
+        if name in ("footnote", "thanks", "footnotetext", "endnote"):
+            self.notes.append(self._line(last))
+            return f"[^{len(self.notes)}]"
+        if name == "item":
+            mark, label = next(self._lists[-1]) if self._lists else "-", self._line(last)
+            return f"\n{'    ' * (len(self._lists) - 1)}{mark} {label}{' ' if label else ''}"
+        if name == "\\":
+            return _ROW
+        if name in ("enquote", "textquote", "blockquote"):
+            return f"“{self.text(last)}”"
+        if name == "textsuperscript":
+            return f"<sup>{self.text(last)}</sup>"
+        if name in ("href", "url", "path") and given:
+            address = given[0].latex_verbatim().strip("{}")
+            return f"[{self._line(last)}]({address})" if name == "href" else address
+        is_plain = name in DROPPED or not given or symbol(node) is not None
+        return "" if name in _RULES else _plain(node) if is_plain else self.text(given)
 
-    def _environment(self, node: Any) -> None:
-        name, writer = node.environmentname, self.writer
+    def _environment(self, node: Any) -> str:
+        name = node.environmentname
         if name in _SKIPPED:
-            return
+            return ""
         if name.rstrip("*") in _MATH:
-            self._pieces([node])
-            return
-        writer.end()
-        writer.quotations += name in _QUOTATIONS
+            return _plain(node)
         if name in _LISTS:
-            self._lists.append(0 if name == "enumerate" else -(10**6))
-        if name in _TABLES:
-            writer.begin("row")
-        self.read(node.nodelist)
-        writer.end()
-        writer.quotations -= name in _QUOTATIONS
+            self._lists.append((f"{number}." for number in count(1)) if name == "enumerate" else repeat("-"))
+        text = self.text(node.nodelist)
         if name in _LISTS:
             self._lists.pop()
+        if name in _TABLES:
+            text = _table(text)
+        if name in _QUOTATIONS:
+            text = "\n\n".join(f"> {' '.join(part.split())}" for part in text.split("\n\n") if part.strip())
+        return f"\n\n{text}\n\n"
+
+
+def _plain(node: Any) -> str:
+    """The text of a node without commands."""
+    verbatim = node.latex_verbatim()
+    pieces = ((start - node.pos, end - node.pos, new) for start, end, new in latex_pieces([node]))
+    return "".join(verbatim[start:end] if new is None else new for start, end, new in pieces)
+
+
+def _table(text: str) -> str:
+    rows = [[" ".join(cell.split()).replace("|", "/") for cell in row.split(_CELL)] for row in text.split(_ROW)]
+    width = max(map(len, rows))
+    lines = [f"| {' | '.join(row + [''] * (width - len(row)))} |" for row in rows if any(row)]
+    return "\n".join((*lines[:1], "|---" * width + "|", *lines[1:]))

@@ -24,7 +24,7 @@ _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
 """Marks that CommonMark leaves in the text, as pandoc and notebooks write them."""
 _MARKUP = frozenset("\\`*_[]<&!~")
 _KEY = re.compile(r"(?<![\w.])@\{?(\w[\w:.#$%&+?<>~/-]{0,100})")
-_NOTE = re.compile(r"\[\^([^\]\s]{1,60})\]:[ \t]*")
+_NOTE = re.compile(r"\[\^([^\]\s]{1,100})\]:[ \t]*")
 _NOTE_INSIDE = re.compile(r"\^\[([^\[\]]{8,1000})\]")
 _LINK_NAMED = re.compile(r"\[([^\[\]\n]{1,60})\]\[([^\[\]\n]{1,60})\]")
 _LINK_TARGET = re.compile(
@@ -234,8 +234,8 @@ def _cells(lines: Sequence[str]) -> list[list[str]]:
 
 
 def _parts(block: Block, source: str) -> Iterator[Block]:
-    """A block without the notes in it: "[^1]: Berg J. Zinc" begins one, "^[Berg J. Zinc]" is one. Lines of cells that
-    tabs part are rows."""
+    """A block without the notes in it: "[^1]: Berg J. Zinc" begins one, "[^@berg]: Berg J. Zinc" an entry, and
+    "^[Berg J. Zinc]" is a note. Lines of cells that tabs part are rows."""
     lines = block.text.split("\n")
     if block.kind == "paragraph" and (rows := _cells(lines)):
         for line, cells in zip(lines_apart(block, source), rows, strict=True):
@@ -248,7 +248,7 @@ def _parts(block: Block, source: str) -> Iterator[Block]:
             if mark := _NOTE.match(apart[one].text):
                 note = joined_lines(apart[one:two])
                 text, start = note.text[mark.end() :], min(note.start + mark.end(), note.end)
-                yield Block("note", text, start, note.end, 0, mark[1])
+                yield Block("entry" if mark[1][0] == "@" else "note", text, start, note.end, 0, mark[1].lstrip("@"))
     else:
         yield block
         for mark in block.marks:

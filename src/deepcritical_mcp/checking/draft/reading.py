@@ -35,7 +35,7 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     is_whole_entry,
     starts_with_names,
 )
-from deepcritical_mcp.checking.draft.latex_draft import latex_blocks
+from deepcritical_mcp.checking.draft.latex_draft import latex_as_markdown
 from deepcritical_mcp.checking.draft.list_entries import POINTS, STRAY
 from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, listed_strings, manager_entries
 from deepcritical_mcp.checking.draft.markdown_draft import (
@@ -43,14 +43,12 @@ from deepcritical_mcp.checking.draft.markdown_draft import (
     html_as_markdown,
     with_links_in_place,
 )
-from deepcritical_mcp.checking.draft.pandoc_draft import pandoc_blocks
 from deepcritical_mcp.checking.draft.printed_pages import blanked, with_whole_words, without_page_breaks
 from deepcritical_mcp.checking.draft.reference_lists import (
     draft_lines,
     reference_lists,
     table_entries,
     with_lists_apart,
-    with_named_numbers,
 )
 from deepcritical_mcp.checking.draft.sentences import LEAST_QUOTED, RunningText, attributed
 from deepcritical_mcp.excerpts import Span
@@ -63,7 +61,6 @@ _BREAKS = str.maketrans(
     | dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
 )
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
-_HEAD = 2_000
 _WORDS = re.compile(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]")
 _PAGE = re.compile(r"\b\d{1,5}\b(?!\s?(?:%|[a-z]{2}))")
 _ROW = "a row of a table that may name a work: give the whole reference"
@@ -78,9 +75,6 @@ _MOST_NAMED = 12
 def read_draft(text: str) -> Draft:
     """The references, citing sentences and quotations of a draft; in time linear in its length."""
     text = listed_strings(text).replace("\r\n", " \n").translate(_BREAKS)
-    if '"pandoc-api-version"' in text[:_HEAD] or '"pandoc-api-version"' in text[-_HEAD:]:
-        blocks = pandoc_blocks(text)
-        return _of_blocks(blocks, "\n\n".join(one.text for one in blocks), ManagerEntries("text", [], [], []))
     text = with_links_in_place(text)
     managed = manager_entries(text)
     rest = with_whole_words(without_page_breaks(blanked(text, managed.spans)).replace("\f", "\n"))
@@ -89,8 +83,7 @@ def read_draft(text: str) -> Draft:
             DraftReference(at, one.text, one.start, one.end, one.key) for at, one in enumerate(managed.entries, 1)
         )
         return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
-    if _LATEX.search(rest):
-        return _of_blocks(latex_blocks(rest), rest, managed)
+    rest = latex_as_markdown(rest) if _LATEX.search(rest) else rest
     rest = with_lists_apart(html_as_markdown(rest))
     return _of_blocks(blocks_of_markdown(rest), rest, managed)
 
@@ -104,7 +97,6 @@ def _says_more(rest: str) -> bool:
 
 
 def _of_blocks(blocks: Sequence[Block], source: str, managed: ManagerEntries) -> Draft:
-    blocks = with_named_numbers(blocks)
     rows, known = table_entries(blocks), [one for one in blocks if one.kind == "entry"]
     lines = [line for line in draft_lines(blocks, source) if line.block.kind not in ("note", "entry", "row")]
     lists = [] if known else reference_lists(lines)

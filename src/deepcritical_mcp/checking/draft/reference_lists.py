@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import groupby, takewhile, zip_longest
+from itertools import groupby, pairwise, takewhile, zip_longest
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import Block, ListEntry, draft_words
 from deepcritical_mcp.checking.draft.entry_looks import (
-    has_date_or_id,
     has_verbs,
     is_bare_id,
     is_prose,
@@ -28,10 +26,11 @@ _NUMBERING = re.compile(
     r"^(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}[.)]?|[IVX]{1,5}[.)]|[A-Z][.)]|第?[一二三四五六七八九十]{1,3}[、.])\s{0,5}(?=\S)"
 )
 _COUNT = re.compile(r"\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| (?:[0-9]{1,3}|[a-z])| (?:of|der|des|to) .{1,40})$")
-_RUN_IN = re.compile(r"(?<!\S)(?:\[([0-9]{1,3})\]|\(([0-9]{1,3})\)|([0-9]{1,3})[.)])(?=\s)|[:：][*_]{0,2}(?=\s)")
+_RUN_IN = re.compile(r"(?<!\S)(?:\[([0-9]{1,3})\]|\(([0-9]{1,3})\)|([0-9]{1,3})[.)])(?=\s)")
 _LONGEST_HEADING = 90
 _LEAST_PROSE = 120
 _LEAST_CELL = 40
+_NAMED = ("reference", "references", "citation", "citations")
 _MOST = 0.8
 
 
@@ -65,37 +64,27 @@ def with_lists_apart(text: str) -> str:
 
 
 def _with_list_apart(text: str) -> str:
-    marks, cuts = list[tuple[int, int, re.Match[str]]](), list[int]()
-    for found in _RUN_IN.finditer(text):
-        if form := found.lastindex or 0:
-            marks.append((form, int(found[form]), found))
-        elif _title(text[max(0, found.start() - _LONGEST_HEADING) : found.start()]) in draft_words("list"):
-            cuts.append(found.end())
-    at_starts = {(form, value) for form, value, one in marks if text[one.start() - 1 : one.start()] in ("", "\n")}
-    chains = {form: [list[re.Match[str]]()] for form in (1, 2, 3)}
-    for form, value, found in marks:
-        chain = chains[form][-1]
-        if (form, value) in at_starts and text[found.start() - 1 : found.start()] not in ("", "\n"):
-            continue
-        if chain and value == int(chain[-1][form]) + 1:
-            chain.append(found)
-        elif value == 1 or not chain:
-            chains[form].append([found])
-    if chain := max((one for some in chains.values() for one in some), key=len):
-        ends = [*(one.start() for one in chain[1:]), len(text)]
-        pieces = [text[one.end() : end].strip() for one, end in zip(chain, ends, strict=True)]
-        before = text[: chain[0].start()]
+    for form in (1, 2, 3):
+        chains = [list[re.Match[str]]()]
+        for found in _RUN_IN.finditer(text):
+            value = int(found[form] or 0)
+            if value == 1:
+                chains.append([found])
+            elif value and value == len(chains[-1]) + 1:
+                chains[-1].append(found)
+        chain = max(chains, key=len)
+        starts = [one.start() for one in chain]
+        pieces = [text[one.end() : end] for one, end in zip(chain, [*starts[1:], len(text)], strict=False)]
+        before = text[: starts[0]] if chain else ""
         words = before.split()[-4:]
         title = next((n for n in (4, 3, 2, 1) if _title(" ".join(words[-n:])) in draft_words("list")), 0)
-        is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and not is_prose(pieces[0])
-        if is_list and len(chain) + bool(title) > 1 and (title or before[-1:] in ("", "\n")):
-            cuts += (one.start() - 1 for one in chain if text[: one.start()].strip(_MARKUP))
-            cuts += (len(head) for head in before.rsplit(None, title)[:1] if title and head.strip(_MARKUP))
-    parts, at = list[str](), 0
-    for cut in sorted({*cuts}):
-        parts.append(text[at:cut])
-        at = cut + 1
-    return "\n".join((*parts, text[at:]))
+        is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and len(chain) + bool(title) > 1
+        if is_list and not is_prose(pieces[0]) and (title or before[-1:] in ("", "\n")):
+            parts = [text[one:two] for one, two in pairwise((*starts, len(text)))]
+            head = before.rsplit(None, title)[0] if title and len(words) > title else before
+            rest = before[len(head) + 1 :] if head != before else ""
+            return "\n".join((*((head, rest) if rest else (head,)), *parts))
+    return text
 
 
 def reference_lists(lines: Sequence[DraftLine]) -> list[FoundList]:
@@ -214,50 +203,24 @@ def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
     return [FoundList(within[0], within[-1] + 1, entries)]
 
 
-def _tables(blocks: Sequence[Block]) -> Iterator[tuple[list[str], list[tuple[int, Block, list[str]]]]]:
-    """The names of the columns of each table, and its rows, with the numbers of their blocks."""
-    for kind, group in groupby(enumerate(blocks), key=lambda one: one[1].kind):
-        if kind == "row":
-            rows = [(number, block, block.text.split("\t")) for number, block in group]
-            yield [cell.strip("*_ ").casefold().removesuffix("s") for cell in rows[0][2]], rows
-
-
-def with_named_numbers(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks, with the numbers in a table's column of PMIDs called so: "PMID 12345678"."""
-    found = [*blocks]
-    for header, rows in _tables(blocks):
-        for number, block, cells in rows if {"pmid", "pubmed id"} & {*header} else ():
-            named = [
-                f"PMID {cell.strip()}" if name in ("pmid", "pubmed id") and cell.strip()[:1].isdigit() else cell
-                for name, cell in zip_longest(header[: len(cells)], cells, fillvalue="")
-            ]
-            found[number] = replace(block, text="\t".join(named), marks=()) if named != cells else block
-    return found
-
-
 def table_entries(blocks: Sequence[Block]) -> dict[int, ListEntry]:
-    """The rows of tables of references, by the numbers of their blocks: of those that have a whole reference in a cell,
-    or a column of authors and one of titles. A table of results that only names studies is none."""
+    """The rows of tables that have a whole reference in a cell, and those between them, by the numbers of their
+    blocks."""
     found = dict[int, ListEntry]()
-    for header, rows in _tables(blocks):
-        is_composed = any("tit" in one for one in header) and any(
-            one.startswith(("author", "first author", "autor", "study")) for one in header
-        )
-        before = len(found)
-        for number, block, cells in rows:
-            named = zip_longest(header[: len(cells)], cells, fillvalue="")
-            long = [(name in ("reference", "citation"), cell) for name, cell in named if len(cell) >= _LEAST_CELL]
-            whole = [cell for is_named, cell in long if is_surely_entry(cell) or (is_named and is_whole_entry(cell))]
-            ids = [cell for cell in cells if is_bare_id(cell) and any(map(str.isdigit, cell)) and cell != cells[0]]
+    for kind, group in groupby(enumerate(blocks), key=lambda one: one[1].kind):
+        rows = [(number, block, block.text.split("\t")) for number, block in group] if kind == "row" else []
+        names, before = [cell.strip("*_ ").casefold() for cell in rows[0][2]] if rows else [], len(found)
+        for number, block, written in rows:
+            named = [*zip_longest(names[: len(written)], written)]
+            cells = [f"PMID {cell}" if name == "pmid" and cell[:1].isdigit() else cell for name, cell in named]
+            whole = [cell for name, cell in named if is_surely_entry(cell) or (name in _NAMED and is_whole_entry(cell))]
+            ids = [cell for cell in cells[1:] if is_bare_id(cell) and any(map(str.isdigit, cell))]
             label = cells[0].strip("[]. ") if cells[0].strip("[]. ").isdecimal() else ""
-            all_cells = ". ".join(cell.rstrip(". ") for cell in cells[bool(label) :] if cell.strip())
-            if whole or (is_composed and has_date_or_id(all_cells)):
-                written = " ".join((whole[0], *ids)) if whole else all_cells
-                found[number] = ListEntry(clean_line(written), block.start, block.end, label)
-        if before < len(found) and 2 * (len(found) - before) >= len(rows) - 1:
+            if whole and len(whole[0]) >= _LEAST_CELL:
+                found[number] = ListEntry(clean_line(" ".join((whole[0], *ids))), block.start, block.end, label)
+        others = [(number, block) for number, block, cells in rows[1:] if number not in found and any(cells)]
+        if len(found) - before > len(others):
             found |= {
-                number: ListEntry(clean_line(block.text), block.start, block.end, reason=STRAY)
-                for number, block, cells in rows[1:]
-                if number not in found and any(map(str.isalnum, "".join(cells)))
+                number: ListEntry(clean_line(one.text), one.start, one.end, reason=STRAY) for number, one in others
             }
     return found

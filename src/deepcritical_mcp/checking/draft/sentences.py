@@ -26,12 +26,6 @@ _LINK_LABEL = re.compile(
     r"\s{0,2}(?:https?:|[\d\W]|.{0,80}\b(?:1[5-9]|20)\d\d\b|(?:link|here|source|pubmed|doi|pmid|pmc|ref)\b)", re.I
 )
 _QUOTES = re.compile(r"[“”„‟\"«»‹›「」]|``|''|(?<![\w’])[‘](?=\w)|(?<=[\w.,!?-])[’](?![\w])")
-_SINGLE = re.compile(
-    r"""(?:(?<=\s)|(?<=\()|\A)'(?=[^\W\d_]|\[)
-    ((?:[^'“”"]|(?<=\w)'(?=\w)|(?<=s)'(?=\ [a-z])){20,2000})'(?=[.,;:)\]]|\s{1,3}[(\[\^]|\s{0,3}\Z)""",
-    re.VERBOSE,
-)
-"""In straight single marks, where a citation, a stop or nothing follows: else they may be apostrophes."""
 _CLOSERS = {"“": '”"', "„": "“‟”", "«": "»", "»": "«", "‹": "›", '"': '"', "``": "''", "‘": "’", "‟": "”", "「": "」"}
 _LONGEST = 2_000
 _LEAST_LENGTH = 8
@@ -99,19 +93,13 @@ class RunningText:
         found = list[Span]()
         for one in self.passages:
             span = Span(one.start, one.end)
-            within = [] if one.block.kind in ("heading", "code") else self._in_passage(span)
+            within = [] if one.block.kind in ("heading", "code") else [*self._in_marks(span)]
             if one.block.is_quotation and 2 * sum(part.length for part in within) <= span.length:
                 within = [Span(span.start, span.end - len(_signature(one.block.text)))]
             found += (part for part in within if part.length > _LEAST_LENGTH)
         return found
 
-    def _in_passage(self, span: Span) -> list[Span]:
-        if spans := [*self._in_clear_marks(span)]:
-            return spans
-        whole = self.text[slice(*span)] if "'" in self.text[slice(*span)] else ""
-        return [Span(*(span.start + at for at in found.span(1))) for found in _SINGLE.finditer(whole)]
-
-    def _in_clear_marks(self, span: Span) -> Iterator[Span]:
+    def _in_marks(self, span: Span) -> Iterator[Span]:
         opened: re.Match[str] | None = None
         for mark in _QUOTES.finditer(self.text, *span):
             if opened is None:
