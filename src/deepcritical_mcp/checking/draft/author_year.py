@@ -14,8 +14,7 @@ _YEAR = re.compile(r"(?<![\w./–-])((?:1[5-9]|20)[0-9]{2})([a-z]?)(?![\w–-])"
 _MORE_YEARS = re.compile(
     r"\s{0,2}(?:[,;&]|and)\s{0,2}(?:((?:1[5-9]|20)[0-9]{2})([a-z]?)|([a-h]))(?![\w–-])(?!\s{0,2}(?:et\b|&))"
 )
-_PIECE = re.compile(r"[^\W\d_](?:[\w'’‐-]|\.(?=\w))*\.?|[^\s\w*_]|[0-9]+")
-_WORD = re.compile(r"[^\W_]+")
+_PIECE = re.compile(r"\[[A-Z]{2,10}\]|\([A-Z]{2,10}\)|[^\W\d_](?:[\w'’‐-]|\.(?=\w))*\.?|[^\s\w*_]|[0-9]+")
 _YEAR_OF_ENTRY = re.compile(r"(?<![0-9])(?:(?:1[5-9]|20)[0-9]{2})[a-z]?(?![0-9])")
 _MARKUP = str.maketrans("", "", "*_{}\\")
 _BACK = 160
@@ -56,10 +55,7 @@ class NameIndex:
         self._heads = [tuple(WORD.findall(folded(one[:400].translate(_MARKUP)))) for one in entries]
         self._years = [frozenset(_YEAR_OF_ENTRY.findall(one[:2_000])) for one in entries]
         self._by_name = dict[tuple[str, str], list[int]]()
-        self._first_words = dict[tuple[str, ...], list[int]]()
-        self._words = [_WORD.findall(folded(one[:200].translate(_MARKUP))) for one in entries]
         for number, head in enumerate(self._heads):
-            self._first_words.setdefault(tuple(self._words[number][:2]), []).append(number)
             initials = "".join(word[0] for word in head[:8])
             bodies = (initials[:length] for length in range(2, len(initials) + 1))
             acronyms = (one.lower() for one in WORD.findall(entries[number][:300]) if len(one) > 1 and one.isupper())
@@ -77,26 +73,6 @@ class NameIndex:
         leading = [one for one in exact if tokens[0] in self._heads[one][:_LEADING]] or exact
         return [one for one in leading if {*tokens[1:3]} <= {*self._heads[one]}] or leading
 
-    def begin_with(self, text: str, year: str) -> tuple[int, list[int]]:
-        """Where the longest end of a text begins that is the first words of entries with that year, and these."""
-        words = [*_WORD.finditer(text)][-_MOST_PIECES:]
-        plain = [_WORD.findall(folded(one[0])) for one in words]
-        while len(plain) > 1 and plain[-1][:1] in (["et"], ["al"]):
-            plain.pop()
-        for at in range(len(plain) - 1):
-            joined = [part for one in plain[at:] for part in one]
-            is_short = len(joined) > 2 and words[-1][0].isupper()  # "World Health Organization [WHO]"
-            alike = self._first_words.get(tuple(joined[:2]), [])[:_MOST_ALIKE] if words[at][0][0].isupper() else []
-            if found := [
-                one
-                for one in alike
-                if self._words[one][: len(joined)] == joined
-                or (is_short and self._words[one][: len(joined) - 1] == joined[:-1])
-                if year in self._years[one]
-            ]:
-                return words[at].start(), found
-        return 0, []
-
 
 def named_citations(text: str, index: NameIndex) -> Iterator[NamedCitation]:
     """The citations by names and year in a text: those that entries explain, and what can be nothing else."""
@@ -105,13 +81,6 @@ def named_citations(text: str, index: NameIndex) -> Iterator[NamedCitation]:
         if found.start() < at:
             continue
         low = max(at, found.start() - _BACK)
-        before = text[low : found.start()].rstrip(" \n")
-        begin, led = index.begin_with(before, found[0]) if before[-1:] in (",", "(") else (0, [])
-        if led:
-            opened, at = (low + len(before) - 1 if before[-1] == "(" else -1), found.end()
-            end = at + (opened >= 0 and text[at : at + 1] == ")")
-            yield NamedCitation(low + begin, end, (before[begin:-1],), found[0], opened, tuple(led))
-            continue
         if not (pieces := _pieces_before(text, low, found.start())):
             continue
         pieces, opened = pieces
@@ -169,6 +138,8 @@ def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[st
     for at in range(len(pieces) - 1, -1, -1):
         word = pieces[at][0]
         bare = word.lower().rstrip(".") or word
+        if word[0] in "([" and len(word) > 1:  # "World Health Organization [WHO], 2019"
+            continue
         if word in "([" and opened < 0 and first == len(pieces):
             opened, last = pieces[at].start(), at
             continue

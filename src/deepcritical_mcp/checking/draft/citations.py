@@ -291,10 +291,6 @@ def _inline(
             high += named.opened >= 0 and body[end : end + 1] in (")", "]")
             low, written = named.start if named.opened < 0 else named.opened, body[named.start : high]
             written = f"{written} {one.written}" if mark else written
-            if "\t" in body[named.end : start]:  # in another cell of the row, which says more than its number
-                low = start
-                placed = known.get(one.key, len(entries) + len(inline)) + 1
-                citations.append(DraftCitation(named.start, named.end, (placed,), is_mark=False))
         if one.key not in known:
             known[one.key] = len(entries) + len(inline)
             inline.append(InlineReference(clean_line(written), start, end))

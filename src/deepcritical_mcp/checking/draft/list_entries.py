@@ -104,12 +104,6 @@ class _Piece:
     def is_whole(self) -> bool:
         return (self.is_dated or self.is_bare) and self.is_ended
 
-    @property
-    def is_name(self) -> bool:
-        """Whether it may be the name of a group of entries."""
-        is_short = not any(map(str.isdigit, "".join(self.lines))) and not starts_with_names(self.lines[0])
-        return is_short and self.mark.kind == "bullet" and not self.is_dated
-
     def add(self, line: DraftLine) -> None:
         if not any(self.lines):  # a number that stands alone on the line above
             self.start = line.end - len(line.text)
@@ -144,17 +138,11 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     for at, (line, mark) in enumerate(zip(lines, marks, strict=True)):
         if at in starts:
             found.append(_Piece(line, mark, starts[at], is_marked=True))
-        elif not found or begins(line, mark, found[-1]) or (starts and _is_of_addresses(lines, at)):
+        elif not found or begins(line, mark, found[-1]):
             found.append(_Piece(line, mark if mark.kind == "bullet" else EntryMark(), "", is_marked=False))
         else:
             found[-1].add(line)
-    # An item that says nothing of a work, with items below it, is the name of a group.
-    kept = [
-        one
-        for one, two in pairwise((*found, None))
-        if one and not (two and one.is_name and one.first.block.level < two.first.block.level)
-    ]
-    entries = [one.entry(is_among_marked=bool(starts)) for one in kept]
+    entries = [one.entry(is_among_marked=bool(starts)) for one in found]
     return [part for one in entries if any(map(str.isalnum, one.text)) for part in _ids_apart(one)]
 
 
@@ -200,16 +188,6 @@ def _follows(mark: EntryMark, last: int, rest: str) -> bool:
     return looks and (mark.value == 1 or last - 1 <= mark.value <= last + _MOST_MISSING)
 
 
-def _is_of_addresses(lines: Sequence[DraftLine], at: int) -> bool:
-    """Whether a line is one address or number of a record next to another of the same kind."""
-    kinds = [
-        next((id.key.partition(":")[0] for id in stated_ids(line.text)), "") if is_bare_id(line.text) else ""
-        for line in lines[max(0, at - 1) : at + 2]
-    ]
-    here = kinds.pop(min(at, 1))
-    return bool(here) and here in kinds
-
-
 def _begins_among_marked(line: DraftLine, mark: EntryMark, last: _Piece) -> bool:
     """Whether a line without the mark of the list begins an entry, or what is none, behind the last one."""
     rest, first = line.text[mark.length :], line.text[:1]
@@ -231,8 +209,6 @@ def _looks_of_plain(lines: Sequence[DraftLine]) -> Callable[[DraftLine, EntryMar
     """How entries without marks begin: each line, if most are whole by themselves; else the first line of each
     paragraph, and within one each line that begins like an entry after one that is complete."""
     one_a_line = sum(is_whole_entry(line.text) for line in lines) >= _MOST * len(lines)
-    indents = [line.indent for line in lines]
-    hangs = bool(indents) and len({*indents}) > 1 and indents[0] == min(indents)
     before = [one.text for one, two in pairwise(lines) if starts_with_names(two.text)]
     stops = sum(one.endswith(".") for one in before) > _MOST * len(before)
     is_parted = all(line.opens for line in lines)
@@ -247,9 +223,6 @@ def _looks_of_plain(lines: Sequence[DraftLine]) -> Callable[[DraftLine, EntryMar
         if line.opens and (last.is_dated or not is_small):
             is_start = starts_like_entry(line.text) and not is_bare_id(line.text)
             return last.is_whole or is_start or is_repeated(line.text) or (is_parted and line.text[:1].isupper())
-        if hangs:
-            is_start = starts_like_entry(line.text) or (last.is_whole and not is_small)
-            return line.indent == min(indents) and is_start
         end = last.lines[-1].split(" ")[-1]  # an address may end with any sign
         is_ended = last.is_whole and ("/" in end or not (stops and end[-1:].isdigit()))
         return is_ended and _begins(line.text, is_separated=is_separated)
