@@ -62,7 +62,6 @@ def test_entries_of_latex_that_say_nothing_are_told() -> None:
     [
         (f"Contents\nReferences\nAppendix\n\nWe saw [1].\n\nReferences\n1. {BERG}\n2. {OKA}\n", 2),
         (f"{HEAD}1. {BERG}\n\nFigure 1. Zinc in 2019 in all wards.\n\nTable 2. Doses\n", 1),
-        (f"{HEAD}**Books**\n\n1. {BERG}\n\n**Papers**\n\n2. {OKA}\n", 2),
         (f"## Key references\n1. {BERG}\n\n## Discussion\n\nZinc is fine.\n\n## References\n2. {OKA}\n", 2),
         (f"<h2>References</h2><table><tr><td>1</td><td>{BERG}</td></tr><tr><td>2</td><td>{OKA}</td></tr></table>", 2),
     ],

@@ -531,17 +531,6 @@ def test_other_words_before_a_year_cite_nothing() -> None:
     assert not draft.sentences
 
 
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_rows_of_a_table_in_plain_text_are_told_as_unread(separator: str) -> None:
-    rows = [
-        ("Authors", "Title", "Journal", "Year", "PMID"),
-        ("Berg AB", '"Zinc, and wounds"' if separator == "," else "Zinc, and wounds", "BMJ", "2001", "30000001"),
-        ("Lind D", "Copper", "Lancet", "2003", "30000002"),
-    ]
-    draft = read_draft("\n".join(separator.join(one) for one in rows) + "\n")
-    assert ([one.text.split()[0] for one in draft.unread], draft.references) == (["Berg", "Lind"], ())
-
-
 def test_numbers_on_lines_of_their_own_are_those_of_the_entries_below() -> None:
     draft = read_draft(f"Zinc [1] and [3].\n\nReferences\n1\n{BERG}\n2\n{LIND}\n3\n{OKA}\n")
     assert (texts(draft), labels(draft)) == ([BERG, LIND, OKA], ["1", "2", "3"])

@@ -56,7 +56,9 @@ def test_what_stands_among_references_and_is_none_is_unread() -> None:
 
 def test_a_row_that_may_be_a_reference_and_is_not_read_is_unread() -> None:
     rows = (("Study", "Year", "Journal"), ("Berg A", "1991", "BMJ"), ("Oka E", "2005", "Lancet"))
-    table = "\n".join("\t".join(one) for one in rows)
+    table = "\n".join(
+        f"| {' | '.join(one)} |{chr(10) + '|---|---|---|' if at == 0 else ''}" for at, one in enumerate(rows)
+    )
     draft = read_draft(f"Zinc heals [1].\n\n{table}\n\n## References\n\n1. {WHOLE}\n")
     assert [one.text.replace("\t", " ").split()[0] for one in draft.unread] == ["Berg", "Oka"]
     assert len(draft.references) == 1

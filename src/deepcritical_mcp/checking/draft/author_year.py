@@ -58,8 +58,7 @@ class NameIndex:
         for number, head in enumerate(self._heads):
             initials = "".join(word[0] for word in head[:8])
             bodies = (initials[:length] for length in range(2, len(initials) + 1))
-            acronyms = (one.lower() for one in WORD.findall(entries[number][:300]) if len(one) > 1 and one.isupper())
-            for token in dict.fromkeys((*head[:_TOKENS], *acronyms, *bodies)):
+            for token in dict.fromkeys((*head[:_TOKENS], *bodies)):
                 for year in {one[:4] for one in self._years[number]}:
                     known = self._by_name.setdefault((token, year), [])
                     known[len(known) :] = [number] if len(known) < _MOST_ALIKE else []

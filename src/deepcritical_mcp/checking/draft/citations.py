@@ -152,12 +152,8 @@ class _Labels:
         self._sections = sections
         self._by_label = dict[str, dict[int, list[int]]]()
         for number, one in enumerate(entries):
-            # "3" means "3a" and "3b", too.
-            whole = one.label[:-1] if one.label[:1].isdigit() and one.label[-1:].isalpha() else ""
             known = self._by_label.setdefault(one.label, {}).setdefault(one.section, [])
             known[len(known) :] = [number] if not known or one.label.startswith("^") else []
-            if whole:
-                self._by_label.setdefault(whole, {}).setdefault(one.section, []).append(number)
         self._by_label.pop("", None)
         self.has_keys = any(not label.isdecimal() and not label.startswith("^") for label in self._by_label)
         self.numbers = frozenset(int(label) for label in self._by_label if label.isdecimal())

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from string import ascii_lowercase
 from typing import NamedTuple
 
@@ -209,9 +208,6 @@ def _looks_of_plain(lines: Sequence[DraftLine]) -> Callable[[DraftLine, EntryMar
     """How entries without marks begin: each line, if most are whole by themselves; else the first line of each
     paragraph, and within one each line that begins like an entry after one that is complete."""
     one_a_line = sum(is_whole_entry(line.text) for line in lines) >= _MOST * len(lines)
-    before = [one.text for one, two in pairwise(lines) if starts_with_names(two.text)]
-    stops = sum(one.endswith(".") for one in before) > _MOST * len(before)
-    is_parted = all(line.opens for line in lines)
     is_separated = 8 * sum(line.opens for line in lines[1:]) > len(lines)
 
     def begins(line: DraftLine, _: EntryMark, last: _Piece) -> bool:
@@ -222,10 +218,8 @@ def _looks_of_plain(lines: Sequence[DraftLine]) -> Callable[[DraftLine, EntryMar
             return is_whole_entry(line.text) or not is_small
         if line.opens and (last.is_dated or not is_small):
             is_start = starts_like_entry(line.text) and not is_bare_id(line.text)
-            return last.is_whole or is_start or is_repeated(line.text) or (is_parted and line.text[:1].isupper())
-        end = last.lines[-1].split(" ")[-1]  # an address may end with any sign
-        is_ended = last.is_whole and ("/" in end or not (stops and end[-1:].isdigit()))
-        return is_ended and _begins(line.text, is_separated=is_separated)
+            return last.is_whole or is_start or is_repeated(line.text)
+        return last.is_whole and _begins(line.text, is_separated=is_separated)
 
     return begins
 

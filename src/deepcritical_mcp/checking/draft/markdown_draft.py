@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, draft_words, joined_lines, lines_apart
+from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, joined_lines, lines_apart
 from deepcritical_mcp.checking.draft.printed_pages import blanked, lines_of
 
 _BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
@@ -78,10 +77,19 @@ def html_as_markdown(text: str) -> str:
 
 
 def blocks_of_markdown(source: str) -> list[Block]:
-    """The blocks of Markdown or plain text. A mail that is quoted as a whole is no quotation."""
-    blocks = _with_the_rest([*_blocks(source, 0, len(source))], source)
-    is_mail = sum(one.is_quotation for one in blocks) > _MOST_OF_IT * len(blocks)
-    return [replace(one, is_quotation=False) for one in blocks] if is_mail else blocks
+    """The blocks of Markdown or plain text, with the lines that belong to none: they are nested too deeply, or an item
+    has nothing else."""
+    found, end = list[Block](), 0
+    for block in (*_blocks(source, 0, len(source)), Block("code", "", len(source), len(source))):
+        for line in lines_of(source, source.rfind("\n", 0, end) + 1, max(end, block.start)):
+            bare = line.text.strip(" \t>")
+            is_free = line.start >= end and source[line.end : line.end + 1] in ("", "\n")
+            if is_free and any(map(str.isalnum, bare)) and not bare.startswith(("```", "~~~")):
+                at = line.start + line.text.index(bare)
+                found.append(Block("item", bare, at, at + len(bare), _MOST_NESTED))
+        found.append(block)
+        end = max(end, block.end)
+    return found[:-1]
 
 
 def _no_text(text: str) -> Iterator[tuple[int, int]]:
@@ -138,8 +146,8 @@ def _blocks(source: str, start: int, end: int, *, in_fence: bool = False) -> Ite
             # A line of dashes under a paragraph makes a heading of it, also between the entries of a list.
             is_heading = token.type == "heading_open" and "\n" not in text and len(text) <= 2 * _LONGEST_HEADING
             is_heading = is_heading and not (is_underlined and text.endswith("."))
-            if is_heading or _is_bold(inline):
-                block = Block("heading", text, at, stop, int(token.tag[1:]) if is_heading else 0)
+            if is_heading:
+                block = Block("heading", text, at, stop, int(token.tag[1:]))
             elif items:
                 is_first, label = items[-1] != "", items[-1].strip("-")
                 block = Block("item" if is_first else "paragraph", text, at, stop, len(items), label, marks)
@@ -147,21 +155,6 @@ def _blocks(source: str, start: int, end: int, *, in_fence: bool = False) -> Ite
             else:
                 block = Block("paragraph", text, at, stop, 0, "", marks)
             yield from (replace(one, is_quotation=True) if quotes else one for one in _parts(block, source))
-
-
-def _with_the_rest(blocks: Sequence[Block], source: str) -> list[Block]:
-    """The blocks, with the lines that belong to none: they are nested too deeply, or an item has nothing else."""
-    found, end = list[Block](), 0
-    for block in (*blocks, Block("code", "", len(source), len(source))):
-        for line in lines_of(source, source.rfind("\n", 0, end) + 1, max(end, block.start)):
-            bare = line.text.strip(" \t>")
-            is_free = line.start >= end and source[line.end : line.end + 1] in ("", "\n")
-            if is_free and any(map(str.isalnum, bare)) and not bare.startswith(("```", "~~~")):
-                at = line.start + line.text.index(bare)
-                found.append(Block("item", bare, at, at + len(bare), _MOST_NESTED))
-        found.append(block)
-        end = max(end, block.end)
-    return found[:-1]
 
 
 def _row(tokens: Sequence[Token], number: int, source: str, start: int) -> Block:
@@ -176,13 +169,6 @@ def _row(tokens: Sequence[Token], number: int, source: str, start: int) -> Block
         number += 1
     end = source.find("\n", start)
     return Block("row", "\t".join(cells), start, end if end >= 0 else len(source), marks=tuple(marks))
-
-
-def _is_bold(inline: Token) -> bool:
-    """Whether a paragraph is one line in bold letters, as headings are written."""
-    kept = [one for one in inline.children or () if one.type != "text" or one.content.strip(" :")]
-    is_whole = len(kept) > 2 and kept[0].type == "strong_open" and kept[-1].type == "strong_close"
-    return is_whole and len(inline.content) < _LONGEST_HEADING and "\n" not in inline.content and len(kept) < 6
 
 
 def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:
@@ -221,26 +207,11 @@ def _marks_in(text: str) -> Iterator[Mark]:
         yield Mark("note", *found.span(), f"{at}i")
 
 
-def _cells(lines: Sequence[str]) -> list[list[str]]:
-    """The cells of lines that tabs part, or signs that part the names of columns in the first one; [] if none do."""
-    for separator in "\t,;" if len(lines) > 1 else "":
-        names = {cell.strip().casefold().removesuffix("s") for cell in lines[0].split(separator)}
-        if len(names & draft_words("column")) > 1 or (
-            separator == "\t" and all(line.count("\t") > 1 for line in lines)
-        ):
-            rows = [*csv.reader(lines, delimiter=separator)]
-            return rows if len({len(row) for row in rows}) == 1 or separator == "\t" else []
-    return []
-
-
 def _parts(block: Block, source: str) -> Iterator[Block]:
     """A block without the notes in it: "[^1]: Berg J. Zinc" begins one, "[^@berg]: Berg J. Zinc" an entry, and
-    "^[Berg J. Zinc]" is a note. Lines of cells that tabs part are rows."""
+    "^[Berg J. Zinc]" is a note."""
     lines = block.text.split("\n")
-    if block.kind == "paragraph" and (rows := _cells(lines)):
-        for line, cells in zip(lines_apart(block, source), rows, strict=True):
-            yield replace(line, kind="row", text="\t".join(cells), marks=line.marks if "\t" in line.text else ())
-    elif any(map(_NOTE.match, lines)) and block.kind in ("paragraph", "item"):
+    if any(map(_NOTE.match, lines)) and block.kind in ("paragraph", "item"):
         apart = lines_apart(block, source)
         starts = [at for at, line in enumerate(apart) if _NOTE.match(line.text)]
         yield from (joined_lines(apart[: starts[0]]),) if starts[0] else ()

@@ -128,8 +128,6 @@ def _is_at_end(words: str) -> bool:
 
 def _goes_on(before: str, after: str) -> bool:
     """Whether a page break stands within a sentence, or within a reference."""
-    if is_bare_id(after):
-        return not is_bare_id(before)
     if after[:1].islower():
         return before[-1:] not in ".!?"
     is_apart = any(map(str.isdigit, before)) or _BEGINS.match(after) or starts_like_entry(after)

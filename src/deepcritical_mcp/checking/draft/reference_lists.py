@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import Block, ListEntry, draft_words
 from deepcritical_mcp.checking.draft.entry_looks import (
-    has_verbs,
     is_bare_id,
     is_prose,
     is_repeated,
@@ -28,7 +27,6 @@ _NUMBERING = re.compile(
 _COUNT = re.compile(r"\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| (?:[0-9]{1,3}|[a-z])| (?:of|der|des|to) .{1,40})$")
 _RUN_IN = re.compile(r"(?<!\S)(?:\[([0-9]{1,3})\]|\(([0-9]{1,3})\)|([0-9]{1,3})[.)])(?=\s)")
 _LONGEST_HEADING = 90
-_LEAST_PROSE = 120
 _LEAST_CELL = 40
 _NAMED = ("reference", "references", "citation", "citations")
 _MOST = 0.8
@@ -139,8 +137,6 @@ def _end(lines: Sequence[DraftLine], first: int, level: int) -> int:
     for at in range(first, len(lines)):
         line = lines[at]
         last = mark_of(line).value or last
-        if _is_prose_block(line):
-            return at
         if _ends_list(line, level):
             is_known = _title(line.text) in draft_words("other") | draft_words("list")
             if not _goes_on(lines[at + 1 : at + 1 + NEAR], last) or (is_known and not last):
@@ -170,22 +166,6 @@ def _is_float(title: str) -> bool:
     """Whether a line is the title of a figure or table, "Table 2. Doses"."""
     name, number, *_ = [*title.split(), "", ""]
     return name in draft_words("float") and 0 < len(number.rstrip(".:")) < 5
-
-
-def _is_prose_block(line: DraftLine) -> bool:
-    """Whether a paragraph that begins here is sentences rather than entries."""
-    text = line.block.text
-    if (
-        not line.opens
-        or line.block.kind != "paragraph"
-        or len(text) <= _LEAST_PROSE
-        or mark_of(line).kind
-        or not has_verbs(text)
-    ):
-        return False
-    is_like = is_whole_entry(text) or starts_like_entry(text)
-    ends = [word[-2:] for word in text[:2_000].split() if word[-1] in ".?!"]
-    return not is_like and sum(end[0].islower() or end[0] in ")]" for end in ends) > 1
 
 
 def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
