@@ -25,7 +25,6 @@ _FORMS = re.compile(
     rf"|(?<=[a-z)\]\"”’][.,;:?!])(?P<behind>{_TIGHT})(?=\s|$)|(?<=[a-zà-ÿ]{{4}})(?P<glued>{_TIGHT})(?=[\s.,;:)]|$)",
     re.MULTILINE,
 )
-_ENUMERATES = re.compile(r"(?:[:;,]|\b(?:and|or|either|first|are|were|is|und|oder|y|o|et|ou))\s{0,2}$")
 _POWER_OF = re.compile(
     r"(?P<number>(?:^|[^\w.,-]|\b[x×n])-?[0-9][0-9.,]*)$"
     r"|(?:\b(?:[kcmµμn]?m|s|h|min|kg|g|in|ft|yr|x|R|r|[χΧ]|chi|log|l|L|mol|d|day|week))$"
@@ -132,8 +131,7 @@ def _cited_numbers(body: str) -> Iterator[tuple[str, int, int, tuple[str, ...]]]
     """What may cite by numbers: its form, where it stands, and the numbers."""
     for found in _FORMS.finditer(body):
         form = str(found.lastgroup)
-        is_other = {"raised": _is_power, "parentheses": _enumerates}.get(form)
-        if not is_other or not is_other(body, *found.span()):
+        if form != "raised" or not _is_power(body, *found.span()):
             yield form.replace("joined", "brackets"), *found.span(), _expanded(found[form])
 
 
@@ -217,12 +215,6 @@ def _all(found: Sequence[_Cited]) -> Iterator[str]:
 
 def _are_known(cited: Collection[str], labels: _Labels) -> bool:
     return bool(cited) and all(label in labels for label in cited)
-
-
-def _enumerates(text: str, start: int, end: int) -> bool:
-    """Whether a number in parentheses is that of a point, "we ask: (1) whether"."""
-    before, after = text[max(0, start - 10) : start], text[end : end + 2]
-    return bool(_ENUMERATES.search(before)) and after[:1] == " " and after[1:].isalpha()
 
 
 def _is_power(text: str, start: int, end: int) -> bool:

@@ -25,7 +25,6 @@ _LISTS = frozenset({"itemize", "enumerate", "description"})
 _TABLES = frozenset({"tabular", "tabular*", "tabularx", "tabulary", "longtable"})
 _QUOTATIONS = frozenset({"quote", "quotation", "displayquote", "displaycquote", "quoting"})
 _SKIPPED = frozenset({"verbatim", "verbatim*", "lstlisting", "minted", "comment", "tikzpicture", "filecontents"})
-_MATH = frozenset({"equation", "align", "gather", "eqnarray", "multline", "displaymath", "math"})
 _RULES = frozenset({"hline", "toprule", "midrule", "bottomrule", "endhead", "maketitle", "tableofcontents", "newpage"})
 _ADDRESS = re.compile(r"\\(?:url|path|href)\s{0,3}\{[^{}\n]{1,2000}\}")
 """Where "%" begins no comment."""
@@ -116,8 +115,6 @@ class _LatexReader:
         name = node.environmentname
         if name in _SKIPPED:
             return ""
-        if name.rstrip("*") in _MATH:
-            return _plain(node)
         if name in _LISTS:
             self._lists.append((f"{number}." for number in count(1)) if name == "enumerate" else repeat("-"))
         text = self.text(node.nodelist)

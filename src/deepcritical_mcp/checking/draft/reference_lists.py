@@ -98,17 +98,16 @@ def _title(line: str) -> str:
     bare = _NUMBERING.sub("", line.strip(_MARKUP), count=1).strip(_MARKUP)
     bare = " ".join(bare.split()).casefold() if len(bare) <= _LONGEST_HEADING else ""
     short = _COUNT.sub("", bare).strip(_MARKUP)
-    # "R E F E R E N C E S"
-    return bare.replace(" ", "") if len(bare) > 8 and all(len(one) == 1 for one in bare.split()) else short or bare
+    return short or bare
 
 
 def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
-    at, known = 0, {word for title in draft_words("list") for word in title.split()}
+    at = 0
     while at < len(lines):
         line, title = lines[at], _title(lines[at].text)
         is_sure, words = title in draft_words("list"), title.replace(",", " ").split()
         may_be = title in draft_words("maybe") or (
-            (line.block.kind == "heading" or {*words} <= known)
+            line.block.kind == "heading"
             and any(all(word in words for word in one.split()) for one in draft_words("words"))
         )
         if line.block.kind not in ("item", "row") and (is_sure or may_be):

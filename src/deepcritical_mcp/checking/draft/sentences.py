@@ -22,9 +22,6 @@ _EMPTY = re.compile(
     r"\s{0,9}){0,9}[)\]]|\s{1,20}(?=[.,;:!?)\]])"
 )
 """Brackets from which marks are taken, and the blanks that these leave."""
-_LINK_LABEL = re.compile(
-    r"\s{0,2}(?:https?:|[\d\W]|.{0,80}\b(?:1[5-9]|20)\d\d\b|(?:link|here|source|pubmed|doi|pmid|pmc|ref)\b)", re.I
-)
 _QUOTES = re.compile(r"[“”„‟\"«»‹›「」]|``|''|(?<![\w’])[‘](?=\w)|(?<=[\w.,!?-])[’](?![\w])")
 _CLOSERS = {"“": '”"', "„": "“‟”", "«": "»", "»": "«", "‹": "›", '"': '"', "``": "''", "‘": "’", "‟": "”", "「": "」"}
 _LONGEST = 2_000
@@ -60,9 +57,9 @@ class RunningText:
 
     def sentences(self, citations: Citations) -> list[Span]:
         """The sentences, without quoted blocks. A mark belongs to the sentence that it follows, also behind the full
-        stop: "in mice.1 Then". A mark that a small letter follows opens a sentence: "[3] found that"."""
+        stop: "in mice.1 Then"."""
         marks = ((one.start, one.end) for one in citations.all if one.is_mark)
-        bare = blanked(self.text, (mark for mark in marks if not self._opens_sentence(mark)))
+        bare = blanked(self.text, marks)
         return [
             Span(one.start + part.start, one.start + part.end)
             for one in self.passages
@@ -70,19 +67,9 @@ class RunningText:
             for part in whole_sentences(bare[one.start : one.end].replace("\n", " "))
         ]
 
-    def _opens_sentence(self, mark: tuple[int, int]) -> bool:
-        following = self.text[mark[1] : mark[1] + 3].lstrip()[:1]
-        return following.islower() and self.text[max(0, mark[0] - 2) : mark[0]].strip()[-1:] in ".!?"
-
     def claim(self, span: Span, citations: Citations) -> str:
-        """What a sentence or a row says without marks, links that only cite, and empty brackets."""
-        links = (
-            (max(one.start, span.start) - span.start, one.end - span.start)
-            for one in self.marks
-            if one.kind == "link" and span.start <= one.start < span.end
-            if _LINK_LABEL.match(self.text[one.start : one.end])
-        )
-        plain = blanked(self.text[slice(*span)], (*citations.marks(*span), *links))
+        """What a sentence or a row says without marks and empty brackets."""
+        plain = blanked(self.text[slice(*span)], citations.marks(*span))
         if "\t" in plain:  # a row of a table
             cells = (clean_line(cell) for cell in plain.split("\t"))
             plain = "; ".join(cell for cell in cells if any(map(str.isalnum, cell)))
