@@ -16,7 +16,6 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     is_prose,
     is_remark,
     is_repeated,
-    is_surely_entry,
     is_whole_entry,
     starts_like_entry,
     starts_with_names,
@@ -151,8 +150,7 @@ def _marked(lines: Sequence[DraftLine], marks: Sequence[EntryMark]) -> Mapping[i
     numbers = [at for at, mark in enumerate(marks) if mark.value]
     chain = max((_chain(lines, marks, numbers[one:]) for one in range(min(NEAR, len(numbers)) or 1)), key=len)
     first = min(chain, default=0)
-    is_list = len(chain) > 2 and chain[first] == "1" and marks[first].kind != "bare"
-    if chain and (is_list or _opens_list(lines, first)) and (len(chain) > 1 or marks[first].kind != "bare"):
+    if chain and _opens_list(lines, first):
         return chain
     for kind in ("key", "bullet"):
         places = [at for at, mark in enumerate(marks) if mark.kind == kind]
@@ -189,19 +187,12 @@ def _follows(mark: EntryMark, last: int, rest: str) -> bool:
 
 def _begins_among_marked(line: DraftLine, mark: EntryMark, last: _Piece) -> bool:
     """Whether a line without the mark of the list begins an entry, or what is none, behind the last one."""
-    rest, first = line.text[mark.length :], line.text[:1]
-    if line.opens:
-        level = line.block.level
-        is_bullet = mark.kind == "bullet" and 0 < level <= last.first.block.level
-        if not last.is_marked or is_repeated(rest) or is_bullet:
-            return True
-        if level > 1 and is_whole_entry(rest) and not is_remark(rest) and not is_bare_id(rest):
-            return True
-        is_apart = not (line.indent or level or first.islower() or first.isdigit() or is_bare_id(rest.split(" ")[0]))
-        if is_apart and last.is_whole:
-            return True
-    is_below = line.indent > last.first.indent
-    return last.is_whole and not is_below and starts_with_names(rest) and is_surely_entry(rest)
+    rest, first, level = line.text[mark.length :], line.text[:1], line.block.level
+    is_bullet = mark.kind == "bullet" and 0 < level <= last.first.block.level
+    is_nested = level > 1 and is_whole_entry(rest) and not is_remark(rest) and not is_bare_id(rest)
+    is_apart = not (line.indent or level or first.islower() or first.isdigit() or is_bare_id(rest.split(" ")[0]))
+    begins = not last.is_marked or is_repeated(rest) or is_bullet or is_nested or (is_apart and last.is_whole)
+    return line.opens and begins
 
 
 def _looks_of_plain(lines: Sequence[DraftLine]) -> Callable[[DraftLine, EntryMark, _Piece], bool]:
@@ -212,8 +203,6 @@ def _looks_of_plain(lines: Sequence[DraftLine]) -> Callable[[DraftLine, EntryMar
 
     def begins(line: DraftLine, _: EntryMark, last: _Piece) -> bool:
         is_small = line.text[:1].islower()
-        if last.is_bare:
-            return True
         if one_a_line:
             return is_whole_entry(line.text) or not is_small
         if line.opens and (last.is_dated or not is_small):

@@ -121,7 +121,6 @@ def _of_blocks(blocks: Sequence[Block], source: str, managed: ManagerEntries) ->
     )
     # A table shows works; nobody cites its rows, unless it is the list and they have numbers.
     shown = {one.start for one in rows.values() if lists or not one.label}
-    shown |= {one.start for one in references if is_bare_id(one.text) and not one.label}
     uncited = [one for one in references if one.index not in found.citations.cited and one.start not in shown]
     spans = body.sentences(found.citations)
     unread += [
