@@ -153,10 +153,6 @@ async def test_a_supplement_belongs_to_the_volume() -> None:
         ("Okada 2019 (zinc in the elderly); PMID 30000001", "verified"),  # the name may not be an author's: only said
         ("Müller et al., 2015; PMID 30000001", "differs"),
         (
-            "[Copper and brass instruments of village bands: a survey](https://pubmed.ncbi.nlm.nih.gov/30000001)",
-            "wrong_id",
-        ),
-        (
             "[Die Rolle der Spurenelemente für das Gedächtnis älterer Menschen](https://pubmed.ncbi.nlm.nih.gov/30000001)",
             "verified",
         ),

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from deepcritical_mcp.checking.corrected_entry import corrected_entry
-from deepcritical_mcp.checking.corrected_names import are_short, names_in_style, pages_in_style, title_alone
+from deepcritical_mcp.checking.corrected_entry import corrected_entry, pages_in_style, title_alone
 from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid, normalize_trial
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
-from deepcritical_mcp.models.vancouver import vancouver, written_date
+from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.references import MAX_REFERENCE, compare, read_reference
 from deepcritical_mcp.search.references.plain_text import Span
 from deepcritical_mcp.search.references.variations import PREPRINT_SERVER
@@ -23,7 +22,6 @@ from deepcritical_mcp.text import clean_line, clean_text
 
 _LONGEST_ENTRY = 20_000
 """Characters of an entry with its abstract."""
-_PLACE = ("volume", "issue", "pages")
 _IDS = {
     "pmid": (PMID, normalize_pmid),
     "doi": (DOI, normalize_doi),
@@ -34,6 +32,7 @@ _RETRACTED = "[Retracted]"
 _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,200}>")
 _WRITTEN = ("title", "vernacular_title", "journal", "journal_abbreviation", "medline_abbreviation", "publisher", "doi")
 """Fields of a record that get into a corrected line; its numbers are the source's own."""
+_MONTH = re.compile(r" (?:[A-Z][a-z]{2}|[01]\d)(?: \d{1,2})?(?=;)")
 _HAS_MARK = re.compile(r"[(\[](?:retracted|withdrawn)\b|\bretracted(?: article)?:", re.IGNORECASE)
 _SMALL = frozenset("a an and as at by for from in into of on or the to with de der des du la le et und".split())
 _WHOLE_WORD = 8
@@ -52,9 +51,10 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     """The reference `written` with the statements of `problems` as `publication` says them, and nothing else changed;
     "" if nothing must change.
 
-    Where a statement cannot be replaced for certain, or a preprint is cited as a paper, the whole reference is written
-    anew in Vancouver style, or left alone if its problems are minor. A missing statement is not added, but
-    "[Retracted]" is. BibTeX, RIS and CSL-JSON keep their layout; any other reference comes back on one line. What is
+    Where a statement cannot be replaced for certain, if names are wrong, or a preprint is cited as a paper, the whole
+    reference is written anew in Vancouver style, or left alone if its problems are minor. A missing statement is not
+    added, but "[Retracted]" is. BibTeX and RIS keep their layout, CSL-JSON is written anew; any other reference comes
+    back on one line. What is
     too long for one reference is left alone. So is an entry with a further work.
     """
     if any(one.is_further_work and not one.minor for one in problems):  # nobody knows where the one ends
@@ -91,15 +91,12 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
     """A line with the wrong stretches replaced; "" if that cannot be done for certain."""
     places = _places(line, publication)
     stated = {one.field for one in wrong.values() if not one.minor} - {*_IDS, "status"}
-    apart = [places[one] for one in ("title", "authors") if one in places]
-    spans = [places[name] for name in ("journal", *_PLACE) if name in places]
-    is_mixed = any(max(one[0], start) < min(one[1], end) for one in spans for start, end in apart)
-    if not stated <= places.keys() or is_mixed or ("journal" in stated and not apart):  # it may be somebody's name
+    if "authors" in wrong or not stated <= places.keys():
         return ""
     edits = [edit for one in wrong.values() for edit in _id_edits(line, one, publication.pmid)]
     for field, span in places.items():
-        if field in wrong or (field == "issue" and not wrong.keys().isdisjoint(_PLACE)):
-            if (edit := _edit(line, field, span, publication, wrong)) is None:
+        if field in wrong or (field == "issue" and "volume" in wrong):
+            if (edit := _edit(line, field, span, publication)) is None:
                 return ""
             edits.append(edit)
     new = _applied(line, edits)
@@ -108,17 +105,9 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
     return _marked(new, publication) if "status" in wrong else new
 
 
-def _edit(
-    line: str, field: str, span: Span, publication: Publication, wrong: Mapping[str, ReferenceProblem]
-) -> _Edit | None:
+def _edit(line: str, field: str, span: Span, publication: Publication) -> _Edit | None:
     """What puts the record's value in the place of a field; None if it cannot be written in the line's own form."""
     (start, end), old = span, line[slice(*span)]
-    if field == "authors":
-        names = names_in_style(old, publication.authors)
-        if line[end : end + 1] == ".":
-            return _Edit(start, end, names.rstrip(".")) if names else None
-        is_stop = old.endswith(".") and not names.endswith(".") and line[end : end + 1] == " "
-        return _Edit(start, end, names + "." * is_stop) if names else None
     if field == "title":
         end -= len(old) - len(old.rstrip(".,?!"))
         mark = line[end : end + 1] if line[end : end + 1] in ("?", "!", ".") else ""
@@ -126,22 +115,15 @@ def _edit(
         title = title_alone(publication.title)
         new = "" if title.endswith(("?", "!")) or (is_closed and mark != ".") else "." * bool(mark)
         return _Edit(start, end + bool(mark), title + new)
-    if field == "year":
-        year, behind = wrong["year"].true, re.compile(r" (?:[A-Z][a-z]{2}|[01]\d)(?: \d{1,2})?(?=;)").match(line, end)
-        if behind and publication.date.startswith(year):  # the month and day are those of the wrong year
-            parts = publication.date.split("-")[: 1 + len(behind[0].split())]
-            return _Edit(start, behind.end(), written_date("-".join(parts)))
-        return _Edit(start, behind.end() if behind else end, year)
+    if field == "year":  # a month behind it is that of the wrong year
+        return None if _MONTH.match(line, end) else _Edit(start, end, publication.date[:4])
     if field == "journal":
         # The full stop behind it may be part of its name: "*Nat. Med.* **28**", but not "JAMA. 2019;".
         is_own = ". " in old and re.match(r"\.(?! [12]\d{3}\b[a-z]?[ ;])", line[end : end + 8]) is not None
-        name = journal_in_style(old + "." * is_own, publication, is_short=are_short(line[:start]))
+        name = _journal_in_style(old + "." * is_own, publication)
         return _Edit(start, end + is_own, name.rstrip(".") if line[end + is_own : end + is_own + 1] == "." else name)
-    if field == "issue" and not publication.issue:
-        is_alone = line[start - 1] + line[end : end + 1] == "()"
-        return _Edit(start - is_alone, end + is_alone, "") if "volume" in wrong else _Edit(start, end, old)
     value = str(getattr(publication, field))
-    return _Edit(start, end, pages_in_style(old, value) if field == "pages" else value)
+    return _Edit(start, end, pages_in_style(old, value) if field == "pages" else value) if value else None
 
 
 def _applied(text: str, edits: Iterator[_Edit] | Sequence[_Edit]) -> str:
@@ -228,18 +210,15 @@ def _without_markup(value: str) -> str:
     return _TAG.sub("", value).replace("](", "] (").replace("![", "! [")
 
 
-def journal_in_style(old: str, publication: Publication, *, is_short: bool) -> str:
-    """The journal's name, abbreviated or in full like `old`; `is_short` decides where `old` is a word alone."""
-    old, full = (re.split(r"\s?[:;=(\[]|\s/\s", one)[0].strip() or one for one in (old, publication.journal))
-    full, short, words = full.removeprefix("The "), publication.short_journal, re.findall(r"[^\W\d_]+", old)
+def _journal_in_style(old: str, publication: Publication) -> str:
+    """The journal's name, abbreviated or in full like `old`."""
+    full, short = publication.journal.removeprefix("The ").split(" (")[0], publication.short_journal
     if not short or not full:
         return full or short or publication.book_title or publication.publisher
-    is_full = "." not in old and any(word.lower() in _SMALL or len(word) >= _WHOLE_WORD for word in words)
-    if is_short if len(words) == 1 else not is_full:
-        whole = {word.casefold() for word in re.findall(r"[^\W_]+", publication.journal)}
-        is_cut = ((word.casefold() not in whole and not word.isupper()) or len(word) == 1 for word in short.split())
-        dotted = " ".join(f"{word}." if cut else word for word, cut in zip(short.split(), is_cut, strict=True))
-        return dotted if re.search(r"[A-Za-z]\.(?:\s|$)", old) else short
-    if words[-1:] and words[-1][0].islower():
-        return full
-    return " ".join(word if word in _SMALL else word[:1].upper() + word[1:] for word in full.split())
+    words = re.findall(r"[^\W\d_]+", old)
+    if "." not in old and any(len(word) >= _WHOLE_WORD or word.lower() in _SMALL for word in words):
+        return " ".join(word if word in _SMALL else word[:1].upper() + word[1:] for word in full.split())
+    whole = {word.casefold() for word in re.findall(r"[^\W_]+", full)}
+    is_cut = (word.casefold() not in whole and (len(word) == 1 or not word.isupper()) for word in short.split())
+    dotted = " ".join(f"{word}." if cut else word for word, cut in zip(short.split(), is_cut, strict=True))
+    return dotted if "." in old else short

@@ -6,13 +6,25 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from deepcritical_mcp.checking.beside_numbers import is_cited_alone, is_note, is_of_other_year, is_other_work
 from deepcritical_mcp.checking.draft import DraftReference
-from deepcritical_mcp.checking.reference_meaning import CandidateRecord, meant
-from deepcritical_mcp.checking.reference_problems import IDS, further_works, in_order, number_problems, problems_of
-from deepcritical_mcp.checking.unchecked_works import UncheckedWork
+from deepcritical_mcp.checking.reference_meaning import (
+    CandidateRecord,
+    is_cited_alone,
+    is_note,
+    is_of_other_year,
+    is_other_work,
+    meant,
+)
+from deepcritical_mcp.checking.reference_problems import (
+    IDS,
+    UncheckedWork,
+    further_works,
+    in_order,
+    number_problems,
+    problems_of,
+)
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.identifiers import RecordIds, normalize_doi
+from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, ReferenceProblem, ReferenceVerdict
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.documents import DocumentId
@@ -186,7 +198,7 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
         verdict = "minor"
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
-    told = [*_where_numbers_lead(one, numbers, record), *_all_else(one, candidate), *unchecked, *_remarks(candidate)]
+    told = [*_where_numbers_lead(one, numbers, record), *unchecked, *_remarks(candidate)]
     number = one.reference.bare_pmid
     if number not in ("", record.pmid, record.pages, one.ids.pmid) and one.bare not in unasked:
         told.append(NUMBER_NOT_CHECKED.format(number))
@@ -235,9 +247,8 @@ def _number_problems(
     known = number_problems(one.reference.ids if one.reference.bare_pmid == record.pages else one.ids, record)
     for problem in known:
         lookup = one.lookups.get(_only(problem.field, problem.written))
-        is_same = bool(lookup and lookup.record and lookup.record.id in meant_too)
-        is_same |= not (lookup and lookup.record) and _is_start(problem)
-        found.append(problem.model_copy(update={"minor": True}) if is_same else problem)
+        is_minor = lookup.record.id in meant_too if lookup and lookup.record else problem.minor
+        found.append(problem.model_copy(update={"minor": is_minor}))
     for number, lookup in one.lookups.items():
         name = next(name for name in RecordIds._fields if getattr(number, name))
         if name not in IDS or getattr(record, name) or any(problem.field == name for problem in known):
@@ -248,11 +259,6 @@ def _number_problems(
         if is_others or (lookup.record is None and number not in unasked and _is_dead(name, lookup)):
             found.append(ReferenceProblem(field=name, written=getattr(number, name)))
     return found
-
-
-def _is_start(problem: ReferenceProblem) -> bool:
-    """Whether a DOI is the start of the record's, which a blank or the end of a line broke."""
-    return problem.field == "doi" and problem.true.lower().startswith(normalize_doi(problem.written))
 
 
 def _is_dead(name: str, lookup: Lookup) -> bool:
@@ -281,15 +287,8 @@ def _where_numbers_lead(
             yield f"{label} is not that of the record."
 
 
-def _all_else(one: TracedReference, chosen: CandidateRecord) -> Iterator[str]:
-    """Which paper's names and place a reference has with the title of another one."""
-    others = [other for other in one.candidates if other.is_meant and other.is_title_other]
-    if chosen.is_title_right and others and others[0].record.id != chosen.record.id:
-        yield f"What stands beside the title is that of another paper: {_named(others[0].record)}"
-
-
 def _is_other_work(one: TracedReference) -> bool:
-    return is_other_work(one.draft.text, one.reference.text, one.by_number)
+    return is_other_work(one.reference.text, one.by_number)
 
 
 def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
@@ -350,11 +349,9 @@ def _who_was_asked(one: TracedReference) -> str:
     if one.match:
         services = " and ".join(("PubMed's search", *one.match.asked))
         details.append(f"Not found by its text in {services}.")
-    elif not details and not one.numbers:
+    elif not one.numbers:
         details.append("It says too little to be looked for: neither a title nor a number.")
-    elif not details:
-        details.append("Nothing but its number could be looked up, and nobody who was asked has it.")
-    return " ".join(dict.fromkeys(details))
+    return " ".join(dict.fromkeys(details)) or "Nothing but its number could be looked up, and nobody has it."
 
 
 def _is_pending(one: TracedReference) -> bool:
