@@ -78,7 +78,7 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     if entry:
         new = corrected_entry(entry, publication, wrong, anew=is_preprint)
         for one in wrong.values():
-            new = _applied(new, _id_edits(new, one, "")) if one.true else new
+            new = _applied(new, _id_edits(new, one))
         return new if new != clean_text(written) else ""
     line = clean_line(written)
     new = "" if is_preprint else _patched(line, publication, wrong)
@@ -91,9 +91,10 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
     """A line with the wrong stretches replaced; "" if that cannot be done for certain."""
     places = _places(line, publication)
     stated = {one.field for one in wrong.values() if not one.minor} - {*_IDS, "status"}
-    if "authors" in wrong or not stated <= places.keys():
+    has_all = all(one.true for one in wrong.values())
+    if "authors" in wrong or not has_all or not stated <= places.keys():
         return ""
-    edits = [edit for one in wrong.values() for edit in _id_edits(line, one, publication.pmid)]
+    edits = [edit for one in wrong.values() for edit in _id_edits(line, one)]
     for field, span in places.items():
         if field in wrong or (field == "issue" and "volume" in wrong):
             if (edit := _edit(line, field, span, publication)) is None:
@@ -136,31 +137,20 @@ def _applied(text: str, edits: Iterator[_Edit] | Sequence[_Edit]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _id_edits(text: str, problem: ReferenceProblem, pmid: str) -> Iterator[_Edit]:
-    """What changes an identifier that is wrong; one that the record does not have gives way to its PMID."""
+def _id_edits(text: str, problem: ReferenceProblem) -> Iterator[_Edit]:
+    """What changes an identifier that is wrong."""
     pattern, in_one_form = _IDS.get(problem.field, (None, str))
-    found = [*pattern.finditer(text)] if pattern else []
+    found = [*pattern.finditer(text)] if pattern and problem.true else []
     found += [one] if problem.field == "pmid" and (one := BARE_PMID.search(text)) else []
-    has_pmid = not pmid or PMID.search(text) is not None
     for one in found:
         value, start = balanced(one[1])[0], one.start(1)
-        end = start + len(value)
         if in_one_form(unquote(value)).lower() != problem.written.lower():
             continue
-        if problem.true:
-            rest = problem.true[len(value) :] if problem.true.lower().startswith(value.lower()) else ""
-            # Blanks may break a number.
-            tail = re.match(r"\s*".join(map(re.escape, ("", *rest))), text[end:], re.IGNORECASE) if rest else None
-            yield _Edit(start, end + (tail.end() if tail else 0), problem.true)
-            continue
-        links = (link for link in LINK.finditer(text) if link.start() < start < link.end())
-        low = min((link.start() for link in links), default=one.start())
-        if problem.field == "pmid" or has_pmid:
-            low = len(text[:low].rstrip(" "))
-            yield _Edit(low, end + (text[end:].startswith(".") and text[:low].endswith(".")), "")
-        else:
-            is_link = text.startswith("http", low)
-            yield _Edit(low, end, f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/" if is_link else f"PMID: {pmid}")
+        end, true = start + len(value), problem.true
+        # Blanks may break a number.
+        rest = true[len(value) :] if true.lower().startswith(value.lower()) else ""
+        tail = re.match(r"\s*".join(map(re.escape, ("", *rest))), text[end:], re.IGNORECASE) if rest else None
+        yield _Edit(start, end + (tail.end() if tail else 0), true)
 
 
 def _places(line: str, publication: Publication) -> dict[str, Span]:

@@ -146,8 +146,11 @@ def exact_place(pieces: Sequence[ComparedText], text: ComparedText) -> QuotedPla
                 break
             spans.append(found)
         else:
-            gaps = [word for one, other in pairwise(spans) for word in text.words(one.end, other.start)]
-            left_out = next((word for word in gaps if word in DENYING), "")
+            gaps = [
+                (text.written(one.end, other.start), text.words(one.end, other.start)) for one, other in pairwise(spans)
+            ]
+            near = (word for written, words in gaps if not _SENTENCE_END.search(written) for word in words)
+            left_out = next((word for word in near if word in DENYING), "")
             return QuotedPlace(text, Span(place.start, spans[-1].end), 1.0, "", left_out)
     return None
 

@@ -67,12 +67,6 @@ def is_other_work(text: str, candidates: Sequence[CandidateRecord]) -> bool:
     )
 
 
-def is_of_other_year(text: str, candidate: CandidateRecord) -> bool:
-    """Whether the authors right beside a number are the record's, and the year is not."""
-    says = candidate.agreement
-    return says.says("authors") and says.verdict("year") == "differs" and _CITED.search(text) is not None
-
-
 def _words_of(record: Publication, *, has_texts: bool) -> frozenset[str]:
     said = (record.title, record.vernacular_title, record.journal, *map(str, record.authors))
     texts = (one.content for one in record.texts if has_texts and one.content != NO_ABSTRACT)

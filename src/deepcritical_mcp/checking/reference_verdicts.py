@@ -11,7 +11,6 @@ from deepcritical_mcp.checking.reference_meaning import (
     CandidateRecord,
     is_cited_alone,
     is_note,
-    is_of_other_year,
     is_other_work,
     meant,
 )
@@ -297,8 +296,6 @@ def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     if one.draft.is_inline and not _is_other_work(one):
         if len(others) > 1:
             return _by_number_alone(one, off)
-        if is_of_other_year(one.reference.text, one.by_number[0]):
-            return _compared(one, one.by_number[0], off)
         is_bare = _says_nothing(one) or one.draft.text.startswith("[")
         return ReferenceOutcome(one.draft, "verified", others[0], reason=ONLY_A_NUMBER if is_bare else OTHER_NAMES)
     found = [

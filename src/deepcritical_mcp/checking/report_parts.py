@@ -172,18 +172,9 @@ def report_from(report: CitationReport, start: int, count: int) -> CitationRepor
 
 def _following(report: CitationReport, left: Sequence[Finding], offset: int) -> str:
     """What to do next, when the findings `left`, the first of which is at `offset`, do not fit."""
-    counts = Counter(map(type, left))
-    named = [counted(counts[kind], name) for kind, name in _NAMES.items() if counts[kind]]
     step = report.next_step.replace(f"offset={report.next_offset}", f"offset={offset}")
     call = "" if f"offset={offset}" in step else f": {report.call} offset={offset}"
-    return f"Not shown here: {', '.join(named)}{call}. {step}".strip()
-
-
-_NAMES: Mapping[type[Finding], str] = {
-    CheckedReference: "reference",
-    CheckedQuotation: "quotation",
-    CheckedClaim: "nearest passage",
-}
+    return f"Not shown here: {counted(len(left), 'finding')}{call}. {step}".strip()
 
 
 def fitting(report: CitationReport, limit: int, length: Callable[[CitationReport], int]) -> CitationReport:
