@@ -185,7 +185,7 @@ def test_a_pmid_is_replaced_in_the_form_in_which_it_stands(form: str) -> None:
         (f"Berg, J. A. (2019). *{TITLE}*. Wounds.", f"Berg, J. A. (2019). *{TITLE}* [Retracted]. Wounds."),
         (
             f"[{TITLE}](https://doi.org/{DOI}) – Berg et al.",
-            f"[{TITLE}](https://doi.org/{DOI}) [Retracted] – Berg et al.",
+            f"[{TITLE} [Retracted]](https://doi.org/{DOI}) – Berg et al.",
         ),
         (f"PMID: {PMID}.", f"PMID: {PMID} [Retracted]."),
     ],

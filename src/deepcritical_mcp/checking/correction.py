@@ -17,7 +17,7 @@ from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.references import MAX_REFERENCE, compare, read_reference
 from deepcritical_mcp.search.references.plain_text import Span
 from deepcritical_mcp.search.references.variations import PREPRINT_SERVER
-from deepcritical_mcp.search.references.written import BARE_PMID, DOI, LINK, PMCID, PMID, TRIAL, balanced
+from deepcritical_mcp.search.references.written import BARE_PMID, DOI, PMCID, PMID, TRIAL, balanced
 from deepcritical_mcp.text import clean_line, clean_text
 
 _LONGEST_ENTRY = 20_000
@@ -172,8 +172,6 @@ def _marked(line: str, publication: Publication) -> str:
         body = line.rstrip(".")
         return f"{body} {_RETRACTED}{line[len(body) :]}"
     at = len(line) - len(line[span[1] :].lstrip("*_"))
-    if line.startswith("](", at) and (address := LINK.match(line, at + 2)):
-        at = address.end() + (line[address.end() - 1] != ")")
     return f"{line[:at]} {_RETRACTED}{line[at:]}"
 
 

@@ -151,8 +151,7 @@ class CandidateRecord:
                 return False
             return (self.by_number and found.support > 0) or (is_theirs and others <= 1 and found.support >= 2)
         if self.by_number:
-            is_cut = others == 0 and found.support > 0 and _is_beginning(title.written, title.true)
-            return is_cut or (is_theirs and is_there)
+            return is_theirs and is_there
         return found.has_place and found.support == 4
 
     @property
@@ -164,12 +163,6 @@ def _is_other_part(one: str, other: str) -> bool:
     """Whether two like titles are those of two parts of a series, or of an article and its correction."""
     first, second = tokens(one), tokens(other)
     return are_parts(first, second) or is_notice(first) != is_notice(second)
-
-
-def _is_beginning(written: str, title: str) -> bool:
-    """Whether a title is the beginning of another, and long enough to tell which paper is meant."""
-    words = tokens(written)
-    return len(content_words(words)) >= _UNIQUE_TITLE and tokens(title)[: len(words)] == words
 
 
 def meant(candidates: Sequence[CandidateRecord]) -> list[CandidateRecord]:

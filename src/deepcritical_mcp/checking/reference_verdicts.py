@@ -331,12 +331,7 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     if not_asked := document.not_asked(one.reference.ids, off):  # a service that is switched off may have it
         return ReferenceOutcome(one.draft, "outage", reason=f"{not_asked}.", candidates=tuple(nearest))
     if nearest:
-        found = one.match.nearest[0][1].differences if one.match else ()
-        told = "; ".join(
-            f"{each.field} “{clipped(each.written, _SHOWN)}”, not “{clipped(each.true, _SHOWN)}”" for each in found
-        )
-        reason = "no record agrees with it as a whole; these come nearest"
-        return _ambiguous(one, nearest, f"{reason}; it has the {told}" if told else reason)
+        return _ambiguous(one, nearest, "no record agrees with it as a whole; these come nearest")
     return ReferenceOutcome(one.draft, "not_found", reason=_who_was_asked(one))
 
 

@@ -206,19 +206,18 @@ def _quotation(one: CheckedQuotation) -> Iterator[str]:
 
 def _claims(claims: Sequence[CheckedClaim]) -> Iterator[str]:
     """The passages of each sentence; then, in a line, of which references nothing could be read."""
-    shown, sentence, told = set[str](), "", ""
+    sentence, told = "", ""
     for one in claims:
         sentence = one.sentence or sentence
         if one.passage:
             yield from [f"- “{inert(sentence)}”"] if sentence != told else ()
-            yield _claim(one, shown)
+            yield _claim(one)
             told = sentence
     if unread := {one.references[0] for one in claims if not one.passage and one.references}:
         yield f"- {ranges(unread)}: no abstract, and nothing else that could be read"
 
 
-def _claim(claim: CheckedClaim, shown: set[str]) -> str:
-    """A line; a passage that was `shown` is only begun, unless numbers are to be seen in it."""
+def _claim(claim: CheckedClaim) -> str:
     cited = f"[{claim.references[0]}] " if claim.references else ""
     of = "" if " " in claim.where else ", abstract"
     missing = f", numbers missing in all that was read: {inert(', '.join(claim.numbers_missing))}"
@@ -226,10 +225,7 @@ def _claim(claim: CheckedClaim, shown: set[str]) -> str:
     elsewhere = f", numbers that stand there with another group, outcome or time: {inert(others)}"
     name = f"  - {cited}{inert(claim.where)}{of}{missing if claim.numbers_missing else ''}"
     name += elsewhere if claim.numbers_elsewhere else ""
-    is_short = claim.passage in shown and not claim.numbers_elsewhere
-    passage = clipped(claim.passage, 40) if is_short else claim.passage
-    shown.add(claim.passage)
-    return f"{name}: “{inert(clean_line(passage))}”"
+    return f"{name}: “{inert(clean_line(claim.passage))}”"
 
 
 def _after(text: str) -> str:
