@@ -70,9 +70,63 @@ ALL_VANCOUVER = "Berg JA, Ruiz K, van der Meer PJ, O'Neil S"
 ALL_CHICAGO = "Berg, Jan A., Klara Ruiz, Piet J. van der Meer, and Sean O'Neil"
 
 
-@pytest.mark.parametrize("names", ["**Kim S**, Lee T.", "Kim, S., Lee, T., & Park, H.", "Kim S, Lee T, et al."])
-def test_a_reference_with_wrong_names_is_written_anew(names: str) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("Kim, S., Lee, T., & Park, H.", ALL_APA),
+        ("Kim, S. & Lee, T.", "Berg, J. A., Ruiz, K., van der Meer, P. J. & O'Neil, S."),
+        ("Kim, S. et al.", "Berg, J. A. et al."),
+        ("Kim, S., Lee, T. *et al.*", "Berg, J. A., Ruiz, K. *et al.*"),
+        ("Kim S, Lee T, Park H, et al.", "Berg JA, Ruiz K, van der Meer PJ, et al."),
+        ("Kim S, Lee T.", f"{ALL_VANCOUVER}."),
+        ("Kim S.", f"{ALL_VANCOUVER}."),
+        ("Kim S Jr, Lee T.", f"{ALL_VANCOUVER}."),
+        ("Kim, S.; Lee, T.", "Berg, J. A.; Ruiz, K.; van der Meer, P. J.; O'Neil, S."),
+        ("Kim, S.A., Lee, T.B., and Park, H.", "Berg, J.A., Ruiz, K., van der Meer, P.J., and O'Neil, S."),
+        ("Kim, Sun, and Tae Lee.", f"{ALL_CHICAGO}."),
+        ("Sun Kim, Tae Lee.", "Jan A. Berg, Klara Ruiz, Piet J. van der Meer, Sean O'Neil."),
+        ("Kim S.B., Lee T.", "Berg J.A., Ruiz K., van der Meer P.J., O'Neil S."),
+    ],
+)
+def test_names_are_written_as_the_list_writes_them(wrong: str, right: str) -> None:
+    rest = f"{TITLE}. *J. Wound Care* **28**, 214–221 (2019)."
+    assert correct(f"{wrong} {rest}") == f"{right} {rest}"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        (f"(Kim & Lee 2019) {TITLE}. J Wound Care 28:214", f"(Berg et al. 2019) {TITLE}. J Wound Care 28:214"),
+        (f"Kim SA, Lee T. (2019). {TITLE}.", f"{ALL_VANCOUVER}. (2019). {TITLE}."),
+        (f"Kim and Lee (2019), “{TITLE}”", f"Berg et al. (2019), “{TITLE}”"),
+        (f"“{TITLE}” (Kim & Lee, J Wound Care 2019)", f"“{TITLE}” (Berg et al., J Wound Care 2019)"),
+        (
+            f"S. Kim and T. Lee, “{TITLE},” *J. Wound Care*, vol. 28, no. 4, pp. 214–221, Apr. 2019.",
+            f"{ALL_INITIALS_FIRST}, “{TITLE},” *J. Wound Care*, vol. 28, no. 4, pp. 214–221, Apr. 2019.",
+        ),
+        (
+            f"Kim, S. and Lee, T., 2019. {TITLE}. *Journal of Wound Care*, 28(4), pp.214-221.",
+            f"{ALL_HARVARD}, 2019. {TITLE}. *Journal of Wound Care*, 28(4), pp.214-221.",
+        ),
+    ],
+)
+def test_names_are_replaced_wherever_they_stand(wrong: str, right: str) -> None:
+    assert correct(wrong) == right
+
+
+@pytest.mark.parametrize("names", ["**Kim S**, Lee T.", "KIM / LEE."])
+def test_names_in_a_form_of_their_own_are_written_anew_with_the_whole_reference(names: str) -> None:
     assert correct(f"{names} {TITLE}. J Wound Care 2019; 28: 214–21.") == vancouver(paper())
+
+
+def test_two_names_replace_et_al_without_a_stray_full_stop() -> None:
+    record = paper(authors=(AuthorName("Berg", "Jan A"),))
+    assert correct(f"“{TITLE}” (Kim et al., J Wound Care 2019)", record) == f"“{TITLE}” (Berg, J Wound Care 2019)"
+
+
+def test_a_list_with_a_name_of_somebody_else_is_replaced() -> None:
+    written = f"Berg JA, Other X, Ruiz K. {TITLE}. J Wound Care. 2011;28(4):214-21."
+    assert correct(written) == f"{ALL_VANCOUVER}. {TITLE}. J Wound Care. 2019;28(4):214-21."
 
 
 @pytest.mark.parametrize(
@@ -82,8 +136,9 @@ def test_a_reference_with_wrong_names_is_written_anew(names: str) -> None:
         ("*Ann Surg*. 2019;28(4):214-21.", "*J Wound Care*. 2019;28(4):214-21."),
         ("Ann. Surg. 2019;28(4):214-21.", "J. Wound Care. 2019;28(4):214-21."),
         ("*Annals of Surgery*, *28*(4), 214–221.", "*Journal of Wound Care*, *28*(4), 214–221."),
-        ("Annals of surgery 2019;28(4):214-21.", "Journal of Wound Care 2019;28(4):214-21."),
+        ("Annals of surgery 2019;28(4):214-21.", "Journal of wound care 2019;28(4):214-21."),
         ("*The Lancet*, *28*(4), 214–221.", "*Journal of Wound Care*, *28*(4), 214–221."),
+        ("*Science (New York, N.Y.)*, *28*(4), 214–221.", "*Journal of Wound Care*, *28*(4), 214–221."),
     ],
 )
 def test_a_journal_is_abbreviated_or_not_as_the_wrong_one_was(wrong: str, right: str) -> None:
@@ -105,9 +160,19 @@ def test_volume_issue_and_pages_keep_their_form(wrong: str, right: str) -> None:
     assert correct(before + wrong) == before + right
 
 
+def test_an_issue_that_the_journal_does_not_have_goes_with_the_wrong_volume() -> None:
+    before = f"{ALL_VANCOUVER}. {TITLE}. J Wound Care. 2019;"
+    assert correct(f"{before}31(9):1102-9.", paper(issue="")) == f"{before}28:214-21."
+
+
 def test_a_last_page_and_a_year_off_by_one_are_corrected() -> None:
     before = f"{ALL_VANCOUVER}. {TITLE}. J Wound Care. "
     assert correct(f"{before}2018;28(4):214-29.") == f"{before}2019;28(4):214-21."
+
+
+def test_the_month_of_a_wrong_year_is_the_records() -> None:
+    before = f"{ALL_VANCOUVER}. {TITLE}. J Wound Care. "
+    assert correct(f"{before}2009 Mar 3;28(4):214-21.") == f"{before}2019 Apr;28(4):214-21."
 
 
 @pytest.mark.parametrize(
@@ -178,6 +243,19 @@ def test_a_pmid_is_replaced_in_the_form_in_which_it_stands(form: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        (f"{TITLE}. doi:10.1/x", f"{TITLE}. doi:10.1/x"),
+        (f"{TITLE} (doi:10.1093/x)", f"{TITLE} (PMID: {PMID})"),
+        (f"[{TITLE}](https://doi.org/10.1093/x)", f"[{TITLE}](https://pubmed.ncbi.nlm.nih.gov/{PMID}/)"),
+        (f"{TITLE}. doi: 10.1093/x. PMID: {PMID}.", f"{TITLE}. PMID: {PMID}."),
+    ],
+)
+def test_a_doi_gives_way_to_the_pmid_of_a_paper_without_one(wrong: str, right: str) -> None:
+    assert (correct(wrong, paper(doi="")) or wrong) == right
+
+
+@pytest.mark.parametrize(
     ("written", "marked"),
     [
         (f"{ALL_VANCOUVER}. {TITLE}. J Wound Care.", f"{ALL_VANCOUVER}. {TITLE} [Retracted]. J Wound Care."),
@@ -185,7 +263,7 @@ def test_a_pmid_is_replaced_in_the_form_in_which_it_stands(form: str) -> None:
         (f"Berg, J. A. (2019). *{TITLE}*. Wounds.", f"Berg, J. A. (2019). *{TITLE}* [Retracted]. Wounds."),
         (
             f"[{TITLE}](https://doi.org/{DOI}) – Berg et al.",
-            f"[{TITLE} [Retracted]](https://doi.org/{DOI}) – Berg et al.",
+            f"[{TITLE}](https://doi.org/{DOI}) [Retracted] – Berg et al.",
         ),
         (f"PMID: {PMID}.", f"PMID: {PMID} [Retracted]."),
     ],
@@ -199,6 +277,11 @@ def test_a_retracted_paper_is_marked_behind_its_title(written: str, marked: str)
 
 def test_a_concern_changes_nothing() -> None:
     assert correct(f"{ALL_VANCOUVER}. {TITLE}. J Wound Care. 2019;28(4):214-21.", paper(status="concern")) == ""
+
+
+def test_a_mixture_is_corrected_in_its_own_style() -> None:
+    written = "Kim, S., & Lee, T. (2004). Magnesium for sleep in older adults. *Sleep Medicine*, *3*(1), 101–109."
+    assert correct(written) == f"{ALL_APA} (2019). {TITLE}. *Journal of Wound Care*, *28*(4), 214–221."
 
 
 def test_what_cannot_be_found_is_written_anew_but_not_for_something_minor() -> None:
@@ -259,28 +342,35 @@ def test_a_ris_record_keeps_its_lines() -> None:
     assert correct("\n".join([*lines, "EP  - 17", "ER  -"]), record) == "\n".join([*right, "EP  - 221", "ER  -"])
 
 
-def test_csl_json_is_written_anew_under_its_id() -> None:
+def test_csl_json_stays_json_with_its_layout() -> None:
     item = {
         "id": "b19",
         "title": OTHER,
-        "author": [{"family": "Kim", "given": "Sun"}],
+        "author": [{"family": "Kim", "given": "Sun"}, {"family": "Lee", "given": "Tae"}],
+        "issued": {"date-parts": [[2011, 4, 1]]},
         "volume": 29,
+        "issue": "9",
+        "page": "214-221",
         "DOI": "10.1093/x",
     }
-    new = json.loads(correct(json.dumps(item)))
-    assert (new["id"], new["DOI"], new["volume"]) == ("b19", DOI, "28")
-    assert [one["family"] for one in new["author"]] == ["Berg", "Ruiz", "van der Meer", "O'Neil"]
-
-
-def test_a_number_that_the_record_lacks_is_replaced_with_the_whole_reference() -> None:
-    record = paper(doi="")
-    assert correct(f"{TITLE} (doi:10.1093/x)", record) == vancouver(record)
-
-
-@pytest.mark.parametrize("place", ["2009 Mar 3;28(4):214-21.", "2019;31(9):1102-9."])
-def test_what_the_record_cannot_fill_is_written_anew(place: str) -> None:
-    record = paper(issue="")
-    assert correct(f"{ALL_VANCOUVER}. {TITLE}. J Wound Care. {place}", record) == vancouver(record)
+    for indent in (None, 2):
+        right = json.loads(correct(json.dumps([item], indent=indent), paper(status="retracted", issue="", doi="")))
+        assert right == [
+            {
+                "id": "b19",
+                "title": f"RETRACTED: {TITLE}",
+                "author": [
+                    {"family": "Berg", "given": "Jan A."},
+                    {"family": "Ruiz", "given": "Klara"},
+                    {"family": "van der Meer", "given": "Piet J."},
+                    {"family": "O'Neil", "given": "Sean"},
+                ],
+                "issued": {"date-parts": [[2019, 4, 1]]},
+                "volume": 28,
+                "page": "214-221",
+            }
+        ]
+        assert correct(json.dumps([item], indent=indent)).count("\n") >= (indent or 0) * 10
 
 
 def test_broken_json_is_left_alone() -> None:

@@ -36,6 +36,7 @@ FOLDER = Path(os.environ.get("DEEPCRITICAL_CITATIONS_DIR", ""))
         "TNF-α levels were higher in treated patients [12] than in controls (12.5 vs 10.1 pg/ml, P < 0.05)",
         "TNF-α levels were higher in treated patients (Roe et al., 2020) than in controls",
         "TNF-α levels were higher in treated patients² than in controls,^12^ (12.5 vs 10.1 pg/ml",
+        "We randomly assigned 1 234 patients to receive 2.5 mg of zinc … for 12-15 weeks",
         "We randomly assigned 1234 patients to receive [a dose] of zinc or placebo",
         "for 12–15 weeks. Mortality was 34 percent in the zinc group and 41 per cent in the pla-\ncebo group",
         "hazard ratio, 0·78; 95% CI, 0·65–0·93",
@@ -61,12 +62,23 @@ def test_typography_omissions_and_marks_of_citations_leave_a_quotation_verbatim(
             "turned round: “34% in the zinc group and 41” → “41% in the zinc group and 34”",
         ),
         ("We randomly assigned 1,234 patients to receive 25 mg of zinc", "number changed: “2.5” → “25”"),
+        ("We randomly assigned 1,234 patients to receive 2.5 µg of zinc", "unit changed: “mg” → “µg”"),
         (
             "It was associated with falls in the trial",
             "negation changed: “It was not associated with” → “It was associated with”",
         ),
+        ("It was … associated with falls in the trial", "the words left out deny it: “not”"),
+        (
+            "Creatinine did … increase significantly after treatment",
+            "the words left out deny it: “not, in any of the groups studied”",
+        ),
         ("TNF-α levels were lower in treated patients than in controls", "turned round: “higher” → “lower”"),
+        (
+            "TNF-α levels were higher in controls than in treated patients",
+            "turned round: “treated patients than in controls” → “controls than in treated patients”",
+        ),
         ("significant difference in Ca²⁺ of −0.5 mmol/L persisted", "negation left out: “non-significant difference”"),
+        ("The non-significant difference in Ca²⁺ of 0.5 mmol/L persisted", "sign left out: “-”"),
         ("The tumour response was modest in both of the groups", "spelling changed: “tumor” → “tumour”"),
         ("Zinc deficiency is frequent in older adults (aged ≥65 years)", "words changed: “common” → “frequent”"),
         ("The tumor response was modest in the groups", "words left out: “both of”"),
@@ -121,12 +133,12 @@ def test_a_quotation_of_nothing_that_could_be_read_is_found_elsewhere() -> None:
 @pytest.mark.parametrize(
     ("cited", "difference"),
     [
-        ([PAPER], "only the abstract (or the title) of pubmed:101 could be read: it may stand in the full text"),
+        ([PAPER], "only the abstract of pubmed:101 could be read: it may stand in the full text"),
         (
             [abstract(NO_ABSTRACT, pmid="103", title="An old paper")],
-            "only the abstract (or the title) of pubmed:103 could be read: it may stand in the full text",
+            "only the title of pubmed:103 could be read: it may stand in the full text",
         ),
-        ([full_text("Iron was given to all mice.")], "not in the text of pubmed:202"),
+        ([full_text("Iron was given to all mice.")], "not in the full text of pubmed:202"),
         ([], ""),
     ],
 )

@@ -153,6 +153,10 @@ async def test_a_supplement_belongs_to_the_volume() -> None:
         ("Okada 2019 (zinc in the elderly); PMID 30000001", "verified"),  # the name may not be an author's: only said
         ("Müller et al., 2015; PMID 30000001", "differs"),
         (
+            "[Copper and brass instruments of village bands: a survey](https://pubmed.ncbi.nlm.nih.gov/30000001)",
+            "wrong_id",
+        ),
+        (
             "[Die Rolle der Spurenelemente für das Gedächtnis älterer Menschen](https://pubmed.ncbi.nlm.nih.gov/30000001)",
             "verified",
         ),
@@ -327,7 +331,7 @@ async def test_a_title_and_a_number_of_two_papers_are_a_grave_error() -> None:
     assert {"pmid", "title"} & graver(outcome)
 
 
-async def test_a_wrong_number_in_a_title_and_a_wrong_page_name_the_record() -> None:
+async def test_a_wrong_number_in_a_title_and_a_wrong_page_name_the_record_and_both() -> None:
     record = LOZENGES.model_copy(
         update={"title": "Phase 3 trial of zinc lozenges for the common cold in schoolchildren."}
     )
@@ -338,6 +342,8 @@ async def test_a_wrong_number_in_a_title_and_a_wrong_page_name_the_record() -> N
     outcome = await checked(written, [record])
     assert outcome.verdict == "ambiguous"
     assert [one.pmid for one in outcome.candidates] == ["40000001"]
+    assert "title “Phase 2" in outcome.reason
+    assert "pages “171-9”" in outcome.reason
 
 
 async def test_a_preprint_cited_as_a_paper_is_named() -> None:

@@ -1,15 +1,18 @@
-"""An entry of BibTeX or RIS with a record's values in its fields, and everything else as it is; CSL-JSON anew."""
+"""An entry of BibTeX, RIS or CSL-JSON with a record's values in its fields, and everything else as it is."""
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Iterator, Mapping
+from typing import cast
 
+from deepcritical_mcp.checking.corrected_names import given_in_full, pages_in_style, title_alone
 from deepcritical_mcp.export import bibtex, csl, ris
 from deepcritical_mcp.export.reference import Reference
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.publication import retraction_label
-from deepcritical_mcp.search.references.labelled import EntryField, EntryForm, LabelledEntry
+from deepcritical_mcp.net.json_fields import list_of
+from deepcritical_mcp.search.references.labelled import YEAR, EntryField, EntryForm, LabelledEntry
 
 _IDS = ("doi", "pmid", "pmcid", "nct")
 
@@ -17,23 +20,24 @@ _IDS = ("doi", "pmid", "pmcid", "nct")
 def corrected_entry(
     entry: LabelledEntry, publication: Publication, wrong: Mapping[str, ReferenceProblem], *, anew: bool
 ) -> str:
-    """An entry with what is wrong in its fields as the publication has it, or, as CSL-JSON always, `anew` under its
-    key."""
-    if anew or entry.form == "csl":
+    """An entry with what is wrong in its fields as the publication has it, or `anew` under its key."""
+    if anew:
         reference = Reference(publication, 1, entry.key or "reference", publication.form, has_texts=False)
         form = {"bibtex": bibtex.entry, "ris": ris.entry, "csl": csl.entry}[entry.form]
         return form(reference).strip()
-    changes = {field.at: (field, new) for field, new in _changes(entry, publication, wrong)}
+    changes = {id(field): (field, new) for field, new in _changes(entry, publication, wrong)}
+    if entry.form == "csl":
+        return _json(entry, changes)
     text = entry.text
     for field, new in sorted(changes.values(), key=lambda one: one[0].at, reverse=True):
         start, end = field.at if new is not None else _whole(entry, field)
-        text = text[:start] + (new or "") + text[end:]
+        text = text[:start] + str(new or "") + text[end:]
     return text
 
 
 def _changes(
     entry: LabelledEntry, publication: Publication, wrong: Mapping[str, ReferenceProblem]
-) -> Iterator[tuple[EntryField, str | None]]:
+) -> Iterator[tuple[EntryField, object]]:
     """Fields, and their new values; None for one that is left out."""
     new: dict[str, str] = {name: getattr(publication, name) for name in ("volume", "issue") if name in wrong}
     if "volume" in wrong or "pages" in wrong:
@@ -51,7 +55,9 @@ def _changes(
         if (field := entry.field(name)) and value != str(field.value):
             yield field, (bibtex.escaped_text(value) if entry.form == "bibtex" else value) or None
     for field in entry.every("year") if "year" in wrong else ():
-        yield field, str(field.value).replace(wrong["year"].written[:4], wrong["year"].true, 1)
+        year = YEAR.search(value := json.dumps(field.value))
+        if year and year[0] == wrong["year"].written[:4]:
+            yield field, json.loads(value[: year.start()] + wrong["year"].true + value[year.end() :])
     last = next((one for one in entry.fields if one.name == "EP" and entry.form == "ris"), None)
     for field in entry.named("pages") if "pages" in wrong else ():
         pages = pages_in_style("1000-1999" if field.name == "SP" else str(field.value), publication.pages)
@@ -62,7 +68,7 @@ def _changes(
     if "authors" in wrong and (fields := entry.named("authors")):
         names = [_name(one, entry.form) for one in publication.authors]
         between = " and " if entry.form == "bibtex" else f"\n{entry.text[slice(fields[0].whole[0], fields[0].at[0])]}"
-        yield fields[0], between.join(names)
+        yield fields[0], names if entry.form == "csl" else between.join(map(str, names))
         yield from ((one, None) for one in fields[1:])
     for name in _IDS:
         field, problem = entry.field(name), wrong.get(name)
@@ -70,8 +76,10 @@ def _changes(
             yield field, problem.true or None
 
 
-def _name(author: AuthorName, form: EntryForm) -> str:
-    family, given, suffix = author.family, _given_in_full(author), author.suffix
+def _name(author: AuthorName, form: EntryForm) -> object:
+    family, given, suffix = author.family, given_in_full(author), author.suffix
+    if form == "csl":
+        return {"family": family, "given": given} if given else {"literal": family}
     if form == "ris":
         return ", ".join(filter(None, (family, given, suffix))) if given else f"{family},"
     family, given = bibtex.escaped_text(family), bibtex.escaped_text(given)
@@ -90,26 +98,21 @@ def _whole(entry: LabelledEntry, field: EntryField) -> tuple[int, int]:
     return len(before) - before.endswith(","), end
 
 
-def title_alone(title: str) -> str:
-    """A title without the full stop at its end and the brackets around a translation."""
-    bare = title.removesuffix(".")
-    inner = bare[1:-1].removesuffix(".")
-    return inner if bare.startswith("[") and bare.endswith("]") and "[" not in inner else bare
-
-
-def pages_in_style(old: str, pages: str) -> str:
-    """Pages with the dash of `old`, abbreviated ("1730-44") or in full like it."""
-    form, true = (re.fullmatch(r"(\w{1,12})(\W{1,4})(\w{1,12})", one.strip()) for one in (old, pages))
-    if not form or not true:
-        return pages
-    first, last = true[1], true[3]
-    if len(last) < len(first) and last.isdecimal():
-        last = first[: len(first) - len(last)] + last
-    if len(form[3]) < len(form[1]) and len(last) == len(first):
-        last = last[next((at for at, letter in enumerate(first) if letter != last[at]), len(first) - 1) :]
-    return f"{first}{form[2]}{last}"
-
-
-def _given_in_full(author: AuthorName) -> str:
-    """The given names, with full stops behind initials."""
-    return re.sub(r"\b([A-Z])(?=\s|$)", r"\1.", author.given)
+def _json(entry: LabelledEntry, changes: Mapping[int, tuple[EntryField, object]]) -> str:
+    """With the indentation and the separators that it has."""
+    item = dict[str, object]()
+    for old in entry.fields:
+        _, value = changes.get(id(old), (old, old.value))
+        is_number = isinstance(old.value, int) and str(value).isdecimal()
+        item |= {} if value is None else {old.name: int(str(value)) if is_number else value}
+    text, is_listed = entry.text, entry.text.lstrip().startswith("[")
+    base, indent = (len(line) - len(line.lstrip()) for line in (text.split("\n")[-1], [*text.split("\n"), ""][1]))
+    is_tight = '": ' not in text
+    loaded = cast(object, [item, *list_of(json.loads(text))[1:]] if is_listed else item)
+    written = json.dumps(
+        loaded,
+        indent=indent - base if "\n" in text else None,
+        separators=("," if is_tight or "\n" in text else ", ", ":" if is_tight else ": "),
+        ensure_ascii=text.isascii() and "\\u" in text,
+    )
+    return written.replace("\n", "\n" + " " * base)

@@ -7,41 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import unescape
-from importlib.resources import files
-from itertools import islice, pairwise, product
+from itertools import islice, pairwise
 
 from rapidfuzz.distance import Indel, Levenshtein
 
-from deepcritical_mcp.checking.claim_numbers import NUMBER_WORDS
+from deepcritical_mcp.checking.claim_numbers import NUMBER_WORDS, UNITS
 from deepcritical_mcp.checking.compared_text import ComparedText, comparable
+from deepcritical_mcp.checking.opposite_words import DENYING, are_opposites
 from deepcritical_mcp.excerpts import Span
 from deepcritical_mcp.spelling import one_spelling
-from deepcritical_mcp.text import NEGATIONS, clipped
-
-_ROWS = (files("deepcritical_mcp.checking") / "opposites.txt").read_text("utf-8").splitlines()
-_DENYING, *_SIDES = (row for row in _ROWS if not row.startswith("#"))
-DENYING = NEGATIONS | {*_DENYING.split()}
-"""Words, in small letters without apostrophes, that deny the rest of their sentence."""
-_OPPOSITES = [[side.split() for side in row.split(" / ")] for row in _SIDES]
-_PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "a")
-_LONG = 4
-"""Letters of a word to which a prefix makes the opposite: affected/unaffected."""
-
-
-def are_opposites(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether one of some words, in small letters, is the opposite of one of the others."""
-    return any(_are_opposite(one, other) or _are_opposite(other, one) for one, other in product(some, others))
-
-
-def _are_opposite(one: str, other: str) -> bool:
-    if len(one) >= _LONG and other.endswith(one) and other.removesuffix(one) in _PREFIXES:
-        return True
-    return any(_is_among(one, these) and _is_among(other, those) for these, those in _OPPOSITES)
-
-
-def _is_among(word: str, side: Sequence[str]) -> bool:
-    return any(word.startswith(known[:-1]) if known[-1] == "-" else word == known for known in side)
-
+from deepcritical_mcp.text import clipped
 
 REACH = 250
 """Words of a text that a quotation may leave out at one place."""
@@ -56,11 +31,13 @@ _CONTEXT = 2
 _COST = 1 << 20
 _LESS, _MORE, _OTHER, _OTHER_KIND = 5 * _COST, 7 * _COST, 6 * _COST, 13 * _COST
 """Costs of a word less in a quotation, of a word more, of another word, and of a word for a number."""
+_REORDERED = 1.5
+"""How much more may cost what has the same words in another order."""
 _ALIKE = 0.7
 """Likeness from which on two words are forms of one."""
 _LEFT_OUT = 0.4
 """Weight of letters that a quotation leaves out without a mark: it may still be clearly its sentence."""
-_GRAVEST_FIRST = ("number", "negation", "turned round", "words", "spelling")
+_GRAVEST_FIRST = ("number", "negation", "turned round", "unit", "sign", "words", "spelling")
 
 _OMISSION = re.compile(r"[\[(<]\s?(?:…|\.\s?\.\s?\.)\s?[\])>]|…(?:\s?\.)?|\.\s?\.\s?\.(?:\s?\.)?")
 _NOT_QUOTED = re.compile(
@@ -69,6 +46,7 @@ _NOT_QUOTED = re.compile(
 )
 """Remarks on a quotation; the first letter of it, which is kept."""
 _PUT_IN = re.compile(r"\w{0,30}\[(?=[^\[\]A-Za-z]{0,20}[A-Za-z])[^\[\]]{1,200}\]\w{0,30}(?![\w\[])")
+_ASIDE = frozenset(",;:()–—")
 _SENTENCE_END = re.compile(r"[.;?!][\"”’)\]]{0,3}\s")
 _MARK = re.compile(
     r"[(\[^]\s?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,15}\s?[)\]^]|.?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079][\u2070\u00b9\u00b2\u00b3\u2074-\u2079,–-]{0,12}.?",
@@ -85,14 +63,12 @@ class QuotedPlace:
         span: the words of the text, by number.
         likeness: share of the letters of both that agree, 0..1.
         difference: what the quotation changes, the gravest first; left of an arrow stands what the text has.
-        left_out: a negation among the words that the quotation leaves out.
     """
 
     text: ComparedText
     span: Span
     likeness: float
     difference: str
-    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +122,7 @@ def exact_place(pieces: Sequence[ComparedText], text: ComparedText) -> QuotedPla
                 break
             spans.append(found)
         else:
-            gaps = [
-                (text.written(one.end, other.start), text.words(one.end, other.start)) for one, other in pairwise(spans)
-            ]
-            near = (word for written, words in gaps if not _SENTENCE_END.search(written) for word in words)
-            left_out = next((word for word in near if word in DENYING), "")
-            return QuotedPlace(text, Span(place.start, spans[-1].end), 1.0, "", left_out)
+            return QuotedPlace(text, Span(place.start, spans[-1].end), 1.0, _told(text, spans, []))
     return None
 
 
@@ -188,7 +159,7 @@ def near_place(pieces: Sequence[ComparedText], text: ComparedText, window: Span)
         found[at] = _nearest(pieces[at], text, room)
     spans = [found[at] for at in range(count)]
     changes = [one for piece, span in zip(pieces, spans, strict=False) for one in _changes(piece, text, span)]
-    difference = _told(changes)
+    difference = _told(text, spans, changes)
     if not difference and (len(pieces) > _MAX_PIECES or any(len(piece) > _MAX_WORDS for piece in pieces)):
         difference = f"words changed behind the first {_MAX_WORDS}"
     letters = sum(len(word) for piece in pieces[:_MAX_PIECES] for word in piece.words()[:_MAX_WORDS])
@@ -225,6 +196,10 @@ def _nearest(piece: ComparedText, text: ComparedText, window: Span) -> Span:
         row = following
     high = min(reversed(range(len(row))), key=lambda j: row[j] // _COST)
     low = row[high] % _COST
+    wanted, parts = Counter(own), (Span(one, one + len(own)) for one in range(len(words) - len(own) + 1))
+    for part in islice((one for one in parts if Counter(words[slice(*one)]) == wanted), 1):
+        cost = Levenshtein.distance(own, words[slice(*part)], weights=(_LESS, _MORE, _OTHER))
+        low, high = part if cost <= _REORDERED * (row[high] - low) else (low, high)
     return Span(at + low, at + high)
 
 
@@ -242,12 +217,27 @@ def _unlike(change: _Change) -> float:
     return 0.0 if _is_reordered([change]) else max(len(gone), len(come)) * (1 - likeness)
 
 
-def _told(changes: Sequence[_Change]) -> str:
+def _told(text: ComparedText, spans: Sequence[Span], changes: Sequence[_Change]) -> str:
     """The differences in words: "number changed: “2” → “4”; words changed: “may” → “might”"; "" if there are none."""
     found = [_difference(one) for one in changes]
+    for gap in (Span(one.end, other.start) for one, other in pairwise(spans)):
+        if _is_denied(text, gap):
+            found.append(("negation", f"the words left out deny it: “{clipped(text.written(*gap), _MAX_WORDS_TOLD)}”"))
     found.sort(key=lambda one: _GRAVEST_FIRST.index(one[0]))
     more = [f"and {len(found) - _MAX_TOLD} more"] if len(found) > _MAX_TOLD else []
     return "; ".join([*(words for _, words in found[:_MAX_TOLD]), *more])
+
+
+def _is_denied(text: ComparedText, gap: Span) -> bool:
+    """Whether what is left out has a negation that governs what stands around it: no aside has."""
+    parts = [
+        (text.content[text.ends[max(0, gap.start - 1)] : text.starts[at]], text.content[text.ends[at] : end])
+        for end in [text.starts[min(gap.end, len(text) - 1)]]
+        for at, word in enumerate(text.words(*gap), gap.start)
+        if word in DENYING
+    ]
+    within = [both for both in parts if not any(map(_SENTENCE_END.search, both))]
+    return any(_ASIDE.isdisjoint(part) for both in within for part in both)
 
 
 def _difference(change: _Change) -> tuple[str, str]:
@@ -269,6 +259,10 @@ def _kind(change: _Change) -> str:
         return "negation"
     if are_opposites(gone, come):
         return "turned round"
+    if all(any(word in UNITS or word[:-1] in UNITS for word in side) for side in (gone, come)):
+        return "unit"
+    if all(not word[0].isalnum() or word == "x" for word in (*gone, *come)):
+        return "sign"
     return "spelling" if [*map(one_spelling, gone)] == [*map(one_spelling, come)] else "words"
 
 
@@ -279,10 +273,8 @@ def _values(words: Sequence[str]) -> list[str]:
 
 
 def denied_before(place: QuotedPlace) -> str:
-    """The negation that a quotation leaves out, or right before it in the same sentence, with the quotation's first
-    words; "" if there is none."""
-    if place.left_out:
-        return place.left_out
+    """The negation right before a quotation in the same sentence, with the quotation's first words; "" if there is
+    none."""
     text, first = place.text, place.span.start
     if not first or text.words(first - 1, first)[0] not in DENYING:
         return ""

@@ -141,7 +141,17 @@ def _place(found: _Found) -> tuple[str, str]:
 
 def _what_was_read(cited: Sequence[Publication]) -> str:
     """Why that a quotation was not found does not say that it is not in the publication; "" without any."""
-    partly = [one.id for one in cited if not _is_whole(one)]
-    if partly:
-        return f"only the abstract (or the title) of {', '.join(partly)} could be read: it may stand in the full text"
-    return f"not in the text of {', '.join(one.id for one in cited)}" if cited else ""
+    if not cited:
+        return ""
+    texts = ", ".join(f"{_texts_of(one)} of {one.id}" for one in cited[:3])
+    texts += f" and of {len(cited) - 3} more" if len(cited) > 3 else ""
+    is_whole = all(map(_is_whole, cited))
+    return f"not in {texts}" if is_whole else f"{texts} could be read: it may stand in the full text"
+
+
+def _texts_of(publication: Publication) -> str:
+    kinds = {text.kind for text in own_texts(publication)}
+    if kinds <= {"abstract"}:
+        return "only the abstract" if kinds else "only the title"
+    named = ("full_text", "page", "registration")
+    return " and ".join(f"the {kind.replace('_', ' ')}" for kind in named if kind in kinds)

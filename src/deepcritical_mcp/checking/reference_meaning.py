@@ -30,6 +30,10 @@ _CITED = re.compile(
     rf"(?P<alone>\A[\W\d]{{0,8}})?(?P<name>{_NAME})(?P<others>{_OTHERS})?,? \(?(?:1[5-9]|20)\d\d[a-z]?[\W_]{{0,8}}\Z"
 )
 """Names and a year at the end of what is written beside a number."""
+_LINK = re.compile(r"\[([^\[\]]{1,600})\]\(")
+_LEAST_WORDS = 6
+_SHARED = 0.25
+"""Of the words of a link's text, how many its record has at most if the text is the title of another paper."""
 
 
 def is_note(reference: WrittenReference, record: Publication) -> bool:
@@ -51,20 +55,36 @@ def is_cited_alone(text: str) -> bool:
     return found["name"].lower() not in listed_words("connectives") | MONTHS
 
 
-def is_other_work(text: str, candidates: Sequence[CandidateRecord]) -> bool:
-    """Whether the authors and the year are those of another work than all the records; `text` is what is written
-    without numbers.
+def is_other_work(written: str, text: str, candidates: Sequence[CandidateRecord]) -> bool:
+    """Whether the authors and the year, or the title that a link has as its text, are those of another work than all
+    the records; `text` is what is written without numbers.
 
     Authors count without the year if they stand alone, with "et al." or in pairs right beside the number, unless the
-    record's are groups only: the name may be of one of their members.
+    record's are groups only: the name may be of one of their members. A title counts if the record has almost none of
+    its words, so that the text of a link that says something of the record is none.
     """
-    cited = _CITED.search(text)
+    link, cited = _LINK.match(written), _CITED.search(text)
+    if link and len(words := content_words(tokens(link[1]))) >= _LEAST_WORDS:
+        return not any(_may_mean(link[1], words, one.record) for one in candidates)
     is_cited = bool(cited and cited["others"]) or is_cited_alone(text)
     return all(
         one.agreement.verdict("authors") == "differs"
         and (one.agreement.verdict("year") == "differs" or (is_cited and any(who.given for who in one.record.authors)))
         for one in candidates
     )
+
+
+def is_of_other_year(text: str, candidate: CandidateRecord) -> bool:
+    """Whether the authors right beside a number are the record's, and the year is not."""
+    says = candidate.agreement
+    return says.says("authors") and says.verdict("year") == "differs" and _CITED.search(text) is not None
+
+
+def _may_mean(label: str, words: Sequence[str], record: Publication) -> bool:
+    """Whether the text of a link has words of a record, or is in another language."""
+    known = _words_of(record, has_texts=True)
+    is_near = sum(word in known for word in words) >= _SHARED * len(words)
+    return is_near or any(is_translation(label, text) for text in (record.title, record.vernacular_title) if text)
 
 
 def _words_of(record: Publication, *, has_texts: bool) -> frozenset[str]:
@@ -151,7 +171,8 @@ class CandidateRecord:
                 return False
             return (self.by_number and found.support > 0) or (is_theirs and others <= 1 and found.support >= 2)
         if self.by_number:
-            return is_theirs and is_there
+            is_cut = others == 0 and found.support > 0 and _is_beginning(title.written, title.true)
+            return is_cut or (is_theirs and is_there)
         return found.has_place and found.support == 4
 
     @property
@@ -170,3 +191,9 @@ def meant(candidates: Sequence[CandidateRecord]) -> list[CandidateRecord]:
     found = [one for one in candidates if one.is_meant]
     best = max((one.rank for one in found), default=None)
     return [one for one in found if one.rank == best]
+
+
+def _is_beginning(written: str, title: str) -> bool:
+    """Whether a title is the beginning of another, and long enough to tell which paper is meant."""
+    words = tokens(written)
+    return len(content_words(words)) >= _UNIQUE_TITLE and tokens(title)[: len(words)] == words

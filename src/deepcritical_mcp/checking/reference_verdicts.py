@@ -11,6 +11,7 @@ from deepcritical_mcp.checking.reference_meaning import (
     CandidateRecord,
     is_cited_alone,
     is_note,
+    is_of_other_year,
     is_other_work,
     meant,
 )
@@ -197,7 +198,7 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
         verdict = "minor"
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
-    told = [*_where_numbers_lead(one, numbers, record), *unchecked, *_remarks(candidate)]
+    told = [*_where_numbers_lead(one, numbers, record), *_all_else(one, candidate), *unchecked, *_remarks(candidate)]
     number = one.reference.bare_pmid
     if number not in ("", record.pmid, record.pages, one.ids.pmid) and one.bare not in unasked:
         told.append(NUMBER_NOT_CHECKED.format(number))
@@ -286,8 +287,15 @@ def _where_numbers_lead(
             yield f"{label} is not that of the record."
 
 
+def _all_else(one: TracedReference, chosen: CandidateRecord) -> Iterator[str]:
+    """Which paper's names and place a reference has with the title of another one."""
+    others = [other for other in one.candidates if other.is_meant and other.is_title_other]
+    if chosen.is_title_right and others and others[0].record.id != chosen.record.id:
+        yield f"What stands beside the title is that of another paper: {_named(others[0].record)}"
+
+
 def _is_other_work(one: TracedReference) -> bool:
-    return is_other_work(one.reference.text, one.by_number)
+    return is_other_work(one.draft.text, one.reference.text, one.by_number)
 
 
 def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
@@ -296,6 +304,8 @@ def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     if one.draft.is_inline and not _is_other_work(one):
         if len(others) > 1:
             return _by_number_alone(one, off)
+        if is_of_other_year(one.reference.text, one.by_number[0]):
+            return _compared(one, one.by_number[0], off)
         is_bare = _says_nothing(one) or one.draft.text.startswith("[")
         return ReferenceOutcome(one.draft, "verified", others[0], reason=ONLY_A_NUMBER if is_bare else OTHER_NAMES)
     found = [
@@ -331,7 +341,12 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     if not_asked := document.not_asked(one.reference.ids, off):  # a service that is switched off may have it
         return ReferenceOutcome(one.draft, "outage", reason=f"{not_asked}.", candidates=tuple(nearest))
     if nearest:
-        return _ambiguous(one, nearest, "no record agrees with it as a whole; these come nearest")
+        found = one.match.nearest[0][1].differences if one.match else ()
+        told = "; ".join(
+            f"{each.field} “{clipped(each.written, _SHOWN)}”, not “{clipped(each.true, _SHOWN)}”" for each in found
+        )
+        reason = "no record agrees with it as a whole; these come nearest"
+        return _ambiguous(one, nearest, f"{reason}; it has the {told}" if told else reason)
     return ReferenceOutcome(one.draft, "not_found", reason=_who_was_asked(one))
 
 
@@ -341,9 +356,11 @@ def _who_was_asked(one: TracedReference) -> str:
     if one.match:
         services = " and ".join(("PubMed's search", *one.match.asked))
         details.append(f"Not found by its text in {services}.")
-    elif not one.numbers:
+    elif not details and not one.numbers:
         details.append("It says too little to be looked for: neither a title nor a number.")
-    return " ".join(dict.fromkeys(details)) or "Nothing but its number could be looked up, and nobody has it."
+    elif not details:
+        details.append("Nothing but its number could be looked up, and nobody who was asked has it.")
+    return " ".join(dict.fromkeys(details))
 
 
 def _is_pending(one: TracedReference) -> bool:
