@@ -33,11 +33,6 @@ OUTCOMES = "Peak volume rose by 106 ml, trough volume by 97 ml."
         ("Trough volume rose by 106 ml and peak volume by 97 ml.", OUTCOMES, ["106 ml", "97 ml"]),
         ("Itching fell by 43.7% with 20 mg and by 35.5% with 30 mg of apremilast.", DOSES, ["43.7%", "35.5%"]),
         ("Group 1 had 72 patients, group 3 68.", SIZES, ["72", "68"]),
-        ("Falls occurred in 34% of adults with selenium.", FALLS, ["34%"]),
-        ("In the simvastatin group 111 patients died.", HEART, ["111"]),
-        ("Pneumonia occurred in 33% with placebo.", PNEUMONIA, ["33%"]),
-        ("Of patients on placebo 45% responded.", ARMS, ["45%"]),
-        ("Rash occurred in 23% with placebo.", RASH, ["23%"]),
     ],
 )
 def test_numbers_that_stand_with_another_group_outcome_or_time_are_told(

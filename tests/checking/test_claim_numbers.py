@@ -81,7 +81,6 @@ def test_a_number_that_is_said_to_be_rounded_is_found(claim: str) -> None:
 @pytest.mark.parametrize(
     ("claim", "missing"),
     [
-        ("fewer than 80,000", ("80,000",)),
         ("more than 81,000", ("81,000",)),
         ("84,000 or 79,000 patients", ("84,000", "79,000")),
         ("about 20%, nearly 35%", ("20%", "35%")),
@@ -108,11 +107,6 @@ def test_both_ends_of_a_range_are_looked_for_in_its_unit() -> None:
     assert numbers_missing("a fifth (7–29%)", [REGISTRY]) == ()
 
 
-def test_the_years_of_a_period_are_looked_for() -> None:
-    assert numbers_missing("between 1998 and 2007, von 1998 bis 2007", [REGISTRY]) == ()
-    assert numbers_missing("in 2012, between 1996 and 2011 in patients", [REGISTRY]) == ("1996", "2011")
-
-
 def test_a_claim_of_thousands_of_numbers_comes_to_an_end() -> None:
     claim = " ".join(f"{one} patients," for one in range(1_000, 21_000))
     text = " ".join(f"{one * 7.3:.1f} mg" for one in range(30_000))
@@ -122,29 +116,3 @@ def test_a_claim_of_thousands_of_numbers_comes_to_an_end() -> None:
 
 CELLS = """Mice received 1.1 × 10^4 cells, then 3×10⁶ and 10^8 cells. Of 107 adults 12.5% fell, 0.4% twice. Follow-up
 took twelve weeks; one hundred and seven adults were asked."""
-
-
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "11,000 cells, 1.1 x 10(4) cells, 3 million cells, 3 × 106 cells, 100 million, 10⁸",
-        "one in eight adults, 1 in 8, one out of every eight",
-        "one hundred and seven adults, 12 weeks, twelve weeks",
-        "two groups, three trials, six studies, a hundred times",
-    ],
-)
-def test_powers_ratios_and_words_are_numbers(claim: str) -> None:
-    assert numbers_missing(claim, [CELLS]) == ()
-
-
-@pytest.mark.parametrize(
-    ("claim", "missing"),
-    [
-        ("1.2 × 10^4 cells, 1.1 × 10^5 cells", ("1.2 × 10^4", "1.1 × 10^5")),
-        ("one in five adults, 1 in 20, 1 in 1,000", ("one in five", "1 in 20", "1 in 1,000")),
-        ("Twenty-one adults fell within six weeks", ("Twenty-one", "six weeks")),
-        ("one hundred and nine adults", ("one hundred and nine",)),
-    ],
-)
-def test_powers_ratios_and_words_are_missing_as_the_claim_writes_them(claim: str, missing: tuple[str, ...]) -> None:
-    assert numbers_missing(claim, [CELLS]) == missing

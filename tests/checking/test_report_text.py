@@ -7,8 +7,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from deepcritical_mcp.checking.report_making import by_gravity
-from deepcritical_mcp.checking.report_parts import brief
+from deepcritical_mcp.checking.report_parts import brief, by_gravity
 from deepcritical_mcp.checking.report_text import report_text
 from deepcritical_mcp.models import CheckedQuotation, CheckedReference, Finding, ReferenceProblem
 from tests.checking.reports import ALTERED, CORRECTED, claim, differing, record, report, retracted, verified
@@ -119,24 +118,6 @@ def test_a_corrected_entry_of_several_lines_is_one_block_to_paste() -> None:
     entry = "@article{doe,\n  title = {Zinc_2},\n  year = {2020}\n}"
     shown = report_text(report([differing().model_copy(update={"corrected": entry})]))
     assert "".join(f"    > {line}\n" for line in ("```", *entry.split("\n"), "```")) in shown
-
-
-@pytest.mark.parametrize(
-    ("written", "told"),
-    [
-        ("Zinc in ischemic stroke: a trial", "written “ischemic”, the record has “hemorrhagic”"),
-        ("Zinc in no hemorrhagic stroke: a trial", "“no” added"),
-        ("Zinc in stroke: a trial", "“hemorrhagic” left out"),
-        (
-            "Copper and tin of the meadows in autumn",
-            "written “Copper and tin of the meadows in autumn”, the record has",
-        ),
-    ],
-)
-def test_of_titles_that_are_nearly_the_same_the_words_that_differ_are_shown(written: str, told: str) -> None:
-    title = ReferenceProblem(field="title", written=written, true="Zinc in hemorrhagic stroke: a trial")
-    shown = report_text(report([differing().model_copy(update={"problems": (title,)})]))
-    assert f"  - title: {told}" in shown
 
 
 FINDINGS: list[Finding] = [

@@ -131,6 +131,14 @@ def test_files_of_reference_managers_are_checked(
     assert found["record"]["pmid"] == "11"
 
 
+def test_an_entry_that_nobody_can_read_is_wrong(command: Command, library: dict[str, str], tmp_path: Path):
+    text = "@article{a, pmid={11}, title={Zinc in the repair of surgical wounds}}\n\n@article{b, title={Copper in"
+    (tmp_path / "refs.bib").write_text(text, encoding="utf-8")
+    done = command("check", str(tmp_path / "refs.bib"), "--json", **library)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert json.loads(done.stdout)["unread"]
+
+
 def test_a_draft_and_its_bibliography_are_one(command: Command, library: dict[str, str], tmp_path: Path):
     entry = "@article{zinc, author={Ruiz, Ana}, title={Zinc in the repair of surgical wounds}, year={2021}, pmid={11}}"
     (tmp_path / "draft.md").write_text("Zinc closed 95 of 100 wounds [@zinc].\n", encoding="utf-8")

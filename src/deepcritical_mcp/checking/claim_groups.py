@@ -33,7 +33,6 @@ _SHOWN, MAX_APART = 30, 40
 _SMALL, _PARTING, _GROUPS, _MOMENTS = (
     {*WORDS[name].split()} for name in ("small", "parting", "kinds of groups", "numbered moments")
 )
-_COMPARING = {"than", "versus", "vs", "compared", "against", "relative"}
 _NO_PREPOSITION = {"the", "of", "and", "or", ""}
 _WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?|\(")
 _BESIDE = re.compile(
@@ -87,18 +86,15 @@ def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
     each with the words around it there."""
     here, told = _tokens(claim) if len(claim) <= MAX_CLAIM else [], list[str]()
     places = {one.number: at for at, one in enumerate(here) if one.number and not _BESIDE.search(one.number.before)}
-    claimed = claimed_numbers(claim)
-    wanted = [one for one in claimed if one in places]
-    is_alone = len(wanted) == 1 == sum(_are_alike(wanted[0], one) for one in claimed)  # no "from 5.0% to 3.1%"
-    is_alone &= _COMPARING.isdisjoint(one.word for one in here) and not any(map(_is_dose_or_time, wanted))
-    for span in sentences(passage) if is_alone or len(wanted) > 1 else ():
+    wanted = [one for one in claimed_numbers(claim) if one in places]
+    for span in sentences(passage) if len(wanted) > 1 else ():
         sentence = passage[slice(*span)]
         there = _tokens(sentence)
         both = {one: at for one in wanted if (at := _place_of(one, there)) is not None}
         ours, theirs = _only(here), _only(there)
         groups = [_Two(*one) for one in (_groups(claim) | _groups(sentence) if both else ()) if theirs.keys() >= {*one}]
         named = [one for one in groups if ours.keys() >= {*one}]
-        turned = [one for one in both if is_alone and _is_of_other(here, there, both[one], groups)]
+        turned = list[Quantity]()
         for pair in (_Two(*pair) for pair in combinations(both, 2) if _are_alike(*pair)):
             agree = [
                 _in_order(here, words.of(ours), pair.of(places)) == _in_order(there, words.of(theirs), pair.of(both))
@@ -108,21 +104,6 @@ def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
             turned += pair if agree.count(False) > agree.count(True) else ()
         told += [f"{one.written}: “{_around(sentence, there[both[one]])}”" for one in turned]
     return tuple(dict.fromkeys(told))
-
-
-def _is_of_other(here: Sequence[_Token], there: Sequence[_Token], at: int, groups: Sequence[_Two[str]]) -> bool:
-    """Whether a claim names the group of the only other such number of a sentence, and not that of its own."""
-    own, named, theirs = there[at].number, {stem for one in here for stem in one.stems}, _only(there)
-    found = [(place, one.number) for place, one in enumerate(there) if one.number and place != at]
-    others = [place for place, one in found if own and _are_alike(own, one) and not _BESIDE.search(one.before)]
-    if own is None or _is_dose_or_time(own) or len(others) != 1:
-        return False
-    votes = [
-        (words.one if _in_order(there, words.of(theirs), (at, others[0])) else words.other) in named
-        for words in groups
-        if len(named & {*words}) == 1
-    ]
-    return votes.count(False) > votes.count(True)
 
 
 def _place_of(wanted: Quantity, tokens: Sequence[_Token]) -> int | None:

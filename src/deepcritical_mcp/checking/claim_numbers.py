@@ -1,9 +1,9 @@
 """Numbers of a claim that occur nowhere in the texts that it cites.
 
 A number occurs if the texts have its value, however written: "34%" and 0.34, "1,234" and "1 234", "twelve" and 12,
-"2.5 mg" and "2500 µg", "1.1 × 10^4" and 11,000, "one in eight" and 12.5%, 33.7% where the claim rounds it to 34%,
-80,442 for "more than 80,000". Not looked for are years that are no period, ordinals, numbers of figures and tables, the
-smallest whole numbers, small ones in words, and numbers in names: IL-6, COVID-19, H1N1, 5-HT.
+"2.5 mg" and "2500 µg", 33.7% where the claim rounds it to 34%, 80,442 for "more than 80,000". Not looked for are years,
+ordinals, numbers of figures and tables, the smallest whole numbers, small ones in words, and numbers in names: IL-6,
+COVID-19, H1N1, 5-HT.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ SMALLEST, SMALLEST_WORD = 3, 11
 MAX_CLAIM = 2_000
 """Characters of a claim whose numbers are looked for: what is longer is a list."""
 _YEARS = range(1500, 2100)
-_ALMOST, _LARGER = 0.05, 0.25
-"""How far a number is from one that is said to be about it; how far a count is above one that it exceeds."""
+_SOME = {"about": 0.05, "nearly": 0.05, "more": 0.25, "fewer": 0.25}
+"""How far a number is from one that is said to be about it, or that it exceeds."""
 
 WORDS = dict(
     row.split("\t")
@@ -58,17 +58,12 @@ def _one_of(words: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
-_SMALL = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _WORD = rf"(?i:{_one_of(NUMBER_WORDS)})"
 _NUMBER = re.compile(
-    rf"""(?P<ratio>\b(?:(?i:one)|1)\s(?:in|out\sof)\s(?:every\s)?(?P<many>\d{{1,3}}(?:,\d{{3}}){{1,2}}|\d{{1,7}}|{_WORD})
-        \b(?![.,]\d|\s(?:hundred|thousand|million)))
-    | (?P<plain>(?:(?<![\w.])[.·](?=\d))?
+    rf"""(?P<plain>(?:(?<![\w.])[.·](?=\d))?
         (?:\d{{1,3}}(?:[\u00a0\u2009\u202f ]\d{{3}}(?!\d)){{1,4}}(?!\w)(?:[.,·]\d{{1,12}})?
         |\d{{1,20}}(?:[.,·]\d{{1,20}}){{0,8}}))
-      (?:(?:\s?[×✕x*·⋅]\s?10\s?(?:\^|\(|<sup>)?\s?|(?<=\b10)(?:\^|<sup>|(?=[⁻{_SMALL}])))
-        (?P<power>[-−–⁻]?(?:[1-9]\d?|[{_SMALL}]{{1,2}}))(?!\d)\)?(?:</sup>)?)?
-    | (?<![\w-])(?P<word>(?:(?P<hundreds>{_WORD})[\s-]hundred(?:\sand)?[\s-])?{_WORD})(?![\w-]*\w)""",
+    | (?<![\w-])(?P<word>{_WORD})(?![\w-]*\w)""",
     re.VERBOSE,
 )
 _UNIT = re.compile(
@@ -87,10 +82,6 @@ _BEHIND = re.compile(
 """Behind what is no quantity: the level of an interval; ordinals, 5-HT, 17β; these may be quantities with a unit."""
 _PEOPLE, _NO_ADJECTIVES = (WORDS[name].split() for name in ("people", "no adjective"))
 _P_VALUE = re.compile(r"\bp(?:[- ]?values?)?\s?(?:of\s)?(?P<sign>[<≤=])\s?(?P<value>\d?[.·]\d{1,12})", re.IGNORECASE)
-_PERIOD = re.compile(
-    r"(?i)\b(?:between|from|zwischen|von|entre|de|tra|fra|dal)\s(?P<one>(?:1[5-9]|20)\d\d)"
-    r"\s(?:and|to|through|until|bis|und|y|a|et|à|e|al)\s(?P<other>(?:1[5-9]|20)\d\d)\b"
-)
 _RANGE_END = re.compile(r"\s?(?:[-‐‑–—−]|to\b|bis\b)\s?(?=\d)")
 _HEDGES = [(word, kind) for kind in ("more", "fewer", "nearly", "about") for word in WORDS[kind].split(", ")]
 
@@ -101,22 +92,15 @@ class NumberReading(NamedTuple):
     value: float
     half: float
 
-    def meant(self, hedge: str, *, is_count: bool) -> tuple[float, float]:
+    def meant(self, hedge: str) -> tuple[float, float]:
         """From where to where the numbers are that it may stand for: those that are rounded to it; behind "more than"
-        some above it; those near it behind "about". `is_count` if it counts something."""
-        value, half = self.value, self.half * (1 + 1e-9)
-        last, is_whole = 2 * self.half, self.half == 0.5  # last: 10,000 of 80,000, 0.01 of 2.57
-        while is_whole and value and value % (last * 10) == 0:
-            last *= 10
-        below = above = half
-        if is_whole and value >= 1_000 and int(value) not in _YEARS:  # two figures are an abbreviation
+        some above it; those near it behind "about"."""
+        value, near = self.value, self.half * (1 + 1e-9)
+        if self.half == 0.5 and value >= 1_000 and int(value) not in _YEARS:  # two figures are an abbreviation
             second = 10.0 ** (math.floor(math.log10(value)) - 1)
-            below = above = max(half, 0.5 * second) if value % second == 0 else half
-        some = max(half, min(last, (_LARGER if is_count and value >= 100 else _ALMOST) * value))
-        near = max(below, min(max(half, _ALMOST * value), 0.5 * last))
-        low = {"more": half, "fewer": max(below, some), "nearly": near, "about": near}.get(hedge, below)
-        high = {"more": max(above, some), "fewer": half, "about": near}.get(hedge, above)
-        return value - low, value + high
+            near = max(near, 0.5 * second) if value % second == 0 else near
+        below = max(near, _SOME.get(hedge, 0.0) * value)
+        return value - (near if hedge == "more" else below), value + (near if hedge in ("fewer", "nearly") else below)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +144,7 @@ def numbers_missing(claim: str, texts: Sequence[str]) -> tuple[str, ...]:
 def claimed_numbers(claim: str) -> tuple[Quantity, ...]:
     """The quantities of a claim that are worth looking for."""
     claim = claim[:MAX_CLAIM]
-    years = {period.start(name) for period in _PERIOD.finditer(claim) for name in ("one", "other")}
-    return tuple(one for one in quantities(claim) if one.readings and (one.start in years or _is_looked_for(one)))
+    return tuple(one for one in quantities(claim) if one.readings and _is_looked_for(one))
 
 
 @lru_cache(maxsize=2_048)
@@ -172,11 +155,11 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
 def _quantities(text: str) -> Iterator[Quantity]:
     for found in _NUMBER.finditer(text):
-        unit = None if found["ratio"] else _UNIT.match(text, found.end())
+        unit = _UNIT.match(text, found.end())
         start, end, to = found.start(), (unit or found).end(), None if unit else _RANGE_END.match(text, found.end())
         if to and (other := _NUMBER.match(text, to.end())):
             unit = _UNIT.match(text, other.end())
-        name = "%" if found["ratio"] else unit["unit"].lower() if unit else ""
+        name = unit["unit"].lower() if unit else ""
         name, around = (
             name if name in UNITS else name.removesuffix("s"),
             (text[max(0, start - 60) : start], text[end : end + 60]),
@@ -189,11 +172,8 @@ def _quantities(text: str) -> Iterator[Quantity]:
 def _readings(found: re.Match[str]) -> list[NumberReading]:
     """What a number may be, the usual in English first: "1,234" is 1234 or 1.234; "14.000" is 14 or 14000; [] for
     "1.2.3"."""
-    if word := found["many"] or found["word"]:
-        hundreds = NUMBER_WORDS[found["hundreds"].lower()] if found["hundreds"] else 0.0
-        last = word.lower().rpartition("hundred")[2].removeprefix(" and").strip(" -\n") or "hundred"
-        value = float(word.replace(",", "")) if word[0].isdigit() else 100 * hundreds + NUMBER_WORDS[last]
-        return [NumberReading(100 / value, 50 / value**2) if found["many"] else NumberReading(value, 0.5)]
+    if found["word"]:
+        return [NumberReading(NUMBER_WORDS[found["word"].lower()], 0.5)]
     plain = normalized("NFKC", "".join(found["plain"].split())).replace("·", ".").replace("\u22c5", ".")
     forms = [plain.replace(",", "")] if GROUPED.fullmatch(plain) and "," in plain else []
     if plain.count(".") + plain.count(",") <= 1:
@@ -201,12 +181,7 @@ def _readings(found: re.Match[str]) -> list[NumberReading]:
     turned = plain.translate({ord(","): ".", ord("."): ","})
     if GROUPED.fullmatch(turned):
         forms.append(turned.replace(",", ""))
-    power = normalized("NFKC", found["power"] or "0").replace("−", "-").replace("–", "-")
-    scale = 10.0 ** int(power) / (10 if forms == ["10"] and int(power) and "10" not in found[0][2:] else 1)
-    return [
-        NumberReading(float(form) * scale, 0.5 * 10.0 ** -len(form.partition(".")[2]) * scale)
-        for form in dict.fromkeys(forms)
-    ]
+    return [NumberReading(float(form), 0.5 * 10.0 ** -len(form.partition(".")[2])) for form in dict.fromkeys(forms)]
 
 
 def _is_looked_for(one: Quantity) -> bool:
@@ -242,8 +217,8 @@ class TextNumbers:
     def has(self, wanted: Quantity) -> bool:
         """Whether the text has the value, or one that is rounded to it."""
         kind, ratio = UNITS.get(wanted.unit, ("", 1.0))
-        hedge, is_count = _hedge(wanted.before), not wanted.unit or ratio >= 1_000
-        ranges = [one.meant(hedge, is_count=is_count) for one in wanted.readings]
+        hedge = _hedge(wanted.before)
+        ranges = [one.meant(hedge) for one in wanted.readings]
         kinds = ("", "share", "count") if kind in ("", "share", "count") else (kind,)
         return any(
             self._has_one("" if kind else "any", low, high)

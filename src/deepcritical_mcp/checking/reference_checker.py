@@ -9,9 +9,8 @@ import anyio
 import anyio.to_thread
 
 from deepcritical_mcp.checking.draft import DraftReference
+from deepcritical_mcp.checking.reference_problems import unchecked_work, with_status_problem
 from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome, TracedReference, outcome_of
-from deepcritical_mcp.checking.status_problems import with_status_problem
-from deepcritical_mcp.checking.unchecked_works import unchecked_work
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication

@@ -2,17 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.entry_looks import are_forms, stated_ids
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
-from deepcritical_mcp.models import Publication, ReferenceProblem
+from deepcritical_mcp.models import NOTICE_LABELS, Publication, ReferenceProblem, is_marked, status_label
 from deepcritical_mcp.search.record_finder import LABELS, agree, ids_of
 from deepcritical_mcp.search.references import MAX_REFERENCE, Agreement, WrittenReference
 from deepcritical_mcp.search.references.latex import plain_latex
 from deepcritical_mcp.search.references.plain_text import PlainText
 from deepcritical_mcp.search.references.variations import is_minor_title
-from deepcritical_mcp.text import clipped
+from deepcritical_mcp.text import clean_line, clipped
+
+_KINDS = {
+    "retracted": ("retraction",),
+    "concern": ("concern",),
+    "corrected": ("erratum", "partial_retraction", "earlier"),
+    "superseded": ("update",),
+    "notice": ("about",),
+}
+"""The kinds of notices that say why a record has a status."""
+_NOTICES = ("Retraction of Publication", "Retraction Notice", "Published Erratum", "Expression of Concern", "Addendum")
+_KNOWN = re.compile(r"\b(?:retract(?:ed|ion)|withdrawn|expression of concern)\b", re.IGNORECASE)
+
+
+def status_problem(record: Publication, written: str) -> ReferenceProblem | None:
+    """What a reader must know of the record's status; None if nothing.
+
+    Corrected papers, comments, and retracted papers that the reference itself calls so, are minor.
+    """
+    published = [one for one in record.status_notices if one.kind == "published"]
+    if not is_marked(record.status):
+        if not published or record.form != "preprint":
+            return None
+        where = published[0]
+        number = f"PMID {where.pmid}" if where.pmid else where.doi
+        told = " ".join(filter(None, (where.reference, f"({number})" if where.reference and number else number)))
+        return ReferenceProblem(field="status", true=f"preprint, published as {told}")
+    notices = [one for one in record.status_notices if one.kind in _KINDS[record.status]]
+    named = "; ".join(
+        " ".join(
+            filter(
+                None, (f"{NOTICE_LABELS[one.kind]}:", one.reference, f"PMID {one.pmid}" if one.pmid else one.own_doi)
+            )
+        )
+        for one in notices[:2]
+    )
+    label = status_label(record.status).lower()
+    minor = record.status == "corrected" or bool(_KNOWN.search(written)) or _is_comment(record)
+    return ReferenceProblem(field="status", true=f"{label}. {named}".strip(" ."), minor=minor)
+
+
+def with_status_problem(
+    problems: Sequence[ReferenceProblem], record: Publication, written: str
+) -> tuple[ReferenceProblem, ...]:
+    """The problems of a reference with that of its record's status, first if it is grave."""
+    told = status_problem(record, written)
+    if told is None:
+        return tuple(problems)
+    return (*problems, told) if told.minor else (told, *problems)
+
+
+def _is_comment(record: Publication) -> bool:
+    """Whether it is a comment or letter on a paper, which people cite as such."""
+    return record.status == "notice" and not any(one in _NOTICES for one in record.publication_types)
+
+
+class _Sign(NamedTuple):
+    """Words that tell what a reference is to; certain ones stand in no reference to an article."""
+
+    kind: str
+    pattern: re.Pattern[str]
+    is_certain: bool
+
+
+@lru_cache(maxsize=1)
+def _known() -> tuple[Mapping[str, str], tuple[_Sign, ...]]:
+    """The kinds of works by the types of entries, and the signs in the order in which they count."""
+    types, signs = dict[str, str](), list[_Sign]()
+    for row in (files("deepcritical_mcp.checking") / "work_kinds.txt").read_text("utf-8").splitlines():
+        if row.startswith("#"):
+            continue
+        kind, flags, value = row.split("\t")
+        if flags == "types":
+            types |= dict.fromkeys(value.split(), kind)
+        else:
+            signs.append(_Sign(kind, re.compile(value, 0 if "a" in flags else re.IGNORECASE), "!" in flags))
+    return types, tuple(signs)
+
+
+class UncheckedWork(NamedTuple):
+    """What a reference is to, e.g. "a book"; `is_certain` if no journal article is written like that."""
+
+    kind: str
+    is_certain: bool
+
+
+def unchecked_work(written: str, reference: WrittenReference) -> UncheckedWork | None:
+    """What else than an article a reference is to; None if it is to an article, as far as one can tell."""
+    says = reference.says
+    if reference.entry:
+        type_ = reference.entry.type
+        kind = _known()[0].get(type_, "")
+        if kind or says.journal or any(reference.ids):
+            return UncheckedWork(kind, True) if kind and not (says.journal and says.volume) else None
+        return _by_sign(clean_line(written[:MAX_REFERENCE]), is_article=False) or (
+            UncheckedWork("a work without a journal", False) if type_ in ("misc", "gen", "document") else None
+        )
+    line = clean_line(written[:MAX_REFERENCE])
+    is_article = bool(says.journal and says.volume and (says.pages or says.issue)) or (
+        bool(reference.ids.pmid or reference.ids.pmcid)
+    )
+    return _by_sign(line, is_article=is_article)
+
+
+def _by_sign(line: str, *, is_article: bool) -> UncheckedWork | None:
+    for kind, pattern, is_certain in _known()[1]:
+        if (is_certain or not is_article) and pattern.search(line):
+            return UncheckedWork(kind, is_certain)
+    return None
+
 
 ORDER_OF_FIELDS = (
     "status",
@@ -69,9 +182,9 @@ def number_problems(written: RecordIds, record: Publication) -> list[ReferencePr
 
 
 def _is_tail(written: str, true: str) -> bool:
-    """Whether a DOI is followed by what belongs to an address: "10.1000/1.pdf", "10.1000/1/full"."""
-    rest = normalize_doi(written).removeprefix(true.lower())
-    return bool(rest) and rest != normalize_doi(written) and not rest[0].isalnum()
+    """Whether a DOI is followed by what belongs to an address ("10.1000/1.pdf", "10.1000/1/full"), or is broken."""
+    one, other = normalize_doi(written), true.lower()
+    return other.startswith(one) or (one.startswith(other) and not one[len(other)].isalnum())
 
 
 def further_works(written: str, reference: WrittenReference, agreement: Agreement) -> Iterator[ReferenceProblem]:

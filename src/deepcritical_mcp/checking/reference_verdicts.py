@@ -6,13 +6,25 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from deepcritical_mcp.checking.beside_numbers import is_cited_alone, is_note, is_of_other_year, is_other_work
 from deepcritical_mcp.checking.draft import DraftReference
-from deepcritical_mcp.checking.reference_meaning import CandidateRecord, meant
-from deepcritical_mcp.checking.reference_problems import IDS, further_works, in_order, number_problems, problems_of
-from deepcritical_mcp.checking.unchecked_works import UncheckedWork
+from deepcritical_mcp.checking.reference_meaning import (
+    CandidateRecord,
+    is_cited_alone,
+    is_note,
+    is_of_other_year,
+    is_other_work,
+    meant,
+)
+from deepcritical_mcp.checking.reference_problems import (
+    IDS,
+    UncheckedWork,
+    further_works,
+    in_order,
+    number_problems,
+    problems_of,
+)
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.identifiers import RecordIds, normalize_doi
+from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, ReferenceProblem, ReferenceVerdict
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.documents import DocumentId
@@ -235,9 +247,8 @@ def _number_problems(
     known = number_problems(one.reference.ids if one.reference.bare_pmid == record.pages else one.ids, record)
     for problem in known:
         lookup = one.lookups.get(_only(problem.field, problem.written))
-        is_same = bool(lookup and lookup.record and lookup.record.id in meant_too)
-        is_same |= not (lookup and lookup.record) and _is_start(problem)
-        found.append(problem.model_copy(update={"minor": True}) if is_same else problem)
+        is_minor = lookup.record.id in meant_too if lookup and lookup.record else problem.minor
+        found.append(problem.model_copy(update={"minor": is_minor}))
     for number, lookup in one.lookups.items():
         name = next(name for name in RecordIds._fields if getattr(number, name))
         if name not in IDS or getattr(record, name) or any(problem.field == name for problem in known):
@@ -248,11 +259,6 @@ def _number_problems(
         if is_others or (lookup.record is None and number not in unasked and _is_dead(name, lookup)):
             found.append(ReferenceProblem(field=name, written=getattr(number, name)))
     return found
-
-
-def _is_start(problem: ReferenceProblem) -> bool:
-    """Whether a DOI is the start of the record's, which a blank or the end of a line broke."""
-    return problem.field == "doi" and problem.true.lower().startswith(normalize_doi(problem.written))
 
 
 def _is_dead(name: str, lookup: Lookup) -> bool:

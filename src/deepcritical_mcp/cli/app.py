@@ -185,7 +185,7 @@ def check(
     Exit code 0: nothing is wrong.
 
     Exit code 1: a reference is retracted or under concern, has a wrong identifier, differs from its record, is not
-    found, or is ambiguous; or a quotation is altered or misattributed.
+    found, or is ambiguous; a quotation is altered or misattributed; or an entry of a file cannot be read.
 
     Exit code 2: the draft cannot be read, or the command failed.
 

@@ -32,6 +32,8 @@ a failure of the command."""
 _WRONG_VERDICTS = ("wrong_id", "differs", "not_found", "ambiguous")
 _WRONG_STATUSES = ("retracted", "concern")
 _WRONG_QUOTATIONS = ("altered", "misattributed")
+_BROKEN = "that cannot be read"
+"""What entries of files are not read for, if nobody can read them."""
 
 
 def check_draft(sources: Sequence[str], *, accepted: Sequence[str], read: bool, as_json: bool) -> int:
@@ -54,7 +56,12 @@ def check_draft(sources: Sequence[str], *, accepted: Sequence[str], read: bool, 
     else:
         print(report_text(brief(report)), end="")
     references = _without_accepted(report.references, accepted)
-    if any(map(_is_wrong, references)) or any(one.verdict in _WRONG_QUOTATIONS for one in report.quotations):
+    is_broken = any(_BROKEN in one for one in report.unread)
+    if (
+        is_broken
+        or any(map(_is_wrong, references))
+        or any(one.verdict in _WRONG_QUOTATIONS for one in report.quotations)
+    ):
         return WRONG
     return FINE if is_complete and all(one.verdict != "outage" for one in references) else INCOMPLETE
 
