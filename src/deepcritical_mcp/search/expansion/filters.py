@@ -130,8 +130,7 @@ _QUESTION_WORDS: Mapping[QuestionKind, str] = {
     "ketamine medication "
     "mindfulness placebo prevent prevention probiotic prophylaxis psychotherapy rehabilitation replacement saline "
     "statin stent steroid supplementation surgery thrombolysis transplantation treat treatment warfarin yoga",
-    "diagnosis": "accuracy biopsy detect diagnose diagnosis diagnostic differentiate distinguish screening specificity "
-    "test",
+    "diagnosis": "accuracy biopsy detect diagnose diagnosis diagnostic differentiate distinguish specificity test",
     "harm": "adverse cause etiology exposure harm pollution poisoning toxicity",
     "course": "course mortality outcome prognosis prognostic recurrence relapse remission survival",
     "prediction": "nomogram predict prediction predictor score",
@@ -141,12 +140,16 @@ _QUESTION_WORDS: Mapping[QuestionKind, str] = {
     "qualitative satisfaction stigma views",
 }
 _HARM = re.compile(
+    r"\bassociat\w{1,5}\b|\blink(?:ed|s)?\b|\b(?:consumption|intake)\b|"
     r"\brisk (?:factors?|for|of)\b|\brisk$|\bside effects?\b|\bsmok(?:ers?|ing)\b(?! cessation)|"
     r"\b(?:blood|exposure) levels?\b",
     re.IGNORECASE,
 )
 _SAFETY = re.compile(r"\b(?:adverse|interactions?|safety|side effects?|tolerability|toxicity)\b", re.IGNORECASE)
-_DIAGNOSIS = re.compile(r"\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b", re.IGNORECASE)
+_DIAGNOSIS = re.compile(
+    r"\bscreening\b|\bexclud(?:e|ing)\b|\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b",
+    re.IGNORECASE,
+)
 # How something works, which is read about in reviews, not in systematic ones.
 _BASIC = re.compile(
     r"\b(?:mechanisms?|molecular|pathogenesis|pathophysiology|pathways?|signal+ing|structures?|in vitro)\b",
@@ -194,17 +197,22 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     is_named = any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in text.lower().split())
     is_compared = any(one.is_compared for one in parts)
     is_tried = any(record.is_of(_TREATMENTS) for record in records) or is_compared
-    if _SAFETY.search(text) and EFFICACY.isdisjoint(text.lower().split()):
+    is_intervention = any(one.label == "I" for one in parts)
+    if _SAFETY.search(text) and not is_intervention and EFFICACY.isdisjoint(text.lower().split()):
         return kinds & {"harm"}
     is_placebo = any(one.role == "comparator" for one in parts)
     if kinds & {"costs"} or (kinds & {"prevalence"} and not verbs and not is_compared and not is_placebo):
         return kinds & {"costs", "prevalence", "course"}
-    is_asked = bool(verbs) or is_placebo or any(one.label == "I" for one in parts)
+    is_asked = bool(verbs) or is_placebo or is_compared or is_intervention
     if is_asked or ((is_named or is_tried) and not kinds & {"diagnosis", "harm"}):
         kinds.discard("prevalence")
         kinds.add("treatment")
     if (
-        not kinds and len(tried) == 1 and records and all(one.role in ("subject", "kind") for one in parts)
+        not kinds
+        and len(tried) == 1
+        and records
+        and not tried[0].beside
+        and all(one.role in ("subject", "kind") for one in parts)
     ):  # a disease or a drug alone: what most people want to know of it
         record = records[0]
         kinds |= {"treatment", "diagnosis"} if record.is_of(_DISEASES) else set()

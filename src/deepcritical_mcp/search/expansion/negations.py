@@ -42,7 +42,7 @@ _POPULATION = (
 _EXCLUDED = re.compile(
     rf"\(not ([^()]{{1,80}})\)|,? not (?:among|during|in) (?:the )?({_POPULATION})(?!\w)|"
     r"(?:,| although| and| but) not (?!even |just |known|less |more |only |yet )([^,;.?()]{1,80})|"
-    r",? (?:excluding|except(?: for)?|"
+    r"(?<! by)(?<! for)(?<! in)(?<! of),? (?:excluding|except(?: for)?|"
     rf"(?:apart from|aside from|other than)(?= (?:among|during|for|in) )){_FOR_WHOM}({_SOME_WORDS})",
     re.IGNORECASE,
 )
@@ -74,7 +74,8 @@ _WORDINGS = tuple(
         (r"(?<=\w)n['’]t\b", " not"),
         (r"\b(?:w/o|with out)\b", "without"),
         (r"\bfree from\b", "free of"),
-        (r"\bbarring(?= )|(?:^|(?<=[,;:] ))exclude(?= )", "excluding"),
+        (r"\bliving with\b", "with"),
+        (r"\bbarring(?= )|(?:^|(?<=[.,;:] ))exclude(?= )", "excluding"),
         (r"(?<=\w) -([a-z]{3,40})(?= |$)", r" excluding \1,"),
         (r"\b(all|any|anything|every|everything)( [^ ,;.?()]{1,40})? but(?= (?!not ))", r"\1\2 excluding"),
         (

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
+from deepcritical_mcp.search.expansion.alternatives import grouped_parts
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.filters import question_kinds
 from deepcritical_mcp.search.expansion.negations import absent_thing, is_treatment
@@ -43,7 +44,7 @@ class Plan:
     ) -> None:
         self.asked, self.topic = asked, topic
         self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
-        self.parts = [] if topic.syntax else parts_of(topic, self.concepts, is_looked_up=is_looked_up)
+        self.parts = [] if topic.syntax else grouped_parts(parts_of(topic, self.concepts, is_looked_up=is_looked_up))
         unknown = [one for one in self.parts if one.is_negation and one.said.casefold() in unindexed]
         names = stems(" ".join(name for one in concepts for name in (one.text, *one.names)))
         absent = [text for one in unknown if (text := absent_thing(one.said)) and not is_treatment(text)]

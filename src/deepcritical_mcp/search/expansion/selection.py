@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deepcritical_mcp.search.expansion.operands import Operand, either_of, runs, tree_kind
-from deepcritical_mcp.search.expansion.roles import QueryRole, is_general_modifier, role_of_words
+from deepcritical_mcp.search.expansion.alternatives import either_of, runs
+from deepcritical_mcp.search.expansion.operands import Operand, tree_kind
 
 MAX_REQUIRED = 3
-# What asks for a filter rather than for words is never required.
-_NEVER_REQUIRED: frozenset[QueryRole] = frozenset({"kind", "measure", "comparator", "filler"})
 
 
 @dataclass(frozen=True)
@@ -23,18 +21,19 @@ class Selection:
 
 
 def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
-    """Negations and up to three subjects are required; of words that MeSH does not have, where it knows two subjects,
-    only names and what the topic begins with. Where there are fewer than two subjects, the persons and the place that
-    the topic names are, else an aspect or a description."""
+    """Negations and up to three subjects are required, and as long as there is room what groups and places are named.
+    An outcome that is no disease is not, beside two others. Where there are fewer than two, the persons and the
+    setting are, else an aspect or a description."""
     negations = [one for one in parts if one.is_negation]
     subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
-    if sum(one.is_known for one in subjects) > 1:
-        subjects = [one for one in subjects if one.is_known or one.is_name or one is subjects[0]]
-    most = max(1, limit - len(negations))
+    inner = [one for one in subjects if not (one.is_outcome and one.is_known and not one.is_disease)]
+    subjects = inner if len(inner) > 1 else subjects
+    most = max(2, limit - len(negations))
     merged = _merged(subjects, most)
     parts = list(dict.fromkeys(merged.get(one, one) for one in parts))
     subjects = list(dict.fromkeys(merged.get(one, one) for one in subjects))
-    chosen = sorted(subjects, key=lambda one: one.rank)[:most]
+    others = [one for one in parts if one.role in ("group", "place", "general")]
+    chosen = sorted([*subjects, *others], key=lambda one: one.rank)[:most]
     if len(chosen) + len(negations) < 2:
         chosen += _promoted(parts)[: 2 if len(chosen) else limit]
     if not chosen and not negations:
@@ -45,15 +44,13 @@ def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
 
 
 def _promoted(parts: Sequence[Operand]) -> list[Operand]:
-    """What is required beside a single subject: its persons and its place, else one aspect or description of it."""
+    """What is required beside a single subject: its persons, else one aspect, setting or description of it."""
     persons = [one for one in parts if one.role == "person"]
     if len([one for part in persons for one in part.either or (part,)]) > 1:  # "adults and children" are all people
         persons = []
-    places = [one for one in parts if one.role == "setting" and one.text.istitle()]
-    others = [one for role in ("aspect", "modifier", "setting") for one in parts if one.role == role]
-    others = [one for one in others if not is_general_modifier(one.text)]
-    others.sort(key=lambda one: role_of_words(one.text) != "subject")
-    return [*persons, *places] or others[:1]
+    others = [one for role in ("aspect", "setting", "kind", "modifier") for one in parts if one.role == role]
+    others = [one for one in others if " " in one.text or one.role in ("aspect", "setting")]
+    return persons or others[:1]
 
 
 def _merged(subjects: Sequence[Operand], most: int) -> dict[Operand, Operand]:
@@ -71,7 +68,7 @@ def _merged(subjects: Sequence[Operand], most: int) -> dict[Operand, Operand]:
     sides = compared_sides(now())
     if sides and (len(now()) > most or all(one.is_disease for one in sides)):  # of two diseases, papers name one
         merge(sides)
-    for run in [run for run in runs(now()) if len(run) > 1] if len(now()) > most else []:
+    for run in [run for run in runs(now()) if len(run) > 1 and run[0].is_drug] if len(now()) > most else []:
         merge(run)
     while len(now()) > most:
         drugs = [one for one in now() if one.is_drug]  # a class and its members
