@@ -204,6 +204,8 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     if kinds & {"costs"} or (kinds & {"prevalence"} and not verbs and not is_compared and not is_placebo):
         return kinds & {"costs", "prevalence", "course"}
     is_asked = bool(verbs) or is_placebo or is_compared or is_intervention
+    if "harm" in kinds and not is_asked:
+        kinds.discard("treatment")
     if is_asked or ((is_named or is_tried) and not kinds & {"diagnosis", "harm"}):
         kinds.discard("prevalence")
         kinds.add("treatment")

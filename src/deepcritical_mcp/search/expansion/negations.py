@@ -75,7 +75,7 @@ _WORDINGS = tuple(
         (r"\b(?:w/o|with out)\b", "without"),
         (r"\bfree from\b", "free of"),
         (r"\bliving with\b", "with"),
-        (r"\bbarring(?= )|(?:^|(?<=[.,;:] ))exclude(?= )", "excluding"),
+        (r"\bbarring(?= )|(?:^|(?<=[.,;:] ))(?:i |please |we )?exclude(?= )", "excluding"),
         (r"(?<=\w) -([a-z]{3,40})(?= |$)", r" excluding \1,"),
         (r"\b(all|any|anything|every|everything)( [^ ,;.?()]{1,40})? but(?= (?!not ))", r"\1\2 excluding"),
         (

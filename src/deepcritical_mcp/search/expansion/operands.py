@@ -36,7 +36,7 @@ _SEPARATORS = QUERY_FUNCTION_WORDS | frozenset(
     "although among because before between despite from getting goes her his my over per she since under until whose "
     "within".split()
 )
-_COMPARING = frozenset("versus vs against than".split())
+_COMPARING = frozenset("versus vs than".split())
 _COMPARED_WITH = ("compared with", "compared to", "rather than", "instead of", "as against", "in place of")
 _ENDS_COMPARISON = frozenset("after among as at before by during following for if in on to when while who".split())
 JOINING = frozenset({",", "and", "or", "and/or"})
@@ -44,8 +44,10 @@ EXAMPLES = ("such as", "including", "like")
 # Before an outcome: what is measured, and whether it changes.
 _EFFECT = frozenset(
     "affect affects cause causes change changes decrease decreases improve improves increase increases lower lowers "
-    "on prevent prevents reduce reduces worsen worsens".split()
+    "prevent prevents reduce reduces worsen worsens".split()
 )
+_EFFECT_ON = "effect on"
+_EFFECTS = frozenset("effect effects impact influence influences".split())
 # Before those whom a question is about.
 _WHOM = frozenset("after among before during following in undergoing with".split())
 # Of disorders, symptoms and behavior.
@@ -98,7 +100,7 @@ class Operand:
     @property
     def is_outcome(self) -> bool:
         """Whether it is what something is said to change."""
-        return self.label == "O" or self.before in _EFFECT
+        return self.label == "O" or self.before in (*_EFFECT, _EFFECT_ON)
 
     @property
     def is_whom(self) -> bool:
@@ -252,6 +254,8 @@ class _TopicReader:
         is_and = place > 0 and self._tokens[place - 1].text.lower() == "and"
         is_pair = pair in (*_COMPARED_WITH, *EXAMPLES) or (is_and and lower in _ENDS_COMPARISON)
         is_joined = (lower in (",", ";") and before) or (is_filler(lower) and before in JOINING)
+        if lower == "on" and not _EFFECTS.isdisjoint(one.text.lower() for one in self._tokens[:place]):
+            lower = _EFFECT_ON
         is_kept = is_joined or (lower == "of" and before in _EFFECT)  # "reduce the incidence of"
         self._before = pair if is_pair else before if is_kept else lower
         self._is_unspecific = self._is_unspecific or lower in UNSPECIFIC
@@ -277,7 +281,8 @@ class _TopicReader:
         items, self._noun = self._noun, []
         if not items:
             return
-        anchors = [place for place, one in enumerate(items) if self._stands_alone(one, is_alone=len(items) == 1)]
+        is_said = any(concept is None and not is_light(text) and not is_head(text) for text, concept in items)
+        anchors = [place for place, one in enumerate(items) if self._stands_alone(one, is_said=is_said)]
         light, first = list[str](), 0
         for number, at in enumerate(anchors or [len(items)]):
             stop = anchors[number + 1] if number + 1 < len(anchors) else len(items)
@@ -293,17 +298,18 @@ class _TopicReader:
                 self._light.append(Operand(" ".join(run), role, None, self._before, self._label))
         self._before, self._is_unspecific = ("", False) if light else (self._before, self._is_unspecific)
 
-    def _stands_alone(self, item: _Item, *, is_alone: bool) -> bool:
+    def _stands_alone(self, item: _Item, *, is_said: bool) -> bool:
+        """Whether it is a part of its own: not "therapy" and the like, nor "mortality" where other words say more."""
         text, concept = item
         if concept is None:
             return is_drug(text)
         role = _role_of_concept(concept)
-        return is_alone or role not in ("kind", "filler")
+        return not is_said or role not in ("kind", "filler", *(["aspect"] if is_light(text) else []))
 
     def _take_anchor(self, item: _Item | None, ahead: list[str], behind: list[str], light: list[str]) -> None:
         words = [one for one in ahead if not is_light(one)]
         if item is None and words and all(map(is_adjective, words)):  # "systolic dysfunction"
-            words = [one for one in ahead if one in words or role_of_word(one) == "aspect"]
+            words = [one for one in ahead if one in words or role_of_word(one) in ("aspect", "comparator")]
         elif item and item[1] and all(map(is_adjective, words)):  # "supraventricular arrhythmias"
             words = []
         light += [one for one in ahead if one not in words]
@@ -313,7 +319,8 @@ class _TopicReader:
             return
         text, concept = item
         said = [one for one in behind if not is_light(one)]
-        light += [one for one in behind if is_light(one)]
+        said = [] if all(map(is_adjective, said)) else said  # "cardiac arrest, neurological outcome"
+        light += [one for one in behind if one not in said]
         if concept is None:  # the name of a drug
             self._take_words(words, light) if words else None
             self._take(text, "subject")

@@ -49,7 +49,7 @@ def _promoted(parts: Sequence[Operand]) -> list[Operand]:
     if len([one for part in persons for one in part.either or (part,)]) > 1:  # "adults and children" are all people
         persons = []
     others = [one for role in ("aspect", "setting", "kind", "modifier") for one in parts if one.role == role]
-    others = [one for one in others if " " in one.text or one.role in ("aspect", "setting")]
+    others = [one for one in others if " " in one.text or one.concept]
     return persons or others[:1]
 
 
