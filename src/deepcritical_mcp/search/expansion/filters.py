@@ -161,6 +161,7 @@ _TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 E02 E04".split())
 # A topic with these asks of care, not whether a treatment works.
 _OF_SERVICES = "access staffing"
 _RESISTANCE = re.compile(
+    r"^how (?:common|many|often)\b|"
     r"(?<![\w-])(?!treatment|therapy|insulin)[\w-]{1,40} resistance\b(?! training| exercise)|\bsusceptibility\b|"
     r"(?<![\w-])(?:drug|\w{1,30}?(?:cillin|micin|mycin|oxacin|penem))-resistant\b",
     re.IGNORECASE,
@@ -196,7 +197,8 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     records = [one.concept.record for one in tried if one.concept and one.concept.record]
     is_named = any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in text.lower().split())
     is_compared = any(one.is_compared for one in parts)
-    is_tried = any(record.is_of(_TREATMENTS) for record in records) or is_compared
+    is_for = any(one.before == "for" and one.is_disease for one in parts[1:])
+    is_tried = any(record.is_of(_TREATMENTS) for record in records) or is_compared or is_for
     is_intervention = any(one.label == "I" for one in parts)
     if _SAFETY.search(text) and not is_intervention and EFFICACY.isdisjoint(text.lower().split()):
         return kinds & {"harm"}

@@ -50,6 +50,8 @@ _EFFECT_ON = "effect on"
 _EFFECTS = frozenset("effect effects impact influence influences".split())
 # Before those whom a question is about.
 _WHOM = frozenset("after among before during following in undergoing with".split())
+# Before a condition.
+_OF_WHAT = frozenset("among for in of with".split())
 # Of disorders, symptoms and behavior.
 _OF_DISEASES = ("C", "F01", "F02", "F03")
 _MAX_PHRASE_WORDS = 3
@@ -130,7 +132,8 @@ class Operand:
         record = self.concept.record if self.concept else None
         if record is None:
             is_name = any(is_symbol(word) or is_drug(word) for word in self.text.split())
-            return 0 if is_name or " " in self.text or self.is_known else 1
+            is_telling = is_name or " " in self.text or self.is_known or self.before in _OF_WHAT
+            return int(self.is_outcome or not is_telling)
         if not record.tree_numbers or any(one.startswith((*_OF_DISEASES, "D", "E")) for one in record.tree_numbers):
             return 0
         return 3 if record.is_of(("A",)) and not self.beside else 1

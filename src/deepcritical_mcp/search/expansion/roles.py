@@ -93,7 +93,7 @@ _NAMED: tuple[tuple[QueryRole, str], ...] = (
     ),
     (
         "filler",
-        "Patients|Humans|Persons|Disease|Syndrome|Research|Association|Role|Time|Family Characteristics",
+        "Patients|Humans|Persons|Disease|Syndrome|Research|Association|Role|Time|Family Characteristics|Health",
     ),
 )
 _BY_NAME: Mapping[str, QueryRole] = {name: role for role, names in _NAMED for name in names.split("|")}

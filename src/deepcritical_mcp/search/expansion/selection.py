@@ -35,7 +35,9 @@ def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
     others = [one for one in parts if one.role in ("group", "place", "general")]
     chosen = sorted([*subjects, *others], key=lambda one: one.rank)[:most]
     if len(chosen) + len(negations) < 2:
-        chosen += _promoted(parts)[: 2 if len(chosen) else limit]
+        chosen += _promoted(parts, is_alone=not any(one.role == "subject" for one in chosen))[
+            : 2 if len(chosen) else limit
+        ]
     if not chosen and not negations:
         chosen = list(parts[:limit])
     required = tuple(one for one in parts if one in negations or one in chosen)
@@ -43,14 +45,15 @@ def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
     return Selection(required, rest, tuple(one for one in subjects if one not in required))
 
 
-def _promoted(parts: Sequence[Operand]) -> list[Operand]:
-    """What is required beside a single subject: its persons, else one aspect, setting or description of it."""
-    persons = [one for one in parts if one.role == "person"]
+def _promoted(parts: Sequence[Operand], *, is_alone: bool) -> list[Operand]:
+    """What is required beside a single subject: its persons, else one aspect, setting or description of it; an aspect
+    first where there is no subject ("maternal mortality")."""
+    persons = [one for one in parts if one.role == "person" and (one.concept or one.either)]
     if len([one for part in persons for one in part.either or (part,)]) > 1:  # "adults and children" are all people
         persons = []
     others = [one for role in ("aspect", "setting", "kind", "modifier") for one in parts if one.role == role]
     others = [one for one in others if " " in one.text or one.concept]
-    return persons or others[:1]
+    return [*others[:1], *persons] if is_alone else persons or others[:1]
 
 
 def _merged(subjects: Sequence[Operand], most: int) -> dict[Operand, Operand]:
