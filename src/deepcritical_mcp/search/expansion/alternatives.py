@@ -14,11 +14,11 @@ _COMBINED = ("combin", "concomitant", "interact", "together")
 def grouped_parts(parts: Sequence[Operand]) -> list[Operand]:
     """The parts, with those of which one is enough as one: what "or" joins, a list of three of a kind, examples of a
     class, and two diseases that something is tried for ("SSRIs for anxiety and depression")."""
-    kinds = {kind for one in parts if one.role == "subject" and (kind := tree_kind(one))}
+    subjects = [one for one in parts if one.role == "subject"]
     combined = any(word.startswith(_COMBINED) for one in parts for word in one.text.lower().split())
 
     def is_choice(run: Sequence[Operand]) -> bool:
-        is_apart = run[0].before != "between" and len(kinds) > 1 and not combined
+        is_apart = run[0].before != "between" and len(subjects) > len(run) and not combined
         is_tried_for = is_apart and (run[0].is_drug or (run[0].is_disease and run[0].before in ("for", "in", "of")))
         return len(run) > 2 or not {one.before for one in run[1:]} <= {",", "and"} or is_tried_for
 
@@ -50,14 +50,15 @@ def either_of(run: Sequence[Operand]) -> Operand:
     """Some parts of which one is enough."""
     every = [one for part in run for one in part.either or (part,)]
     text = " or ".join(one.text for one in every)
-    return replace(run[0], text=text, either=tuple(replace(one, before="") for one in every), concept=None, beside="")
+    return replace(run[0], text=text, either=tuple(replace(one, before="") for one in every), concept=None, beside=())
 
 
 def _goes_on(run: Sequence[Operand], other: Operand) -> bool:
     """Whether a part goes on with a list: joined to it, and of the same kind or of none that is known. A negation and
     what is compared stand alone."""
     first = run[0]
-    if first.is_negation or other.is_negation or other.is_compared or first.role != other.role:
+    is_either = other.before == "or" and {first.role, other.role} == {"subject", "group"}
+    if first.is_negation or other.is_negation or other.is_compared or (first.role != other.role and not is_either):
         return False
     kinds = {tree_kind(one) for one in (*run, other)} - {""}
     is_same = len(kinds) == 1 and bool(tree_kind(other) and tree_kind(first))

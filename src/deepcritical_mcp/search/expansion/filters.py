@@ -162,7 +162,8 @@ _TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 E02 E04".split())
 _OF_SERVICES = "access staffing"
 _RESISTANCE = re.compile(
     r"^how (?:common|many|often)\b|"
-    r"(?<![\w-])(?!treatment|therapy|insulin)[\w-]{1,40} resistance\b(?! training| exercise)|\bsusceptibility\b|"
+    r"\b(?:anti\w{1,20}|drug|multidrug|insecticide|\w{1,30}?(?:cillin|micin|mycin|oxacin|penem)) resistance\b|"
+    r"\bsusceptibility\b|"
     r"(?<![\w-])(?:drug|\w{1,30}?(?:cillin|micin|mycin|oxacin|penem))-resistant\b",
     re.IGNORECASE,
 )
@@ -239,6 +240,7 @@ def _filters(topic: Topic, kinds: set[QuestionKind], is_clinical: bool, year: in
     is_of_animals = _ANIMAL_WORDS.search(topic.affirmed) is not None
     is_basic = not kinds and _BASIC.search(topic.affirmed) is not None
     fitting = [rows for kind, rows in _OF_QUESTIONS.items() if kind in kinds]
+    fitting = [] if is_of_animals else fitting
     every: list[_Row] = [row for rows in zip_longest(*fitting) for row in rows if row is not None]
     for found, words, mark in every:
         one = STUDY_FILTERS[found] if isinstance(found, str) else found

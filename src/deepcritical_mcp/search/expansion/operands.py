@@ -47,7 +47,7 @@ _EFFECT = frozenset(
     "prevent prevents reduce reduces worsen worsens".split()
 )
 _EFFECT_ON = "effect on"
-_EFFECTS = frozenset("effect effects impact influence influences".split())
+_EFFECTS = frozenset("effect effects focused focusing impact influence influences".split())
 # Before those whom a question is about.
 _WHOM = frozenset("after among before during following in undergoing with".split())
 # Before a condition.
@@ -68,7 +68,7 @@ class Operand:
         either: the parts of which one is enough ("aspirin or warfarin").
         is_compared: whether it is what something else is compared with.
         is_looked_up: whether MeSH was asked for it.
-        beside: the words right beside a concept that MeSH does not have with it ("aspiration" pneumonia).
+        beside: the words right before and behind a concept that MeSH does not have with it ("aspiration" pneumonia).
     """
 
     text: str
@@ -79,7 +79,7 @@ class Operand:
     either: tuple[Operand, ...] = ()
     is_compared: bool = False
     is_looked_up: bool = False
-    beside: str = ""
+    beside: tuple[str, ...] = ()
 
     @property
     def is_negation(self) -> bool:
@@ -141,20 +141,19 @@ class Operand:
     @property
     def pubmed(self) -> str:
         """The part for PubMed, by all its names; words that MeSH was not asked for go through PubMed's own mapping."""
+        return self.block()
+
+    def block(self, unindexed: frozenset[str] = frozenset()) -> str:
+        """The same with words near each other for the phrases that PubMed does not have."""
         if self.either:
-            return pubmed_syntax.any_of(pubmed_syntax.grouped(one.pubmed) for one in self.either)
+            return pubmed_syntax.any_of(pubmed_syntax.grouped(one.block(unindexed)) for one in self.either)
         if self.text.lower() in listed_names("adverse"):
             return _ADVERSE_BLOCK
-        if self.concept and self.beside:
-            return pubmed_syntax.all_of([self.concept.block.full, _words_block(self.beside)])
         if self.concept:
-            return self.concept.block.full
+            words = [_words_block(one, unindexed) for one in self.beside]
+            return pubmed_syntax.all_of([self.concept.block.full, *words])
         if self.is_negation:
             return negated_block(self.text)
-        return self.words_block()
-
-    def words_block(self, *, unindexed: frozenset[str] = frozenset()) -> str:
-        """The user's own words, in all their forms."""
         if not self.is_looked_up:
             is_lost = self.text.split()[0].lower() in PUBMED_STOP_WORDS
             return pubmed_syntax.phrase(self.text, "tiab") if is_lost else self.text
@@ -169,7 +168,7 @@ class Operand:
         return [one for text in texts if text.lower() not in DESIGNS for one in text_words(text)]
 
 
-def _words_block(text: str, unindexed: frozenset[str] = frozenset()) -> str:
+def _words_block(text: str, unindexed: frozenset[str]) -> str:
     """Up to three words as a phrase; more, or the name of a gene and others, wherever they stand."""
     words = text.split()
     if len(words) > _MAX_PHRASE_WORDS or (len(words) > 1 and is_symbol(words[0])):
@@ -215,6 +214,7 @@ class _TopicReader:
         self._found = list[Operand]()
         self._light = list[Operand]()
         self._noun = list[_Item]()
+        self._is_sentence = any(one.text.lower() in _SEPARATORS - {"and", "or"} for one in tokens)
         self._before: str = ""
         self._label: str = ""
         self._is_compared = self._is_unspecific = False
@@ -229,7 +229,8 @@ class _TopicReader:
                 self._before, self._label, self._is_compared = ";", token.label, False
             if concept is None and token.is_negation:
                 self._end_noun()
-                self._take(token.text, "subject")
+                is_none = token.label == "C"  # "compared with no treatment"
+                self._take(token.text.strip('"') if is_none else token.text, "comparator" if is_none else "subject")
             elif concept is None and (length := amount_at([one.text for one in self._tokens[place : place + 6]])):
                 self._end_noun()
                 stop = place + length
@@ -268,7 +269,9 @@ class _TopicReader:
         elif is_over or lower in (*_ENDS_COMPARISON, ",", ";"):
             self._is_compared = False
 
-    def _take(self, text: str, role: QueryRole, concept: TopicConcept | None = None, beside: str = "") -> None:
+    def _take(
+        self, text: str, role: QueryRole, concept: TopicConcept | None = None, beside: tuple[str, ...] = ()
+    ) -> None:
         compared = self._is_compared or self._label == "C"
         if role in ("subject", "general") and compared and self._is_unspecific and concept is None:
             role = "comparator"
@@ -322,7 +325,8 @@ class _TopicReader:
             return
         text, concept = item
         said = [one for one in behind if not is_light(one)]
-        said = [] if all(map(is_adjective, said)) else said  # "cardiac arrest, neurological outcome"
+        if concept and (self._is_sentence or all(map(is_adjective, said))):  # "which heals ulcers fastest"
+            said = [one for one in said if is_symbol(one)]
         light += [one for one in behind if one not in said]
         if concept is None:  # the name of a drug
             self._take_words(words, light) if words else None
@@ -330,21 +334,18 @@ class _TopicReader:
             self._take_words(said, light) if said else None
             return
         role = self._role_of(concept)
-        beside = [*words, *said]
-        while beside and is_head(beside[-1]) and len(beside) == 1:
-            light.append(beside.pop())
+        if len(words) + len(said) == 1 and is_head(*words, *said):
+            light += [*words, *said]
+            words = said = []
+        beside = tuple(" ".join(some) for some in (words, said) if some)
         if beside and role in ("person", "setting", "aspect", "kind", "general"):
             role = "group" if role == "person" else "subject" if role == "general" else role
-        self._take(" ".join([*words, text, *said]) if beside else text, role, concept, " ".join(beside))
+        self._take(" ".join([*words, text, *said]) if beside else text, role, concept, beside)
 
     def _take_words(self, words: list[str], light: list[str]) -> None:
         """Words that MeSH does not have: one thing, but for what says little."""
         if not [one for one in words if not is_head(one)]:
             light += words
-            return
-        if len([one for one in words if is_symbol(one)]) > 1:  # "JAK2 V617F"
-            for word in words:
-                self._take(word, "subject" if is_symbol(word) else role_of_word(word))
             return
         while len(words) > 1 and any(map(is_symbol, words)) and is_head(words[-1]):
             light.append(words.pop())
@@ -363,6 +364,8 @@ class _TopicReader:
 
 
 def _role_of_concept(concept: TopicConcept) -> QueryRole:
+    if " " not in concept.text and (said := role_of_word(concept.text)) in ("kind", "filler"):
+        return said
     if concept.record:
         return role_of_heading(concept.record)
     if concept.text.lower() in listed_names("name") | listed_names("adverse"):

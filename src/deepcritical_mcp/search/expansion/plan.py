@@ -54,7 +54,7 @@ class Plan:
         chosen = select([one for one in self.parts if one not in unknown])
         self.unphrased = [] if absent else [text for one in unknown if (text := absent_thing(one.said))]
         self.required, self.ranking, self.surplus = chosen.required, chosen.ranking, chosen.surplus
-        self.blocks = {one: self._block(one, unindexed) for one in self.required}
+        self.blocks = {one: one.block(unindexed) for one in self.required}
         self.shortened: list[Operand] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
             if len(self._core()) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:
@@ -62,11 +62,6 @@ class Plan:
                 self.shortened.append(one)
         self.kinds = question_kinds(topic, self.parts)
         self.is_clinical = any(one.record and one.record.is_of(_CLINICAL) for one in concepts)
-
-    @staticmethod
-    def _block(part: Operand, unindexed: frozenset[str]) -> str:
-        is_words = not (part.concept or part.either or part.is_negation) and part.role != "aspect"
-        return part.words_block(unindexed=unindexed) if is_words else part.pubmed
 
     def _core(self) -> str:
         return self.query(self.required)

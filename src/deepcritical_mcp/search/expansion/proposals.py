@@ -296,7 +296,7 @@ def _narrower(part: Operand) -> list[str]:
     """The names of what stands below a heading in the tree, by which a paper is found before it is indexed."""
     terms: list[str] = []
     for one in part.either or (part,):
-        below = one.concept.narrower if one.concept and not one.concept.members else ()
+        below = one.concept.narrower if one.concept and not one.concept.members and not one.beside else ()
         terms += [term for record in below for name in synonyms(record) for term in text_words(name, is_own=False)]
     return list(dict.fromkeys(terms))[:_MAX_NARROWER]
 

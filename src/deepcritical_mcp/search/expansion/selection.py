@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deepcritical_mcp.search.expansion.alternatives import either_of, runs
-from deepcritical_mcp.search.expansion.operands import Operand, tree_kind
+from deepcritical_mcp.search.expansion.operands import JOINING, Operand, tree_kind
 
 MAX_REQUIRED = 3
 
@@ -21,18 +21,23 @@ class Selection:
 
 
 def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
-    """Negations and up to three subjects are required, and as long as there is room what groups and places are named.
-    An outcome that is no disease is not, beside two others. Where there are fewer than two, the persons and the
-    setting are, else an aspect or a description."""
+    """Negations and up to three subjects are required, and as long as there is room the groups that are named. Beside
+    two others, an outcome that is no disease is not, nor are several. Where there are fewer than two, the persons are,
+    else a place, an aspect or a description."""
     negations = [one for one in parts if one.is_negation]
     subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
-    inner = [one for one in subjects if not (one.is_outcome and one.is_known and not one.is_disease)]
+    outcomes = [one for one in _outcomes(parts) if one in subjects]
+    inner = [
+        one
+        for one in subjects
+        if one not in outcomes or not (one.is_known or outcomes[1:]) or (one.is_disease and not outcomes[1:])
+    ]
     subjects = inner if len(inner) > 1 else subjects
     most = max(2, limit - len(negations))
     merged = _merged(subjects, most)
     parts = list(dict.fromkeys(merged.get(one, one) for one in parts))
     subjects = list(dict.fromkeys(merged.get(one, one) for one in subjects))
-    others = [one for one in parts if one.role in ("group", "place", "general")]
+    others = [one for one in parts if one.role in ("group", "general")]
     chosen = sorted([*subjects, *others], key=lambda one: one.rank)[:most]
     if len(chosen) + len(negations) < 2:
         chosen += _promoted(parts, is_alone=not any(one.role == "subject" for one in chosen))[
@@ -45,14 +50,23 @@ def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
     return Selection(required, rest, tuple(one for one in subjects if one not in required))
 
 
+def _outcomes(parts: Sequence[Operand]) -> list[Operand]:
+    """What something is said to change, with what is listed with it."""
+    found: list[Operand] = []
+    for last, one in zip([None, *parts], parts, strict=False):
+        if one.is_outcome or (last in found and one.before in JOINING):
+            found.append(one)
+    return found
+
+
 def _promoted(parts: Sequence[Operand], *, is_alone: bool) -> list[Operand]:
     """What is required beside a single subject: its persons, else one aspect, setting or description of it; an aspect
     first where there is no subject ("maternal mortality")."""
     persons = [one for one in parts if one.role == "person" and (one.concept or one.either)]
     if len([one for part in persons for one in part.either or (part,)]) > 1:  # "adults and children" are all people
         persons = []
-    others = [one for role in ("aspect", "setting", "kind", "modifier") for one in parts if one.role == role]
-    others = [one for one in others if " " in one.text or one.concept]
+    others = [one for role in ("place", "aspect", "setting", "kind", "modifier") for one in parts if one.role == role]
+    others = [one for one in others if " " in one.text or one.concept or one.role == "place"]
     return [*others[:1], *persons] if is_alone else persons or others[:1]
 
 
