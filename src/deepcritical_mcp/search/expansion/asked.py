@@ -21,7 +21,7 @@ _ASKED = re.compile(
 )
 # "I am a nurse and would like to find evidence on whether …"
 _LEAD_IN = re.compile(
-    r"^(?:can you|could you|i|i'm|we|we're)(?= )[^?]{0,200}? (?:whether|"
+    r"^(?:can you|could you|i|i'm|we|we're)(?= )[^?]{0,70}? (?:whether|"
     r"(?:evidence|information|literature|papers|publications|research|studies|trials) "
     r"(?:about|concerning|for|of|on|regarding)) (?=\S)",
     re.IGNORECASE,
@@ -52,9 +52,14 @@ _NEXT_QUESTION = re.compile(
 
 
 def without_letters(text: str) -> str:
-    """`text` without the letters of PICO in parentheses, if it has several of them."""
-    letters = {found["letter"] for found in _PICO_LETTER.finditer(text)}
-    return _PICO_LETTER.sub("", text) if len(letters) > 1 else text
+    """`text` with the letters of PICO in parentheses, if it has several of them, as labels before its parts."""
+    parts = [*_PICO_LETTER.finditer(text)]
+    if len({found["letter"] for found in parts}) < 2:
+        return text
+    starts = [0, *(found.end() for found in parts)]
+    said = (text[start : found.start()].strip(" ,;") for start, found in zip(starts, parts, strict=False))
+    listed = (f"{found['letter']}: {part}" for found, part in zip(parts, said, strict=True))
+    return "; ".join((*listed, text[starts[-1] :].strip(" ,;."))).strip(" ;")
 
 
 def subject_of(text: str) -> str:

@@ -21,6 +21,7 @@ from deepcritical_mcp.search.expansion.phrases import general_stems, is_drug, is
 from deepcritical_mcp.search.expansion.roles import role_of_heading
 from deepcritical_mcp.search.expansion.topic import Topic, read_topic
 from deepcritical_mcp.sources.base import MappedTerm, MeshDescriptor, Vocabulary
+from deepcritical_mcp.spelling import other_spelling
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
 NO_VOCABULARY = "Without MeSH and numbers of hits: {why}. The queries use only your words and the session's evidence."
@@ -182,7 +183,9 @@ def candidates(topic: Topic) -> dict[str, str]:
         text = " ".join(span)
         last = next((span[-1].removesuffix(end) for end in _CONNECTED if span[-1].endswith(end)), span[-1])
         for form in (last, singular(last), plural(last)):
-            found.setdefault(" ".join([*span[:-1], form]), text)
+            name = " ".join([*span[:-1], form])
+            found.setdefault(name, text)
+            found.setdefault(other_spelling(name), text)
     for place, joint in enumerate(tokens):
         after = list(takewhile(lambda word: word not in _BOUNDS, tokens[place + 1 : place + 5]))
         if joint in ("and", "or", "and/or") and place and tokens[place - 1] not in _BOUNDS:

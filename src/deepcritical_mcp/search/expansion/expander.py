@@ -20,6 +20,7 @@ from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, t
 from deepcritical_mcp.search.expansion.concepts import NcbiView, look_up, with_definitions
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceTerm, EvidenceView, SessionEvidence, read_evidence
 from deepcritical_mcp.search.expansion.filters import fitting_filters
+from deepcritical_mcp.search.expansion.operands import Operand
 from deepcritical_mcp.search.expansion.phrases import definitions, stems
 from deepcritical_mcp.search.expansion.plan import Plan
 from deepcritical_mcp.search.expansion.proposals import (
@@ -42,6 +43,8 @@ _USUAL = 3
 # many papers.
 _NEAR = 3
 _FEW_MORE = 200
+_LOOSE = 5
+"""So many times as much as the direct query a class of drugs alone may find."""
 _MAX_COUNTED = 12
 _MAX_NARROWED = 4
 _MAX_SHORT_FORMS = 3
@@ -128,6 +131,7 @@ class QueryExpander:
             queries=queries,
             concepts=(
                 *concepts,
+                *(_of_words(one) for one in plan.subjects if one.is_looked_up and not (one.is_known or one.either)),
                 *map(_of_evidence, terms),
             ),
             filters=tuple(
@@ -160,7 +164,7 @@ class QueryExpander:
                     read = hits.get(plan.direct, read)
         direct = direct_query(plan)
         least = hits[plan.direct].count if plan.direct in hits else -1
-        broader = list(broader_drafts(plan, is_counted=least >= 0))[:_MAX_COUNTED]
+        broader = list(broader_drafts(plan))[:_MAX_COUNTED]
         specific = list(specific_drafts(plan, today=today, is_counted=is_counted))
         if least == 0:
             hits |= {one.pubmed: Hits(count=0) for one in specific}
@@ -241,6 +245,7 @@ def _adding(drafts: Sequence[Proposal], least: int, hits: dict[str, Hits], *, is
     found = {one: hits[one.pubmed].count if one.pubmed in hits else -1 for one in drafts}
     is_spare = is_ample and least < _FEW
     adding = [one for one in drafts if not one.is_spare and not 0 <= found[one] <= least]
+    adding = [one for one in adding if not one.is_loose or found[one] <= _LOOSE * least]
     most = max(least * _NEAR, _FEW_MORE)
     adding.sort(key=lambda one: (not least < found[one] <= most, found[one] if found[one] > most else -found[one]))
     spare = [one for one in drafts if one not in adding]
@@ -294,6 +299,11 @@ def _unindexed(plan: Plan) -> str:
 def _several(questions: Sequence[str]) -> str:
     listed = ", ".join(f"“{question}”" for question in questions)
     return f"These are {len(questions)} questions: {listed}. Call once for each." if questions else ""
+
+
+def _of_words(part: Operand) -> Concept:
+    """What the direct query requires although MeSH does not have it."""
+    return Concept(term=part.said, kind="words", pubmed_block=part.pubmed)
 
 
 def _of_evidence(term: EvidenceTerm) -> Concept:

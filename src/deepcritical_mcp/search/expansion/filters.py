@@ -130,8 +130,7 @@ _QUESTION_WORDS: Mapping[QuestionKind, str] = {
     "ketamine medication "
     "mindfulness placebo prevent prevention probiotic prophylaxis psychotherapy rehabilitation replacement saline "
     "statin stent steroid supplementation surgery thrombolysis transplantation treat treatment warfarin yoga",
-    "diagnosis": "accuracy biopsy detect diagnose diagnosis diagnostic differentiate distinguish screening specificity "
-    "test",
+    "diagnosis": "accuracy biopsy detect diagnose diagnosis diagnostic differentiate distinguish specificity test",
     "harm": "adverse cause etiology exposure harm pollution poisoning toxicity",
     "course": "course mortality outcome prognosis prognostic recurrence relapse remission survival",
     "prediction": "nomogram predict prediction predictor score",
@@ -141,12 +140,16 @@ _QUESTION_WORDS: Mapping[QuestionKind, str] = {
     "qualitative satisfaction stigma views",
 }
 _HARM = re.compile(
+    r"\bassociat\w{1,5}\b|\blink(?:ed|s)?\b|\b(?:consumption|intake)\b|"
     r"\brisk (?:factors?|for|of)\b|\brisk$|\bside effects?\b|\bsmok(?:ers?|ing)\b(?! cessation)|"
     r"\b(?:blood|exposure) levels?\b",
     re.IGNORECASE,
 )
 _SAFETY = re.compile(r"\b(?:adverse|interactions?|safety|side effects?|tolerability|toxicity)\b", re.IGNORECASE)
-_DIAGNOSIS = re.compile(r"\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b", re.IGNORECASE)
+_DIAGNOSIS = re.compile(
+    r"\bscreening\b|\bexclud(?:e|ing)\b|\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b",
+    re.IGNORECASE,
+)
 # How something works, which is read about in reviews, not in systematic ones.
 _BASIC = re.compile(
     r"\b(?:mechanisms?|molecular|pathogenesis|pathophysiology|pathways?|signal+ing|structures?|in vitro)\b",
@@ -158,7 +161,9 @@ _TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 E02 E04".split())
 # A topic with these asks of care, not whether a treatment works.
 _OF_SERVICES = "access staffing"
 _RESISTANCE = re.compile(
-    r"(?<![\w-])(?!treatment|therapy|insulin)[\w-]{1,40} resistance\b(?! training| exercise)|\bsusceptibility\b|"
+    r"^how (?:common|many|often)\b|"
+    r"\b(?:anti\w{1,20}|drug|multidrug|insecticide|\w{1,30}?(?:cillin|micin|mycin|oxacin|penem)) resistance\b|"
+    r"\bsusceptibility\b|"
     r"(?<![\w-])(?:drug|\w{1,30}?(?:cillin|micin|mycin|oxacin|penem))-resistant\b",
     re.IGNORECASE,
 )
@@ -193,18 +198,26 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     records = [one.concept.record for one in tried if one.concept and one.concept.record]
     is_named = any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in text.lower().split())
     is_compared = any(one.is_compared for one in parts)
-    is_tried = any(record.is_of(_TREATMENTS) for record in records) or is_compared
-    if _SAFETY.search(text) and EFFICACY.isdisjoint(text.lower().split()):
+    is_for = any(one.before == "for" and one.is_disease for one in parts[1:])
+    is_tried = any(record.is_of(_TREATMENTS) for record in records) or is_compared or is_for
+    is_intervention = any(one.label == "I" for one in parts)
+    if _SAFETY.search(text) and not is_intervention and EFFICACY.isdisjoint(text.lower().split()):
         return kinds & {"harm"}
     is_placebo = any(one.role == "comparator" for one in parts)
     if kinds & {"costs"} or (kinds & {"prevalence"} and not verbs and not is_compared and not is_placebo):
         return kinds & {"costs", "prevalence", "course"}
-    is_asked = bool(verbs) or is_placebo or any(one.label == "I" for one in parts)
+    is_asked = bool(verbs) or is_placebo or is_compared or is_intervention
+    if "harm" in kinds and not is_asked:
+        kinds.discard("treatment")
     if is_asked or ((is_named or is_tried) and not kinds & {"diagnosis", "harm"}):
         kinds.discard("prevalence")
         kinds.add("treatment")
     if (
-        not kinds and len(tried) == 1 and records and all(one.role in ("subject", "kind") for one in parts)
+        not kinds
+        and len(tried) == 1
+        and records
+        and not tried[0].beside
+        and all(one.role in ("subject", "kind") for one in parts)
     ):  # a disease or a drug alone: what most people want to know of it
         record = records[0]
         kinds |= {"treatment", "diagnosis"} if record.is_of(_DISEASES) else set()
@@ -227,6 +240,7 @@ def _filters(topic: Topic, kinds: set[QuestionKind], is_clinical: bool, year: in
     is_of_animals = _ANIMAL_WORDS.search(topic.affirmed) is not None
     is_basic = not kinds and _BASIC.search(topic.affirmed) is not None
     fitting = [rows for kind, rows in _OF_QUESTIONS.items() if kind in kinds]
+    fitting = [] if is_of_animals else fitting
     every: list[_Row] = [row for rows in zip_longest(*fitting) for row in rows if row is not None]
     for found, words, mark in every:
         one = STUDY_FILTERS[found] if isinstance(found, str) else found

@@ -42,7 +42,7 @@ _POPULATION = (
 _EXCLUDED = re.compile(
     rf"\(not ([^()]{{1,80}})\)|,? not (?:among|during|in) (?:the )?({_POPULATION})(?!\w)|"
     r"(?:,| although| and| but) not (?!even |just |known|less |more |only |yet )([^,;.?()]{1,80})|"
-    r",? (?:excluding|except(?: for)?|"
+    r"(?<! by)(?<! for)(?<! in)(?<! of),? (?:excluding|except(?: for)?|"
     rf"(?:apart from|aside from|other than)(?= (?:among|during|for|in) )){_FOR_WHOM}({_SOME_WORDS})",
     re.IGNORECASE,
 )
@@ -74,7 +74,13 @@ _WORDINGS = tuple(
         (r"(?<=\w)n['’]t\b", " not"),
         (r"\b(?:w/o|with out)\b", "without"),
         (r"\bfree from\b", "free of"),
-        (r"\bbarring(?= )|(?:^|(?<=[,;:] ))exclude(?= )", "excluding"),
+        (r"\bliving with\b", "with"),
+        (
+            r"\b(?:i|we) (?:am|are|do) not (?:interested in|want|need)(?: (?:articles|papers|studies|trials))?"
+            r"(?: (?:about|in|on|with))?(?= )",
+            ", excluding",
+        ),
+        (r"\bbarring(?= )|(?:^|(?<=[.,;:] ))(?:i |please |we )?exclude(?= )", "excluding"),
         (r"(?<=\w) -([a-z]{3,40})(?= |$)", r" excluding \1,"),
         (r"\b(all|any|anything|every|everything)( [^ ,;.?()]{1,40})? but(?= (?!not ))", r"\1\2 excluding"),
         (
@@ -96,7 +102,7 @@ _PREPOSITION = re.compile("^(?:among|during|for|in|on|with) (?:the )?", re.IGNOR
 _TANGLED = re.compile(
     r"(?<![^ ,(])(?:cannot|never|not)(?: [^ ,;.?()]++){0,3}? (?:never|not) (?:to be |to |been |be )?[^ ,;.?()]++|"
     r"(?<![^ ])(?:did|do|does|may|will) not (?:affect|cause|change|decrease|help|improve|increase|lower|prevent|reduce|"
-    r"worsen)(?![^ ])|"
+    r"respond(?: \w{2,20}ly)?(?: to)?|worsen)(?![^ ])|"
     rf"(?<![^ ,(])not without [^ ,;.?()]++|(?<![^ ])(?:unless|only if|except (?:if|when))(?: {_WORD}){{1,3}}",
     re.IGNORECASE,
 )

@@ -1,30 +1,28 @@
-"""A topic taken apart: its concepts and the words between them, what each is to a search, and which are required."""
+"""A topic taken apart: its concepts and the words between them, what each is to a search, and which every paper must
+be about."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import dataclass
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol
 from deepcritical_mcp.search.expansion.roles import (
-    ADVERSE,
     DESIGNS,
     EFFICACY,
-    NAME_HEADS,
-    NAMES,
-    PARTICIPLES,
-    TRAILING,
     UNSPECIFIC,
     QueryRole,
     amount_at,
+    is_adjective,
     is_filler,
-    is_noun,
+    is_head,
+    is_light,
+    listed_names,
     role_of_heading,
-    role_of_words,
+    role_of_word,
 )
 from deepcritical_mcp.search.expansion.topic import Token, Topic
 from deepcritical_mcp.text import FOREIGN_FUNCTION_WORDS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
@@ -33,19 +31,29 @@ _ADVERSE_BLOCK = (
     '("adverse effects"[sh] OR "adverse effect*"[tiab] OR "adverse event*"[tiab] OR "side effect*"[tiab] OR '
     "safety[tiab] OR harm*[tiab] OR toxicity[tiab] OR tolerability[tiab])"
 )
-# What separates two parts: function words but "of", which joins ("length of stay"), and what people write between them.
-_SEPARATORS = (QUERY_FUNCTION_WORDS - {"of"}) | frozenset(
-    "although among because before between despite during from getting goes her his my needs over per she since under "
-    "until whose within".split()
+# What separates two parts: function words, and what people write between them.
+_SEPARATORS = QUERY_FUNCTION_WORDS | frozenset(
+    "although among because before between despite from getting goes her his my over per she since under until whose "
+    "within".split()
 )
-_COMPARING = frozenset("versus vs against than".split())
+_COMPARING = frozenset("versus vs than".split())
 _COMPARED_WITH = ("compared with", "compared to", "rather than", "instead of", "as against", "in place of")
 _ENDS_COMPARISON = frozenset("after among as at before by during following for if in on to when while who".split())
-_JOINING = frozenset({",", "and", "or", "and/or"})
-_EXAMPLES = ("such as", "including", "like")
+JOINING = frozenset({",", "and", "or", "and/or"})
+EXAMPLES = ("such as", "including", "like")
+# Before an outcome: what is measured, and whether it changes.
+_EFFECT = frozenset(
+    "affect affects cause causes change changes decrease decreases improve improves increase increases lower lowers "
+    "prevent prevents reduce reduces worsen worsens".split()
+)
+_EFFECT_ON = "effect on"
+_EFFECTS = frozenset("effect effects focused focusing impact influence influences".split())
+# Before those whom a question is about.
+_WHOM = frozenset("after among before during following in undergoing with".split())
+# Before a condition.
+_OF_WHAT = frozenset("among for in of with".split())
 # Of disorders, symptoms and behavior.
-_OF_DISEASES = ("C", "F")
-_OF_BODY = ("A",)
+_OF_DISEASES = ("C", "F01", "F02", "F03")
 _MAX_PHRASE_WORDS = 3
 
 
@@ -60,7 +68,7 @@ class Operand:
         either: the parts of which one is enough ("aspirin or warfarin").
         is_compared: whether it is what something else is compared with.
         is_looked_up: whether MeSH was asked for it.
-        described_by: the word right before a heading of a single word ("aspiration" of "aspiration pneumonia").
+        beside: the words right before and behind a concept that MeSH does not have with it ("aspiration" pneumonia).
     """
 
     text: str
@@ -71,12 +79,7 @@ class Operand:
     either: tuple[Operand, ...] = ()
     is_compared: bool = False
     is_looked_up: bool = False
-    described_by: str = ""
-
-    @property
-    def is_single(self) -> bool:
-        """Whether it is a heading by a single word, which the word before it makes another thing."""
-        return self.concept is not None and self.concept.record is not None and " " not in self.text
+    beside: tuple[str, ...] = ()
 
     @property
     def is_negation(self) -> bool:
@@ -97,14 +100,19 @@ class Operand:
         return self.is_drug and (len(every) > 2 or any(one.concept and one.concept.members for one in every))
 
     @property
+    def is_outcome(self) -> bool:
+        """Whether it is what something is said to change."""
+        return self.label == "O" or self.before in (*_EFFECT, _EFFECT_ON)
+
+    @property
+    def is_whom(self) -> bool:
+        """Whether it tells in whom, or when."""
+        return self.label == "P" or self.before in _WHOM
+
+    @property
     def said(self) -> str:
         """Its text without the quotes of a negation."""
         return self.text.strip('"')
-
-    @property
-    def is_name(self) -> bool:
-        """Whether it is a symbol, an abbreviation or the name of a drug."""
-        return any(is_symbol(word) or is_drug(word) for word in self.text.split())
 
     @property
     def is_known(self) -> bool:
@@ -115,45 +123,41 @@ class Operand:
 
     @property
     def rank(self) -> int:
-        """The smaller, the sooner it is required: diseases and what is tried, names, other headings, the body."""
-        record = self.concept.record if self.concept else None
+        """The smaller, the sooner it is required: diseases, what is tried, and names; other headings and single words;
+        groups and places; what says little, and the body."""
         if self.either:
             return min(one.rank for one in self.either)
+        if self.role != "subject":
+            return {"group": 2, "place": 2}.get(self.role, 3)
+        record = self.concept.record if self.concept else None
         if record is None:
-            return 0 if self.is_name or self.is_known else 1
-        tried = (*_OF_DISEASES, "D", "E")
-        if not record.tree_numbers or any(number.startswith(tried) for number in record.tree_numbers):
+            is_name = any(is_symbol(word) or is_drug(word) for word in self.text.split())
+            is_telling = is_name or " " in self.text or self.is_known or self.before in _OF_WHAT
+            return int(self.is_outcome or not is_telling)
+        if not record.tree_numbers or any(one.startswith((*_OF_DISEASES, "D", "E")) for one in record.tree_numbers):
             return 0
-        return 3 if record.is_of(_OF_BODY) else 2
+        return 3 if record.is_of(("A",)) and not self.beside else 1
 
     @property
     def pubmed(self) -> str:
         """The part for PubMed, by all its names; words that MeSH was not asked for go through PubMed's own mapping."""
+        return self.block()
+
+    def block(self, unindexed: frozenset[str] = frozenset()) -> str:
+        """The same with words near each other for the phrases that PubMed does not have."""
         if self.either:
-            return pubmed_syntax.any_of(pubmed_syntax.grouped(one.pubmed) for one in self.either)
-        if self.text.lower() in ADVERSE:
+            return pubmed_syntax.any_of(pubmed_syntax.grouped(one.block(unindexed)) for one in self.either)
+        if self.text.lower() in listed_names("adverse"):
             return _ADVERSE_BLOCK
-        if self.concept and self.described_by:
-            narrowed = pubmed_syntax.all_of(
-                [self.concept.block.full, pubmed_syntax.any_of(text_words(self.described_by))]
-            )
-            return pubmed_syntax.any_of([*text_words(self.text), f"({narrowed})"])
         if self.concept:
-            return self.concept.block.full
+            words = [_words_block(one, unindexed) for one in self.beside]
+            return pubmed_syntax.all_of([self.concept.block.full, *words])
         if self.is_negation:
             return negated_block(self.text)
-        return self.words_block()
-
-    def words_block(self, *, unindexed: frozenset[str] = frozenset()) -> str:
-        """The user's own words, in all their forms."""
-        words = self.text.split()
         if not self.is_looked_up:
-            is_lost = words[0].lower() in PUBMED_STOP_WORDS
+            is_lost = self.text.split()[0].lower() in PUBMED_STOP_WORDS
             return pubmed_syntax.phrase(self.text, "tiab") if is_lost else self.text
-        if len(words) > _MAX_PHRASE_WORDS:
-            kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
-            return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
-        return pubmed_syntax.any_of(text_words(self.text, unindexed=unindexed))
+        return _words_block(self.text, unindexed)
 
     @property
     def rank_words(self) -> list[str]:
@@ -164,229 +168,222 @@ class Operand:
         return [one for text in texts if text.lower() not in DESIGNS for one in text_words(text)]
 
 
+def _words_block(text: str, unindexed: frozenset[str]) -> str:
+    """Up to three words as a phrase; more, or the name of a gene and others, wherever they stand."""
+    words = text.split()
+    if len(words) > _MAX_PHRASE_WORDS or (len(words) > 1 and is_symbol(words[0])):
+        kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
+        return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
+    return pubmed_syntax.any_of(text_words(text, unindexed=unindexed))
+
+
 def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bool) -> list[Operand]:
     """The topic's parts in their order, each once; [] for PubMed's syntax, which is never taken apart."""
     spans = {span.start: (span.stop, one) for one in concepts if (span := topic.find(one.text))}
-    for text in (*topic.quoted, *NAMES):
-        if (span := topic.find(text)) and not {*span} & {*spans}:
+    for text in (*topic.quoted, *listed_names("name"), *listed_names("adverse")):
+        if (span := topic.find(text)) and not any(start in span for start in spans):
             said = " ".join(one.text for one in topic.tokens[span.start : span.stop])
             spans[span.start] = span.stop, TopicConcept(said)
-    words = topic.words.split()
-    if not spans and len(words) == 3 and words[1] == "of" and not is_drug(words[2]):  # "use of force"
-        return [Operand(" ".join(words), "subject", TopicConcept(" ".join(words)), is_looked_up=is_looked_up)]
-    is_of_efficacy = not EFFICACY.isdisjoint(topic.text.lower().split())
     foreign = FOREIGN_FUNCTION_WORDS.get(topic.language, "").split()
-    found = _raw(topic.tokens, spans, is_looked_up=is_looked_up, foreign=foreign)
-    found = _grouped(_named_phrases(_with_roles(found, is_of_efficacy=is_of_efficacy), is_alone=len(found) == 2))
+    is_balanced = not EFFICACY.isdisjoint(topic.text.lower().split())
+    found = _TopicReader(topic.tokens, spans, foreign, is_looked_up=is_looked_up, is_balanced=is_balanced).parts()
     seen: set[str] = set()
     return [one for one in found if not (one.text.casefold() in seen or seen.add(one.text.casefold()))]
 
 
-def _raw(
-    tokens: Sequence[Token],
-    spans: dict[int, tuple[int, TopicConcept]],
-    *,
-    is_looked_up: bool,
-    foreign: Container[str] = (),
-) -> list[Operand]:
-    """Concepts, negations and runs of other words, each with what stands before it; roles are not known yet. `foreign`
-    are function words of the topic's language."""
-    found: list[Operand] = []
-    run: list[str] = []
-    before, label, is_compared, is_unspecific = "", "", False, False
-
-    def take(text: str, concept: TopicConcept | None = None) -> None:
-        nonlocal before, is_unspecific
-        compared = is_compared or label == "C"
-        role: QueryRole = "comparator" if compared and is_unspecific else "subject"
-        found.append(Operand(text, role, concept, before, label, (), compared, is_looked_up))
-        before, is_unspecific = "", False
-
-    def end_run() -> None:
-        nonlocal run
-        for words in _split(run, is_alone=not found and place >= len(tokens) - 1):
-            take(" ".join(words))
-        run = []
-
-    place = 0
-    while place < len(tokens):
-        token = tokens[place]
-        stop, concept = spans.get(place, (place + 1, None))
-        lower = token.text.lower()
-        if token.label != label:
-            end_run()
-            before, label, is_compared = ";", token.label, False
-        if concept or token.is_negation:
-            end_run()
-            take(concept.text if concept else token.text, concept)
-        elif length := amount_at([one.text for one in tokens[place : place + 6]]):
-            end_run()
-            stop = place + length
-            take(" ".join(one.text for one in tokens[place:stop]))
-        elif token.text in (",", ";") or _separates(token.text, foreign) or is_filler(token.text):
-            end_run()
-            pair = f"{before} {lower}"
-            is_and = place > 0 and tokens[place - 1].text.lower() == "and"
-            is_pair = pair in (*_COMPARED_WITH, *_EXAMPLES) or (is_and and lower in _ENDS_COMPARISON)
-            is_joined = (lower in (",", ";") and before) or (is_filler(lower) and before in _JOINING)
-            before = pair if is_pair else before if is_joined else lower
-            is_unspecific = is_unspecific or lower in UNSPECIFIC
-            is_over = bool(found) and found[-1].is_compared and is_filler(lower)  # "than placebo associated with"
-            if lower in _COMPARING or pair in _COMPARED_WITH:
-                is_compared = True
-            elif is_over or lower in (*_ENDS_COMPARISON, ",", ";"):
-                is_compared = False
-        elif lower == "of" and not run:
-            before = before or "of"
-        else:
-            run.append(token.text)
-        place = stop
-    end_run()
-    return found
+_Item = tuple[str, TopicConcept | None]
 
 
-def _split(run: Sequence[str], *, is_alone: bool) -> list[list[str]]:
-    """A run of words at "of" after what is no subject ("risk of falls"; not "use of force", if that is all), and before
-    what asks for a filter ("fatigue treatment"); without stop words at its ends."""
-    words = list(run)
-    while words and words[-1] in PUBMED_STOP_WORDS | {"of"}:
-        words.pop()
-    while words and words[0].lower() == "of":
-        words.pop(0)
-    if "of" in words and not (is_alone and len(words) == 3):
-        place = words.index("of")
-        if place and role_of_words(" ".join(words[:place])) != "subject":
-            return [words[:place], *_split(words[place + 1 :], is_alone=False)]
-    if len(words) > 1 and words[-1].lower() in TRAILING:
-        return [*_split(words[:-1], is_alone=False), words[-1:]]
-    # Abbreviations and symbols are names of their own: "NYHA class QoL", "JAK2 V617F".
-    parted = [[*some] for _, some in groupby(words, key=lambda word: word if is_symbol(word) else "")]
-    return parted if len(words) > 2 and len(parted) > 1 else [words] if words else []
+class _TopicReader:
+    """The tokens of a topic, read into parts: what stands between two separators is a noun with its concepts.
+
+    `foreign` are function words of the topic's language; effects and harms are asked for alike if it `is_balanced`.
+    """
+
+    def __init__(
+        self,
+        tokens: Sequence[Token],
+        spans: dict[int, tuple[int, TopicConcept]],
+        foreign: Container[str],
+        *,
+        is_looked_up: bool,
+        is_balanced: bool,
+    ) -> None:
+        self._tokens, self._spans, self._foreign = tokens, spans, foreign
+        self._is_looked_up, self._is_balanced = is_looked_up, is_balanced
+        self._found = list[Operand]()
+        self._light = list[Operand]()
+        self._noun = list[_Item]()
+        self._is_sentence = any(one.text.lower() in _SEPARATORS - {"and", "or"} for one in tokens)
+        self._before: str = ""
+        self._label: str = ""
+        self._is_compared = self._is_unspecific = False
+
+    def parts(self) -> list[Operand]:
+        place = 0
+        while place < len(self._tokens):
+            token = self._tokens[place]
+            stop, concept = self._spans.get(place, (place + 1, None))
+            if token.label != self._label:
+                self._end_noun()
+                self._before, self._label, self._is_compared = ";", token.label, False
+            if concept is None and token.is_negation:
+                self._end_noun()
+                is_none = token.label == "C"  # "compared with no treatment"
+                self._take(token.text.strip('"') if is_none else token.text, "comparator" if is_none else "subject")
+            elif concept is None and (length := amount_at([one.text for one in self._tokens[place : place + 6]])):
+                self._end_noun()
+                stop = place + length
+                self._take(" ".join(one.text for one in self._tokens[place:stop]), "measure")
+            elif concept is None and self._separates(token.text, place):
+                self._end_noun()
+                self._separate(token.text.lower(), place)
+            else:
+                self._noun.append((concept.text if concept else token.text, concept))
+            place = stop
+        self._end_noun()
+        return [*self._found, *self._light]
+
+    def _separates(self, word: str, place: int) -> bool:
+        """Whether a word is between two parts; the A of "vitamin A" and "ALL", "CAN", "WHO" are names."""
+        lower, following = word.lower(), self._tokens[place + 1 : place + 2]
+        if word in (",", ";") or (word == "I" and following and is_filler(following[0].text)):
+            return True
+        is_word = word.islower() or (word.istitle() and len(word) > 1)
+        return is_word and (is_filler(lower) or lower in _SEPARATORS or lower in self._foreign)
+
+    def _separate(self, lower: str, place: int) -> None:
+        before = self._before
+        pair = f"{before} {lower}"
+        is_and = place > 0 and self._tokens[place - 1].text.lower() == "and"
+        is_pair = pair in (*_COMPARED_WITH, *EXAMPLES) or (is_and and lower in _ENDS_COMPARISON)
+        is_joined = (lower in (",", ";") and before) or (is_filler(lower) and before in JOINING)
+        if lower == "on" and not _EFFECTS.isdisjoint(one.text.lower() for one in self._tokens[:place]):
+            lower = _EFFECT_ON
+        is_kept = is_joined or (lower == "of" and before in _EFFECT)  # "reduce the incidence of"
+        self._before = pair if is_pair else before if is_kept else lower
+        self._is_unspecific = self._is_unspecific or lower in UNSPECIFIC
+        is_over = bool(self._found) and self._found[-1].is_compared and is_filler(lower)  # "than placebo associated"
+        if lower in _COMPARING or pair in _COMPARED_WITH:
+            self._is_compared = True
+        elif is_over or lower in (*_ENDS_COMPARISON, ",", ";"):
+            self._is_compared = False
+
+    def _take(
+        self, text: str, role: QueryRole, concept: TopicConcept | None = None, beside: tuple[str, ...] = ()
+    ) -> None:
+        compared = self._is_compared or self._label == "C"
+        if role in ("subject", "general") and compared and self._is_unspecific and concept is None:
+            role = "comparator"
+        if role != "filler":
+            self._found.append(
+                Operand(text, role, concept, self._before, self._label, (), compared, self._is_looked_up, beside)
+            )
+        self._before, self._is_unspecific = "", False
+
+    def _end_noun(self) -> None:
+        """Take the concepts and names of the noun, each with the words beside it that say something; what says little
+        comes after them, to rank by."""
+        items, self._noun = self._noun, []
+        if not items:
+            return
+        is_said = any(concept is None and not is_light(text) and not is_head(text) for text, concept in items)
+        anchors = [place for place, one in enumerate(items) if self._stands_alone(one, is_said=is_said)]
+        light, first = list[str](), 0
+        for number, at in enumerate(anchors or [len(items)]):
+            stop = anchors[number + 1] if number + 1 < len(anchors) else len(items)
+            last = number + 1 >= len(anchors)
+            ahead = [one for one, _ in items[first:at]]
+            behind = [one for one, _ in items[at + 1 : stop]] if last else []
+            first = at + 1
+            self._take_anchor(items[at] if at < len(items) else None, ahead, behind, light)
+        for run in _runs_of_words(light):
+            role = role_of_word(run[-1])
+            role = role if role != "subject" else "modifier"
+            if role != "filler":
+                self._light.append(Operand(" ".join(run), role, None, self._before, self._label))
+        self._before, self._is_unspecific = ("", False) if light else (self._before, self._is_unspecific)
+
+    def _stands_alone(self, item: _Item, *, is_said: bool) -> bool:
+        """Whether it is a part of its own: not "therapy" and the like, nor "mortality" where other words say more."""
+        text, concept = item
+        if concept is None:
+            return is_drug(text)
+        role = _role_of_concept(concept)
+        return not is_said or role not in ("kind", "filler", *(["aspect"] if is_light(text) else []))
+
+    def _take_anchor(self, item: _Item | None, ahead: list[str], behind: list[str], light: list[str]) -> None:
+        words = [one for one in ahead if not is_light(one)]
+        if item is None and words and all(map(is_adjective, words)):  # "systolic dysfunction"
+            words = [one for one in ahead if one in words or role_of_word(one) in ("aspect", "comparator")]
+        elif item and item[1] and all(map(is_adjective, words)):  # "supraventricular arrhythmias"
+            words = []
+        light += [one for one in ahead if one not in words]
+        if item is None:  # no concept
+            self._take_words(words, light)
+            light += [one for one in behind if is_light(one)]
+            return
+        text, concept = item
+        said = [one for one in behind if not is_light(one)]
+        if concept and (self._is_sentence or all(map(is_adjective, said))):  # "which heals ulcers fastest"
+            said = [one for one in said if is_symbol(one)]
+        light += [one for one in behind if one not in said]
+        if concept is None:  # the name of a drug
+            self._take_words(words, light) if words else None
+            self._take(text, "subject")
+            self._take_words(said, light) if said else None
+            return
+        role = self._role_of(concept)
+        if len(words) + len(said) == 1 and is_head(*words, *said):
+            light += [*words, *said]
+            words = said = []
+        beside = tuple(" ".join(some) for some in (words, said) if some)
+        if beside and role in ("person", "setting", "aspect", "kind", "general"):
+            role = "group" if role == "person" else "subject" if role == "general" else role
+        self._take(" ".join([*words, text, *said]) if beside else text, role, concept, beside)
+
+    def _take_words(self, words: list[str], light: list[str]) -> None:
+        """Words that MeSH does not have: one thing, but for what says little."""
+        if not [one for one in words if not is_head(one)]:
+            light += words
+            return
+        while len(words) > 1 and any(map(is_symbol, words)) and is_head(words[-1]):
+            light.append(words.pop())
+        text = " ".join(words)
+        role = role_of_word(text) if len(words) == 1 else "subject"
+        is_place = self._before in ("in", "within") and text.istitle() and not is_symbol(text)
+        role = "place" if is_place and role == "subject" else role
+        self._take(text, "aspect" if self._label == "O" and role == "subject" and not is_symbol(text) else role)
+
+    def _role_of(self, concept: TopicConcept) -> QueryRole:
+        if concept.text.lower() in listed_names("adverse"):
+            return "kind" if self._is_balanced else "aspect"
+        role = _role_of_concept(concept)
+        is_disease = concept.record is not None and concept.record.is_of(_OF_DISEASES)
+        return "aspect" if self._label == "O" and role in ("subject", "general") and not is_disease else role
 
 
-def _separates(word: str, others: Container[str] = ()) -> bool:
-    """Whether a word is between two parts; the A of "vitamin A" and "ALL", "CAN", "WHO" are names."""
-    return (word.lower() in _SEPARATORS or word.lower() in others) and (
-        word.islower() or (word.istitle() and len(word) > 1)
-    )
+def _role_of_concept(concept: TopicConcept) -> QueryRole:
+    if " " not in concept.text and (said := role_of_word(concept.text)) in ("kind", "filler"):
+        return said
+    if concept.record:
+        return role_of_heading(concept.record)
+    if concept.text.lower() in listed_names("name") | listed_names("adverse"):
+        return "aspect"
+    said = role_of_word(concept.text.split()[-1])
+    return said if said in ("person", "group", "setting") else "subject"
 
 
-def _with_roles(parts: Sequence[Operand], *, is_of_efficacy: bool) -> list[Operand]:
-    found, described = list[Operand](), list[Operand]()
-    is_balanced = is_of_efficacy or any(not EFFICACY.isdisjoint(one.text.lower().split()) for one in parts)
-    is_sentence = any(one.before not in ("", ",", ";") for one in parts)
-    after: Operand | None = None
-    for one in reversed(parts):
-        role = _role(one, after, is_balanced=is_balanced, is_sentence=is_sentence)
-        head = found[0] if role == "modifier" and found and after is found[0] and not found[0].before else None
-        if head and head.is_single and one.is_looked_up and is_noun(one.text):
-            after = replace(head, text=f"{one.text} {head.text}", before=one.before, described_by=one.text)
-            found[0] = after
-        elif head:
-            found[0] = replace(head, before=one.before)  # "hay fever and chronic hives" is a list
-            described.insert(0, replace(one, role=role))
-            after = replace(one, role=role, before="")
-        else:
-            after = replace(one, role=role)
-            found[:0] = [after] if role != "filler" else []
-    return [*found, *described]
-
-
-def _role(one: Operand, after: Operand | None, *, is_balanced: bool, is_sentence: bool) -> QueryRole:
-    """What a part is to a search; `after` is the one that follows, `is_balanced` says that effects and harms are asked
-    for alike, `is_sentence` that words next to each other belong together, as they need not in a row of keywords."""
-    record = one.concept.record if one.concept else None
-    if one.text.lower() in ADVERSE:
-        return "kind" if is_balanced else "aspect"
-    if one.is_negation:
-        return "subject"
-    if one.concept and one.concept.forms and not record:
-        said = role_of_words(one.text.lower())
-        return said if said in ("person", "setting") else "subject"
-    if record:
-        is_disease = any(number.startswith(_OF_DISEASES) for number in record.tree_numbers)
-        role = role_of_heading(record)
-        return "aspect" if one.label == "O" and role == "subject" and not is_disease else role
-    if one.role == "comparator":
-        return "comparator"
-    if amount_at(one.text.split()):
-        return "measure"
-    # "Gastrointestinal and renal toxicity", "acute or chronic pain".
-    describes = after is not None and (not after.before or (after.role == "modifier" and after.before in _JOINING))
-    role = role_of_words(one.text, is_before_subject=describes, is_after_in=one.before in ("in", "within"))
-    if after is not None and not after.before and role in ("subject", "modifier"):
-        is_noun_phrase = is_sentence and after.concept is not None and one.text.islower()
-        role = "kind" if role == "modifier" and after.role == "kind" else "modifier" if is_noun_phrase else role
-    if one.is_looked_up and one.before and one.text.islower() and one.text.endswith(PARTICIPLES) and role == "subject":
-        role = "modifier" if " " not in one.text else role
-    if one.is_name and role not in ("kind", "setting", "person"):
-        role = "subject"
-    return "aspect" if one.label == "O" and role == "subject" else role
-
-
-def _named_phrases(parts: Sequence[Operand], *, is_alone: bool) -> list[Operand]:
-    """The parts, with names such as "time in range", "failure to rescue" and "hospital at home" as one of them: two
-    single words that MeSH does not have, with "to", "for", "in" or "at" between them."""
-    found: list[Operand] = []
-    for one in parts:
-        last = found[-1] if found else one
-        is_pair = bool(found) and not any(" " in part.text or part.concept for part in (last, one))
-        is_name = last.text.lower() in NAME_HEADS or one.before == "at" or (is_alone and one.before == "to")
-        if is_pair and is_name and one.before in ("at", "for", "in", "to"):
-            text = f"{last.text} {one.before} {one.text}"
-            found[-1] = replace(last, text=text, role="subject", concept=TopicConcept(text))
-        else:
-            found.append(one)
-    return found
-
-
-def _grouped(parts: Sequence[Operand]) -> list[Operand]:
-    """The parts, with those of which one is enough as one: what "or" joins, a list of three of a kind, examples of a
-    class, and two diseases that something is tried for ("SSRIs for anxiety and depression")."""
-    kinds = {kind for one in parts if one.role == "subject" and (kind := tree_kind(one))}
-
-    def is_choice(run: Sequence[Operand]) -> bool:
-        is_tried_for = (
-            run[0].before in ("for", "in", "of", "with") and tree_kind(run[0]) == "disease" and len(kinds) > 1
-        )
-        return len(run) > 2 or not {one.before for one in run[1:]} <= {",", "and"} or is_tried_for
-
-    found: list[Operand] = []
-    for run in runs(parts):
-        found += [either_of(run)] if len(run) > 1 and is_choice(run) else run
-    return found
-
-
-def runs(parts: Sequence[Operand]) -> Iterator[Sequence[Operand]]:
-    """The parts by the lists that they stand in."""
-    place = stop = 0
-    while (place := stop) < len(parts):
-        stop = place + 1
-        while stop < len(parts) and _goes_on(parts[place:stop], parts[stop]):
-            stop += 1
-        yield parts[place:stop]
-
-
-def either_of(run: Sequence[Operand]) -> Operand:
-    """Some parts of which one is enough."""
-    every = [one for part in run for one in part.either or (part,)]
-    text = " or ".join(one.text for one in every)
-    return replace(run[0], text=text, either=tuple(replace(one, before="") for one in every), concept=None)
-
-
-def _goes_on(run: Sequence[Operand], other: Operand) -> bool:
-    """Whether a part goes on with a list: joined to it, and of the same kind or of none that is known. A negation and
-    what is compared stand alone."""
-    first = run[0]
-    if first.is_negation or other.is_negation or other.is_compared or first.role != other.role:
-        return False
-    kinds = {tree_kind(one) for one in (*run, other)} - {""}
-    is_same = len(kinds) == 1 and bool(tree_kind(other) and tree_kind(first))
-    if other.before == ";":  # "antibiotics: amoxicillin, doxycycline", but not a disease and its outcomes
-        return is_same and tree_kind(first) == "D"
-    if other.before in _EXAMPLES or other.before.startswith("and ") or (other.before == "of" and run[1:]):
-        return is_same
-    return other.before in _JOINING and len(kinds) < 2 and (bool(kinds) or other.before in ("or", "and/or"))
+def _runs_of_words(words: Sequence[str]) -> Iterator[list[str]]:
+    """Words that say little, one by one, but a kind or an aspect with those before it ("long-term mortality")."""
+    run = list[str]()
+    for word in words:
+        run.append(word)
+        if role_of_word(word) not in ("modifier",):
+            yield run
+            run = []
+    if run:
+        yield run
 
 
 def tree_kind(part: Operand) -> str:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
+from deepcritical_mcp.search.expansion.alternatives import grouped_parts
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.filters import question_kinds
 from deepcritical_mcp.search.expansion.negations import absent_thing, is_treatment
@@ -43,7 +44,7 @@ class Plan:
     ) -> None:
         self.asked, self.topic = asked, topic
         self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
-        self.parts = [] if topic.syntax else parts_of(topic, self.concepts, is_looked_up=is_looked_up)
+        self.parts = [] if topic.syntax else grouped_parts(parts_of(topic, self.concepts, is_looked_up=is_looked_up))
         unknown = [one for one in self.parts if one.is_negation and one.said.casefold() in unindexed]
         names = stems(" ".join(name for one in concepts for name in (one.text, *one.names)))
         absent = [text for one in unknown if (text := absent_thing(one.said)) and not is_treatment(text)]
@@ -53,7 +54,7 @@ class Plan:
         chosen = select([one for one in self.parts if one not in unknown])
         self.unphrased = [] if absent else [text for one in unknown if (text := absent_thing(one.said))]
         self.required, self.ranking, self.surplus = chosen.required, chosen.ranking, chosen.surplus
-        self.blocks = {one: self._block(one, unindexed) for one in self.required}
+        self.blocks = {one: one.block(unindexed) for one in self.required}
         self.shortened: list[Operand] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
             if len(self._core()) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:
@@ -61,11 +62,6 @@ class Plan:
                 self.shortened.append(one)
         self.kinds = question_kinds(topic, self.parts)
         self.is_clinical = any(one.record and one.record.is_of(_CLINICAL) for one in concepts)
-
-    @staticmethod
-    def _block(part: Operand, unindexed: frozenset[str]) -> str:
-        is_words = not (part.concept or part.either or part.is_negation) and part.role != "aspect"
-        return part.words_block(unindexed=unindexed) if is_words else part.pubmed
 
     def _core(self) -> str:
         return self.query(self.required)

@@ -22,7 +22,7 @@ from deepcritical_mcp.search.expansion.negations import absent_thing
 from deepcritical_mcp.search.expansion.operands import Operand
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
 from deepcritical_mcp.search.expansion.plan import Plan
-from deepcritical_mcp.search.expansion.roles import ADVERSE
+from deepcritical_mcp.search.expansion.roles import listed_names
 from deepcritical_mcp.search.expansion.selection import compared_sides
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
 from deepcritical_mcp.sources.base import MeshDescriptor
@@ -59,7 +59,9 @@ class Proposal:
     source: Literal["mesh", "rules"] = "rules"
     reformulation: Literal["syntactic", "semantic"] = "syntactic"
     is_spare: bool = False
-    """Whether it is without one of the only two subjects, or part of another proposal."""
+    """Whether it is without a subject that the question needs, or part of another proposal."""
+    is_loose: bool = False
+    """Whether it is a class of drugs without the disease."""
 
     def proposed(self) -> ExpandedQuery:
         return ExpandedQuery(
@@ -145,16 +147,15 @@ def _origin(asked: Topic) -> str:
     return "Your query, in PubMed's syntax as you wrote it."
 
 
-def broader_drafts(plan: Plan, *, is_counted: bool) -> Iterator[Proposal]:
-    """What finds more than the direct query; if counted, without each of its parts too, since some cost little."""
+def broader_drafts(plan: Plan) -> Iterator[Proposal]:
+    """What finds more than the direct query."""
     topic = plan.topic
     if topic.syntax:
         yield from _wider_fields(topic)
         return
     if topic.language == OTHER_SCRIPT or not plan.required:
         return
-    droppable = _droppable(plan)
-    yield from _without(plan, droppable)
+    yield from _without(plan)
     if (sides := compared_sides(plan.required)) and len(plan.subjects) > 2:
         rest = [one for one in plan.required if one is not sides[1]]
         both = pubmed_syntax.any_of(pubmed_syntax.grouped(plan.blocks[one]) for one in sides)
@@ -170,18 +171,41 @@ def broader_drafts(plan: Plan, *, is_counted: bool) -> Iterator[Proposal]:
         yield from _shorter(plan)
     yield from _worded_otherwise(plan)
     yield from _with_parent(plan)
-    yield from _without(plan, [one for one in plan.subjects if is_counted and one not in droppable])
 
 
-def _without(plan: Plan, parts: Iterable[Operand]) -> Iterator[Proposal]:
-    for one in parts:
+def _without(plan: Plan) -> Iterator[Proposal]:
+    """The topic without one of its parts: an aspect or a place, or one of three subjects if what is tried and a
+    condition are left; a class of drugs alone, since its reviews are searched so; at last each of the others."""
+    subjects = plan.subjects
+    tried = next((one for one in subjects if not one.is_disease), None)
+    for one in sorted(subjects, key=_dispensable, reverse=True):
         rest = [other for other in plan.required if other is not one]
-        if rest and not all(other.is_negation for other in rest):
-            found = f"Without “{one.text}”, which papers may leave to the full text or word otherwise."
-            # Reviews of a class of drugs are searched by the drugs alone, if that finds little more.
-            is_of_class = one.is_disease and any(other.is_class for other in rest)
-            loses = one.role == "subject" and len(plan.subjects) < 3 and not is_of_class
-            yield Proposal("broader", _words(rest), plan.query(rest), found, is_spare=loses)
+        left = [other for other in subjects if other is not one]
+        if not left:
+            continue
+        is_place = one.role in ("group", "place", "person", "setting", "aspect", "modifier", "kind")
+        is_fine = (is_place and any(other.role == "subject" for other in left)) or (
+            len(left) > 1
+            and one is not tried
+            and not (one.is_whom and any(other.is_compared for other in left))
+            and any(other.is_disease or not other.is_known for other in left if other is not tried)
+        )
+        is_class = not is_fine and one.is_disease and any(other.is_class for other in left)
+        found = f"Without “{one.text}”, which papers may leave to the full text or word otherwise."
+        spare = not (is_fine or is_class)
+        yield Proposal("broader", _words(rest), plan.query(rest), found, is_spare=spare, is_loose=is_class)
+
+
+def _dispensable(one: Operand) -> tuple[bool, ...]:
+    """The greater, the sooner papers may leave it out."""
+    return (
+        one.role != "subject",
+        one.is_outcome and not one.is_disease,
+        one.is_compared,
+        one.is_whom and not one.is_disease,
+        one.is_outcome,
+        one.is_whom,
+    )
 
 
 _Wording = Callable[[Operand], Sequence[str]]
@@ -210,18 +234,6 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
         source = "mesh" if any(map(_narrower, blocks)) and way in (every, _narrower) else "rules"
         is_spare = bool(single[1:]) and way is not every
         yield Proposal("broader", query, plan.query(plan.required, blocks), f"Also {said}.", source, is_spare=is_spare)
-
-
-def _droppable(plan: Plan) -> list[Operand]:
-    """The parts that a broader query may do without: what is no subject, then of three subjects what is compared, and
-    the last of the least telling."""
-    subjects = plan.subjects
-    if len(subjects) < 2:
-        return []
-    general = [one for one in subjects if one.role != "subject"]
-    if general or len(subjects) < 3:
-        return general[:1]
-    return [max(subjects, key=lambda one: (one.is_compared, one.rank, subjects.index(one)))]
 
 
 def _not_mentioned(plan: Plan) -> Iterator[Proposal]:
@@ -284,7 +296,7 @@ def _narrower(part: Operand) -> list[str]:
     """The names of what stands below a heading in the tree, by which a paper is found before it is indexed."""
     terms: list[str] = []
     for one in part.either or (part,):
-        below = one.concept.narrower if one.concept and not one.concept.members else ()
+        below = one.concept.narrower if one.concept and not one.concept.members and not one.beside else ()
         terms += [term for record in below for name in synonyms(record) for term in text_words(name, is_own=False)]
     return list(dict.fromkeys(terms))[:_MAX_NARROWER]
 
@@ -348,7 +360,9 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Pr
     ]
     yield from (_narrowed(plan, one, subject) for one in of_question)
     for one in plan.ranking:
-        if one.role in ("person", "aspect") and (one.concept or one.text.lower() in ADVERSE):
+        if one.role in ("person", "group", "place", "aspect") and (
+            one.concept or one.text.lower() in listed_names("adverse")
+        ):
             found = f"Only papers that say “{one.text}”."
             yield Proposal(
                 "specific", f"{subject}: {one.text}", f"{core} AND {pubmed_syntax.grouped(one.pubmed)}", found

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deepcritical_mcp.search.expansion.operands import Operand, either_of, runs, tree_kind
-from deepcritical_mcp.search.expansion.roles import QueryRole, is_general_modifier, role_of_words
+from deepcritical_mcp.search.expansion.alternatives import either_of, runs
+from deepcritical_mcp.search.expansion.operands import JOINING, Operand, tree_kind
 
 MAX_REQUIRED = 3
-# What asks for a filter rather than for words is never required.
-_NEVER_REQUIRED: frozenset[QueryRole] = frozenset({"kind", "measure", "comparator", "filler"})
 
 
 @dataclass(frozen=True)
@@ -23,20 +21,28 @@ class Selection:
 
 
 def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
-    """Negations and up to three subjects are required; of words that MeSH does not have, where it knows two subjects,
-    only names and what the topic begins with. Where there are fewer than two subjects, the persons and the place that
-    the topic names are, else an aspect or a description."""
+    """Negations and up to three subjects are required, and as long as there is room the groups that are named. Beside
+    two others, an outcome that is no disease is not, nor are several. Where there are fewer than two, the persons are,
+    else a place, an aspect or a description."""
     negations = [one for one in parts if one.is_negation]
     subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
-    if sum(one.is_known for one in subjects) > 1:
-        subjects = [one for one in subjects if one.is_known or one.is_name or one is subjects[0]]
-    most = max(1, limit - len(negations))
+    outcomes = [one for one in _outcomes(parts) if one in subjects]
+    inner = [
+        one
+        for one in subjects
+        if one not in outcomes or not (one.is_known or outcomes[1:]) or (one.is_disease and not outcomes[1:])
+    ]
+    subjects = inner if len(inner) > 1 else subjects
+    most = max(2, limit - len(negations))
     merged = _merged(subjects, most)
     parts = list(dict.fromkeys(merged.get(one, one) for one in parts))
     subjects = list(dict.fromkeys(merged.get(one, one) for one in subjects))
-    chosen = sorted(subjects, key=lambda one: one.rank)[:most]
+    others = [one for one in parts if one.role in ("group", "general")]
+    chosen = sorted([*subjects, *others], key=lambda one: one.rank)[:most]
     if len(chosen) + len(negations) < 2:
-        chosen += _promoted(parts)[: 2 if len(chosen) else limit]
+        chosen += _promoted(parts, is_alone=not any(one.role == "subject" for one in chosen))[
+            : 2 if len(chosen) else limit
+        ]
     if not chosen and not negations:
         chosen = list(parts[:limit])
     required = tuple(one for one in parts if one in negations or one in chosen)
@@ -44,16 +50,24 @@ def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
     return Selection(required, rest, tuple(one for one in subjects if one not in required))
 
 
-def _promoted(parts: Sequence[Operand]) -> list[Operand]:
-    """What is required beside a single subject: its persons and its place, else one aspect or description of it."""
-    persons = [one for one in parts if one.role == "person"]
+def _outcomes(parts: Sequence[Operand]) -> list[Operand]:
+    """What something is said to change, with what is listed with it."""
+    found: list[Operand] = []
+    for last, one in zip([None, *parts], parts, strict=False):
+        if one.is_outcome or (last in found and one.before in JOINING):
+            found.append(one)
+    return found
+
+
+def _promoted(parts: Sequence[Operand], *, is_alone: bool) -> list[Operand]:
+    """What is required beside a single subject: its persons, else one aspect, setting or description of it; an aspect
+    first where there is no subject ("maternal mortality")."""
+    persons = [one for one in parts if one.role == "person" and (one.concept or one.either)]
     if len([one for part in persons for one in part.either or (part,)]) > 1:  # "adults and children" are all people
         persons = []
-    places = [one for one in parts if one.role == "setting" and one.text.istitle()]
-    others = [one for role in ("aspect", "modifier", "setting") for one in parts if one.role == role]
-    others = [one for one in others if not is_general_modifier(one.text)]
-    others.sort(key=lambda one: role_of_words(one.text) != "subject")
-    return [*persons, *places] or others[:1]
+    others = [one for role in ("place", "aspect", "setting", "kind", "modifier") for one in parts if one.role == role]
+    others = [one for one in others if " " in one.text or one.concept or one.role == "place"]
+    return [*others[:1], *persons] if is_alone else persons or others[:1]
 
 
 def _merged(subjects: Sequence[Operand], most: int) -> dict[Operand, Operand]:
@@ -71,7 +85,7 @@ def _merged(subjects: Sequence[Operand], most: int) -> dict[Operand, Operand]:
     sides = compared_sides(now())
     if sides and (len(now()) > most or all(one.is_disease for one in sides)):  # of two diseases, papers name one
         merge(sides)
-    for run in [run for run in runs(now()) if len(run) > 1] if len(now()) > most else []:
+    for run in [run for run in runs(now()) if len(run) > 1 and run[0].is_drug] if len(now()) > most else []:
         merge(run)
     while len(now()) > most:
         drugs = [one for one in now() if one.is_drug]  # a class and its members
