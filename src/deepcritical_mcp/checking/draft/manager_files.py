@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterator
@@ -12,6 +13,11 @@ from deepcritical_mcp.search.references.labelled import TAG, LabelledEntry, bibt
 
 _BIBTEX = re.compile(r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}[{(])", re.MULTILINE)
 _RECORD = re.compile(r"^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )", re.MULTILINE)
+
+
+_LONGEST_HEADING = 400
+_COLUMNS = ("title", "article title", "reference", "citation", "pmid", "doi")
+_COUNTS = ("", "#", "id", "no", "no.", "nr", "number")
 
 
 class FileEntry(NamedTuple):
@@ -96,14 +102,36 @@ def _records(text: str) -> ManagerEntries:
 
 
 def listed_strings(text: str) -> str:
-    """The strings of a JSON array of nothing but strings, one a paragraph; any other text as it is."""
+    """The strings of a JSON array of nothing but strings, or the rows of a table of references with commas, one a
+    paragraph; any other text as it is."""
+    if not text.lstrip().startswith("["):
+        return "\n\n".join(_rows(text)) or text
     try:
-        loaded = cast(object, json.loads(text)) if text.lstrip().startswith("[") else None
+        loaded = cast(object, json.loads(text))
     except (ValueError, RecursionError):
         return text
     values = cast(list[object], loaded) if isinstance(loaded, list) else []
     strings = [one for one in values if isinstance(one, str)]
     return "\n\n".join(strings) if strings and len(strings) == len(values) else text
+
+
+def _rows(text: str) -> list[str]:
+    """The rows of CSV with a heading for titles, references or numbers of records; [] of other text."""
+    head = text.lstrip()[:_LONGEST_HEADING].partition("\n")[0].casefold()
+    if "," not in head or not any(name in head for name in _COLUMNS):
+        return []
+    names, *rows = [row for row in csv.reader(text.strip().splitlines()) if row] or [[]]
+    names = [name.strip().casefold() for name in names]
+    if {*names}.isdisjoint(_COLUMNS) or not rows or any(len(row) != len(names) for row in rows):
+        return []
+    return [
+        ". ".join(
+            f"PMID {cell}" if name == "pmid" and cell.isdigit() else cell.strip(" .")
+            for name, cell in zip(names, row, strict=True)
+            if cell.strip() and name not in _COUNTS
+        )
+        for row in rows
+    ]
 
 
 def _csl(text: str) -> ManagerEntries:

@@ -102,12 +102,12 @@ def _title(line: str) -> str:
 
 
 def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
-    at = 0
+    at, known = 0, {word for title in draft_words("list") for word in title.split()}
     while at < len(lines):
         line, title = lines[at], _title(lines[at].text)
         is_sure, words = title in draft_words("list"), title.replace(",", " ").split()
         may_be = title in draft_words("maybe") or (
-            line.block.kind == "heading"
+            (line.block.kind == "heading" or {*words} <= known)
             and any(all(word in words for word in one.split()) for one in draft_words("words"))
         )
         if line.block.kind not in ("item", "row") and (is_sure or may_be):
