@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from deepcritical_mcp.checking.report_parts import brief, report_from, with_remarks
+from deepcritical_mcp.checking.report_making import with_remarks
+from deepcritical_mcp.checking.report_parts import brief, report_from
 from deepcritical_mcp.checking.report_text import report_text
 from deepcritical_mcp.models import (
     CheckedClaim,
@@ -85,7 +86,7 @@ def test_a_report_that_fits_is_whole() -> None:
 def test_a_part_says_what_is_left_and_how_to_get_it() -> None:
     first, *_ = parts(draft(200, 40), 8_000)
     assert first.next_step.startswith("Not shown here: ")
-    assert " findings: check_citations with the same text, offset=" in first.next_step
+    assert "40 nearest passages: check_citations with the same text, offset=" in first.next_step
     assert f"offset={first.next_offset}." in first.next_step
 
 

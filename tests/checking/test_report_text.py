@@ -7,7 +7,8 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from deepcritical_mcp.checking.report_parts import brief, by_gravity
+from deepcritical_mcp.checking.report_making import by_gravity
+from deepcritical_mcp.checking.report_parts import brief
 from deepcritical_mcp.checking.report_text import report_text
 from deepcritical_mcp.models import CheckedQuotation, CheckedReference, Finding, ReferenceProblem
 from tests.checking.reports import ALTERED, CORRECTED, claim, differing, record, report, retracted, verified

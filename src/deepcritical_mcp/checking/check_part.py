@@ -2,159 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
+from dataclasses import KW_ONLY, dataclass
 
 import anyio
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.checking.claim_check import check_claims
-from deepcritical_mcp.checking.draft import Draft, DraftQuotation
-from deepcritical_mcp.checking.kept_check import (
-    CitedPapers,
+from deepcritical_mcp.checking.cited_papers import CitedPapers, without_notes
+from deepcritical_mcp.checking.cited_texts import (
+    CitedRecords,
     CitingTexts,
-    KeptCheck,
-    keep_check,
-    kept_check,
-    without_notes,
+    abstracts_warning,
+    check_texts,
+    has_full_text,
+    read_full_texts,
 )
-from deepcritical_mcp.checking.quotation_check import check_quotation
+from deepcritical_mcp.checking.draft import Draft
+from deepcritical_mcp.checking.kept_check import KeptCheck, keep_check, kept_check
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome
-from deepcritical_mcp.checking.report_parts import checked_references, with_part, with_remarks
-from deepcritical_mcp.deadline import TO_CHECK_TEXTS, TO_KEEP_RESULTS, TO_READ_CITED_TEXTS, seconds_before, seconds_for
-from deepcritical_mcp.errors import AllProvidersFailedError, EvidenceStoreError, SessionBusyError
+from deepcritical_mcp.checking.report_making import checked_references, with_part, with_remarks
+from deepcritical_mcp.deadline import TO_CHECK_TEXTS, TO_KEEP_RESULTS, seconds_before
+from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.evidence.writing import batches
-from deepcritical_mcp.models import (
-    CheckedClaim,
-    CheckedQuotation,
-    CheckedReference,
-    Finding,
-    Publication,
-    ReferenceVerdict,
-)
+from deepcritical_mcp.models import CheckedReference, Finding, Publication, ReferenceVerdict
 from deepcritical_mcp.progress import Progress, phase
-from deepcritical_mcp.search.documents import DocumentId
-from deepcritical_mcp.search.full_texts import READ_KINDS, FullTexts, ReadingSession
-from deepcritical_mcp.search.record_finder import AT_ONCE
+from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.sources import off_for
 from deepcritical_mcp.text import counted
-
-SENTENCES_AT_ONCE = 16
-"""Citing sentences whose claims are checked together, before the time is looked at."""
-NO_SOURCE = "the draft names no source for it"
-_WHY_UNREAD = {"not_found": "not found", "outage": "a service failed", "unchecked": "of a kind that is not looked up"}
-"""Why there is no record, by the verdict of a reference; of others, no record is sure."""
-
-
-class CitedRecords(NamedTuple):
-    """What a draft cites, as far as it is known.
-
-    Attributes:
-        records: by the indexes of their references.
-        verdicts: of all references that were checked.
-        others: the other records of the session.
-    """
-
-    records: Mapping[int, Publication]
-    verdicts: Mapping[int, ReferenceVerdict]
-    others: Sequence[Publication]
-
-
-class TextsChecked(NamedTuple):
-    """What there was time for: quotations, claims, and where the sentences start whose claims these are."""
-
-    quotations: tuple[CheckedQuotation, ...]
-    claims: tuple[CheckedClaim, ...]
-    sentences: frozenset[int]
-
-
-def has_full_text(publication: Publication) -> bool:
-    """Whether more of it can be read than an abstract."""
-    return any(one.kind in READ_KINDS and one.parts for one in publication.texts)
-
-
-async def read_full_texts(
-    full_texts: FullTexts, records: Sequence[Publication], session: ReadingSession, progress: Progress
-) -> tuple[set[str], list[str]]:
-    """Read the open full texts of `records`, as far as there is time, and keep them in the session; the ids of those
-    that were looked for, and what failed, in words."""
-    started: dict[str, bool] = {}  # whether it has ended, too
-    failed: list[str] = []
-    limiter = anyio.CapacityLimiter(AT_ONCE)
-
-    async def read(record: Publication) -> None:
-        async with limiter:
-            started[record.id] = False
-            await progress(len(started) / len(records), f"reading full texts, {len(started)} of {len(records)}")
-            try:
-                found = await full_texts.read(DocumentId(record.id, evidence=record.id), session, tool="")
-                failed.extend(found.errors)
-            except AllProvidersFailedError as error:
-                failed.append(error.message)
-            started[record.id] = True
-
-    with anyio.move_on_after(seconds_for(TO_READ_CITED_TEXTS)):
-        async with anyio.create_task_group() as tasks:
-            for record in records:
-                tasks.start_soon(read, record)
-    if unread := [id for id, has_ended in started.items() if not has_ended]:
-        failed.append(f"{counted(len(unread), 'full text')} could not be read in time: {', '.join(unread)}.")
-    return {*started}, [*dict.fromkeys(failed)]
-
-
-async def check_texts(
-    texts: CitingTexts, cited: CitedRecords, embedder: PassageEmbedder, progress: Progress
-) -> TextsChecked:
-    """Check quotations, then claims, for as long as there is time, but always some."""
-    end = anyio.current_time() + seconds_before(TO_KEEP_RESULTS)
-    quotations: list[CheckedQuotation] = []
-    claims: list[CheckedClaim] = []
-    done: set[int] = set()
-    for number, quotation in texts.quotations:
-        if quotations and anyio.current_time() > end:
-            break
-        await progress(0.5 * len(quotations) / len(texts.quotations), "checking quotations")
-        quotations.append(await _checked_quotation(number, quotation, cited))
-    for some in batches(texts.sentences, SENTENCES_AT_ONCE):
-        if (quotations or done) and anyio.current_time() > end:
-            break
-        await progress(0.5 + 0.5 * len(done) / len(texts.sentences), "looking for the passages nearest to claims")
-        claims += await check_claims(some, cited.records, embedder)
-        done.update(one.start for one in some)
-    return TextsChecked(tuple(quotations), tuple(claims), frozenset(done))
-
-
-async def _checked_quotation(number: int, quotation: DraftQuotation, cited: CitedRecords) -> CheckedQuotation:
-    references, records = quotation.references, cited.records
-    sources = {records[one].id: records[one] for one in references if one in records}
-    others = {one.id: one for one in (*records.values(), *cited.others) if one.id not in sources}
-    asked, rest = (sources, others) if references else (others, {})
-    found = await run_sync(check_quotation, quotation.text, [*asked.values()], [*rest.values()], abandon_on_cancel=True)
-    verdict, remark = found.verdict, "" if references else NO_SOURCE
-    unread = [(one, cited.verdicts.get(one, "")) for one in references if one not in records]
-    if unread and verdict in ("misattributed", "not_found"):
-        reasons = (f"reference {index} ({_WHY_UNREAD.get(why, 'no record is sure')})" for index, why in unread)
-        remark = f"nothing could be read of {', '.join(reasons)}"
-        if any(why in ("outage", "unchecked") for _, why in unread):  # it may stand there, too
-            verdict = "unchecked"
-    told = replace(found, verdict=verdict, difference="; ".join(filter(None, (found.difference, remark))))
-    return CheckedQuotation(index=number, quote=quotation.text, references=references, **vars(told))
-
-
-def abstracts_warning(cited: Sequence[Publication], *, read: bool) -> str:
-    """Of how many of the papers that were compared with the draft only the abstract could be; "" if of none."""
-    count = len({one.id for one in cited if not has_full_text(one)})
-    if not count:
-        return ""
-    advice = "" if read else " read=true reads the full texts that are open."
-    return (
-        f"Of {counted(count, 'cited paper')} only the abstract (or the title) could be compared with the draft: what "
-        f"is not found there may stand in the full text.{advice}"
-    )
-
 
 MAX_REFERENCES = 400
 """References of a part: more than one answer shows, and few enough to be looked up and kept in time."""

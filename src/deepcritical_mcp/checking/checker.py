@@ -8,10 +8,12 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.checking.check_part import Checkers, CheckPart
+from deepcritical_mcp.checking.cited_papers import CitedPapers
 from deepcritical_mcp.checking.draft import Draft, read_draft
-from deepcritical_mcp.checking.kept_check import CitedPapers, KeptCheck, kept_check, key_of
+from deepcritical_mcp.checking.kept_check import KeptCheck, kept_check, key_of
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker
-from deepcritical_mcp.checking.report_parts import brief, with_current_status, with_remarks
+from deepcritical_mcp.checking.report_making import with_current_status, with_remarks
+from deepcritical_mcp.checking.report_parts import brief
 from deepcritical_mcp.checking.report_text import report_text
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError

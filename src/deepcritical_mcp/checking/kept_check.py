@@ -3,152 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
 
-from anyio.to_thread import run_sync
 from pydantic import ValidationError
 
-from deepcritical_mcp.checking.draft import CitingSentence, Draft, DraftQuotation, DraftReference
+from deepcritical_mcp.checking.cited_texts import CitingTexts
+from deepcritical_mcp.checking.draft import Draft, DraftReference
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.identifiers import normalize_doi
-from deepcritical_mcp.models import CitationReport, FindingKind, Publication, Text, Value, merged, split_text_id
-from deepcritical_mcp.search.witness import status_fields
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.store import EvidenceStore
-
-
-CITED = "cited-paper:"
-"""The names of the documents of a session that are papers which a draft cites begin so."""
-MAX_OTHERS = 1_000
-"""Publications of a session in which a quotation is looked for that does not stand where the draft says."""
-
-
-class KeptPaper(NamedTuple):
-    """A paper as it is kept now."""
-
-    publication: Publication
-
-
-class CitedPapers:
-    """A session's evidence and the papers that its draft cites, read as one. Of the evidence nothing changes but its
-    status; all else that is added is kept beside it, in the end, by `keep`."""
-
-    def __init__(self, session: EvidenceStore, papers: Mapping[str, Publication]) -> None:
-        self._session = session
-        self._papers = dict(papers)
-        self._kept = dict(papers)
-        self.session_id = session.session_id
-
-    @classmethod
-    async def of(cls, session: EvidenceStore) -> CitedPapers:
-        """Those of a session as it is kept."""
-        documents = await session.documents(CITED)
-        read = [await run_sync(Publication.model_validate_json, one) for one in documents.values()]
-        return cls(session, {one.id: one for one in read})
-
-    async def keep(self) -> None:
-        """Keep in the session what is new of them; raises the errors of `EvidenceStore`."""
-        for id, paper in self._papers.items():
-            if self._kept.get(id) != paper:
-                await self._session.keep_document(f"{CITED}{id}", paper.model_dump_json(exclude_defaults=True))
-                self._kept[id] = paper
-
-    async def beside(self, ids: Sequence[str]) -> set[str]:
-        """Those of these that are no evidence of the session."""
-        return {*ids} - (await self._session.publications(ids)).keys()
-
-    async def publications(self, ids: Sequence[str]) -> dict[str, Publication]:
-        """By id; of what is evidence, too, only texts are added that the evidence lacks."""
-        held = await self._session.publications(ids)
-        both = {id: _with_texts(one, self._papers[one.id]) for id, one in held.items() if one.id in self._papers}
-        return {id: self._papers[id] for id in ids if id in self._papers} | held | both
-
-    async def known(self, publications: Sequence[Publication]) -> list[str]:
-        """For each publication, its id in the session or beside it; "" if it is in neither."""
-        names = {number: one.id for one in self._papers.values() for number in _numbers(one)}
-        found = zip(await self._session.known(publications), publications, strict=True)
-        return [id or next((names[each] for each in _numbers(one) if each in names), "") for id, one in found]
-
-    async def add_evidence(self, publications: Sequence[Publication]) -> tuple[KeptPaper, ...]:
-        """As they are known now, under the session's ids."""
-        ids = [id or one.id for id, one in zip(await self._session.known(publications), publications, strict=True)]
-        evidence, held = await self._session.publications(ids), await self.publications(ids)
-        kept = [merged(held[id], one) if id in held else one for id, one in zip(ids, publications, strict=True)]
-        changed = [one for one in kept if one.id in evidence and status_fields(one) != status_fields(evidence[one.id])]
-        if changed:
-            await self._session.set_statuses(changed)
-        for one in kept:
-            if one.id not in evidence or len(one.texts) > len(evidence[one.id].texts):
-                self._papers[one.id] = without_notes(one)
-        return tuple(map(KeptPaper, kept))
-
-    async def set_statuses(self, publications: Sequence[Publication]) -> None:
-        """Write the status of publications as these have it, and nothing else."""
-        await self._session.set_statuses(publications)
-        for one in publications:
-            if paper := self._papers.get(one.id):
-                told = {"status_notices": one.status_notices}
-                self._papers[one.id] = paper.with_status(one.status, one.status_checked, **told)
-
-    async def text(self, id: str) -> tuple[Publication, Text] | None:
-        """The text with that id (see `Publication.id_of`), and its publication."""
-        base, _ = split_text_id(id)
-        publication = (await self.publications([base])).get(base)
-        text = publication and publication.text_with(id)
-        return (publication, text) if publication and text else None
-
-    async def keep_document(self, name: str, content: str) -> None:
-        """See `EvidenceStore.keep_document`."""
-        await self._session.keep_document(name, content)
-
-    async def others(self) -> list[Publication]:
-        """The latest evidence of the session, without what the user wrote about it."""
-        held = await self._session.publications((await self._session.ids())[-MAX_OTHERS:])
-        return [without_notes(one) for one in held.values() if not one.is_note]
-
-
-def _numbers(publication: Publication) -> Iterator[tuple[str, str]]:
-    own = publication.own_ids._asdict() | {"doi": normalize_doi(publication.doi)}
-    return (one for one in own.items() if one[1])
-
-
-def _with_texts(evidence: Publication, paper: Publication) -> Publication:
-    kinds = {one.kind for one in evidence.texts}
-    more = (one for one in paper.texts if one.kind not in kinds)
-    return evidence.model_copy(update={"texts": (*evidence.texts, *more)})
-
-
-def without_notes(publication: Publication) -> Publication:
-    """The same without the user's notes, which are no part of it."""
-    texts = tuple(one for one in publication.texts if one.kind != "note")
-    return publication.model_copy(update={"texts": texts})
-
+from deepcritical_mcp.models import CitationReport, FindingKind, Value
 
 REPORT = "citations"
 """The name under which a session keeps the report of its last check."""
-
-
-@dataclass(frozen=True)
-class CitingTexts:
-    """Quotations, with their numbers, and citing sentences of a draft."""
-
-    quotations: Sequence[tuple[int, DraftQuotation]]
-    sentences: Sequence[CitingSentence]
-
-    @property
-    def cited(self) -> set[int]:
-        """The indexes of the references that they cite."""
-        texts = (*(quotation for _, quotation in self.quotations), *self.sentences)
-        return {index for one in texts for index in one.references}
-
-    def without(self, references: AbstractSet[int]) -> CitingTexts:
-        """Those that cite none of these."""
-        quotations = [one for one in self.quotations if references.isdisjoint(one[1].references)]
-        return CitingTexts(quotations, [one for one in self.sentences if references.isdisjoint(one.references)])
 
 
 class KeptCheck(Value):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from deepcritical_mcp.checking.kept_check import CITED
+from deepcritical_mcp.checking.cited_papers import CITED
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.anchors import excerpt, no_such_part
 from deepcritical_mcp.evidence.answering import TextPlace
