@@ -28,6 +28,7 @@ _INFLECTED = tuple(
 )
 # Words without a plural that papers use, and words that only look like one.
 _NO_PLURAL = (
+    "ed",
     "children",
     "men",
     "mice",
@@ -180,6 +181,8 @@ def numbers(name: str, *, is_substance: bool = False) -> list[str]:
 
 def singular(word: str) -> str:
     """A word in small letters in the singular: "biopsies" -> "biopsy", "diagnoses" -> "diagnosis"."""
+    if word in _ONLY_LOOK_PLURAL:
+        return word
     if word.endswith("ies") and len(word) > 5:
         return word[:-3] + "y"
     if word.endswith(("sses", "xes", "ches", "shes", "viruses", "sinuses")):
@@ -191,6 +194,8 @@ def singular(word: str) -> str:
 
 def plural(word: str) -> str:
     """A word in small letters in the plural."""
+    if word.endswith("man"):
+        return word[:-3] + "men"
     if word.endswith("is"):
         return word[:-2] + "es"
     if word.endswith("y") and word[-2:-1] not in "aeiou":

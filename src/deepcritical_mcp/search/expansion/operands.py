@@ -135,7 +135,7 @@ class Operand:
             is_telling = is_name or " " in self.text or self.is_known or self.before in _OF_WHAT
             return int(self.is_outcome or not is_telling)
         if not record.tree_numbers or any(one.startswith((*_OF_DISEASES, "D", "E")) for one in record.tree_numbers):
-            return 0
+            return int(self.is_outcome)
         return 3 if record.is_of(("A",)) and not self.beside else 1
 
     @property

@@ -23,7 +23,6 @@ from deepcritical_mcp.search.expansion.operands import Operand
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
 from deepcritical_mcp.search.expansion.plan import Plan
 from deepcritical_mcp.search.expansion.roles import listed_names
-from deepcritical_mcp.search.expansion.selection import compared_sides
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import NEGATIONS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS, counted
@@ -156,12 +155,6 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
     if topic.language == OTHER_SCRIPT or not plan.required:
         return
     yield from _without(plan)
-    if (sides := compared_sides(plan.required)) and len(plan.subjects) > 2:
-        rest = [one for one in plan.required if one is not sides[1]]
-        both = pubmed_syntax.any_of(pubmed_syntax.grouped(plan.blocks[one]) for one in sides)
-        found = f"Papers on “{sides[0].text}” or “{sides[1].text}”, which need not compare them."
-        text = _words(rest).replace(sides[0].text, f"{sides[0].text} or {sides[1].text}", 1)
-        yield Proposal("broader", text, plan.query(rest, {sides[0]: both}), found)
     yield from _not_mentioned(plan)
     if plan.excluded != plan.topic.excluded and plan.required:
         listed = _listed(plan.not_required)

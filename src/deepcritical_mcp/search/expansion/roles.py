@@ -165,8 +165,9 @@ def is_head(word: str) -> bool:
 
 
 def is_adjective(word: str) -> bool:
-    """Whether a word by its ending describes another one."""
-    return word.islower() and (word.endswith(_ADJECTIVE_ENDINGS) or "-" in word)
+    """Whether a word by its ending describes another one; "procalcitonin-guided" and "nurse-led" say what is tried."""
+    is_tried = word.endswith(("-guided", "-led"))
+    return word.islower() and not is_tried and (word.endswith(_ADJECTIVE_ENDINGS) or "-" in word)
 
 
 def is_filler(word: str) -> bool:
