@@ -121,6 +121,24 @@ def test_a_corrected_entry_of_several_lines_is_one_block_to_paste() -> None:
     assert "".join(f"    > {line}\n" for line in ("```", *entry.split("\n"), "```")) in shown
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("Zinc in ischemic stroke: a trial", "written “ischemic”, the record has “hemorrhagic”"),
+        ("Zinc in no hemorrhagic stroke: a trial", "“no” added"),
+        ("Zinc in stroke: a trial", "“hemorrhagic” left out"),
+        (
+            "Copper and tin of the meadows in autumn",
+            "written “Copper and tin of the meadows in autumn”, the record has",
+        ),
+    ],
+)
+def test_of_titles_that_are_nearly_the_same_the_words_that_differ_are_shown(written: str, told: str) -> None:
+    title = ReferenceProblem(field="title", written=written, true="Zinc in hemorrhagic stroke: a trial")
+    shown = report_text(report([differing().model_copy(update={"problems": (title,)})]))
+    assert f"  - title: {told}" in shown
+
+
 FINDINGS: list[Finding] = [
     retracted(),
     differing(),

@@ -6,7 +6,9 @@ record bears a claim out or not: passages are shown for the reader to judge.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
 from importlib.resources import files
 from itertools import groupby
 
@@ -30,6 +32,8 @@ STATUSES = ("retracted", "concern", "superseded")
 """Those that put a reference first, whatever its verdict; the draft may know them, then they are minor problems."""
 MAX_WRITTEN = 120
 """Characters of a reference or quotation that is shown on one line with others."""
+MAX_WORDS, FEW_WORDS = 60, 8
+"""Words of titles that are compared, and of them those that are shown to differ."""
 _ROWS = (files("deepcritical_mcp.checking") / "findings.txt").read_text("utf-8").splitlines()
 _WORDS = {name: (words, heading) for name, words, heading in (row.split("\t") for row in _ROWS if row[0] != "#")}
 """What findings can be, what each is called in the summary, and the heading of its section."""
@@ -185,9 +189,25 @@ def problem_text(problem: ReferenceProblem, status: PublicationStatus = "uncheck
         return inert(problem.true.partition(". ")[2] if is_marked(status) else problem.true)
     if problem.field == "work":
         return f"a further work in this entry, not checked: “{inert(problem.written)}”"
-    said = f"written “{inert(problem.written)}”" if problem.written else "not written"
-    true = f"“{inert(problem.true)}”" if problem.true else "none"
-    return f"{inert(problem.field)}: {said}, the record has {true}{' (minor)' * problem.minor}"
+    told = _changed(problem.written, problem.true) if problem.field == "title" else ""
+    return f"{inert(problem.field)}: {told or _differing(problem.written, problem.true)}{' (minor)' * problem.minor}"
+
+
+def _differing(written: str, true: str) -> str:
+    said = f"written “{inert(written)}”" if written else "not written"
+    return f"{said}, the record has {f'“{inert(true)}”' if true else 'none'}"
+
+
+def _changed(written: str, true: str) -> str:
+    """The words in which two titles differ, if they are few; "" if they are many."""
+    one, other = written.split()[:MAX_WORDS], true.split()[:MAX_WORDS]
+    folded = [[re.sub(r"\W", "", word).casefold() for word in words] for words in (one, other)]
+    steps = SequenceMatcher(None, *folded, autojunk=False).get_opcodes()
+    parts = [(" ".join(one[a:b]), " ".join(other[c:d])) for step, a, b, c, d in steps if step != "equal"]
+    if not parts or sum(len(f"{gone} {come}".split()) for gone, come in parts) > FEW_WORDS:
+        return ""
+    one_sided = (f"“{inert(gone)}” added" if gone else f"“{inert(come)}” left out" for gone, come in parts)
+    return "; ".join(_differing(*pair) if all(pair) else told for pair, told in zip(parts, one_sided, strict=True))
 
 
 def _mark(record: CheckedRecord) -> str:
@@ -206,18 +226,19 @@ def _quotation(one: CheckedQuotation) -> Iterator[str]:
 
 def _claims(claims: Sequence[CheckedClaim]) -> Iterator[str]:
     """The passages of each sentence; then, in a line, of which references nothing could be read."""
-    sentence, told = "", ""
+    shown, sentence, told = set[str](), "", ""
     for one in claims:
         sentence = one.sentence or sentence
         if one.passage:
             yield from [f"- “{inert(sentence)}”"] if sentence != told else ()
-            yield _claim(one)
+            yield _claim(one, shown)
             told = sentence
     if unread := {one.references[0] for one in claims if not one.passage and one.references}:
         yield f"- {ranges(unread)}: no abstract, and nothing else that could be read"
 
 
-def _claim(claim: CheckedClaim) -> str:
+def _claim(claim: CheckedClaim, shown: set[str]) -> str:
+    """A line; a passage that was `shown` is only begun, unless numbers are to be seen in it."""
     cited = f"[{claim.references[0]}] " if claim.references else ""
     of = "" if " " in claim.where else ", abstract"
     missing = f", numbers missing in all that was read: {inert(', '.join(claim.numbers_missing))}"
@@ -225,7 +246,10 @@ def _claim(claim: CheckedClaim) -> str:
     elsewhere = f", numbers that stand there with another group, outcome or time: {inert(others)}"
     name = f"  - {cited}{inert(claim.where)}{of}{missing if claim.numbers_missing else ''}"
     name += elsewhere if claim.numbers_elsewhere else ""
-    return f"{name}: “{inert(clean_line(claim.passage))}”"
+    is_short = claim.passage in shown and not claim.numbers_elsewhere
+    passage = clipped(claim.passage, 40) if is_short else claim.passage
+    shown.add(claim.passage)
+    return f"{name}: “{inert(clean_line(passage))}”"
 
 
 def _after(text: str) -> str:

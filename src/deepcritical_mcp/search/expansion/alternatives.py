@@ -13,7 +13,8 @@ _COMBINED = ("combin", "concomitant", "interact", "together")
 
 def grouped_parts(parts: Sequence[Operand]) -> list[Operand]:
     """The parts, with those of which one is enough as one: what "or" joins, a list of three of a kind, examples of a
-    class, and two diseases that something is tried for ("SSRIs for anxiety and depression")."""
+    class, two drugs that nothing combines, and two diseases that something is tried for ("SSRIs for anxiety and
+    depression")."""
     subjects = [one for one in parts if one.role == "subject"]
     combined = any(word.startswith(_COMBINED) for one in parts for word in one.text.lower().split())
 

@@ -160,7 +160,7 @@ _DISEASES = ("C", "F03")
 _TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 E02 E04".split())
 # A topic with these asks of care, not whether a treatment works.
 _OF_SERVICES = "access staffing"
-_RESISTANCE = re.compile(
+_PREVALENCE = re.compile(
     r"^how (?:common|many|often)\b|"
     r"\b(?:anti\w{1,20}|drug|multidrug|insecticide|\w{1,30}?(?:cillin|micin|mycin|oxacin|penem)) resistance\b|"
     r"\bsusceptibility\b|"
@@ -190,7 +190,7 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     kinds: set[QuestionKind] = {kind for kind, names in _QUESTION_WORDS.items() if stems(names) & asked}
     kinds |= {"harm"} if _HARM.search(text) else set()
     kinds |= {"diagnosis"} if _DIAGNOSIS.search(text) else set()
-    kinds |= {"prevalence"} if _RESISTANCE.search(text) else set()
+    kinds |= {"prevalence"} if _PREVALENCE.search(text) else set()
     if "views" in kinds or stems(_OF_SERVICES) & asked or "waiting time" in text.lower():
         return kinds & {"views"}
     verbs = {word for word in topic.text.lower().split() if word in _EFFECT_VERBS}
@@ -239,13 +239,12 @@ def fitting_filters(
 def _filters(topic: Topic, kinds: set[QuestionKind], is_clinical: bool, year: int) -> Iterator[FittingFilter]:
     is_of_animals = _ANIMAL_WORDS.search(topic.affirmed) is not None
     is_basic = not kinds and _BASIC.search(topic.affirmed) is not None
-    fitting = [rows for kind, rows in _OF_QUESTIONS.items() if kind in kinds]
-    fitting = [] if is_of_animals else fitting
+    fitting = [rows for kind, rows in _OF_QUESTIONS.items() if kind in kinds and not is_of_animals]
     every: list[_Row] = [row for rows in zip_longest(*fitting) for row in rows if row is not None]
     for found, words, mark in every:
         one = STUDY_FILTERS[found] if isinstance(found, str) else found
         is_said = one == _ADVERSE and _SAFETY.search(topic.affirmed)
-        if not is_said and not (is_of_animals and "NOT humans" in one.pubmed):
+        if not is_said:
             yield FittingFilter(one, words, mark)
     if topic.ages:
         blocks = pubmed_syntax.any_of(map(age_block, topic.ages))

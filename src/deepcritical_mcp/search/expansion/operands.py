@@ -36,6 +36,7 @@ _SEPARATORS = QUERY_FUNCTION_WORDS | frozenset(
     "although among because before between despite from getting goes her his my over per she since under until whose "
     "within".split()
 )
+_OF_SENTENCES = _SEPARATORS - {"and", "or"}
 _COMPARING = frozenset("versus vs than".split())
 _COMPARED_WITH = ("compared with", "compared to", "rather than", "instead of", "as against", "in place of")
 _ENDS_COMPARISON = frozenset("after among as at before by during following for if in on to when while who".split())
@@ -214,7 +215,7 @@ class _TopicReader:
         self._found = list[Operand]()
         self._light = list[Operand]()
         self._noun = list[_Item]()
-        self._is_sentence = any(one.text.lower() in _SEPARATORS - {"and", "or"} for one in tokens)
+        self._is_sentence = any(one.text.lower() in _OF_SENTENCES for one in tokens)
         self._before: str = ""
         self._label: str = ""
         self._is_compared = self._is_unspecific = False
@@ -291,10 +292,8 @@ class _TopicReader:
         anchors = [place for place, one in enumerate(items) if self._stands_alone(one, is_said=is_said)]
         light, first = list[str](), 0
         for number, at in enumerate(anchors or [len(items)]):
-            stop = anchors[number + 1] if number + 1 < len(anchors) else len(items)
-            last = number + 1 >= len(anchors)
             ahead = [one for one, _ in items[first:at]]
-            behind = [one for one, _ in items[at + 1 : stop]] if last else []
+            behind = [one for one, _ in items[at + 1 :]] if number + 1 >= len(anchors) else []
             first = at + 1
             self._take_anchor(items[at] if at < len(items) else None, ahead, behind, light)
         for run in _runs_of_words(light):
@@ -321,7 +320,6 @@ class _TopicReader:
         light += [one for one in ahead if one not in words]
         if item is None:  # no concept
             self._take_words(words, light)
-            light += [one for one in behind if is_light(one)]
             return
         text, concept = item
         said = [one for one in behind if not is_light(one)]
@@ -379,7 +377,7 @@ def _runs_of_words(words: Sequence[str]) -> Iterator[list[str]]:
     run = list[str]()
     for word in words:
         run.append(word)
-        if role_of_word(word) not in ("modifier",):
+        if role_of_word(word) != "modifier":
             yield run
             run = []
     if run:

@@ -176,8 +176,8 @@ def _without(plan: Plan) -> Iterator[Proposal]:
         left = [other for other in subjects if other is not one]
         if not left:
             continue
-        is_place = one.role in ("group", "place", "person", "setting", "aspect", "modifier", "kind")
-        is_fine = (is_place and any(other.role == "subject" for other in left)) or (
+        is_option = one.role not in ("subject", "general")
+        is_fine = (is_option and any(other.role == "subject" for other in left)) or (
             len(left) > 1
             and one is not tried
             and not (one.is_whom and any(other.is_compared for other in left))

@@ -30,8 +30,8 @@ QueryRole = Literal[
     "comparator",
     "filler",
 ]
-"""subject: what a paper must be about. general (surgery), group (nurses, people in prison), place (Kenya): required as
-long as there is room. person (by age and sex), setting, aspect (an outcome or a measure), modifier ("uncomplicated"):
+"""subject: what a paper must be about. general (surgery), group (nurses, prisoners): required as long as there is
+room. person (by age and sex), place (Kenya), setting, aspect (an outcome or a measure), modifier ("uncomplicated"):
 required if fewer than two others are, else they rank. kind ("treatment", "cohort study"): answered by a filter, ranks.
 measure (a dose, a time) and comparator (placebo): rank. filler: left out."""
 
@@ -69,34 +69,16 @@ _BRANCHES: Mapping[str, QueryRole] = {
     "D26.660": "comparator",
 }
 # Headings that say nothing of a subject wherever they stand, or little beside one.
-_NAMED: tuple[tuple[QueryRole, str], ...] = (
-    (
-        "comparator",
-        "Placebos|Placebo Effect|Standard of Care|Watchful Waiting|Saline Solution",
-    ),
-    (
-        "kind",
-        "Adult|Young Adult|Middle Aged|Therapeutics|Drug Therapy|Diagnosis|Pharmaceutical Preparations|Prognosis",
-    ),
-    (
-        "setting",
-        "Intensive Care Units|Emergency Service, Hospital|Nursing Homes|Primary Health Care",
-    ),
-    (
-        "person",
-        "Women|Men|Female|Male",
-    ),
-    (
-        "general",
-        "General Surgery|Surgical Procedures, Operative|Mass Screening|Biomarkers|Risk "
-        "Factors|Risk|Exposure|Environmental Exposure|Transplantation",
-    ),
-    (
-        "filler",
-        "Patients|Humans|Persons|Disease|Syndrome|Research|Association|Role|Time|Family Characteristics|Health",
-    ),
-)
-_BY_NAME: Mapping[str, QueryRole] = {name: role for role, names in _NAMED for name in names.split("|")}
+_NAMED: Mapping[QueryRole, str] = {
+    "comparator": "Placebos|Placebo Effect|Standard of Care|Watchful Waiting|Saline Solution",
+    "kind": "Adult|Young Adult|Middle Aged|Therapeutics|Drug Therapy|Diagnosis|Pharmaceutical Preparations|Prognosis",
+    "setting": "Intensive Care Units|Emergency Service, Hospital|Nursing Homes|Primary Health Care",
+    "person": "Women|Men|Female|Male",
+    "general": "General Surgery|Surgical Procedures, Operative|Mass Screening|Biomarkers|Risk Factors|Risk|Exposure|"
+    "Environmental Exposure|Transplantation",
+    "filler": "Patients|Humans|Persons|Disease|Syndrome|Research|Association|Role|Time|Family Characteristics|Health",
+}
+_BY_NAME: Mapping[str, QueryRole] = {name: role for role, names in _NAMED.items() for name in names.split("|")}
 _ADJECTIVE_ENDINGS = ("al", "ic", "ive", "ous", "ed", "ary", "ar", "ory", "less", "able", "ible", "generation")
 EFFICACY = frozenset("benefit benefits effective effectiveness efficacy".split())
 """With these beside it, harm is one side of the question of a treatment."""
@@ -120,6 +102,7 @@ def _rows() -> list[tuple[str, str]]:
     return [(role, words) for row in rows if not row.startswith("#") for role, _, words in [row.partition("\t")]]
 
 
+@cache
 def listed_names(role: str) -> frozenset[str]:
     """The names of more than one word that `roles.txt` lists."""
     return frozenset(name for one, names in _rows() if one == role for name in names.split("|"))

@@ -27,11 +27,8 @@ def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
     negations = [one for one in parts if one.is_negation]
     subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
     outcomes = [one for one in _outcomes(parts) if one in subjects]
-    inner = [
-        one
-        for one in subjects
-        if one not in outcomes or not (one.is_known or outcomes[1:]) or (one.is_disease and not outcomes[1:])
-    ]
+    options = [one for one in outcomes if outcomes[1:] or (one.is_known and not one.is_disease)]
+    inner = [one for one in subjects if one not in options]
     subjects = inner if len(inner) > 1 else subjects
     most = max(2, limit - len(negations))
     merged = _merged(subjects, most)
