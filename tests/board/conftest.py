@@ -78,6 +78,14 @@ class Board:
     async def send(self, result: Mapping[str, Any]) -> None:
         await self.page.evaluate("result => window.sendResult(result)", result)
 
+    async def settled(self) -> None:
+        """Wait until the result is drawn and the frame has the page's height: a click while that moves is lost."""
+        await self.app.wait_for_function(
+            "() => (document.querySelector('#notices').textContent"
+            " || !document.querySelector('#summary').textContent.startsWith('Waiting'))"
+            " && document.documentElement.scrollHeight <= window.innerHeight"
+        )
+
     async def titles(self) -> list[str]:
         """The cards' titles, in order."""
         return await self.app.locator("#list h3").all_inner_texts()
@@ -212,6 +220,7 @@ def open_board(window: BrowserContext, host_script: str) -> OpenBoard:
         await board.app.wait_for_function("() => document.hasFocus()")
         if result is not None:
             await board.send(result)
+            await board.settled()
         return board
 
     return open_it
