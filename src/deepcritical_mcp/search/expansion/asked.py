@@ -7,23 +7,23 @@ import re
 from deepcritical_mcp.search.expansion.phrases import phrases
 from deepcritical_mcp.text import QUESTION_WORDS, REQUEST_WORDS, clean_line
 
-_REQUEST = re.compile(
-    rf"^(?:find|i|i'm|looking|please|show|tell|we)(?: (?:{'|'.join(sorted(REQUEST_WORDS))}))*"
-    r" (?:about|concerning|for|in|on|regarding) (?=\S)",
-    re.IGNORECASE,
+# What asks, and what stands around it in a request.
+_ASKING = frozenset(
+    "ask asking asks assess check conducting determine doing evidence explore find finding information "
+    "investigate know learn literature look looking need needs papers preparing publications "
+    "research review see show studies tell trials understand unsure want wants wonder wondering wonders writing".split()
 )
-_ASKED = re.compile(
-    r"^(?:(?:as an?|i am|i'm|we are) [^.?!]{1,150}?(?:,|\.| and|;) )?(?:please )?"
-    r"(?:(?:i|we)(?:'d| would)? (?:like|need|want|wish) to |(?:can|could) you |help me )?"
-    r"(?:check|determine|explore|find out|investigate|know|learn|see|tell me|understand) "
-    r"(?:about|how|if|what|whether|why) (?=\S)",
-    re.IGNORECASE,
+_AROUND = (
+    REQUEST_WORDS
+    | _ASKING
+    | frozenset("available best good help high-quality latest like my new out systematic".split())
 )
-# "I am a nurse and would like to find evidence on whether …"
+# "As a nurse, I want to know whether …", "The clinician wants to know if …", "Is there good evidence for …".
 _LEAD_IN = re.compile(
-    r"^(?:can you|could you|i|i'm|we|we're)(?= )[^?]{0,70}? (?:whether|"
-    r"(?:evidence|information|literature|papers|publications|research|studies|trials) "
-    r"(?:about|concerning|for|of|on|regarding)) (?=\S)",
+    r"^(?:(?:as an?|i am|i'm|we are) [^.?!]{1,150}?(?:,|\.| and|;) )?"
+    r"(?:(?:an?|my|our|the) (?:[\w-]+ ){1,2}(?=(?:asks?|is|are|needs?|wants?|wonders?) ))?"
+    rf"(?=(?:[\w']+ ){{0,8}}?(?:{'|'.join(sorted(_ASKING))}) )(?:(?:{'|'.join(sorted(_AROUND))}) )+"
+    r"(?:about|concerning|for|how|if|in|on|regarding|what|whether|why) (?=\S)",
     re.IGNORECASE,
 )
 _MAY_I = re.compile("^(?:can|could|do|may|must|should) (?:i|one|we|you) (?=.)", re.IGNORECASE)
@@ -65,7 +65,7 @@ def without_letters(text: str) -> str:
 def subject_of(text: str) -> str:
     """`text` without the labels of PICO, or without a request that ends in "papers about" and the like."""
     labeled = clean_line("; ".join(part.strip(" ;.,") for part in pico_parts(text).values()))
-    asked = _ASKED.sub("", _LEAD_IN.sub("", _REQUEST.sub("", _WISH.sub("", text))))
+    asked = _LEAD_IN.sub("", _WISH.sub("", text))
     return labeled or _WHETHER.sub("", _MAY_I.sub("", asked))
 
 

@@ -10,6 +10,7 @@ from deepcritical_mcp.models import Concept
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import Abbreviation
 from deepcritical_mcp.search.expansion.phrases import is_drug, natural_order, stems
+from deepcritical_mcp.search.expansion.roles import is_never_noun
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.spelling import other_spelling
 from deepcritical_mcp.text import PUBMED_STOP_WORDS
@@ -172,7 +173,7 @@ def numbers(name: str, *, is_substance: bool = False) -> list[str]:
     many = lower if one != lower else plural(lower)
     if is_substance and one == lower:  # "metformin" has no plural, "statins" has a singular
         return [name]
-    if lower.endswith(_NO_PLURAL) and one == lower:
+    if (lower.endswith(_NO_PLURAL) or is_never_noun(lower) or lower in _ONLY_LOOK_PLURAL) and one == lower:
         return [name]
     if many == f"{one}s" and (before or one.endswith(_INFLECTED)) and not (is_substance and not before):
         return [" ".join([*before, f"{one}*"])]

@@ -177,7 +177,7 @@ class QueryExpander:
         # Without counts nobody knows what adds papers: then other narrowings are better than nothing.
         narrower = specific[1:] if not is_counted else []
         if least > 0:
-            specific = [one for one in specific if one.pubmed not in hits or hits[one.pubmed].count]
+            specific = [one for one in specific[:_MAX_NARROWED] if one.pubmed not in hits or hits[one.pubmed].count]
         ours = [_with_gain(one, least, hits) for one in (*broader[:1], *specific[:1], *broader[1:], *narrower)]
         chosen = choose(direct, [*sampled, *ours], count=count)
         counted_queries = tuple(

@@ -16,25 +16,20 @@ from deepcritical_mcp.search.expansion.roles import EFFICACY
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic
 from deepcritical_mcp.sources.pubmed.search_filters import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup, StudyFilter
 
-QuestionKind = Literal["treatment", "diagnosis", "harm", "course", "prediction", "views", "prevalence", "costs"]
+QuestionKind = Literal[
+    "treatment", "diagnosis", "harm", "safety", "course", "prediction", "views", "prevalence", "costs"
+]
 
 YEARS = 5
 
 
 class FittingFilter(NamedTuple):
-    """A filter that fits a topic.
-
-    Attributes:
-        filter: the condition, its name and source.
-        words: the same for a web search or a search by meaning.
-        mark: what in a topic shows that it has such a condition already.
-        is_limit: whether it is a limit of any search rather than a narrowing that fits this question.
-    """
+    """A filter that fits a topic: the condition with its name and source, its words for a search without operators, and
+    whether it fits the question, its persons, is a kind of paper, or a limit of any search."""
 
     filter: SearchFilter
     words: str
-    mark: str
-    is_limit: bool = False
+    kind: Literal["question", "persons", "paper", "limit"]
 
 
 _QUALITATIVE = SearchFilter(
@@ -64,34 +59,23 @@ _COSTS = SearchFilter(
     pubmed='("costs and cost analysis"[mh] OR economics[sh] OR cost*[tiab] OR economic*[tiab])',
     source="MeSH heading and subheading, and their usual words",
 )
-# What fits a question of each kind, the best first: a filter, its words for a web search, and the mark of a topic that
-# has it. The narrow and the broad form of one filter say the same, in two widths.
-_Row = tuple[SearchFilter | StudyFilter, str, str]
+# What fits a question of each kind, the best first, with its words for a web search. The narrow and the broad form of
+# one filter say the same, in two widths.
+_Row = tuple[SearchFilter | StudyFilter, str]
 _OF_QUESTIONS: Mapping[QuestionKind, tuple[_Row, ...]] = {
-    "views": ((_QUALITATIVE, "qualitative research interviews", "qualitative"),),
-    "costs": ((_COSTS, "costs", "cost"),),
-    "prevalence": ((_EPIDEMIOLOGY, "epidemiology", "epidemiology"),),
-    "diagnosis": (
-        ("diagnosis", "diagnostic accuracy", "specificity"),
-        ("diagnosis_broad", "sensitivity of diagnosis", "diagnosis"),
-    ),
-    "prediction": (
-        ("prediction", "validation of a prediction model", "validation"),
-        ("prediction_broad", "predictive score", "score"),
-    ),
+    "views": ((_QUALITATIVE, "qualitative research interviews"),),
+    "costs": ((_COSTS, "costs"),),
+    "prevalence": ((_EPIDEMIOLOGY, "epidemiology"),),
+    "diagnosis": (("diagnosis", "diagnostic accuracy"), ("diagnosis_broad", "sensitivity of diagnosis")),
+    "prediction": (("prediction", "validation of a prediction model"), ("prediction_broad", "predictive score")),
     "treatment": (
-        ("rct", "randomized controlled trial", "randomized"),
-        ("therapy", "randomized trial", "randomized"),
-        (_ADVERSE, "adverse effects safety", "adverse"),
+        ("rct", "randomized controlled trial"),
+        ("therapy", "randomized trial"),
+        (_ADVERSE, "adverse effects safety"),
     ),
-    "course": (
-        ("prognosis", "prognosis cohort", "prognos"),
-        ("prognosis_broad", "follow-up mortality", "mortality"),
-    ),
-    "harm": (
-        ("etiology", "relative risk cohort study", "cohort"),
-        ("etiology_broad", "risk factors", "risk"),
-    ),
+    "course": (("prognosis", "prognosis cohort"), ("prognosis_broad", "follow-up mortality")),
+    "safety": ((_ADVERSE, "adverse effects safety"),),
+    "harm": (("etiology", "relative risk cohort study"), ("etiology_broad", "risk factors")),
 }
 # Ages as topics name them; the first that fits counts.
 _AGES = {
@@ -103,8 +87,11 @@ _AGES = {
     "adolescent": "adolescen(?:ts?|ce)|teenagers?",
     "under_18": "child(?:ren|hood)?|paediatric|pediatric|school(?:s|children)?",
 }
+# Not of those who care for them: "paediatric intensive care nurses", "parents of children".
+_CARERS = "care(?:giv)?ers|clinicians|doctors|fathers|mothers|nurses|parents|pediatricians|physicians|staff|teachers"
 _AGE_WORDS: dict[AgeGroup, re.Pattern[str]] = {
-    cast(AgeGroup, age): re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for age, words in _AGES.items()
+    cast(AgeGroup, age): re.compile(rf"\b(?:{words})\b(?!(?: [\w-]+){{0,3}}? (?:{_CARERS})\b)", re.IGNORECASE)
+    for age, words in _AGES.items()
 }
 # From which age to which MeSH's groups are, without those that another one includes.
 _RANGES: tuple[tuple[int, int, AgeGroup], ...] = (
@@ -119,7 +106,8 @@ _RANGES: tuple[tuple[int, int, AgeGroup], ...] = (
 _ANIMAL_WORDS = re.compile(
     r"\b(?:animals?|avian|bovine|calves|canine|cats?|cattle|chickens?|cows?|dairy|dogs?|equine|feline|fish|goats?|"
     r"horses?|mice|mouse|murine|ovine|pigs?|piglets?|porcine|poultry|primates?|rabbits?|rats?|rodents?|sheep|swine|"
-    r"veterinary|zebrafish)\b(?!['’]?s? (?:allerg|assisted|bites?|danders?|epitheli|milk|oils?|owners?|products?|"
+    r"veterinary|zebrafish)\b(?!['’]?s? (?:allerg|assisted|bites?|danders?|epitheli|farm\w*|handlers?|"
+    r"industry|keepers?|milk|oils?|owners?|products?|veterinarians?|workers?|"
     r"scratch))",
     re.IGNORECASE,
 )
@@ -132,12 +120,13 @@ _QUESTION_WORDS: Mapping[QuestionKind, str] = {
     "statin stent steroid supplementation surgery thrombolysis transplantation treat treatment warfarin yoga",
     "diagnosis": "accuracy biopsy detect diagnose diagnosis diagnostic differentiate distinguish specificity test",
     "harm": "adverse cause etiology exposure harm pollution poisoning toxicity",
-    "course": "course mortality outcome prognosis prognostic recurrence relapse remission survival",
+    "course": "admissions course hospitalization mortality outcome prognosis prognostic recurrence relapse remission "
+    "survival",
     "prediction": "nomogram predict prediction predictor score",
     "prevalence": "burden epidemiology incidence prevalence seroprevalence trends",
     "costs": "cost costs economic economics",
-    "views": "acceptability attitude barriers beliefs experience hesitancy perception perspectives preferences "
-    "qualitative satisfaction stigma views",
+    "views": "acceptability attitude barriers beliefs decide decision experience hesitancy perception perspectives "
+    "preferences qualitative satisfaction stigma think views",
 }
 _HARM = re.compile(
     r"\bassociat\w{1,5}\b|\blink(?:ed|s)?\b|\b(?:consumption|intake)\b|"
@@ -145,14 +134,16 @@ _HARM = re.compile(
     r"\b(?:blood|exposure) levels?\b",
     re.IGNORECASE,
 )
-_SAFETY = re.compile(r"\b(?:adverse|interactions?|safety|side effects?|tolerability|toxicity)\b", re.IGNORECASE)
+_SAFETY = re.compile(
+    r"\b(?:adverse|interactions?|safe(?:ly|r|st|ty)?|side effects?|tolerability|toxicity)\b", re.IGNORECASE
+)
 _DIAGNOSIS = re.compile(
     r"\bscreening\b|\bexclud(?:e|ing)\b|\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b",
     re.IGNORECASE,
 )
 # How something works, which is read about in reviews, not in systematic ones.
 _BASIC = re.compile(
-    r"\b(?:mechanisms?|molecular|pathogenesis|pathophysiology|pathways?|signal+ing|structures?|in vitro)\b",
+    r"^why\b|\b(?:mechanisms?|molecular|pathogenesis|pathophysiology|pathways?|signal+ing|structures?|in vitro)\b",
     re.IGNORECASE,
 )
 _DISEASES = ("C", "F03")
@@ -163,8 +154,7 @@ _OF_SERVICES = "access staffing"
 _PREVALENCE = re.compile(
     r"^how (?:common|many|often)\b|"
     r"\b(?:anti\w{1,20}|drug|multidrug|insecticide|\w{1,30}?(?:cillin|micin|mycin|oxacin|penem)) resistance\b|"
-    r"\bsusceptibility\b|"
-    r"(?<![\w-])(?:drug|\w{1,30}?(?:cillin|micin|mycin|oxacin|penem))-resistant\b",
+    r"\bsusceptibility\b|(?<![\w-])\w{1,30}?(?:cillin|micin|mycin|oxacin|penem)-resistant\b",
     re.IGNORECASE,
 )
 # Where or when something happens, not what is tried: "delirium after surgery".
@@ -202,7 +192,9 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     is_tried = any(record.is_of(_TREATMENTS) for record in records) or is_compared or is_for
     is_intervention = any(one.label == "I" for one in parts)
     if _SAFETY.search(text) and not is_intervention and EFFICACY.isdisjoint(text.lower().split()):
-        return kinds & {"harm"}
+        return (kinds & {"harm"}) | {"safety"}
+    if _BASIC.search(topic.text) and not is_compared:
+        return set()
     is_placebo = any(one.role == "comparator" for one in parts)
     if kinds & {"costs"} or (kinds & {"prevalence"} and not verbs and not is_compared and not is_placebo):
         return kinds & {"costs", "prevalence", "course"}
@@ -222,54 +214,53 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
         record = records[0]
         kinds |= {"treatment", "diagnosis"} if record.is_of(_DISEASES) else set()
         kinds |= {"treatment"} if record.is_supplementary or record.is_of(("D",)) else set()
-    return kinds - {"course" if is_asked else "treatment"} if {"course", "treatment"} <= kinds else kinds
+    return kinds - {"course" if is_asked or is_for else "treatment"} if {"course", "treatment"} <= kinds else kinds
+
+
+_TAGGED = re.compile(r"[^\s()]*(\[\w+\])")
 
 
 def fitting_filters(
     topic: Topic, kinds: set[QuestionKind], *, is_clinical: bool, today: date
 ) -> Iterator[FittingFilter]:
-    """The filters that fit `topic`, and that its syntax does not have yet, the best first: those of its question, which
-    is of these kinds, its persons, then limits; of a clinical topic, which has a disease or an operation, guidelines
-    too."""
-    for one in _filters(topic, kinds, is_clinical, today.year - YEARS):
-        if not topic.syntax or one.mark not in topic.syntax.lower():
+    """The filters that fit `topic` and that its syntax lacks, the best first: those of its question, which is of these
+    kinds, its persons, kinds of paper, then limits; of a clinical topic (a disease, an operation), guidelines too."""
+    said = {mark for found in _TAGGED.finditer(topic.syntax.lower()) for mark in found.group(0, 1)}
+    for one in _filters(topic, kinds, is_clinical=is_clinical, year=today.year - YEARS):
+        marks = {found[one.kind == "limit"] for found in _TAGGED.finditer(one.filter.pubmed)}
+        if not marks & said:
             yield one
 
 
-def _filters(topic: Topic, kinds: set[QuestionKind], is_clinical: bool, year: int) -> Iterator[FittingFilter]:
+def _filters(topic: Topic, kinds: set[QuestionKind], *, is_clinical: bool, year: int) -> Iterator[FittingFilter]:
     is_of_animals = _ANIMAL_WORDS.search(topic.affirmed) is not None
     is_basic = not kinds and _BASIC.search(topic.affirmed) is not None
     fitting = [rows for kind, rows in _OF_QUESTIONS.items() if kind in kinds and not is_of_animals]
-    every: list[_Row] = [row for rows in zip_longest(*fitting) for row in rows if row is not None]
-    for found, words, mark in every:
-        one = STUDY_FILTERS[found] if isinstance(found, str) else found
-        is_said = one == _ADVERSE and _SAFETY.search(topic.affirmed)
-        if not is_said:
-            yield FittingFilter(one, words, mark)
+    for found, words in (row for rows in zip_longest(*fitting) for row in rows if row is not None):
+        yield FittingFilter(STUDY_FILTERS[found] if isinstance(found, str) else found, words, "question")
     if topic.ages:
         blocks = pubmed_syntax.any_of(map(age_block, topic.ages))
         aged = SearchFilter(name=" ".join(topic.ages), pubmed=blocks, source="MeSH age groups, and the usual words")
-        yield FittingFilter(aged, " ".join(topic.ages), "[mh]" if topic.syntax else "aged group")
+        yield FittingFilter(aged, " ".join(topic.ages), "persons")
     elif (group := _age_group(topic.affirmed)) != "any":
-        name = AGE_GROUPS[group].name.lower()
-        yield FittingFilter(AGE_GROUPS[group], name, "[mh]" if topic.syntax else name)
+        yield FittingFilter(AGE_GROUPS[group], AGE_GROUPS[group].name.lower(), "persons")
     if is_of_animals:
-        yield FittingFilter(_ANIMALS, "animal study", "animals")
-    systematic = FittingFilter(STUDY_FILTERS["systematic_review"], "systematic review", "systematic")
+        yield FittingFilter(_ANIMALS, "animal study", "persons")
+    systematic = FittingFilter(STUDY_FILTERS["systematic_review"], "systematic review", "paper")
     reviews = SearchFilter(name="Reviews, to begin with", pubmed="review[pt]", source="PubMed's publication type")
-    overview = FittingFilter(reviews, "overview", "review")
+    overview = FittingFilter(reviews, "overview", "paper")
     yield from (overview, systematic) if is_basic else (systematic, overview)
     if is_clinical and not is_of_animals and kinds & {"treatment", "diagnosis"}:
-        yield FittingFilter(_GUIDELINES, "guideline", "guideline")
+        yield FittingFilter(_GUIDELINES, "guideline", "paper")
     language = topic.language if topic.language not in ("", OTHER_SCRIPT) else "English"
     limits = (
-        (f"Published since {year}", f"{year}:3000[dp]", "PubMed's publication date", f"since {year}", "[dp]"),
-        (f"Papers in {language}", f"{language.lower()}[la]", "PubMed's language field", f"in {language}", "[la]"),
+        (f"Published since {year}", f"{year}:3000[dp]", "PubMed's publication date", f"since {year}"),
+        (f"Papers in {language}", f"{language.lower()}[la]", "PubMed's language field", f"in {language}"),
     )
-    for name, pubmed, source, words, mark in limits:
-        yield FittingFilter(SearchFilter(name=name, pubmed=pubmed, source=source), words, mark, is_limit=True)
+    for name, pubmed, source, words in limits:
+        yield FittingFilter(SearchFilter(name=name, pubmed=pubmed, source=source), words, "limit")
     if not is_of_animals:
-        yield FittingFilter(HUMANS, "in humans", "humans", is_limit=True)
+        yield FittingFilter(HUMANS, "in humans", "limit")
 
 
 def age_block(text: str) -> str:

@@ -6,6 +6,7 @@ import re
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, stems
+from deepcritical_mcp.search.expansion.roles import is_adjective
 from deepcritical_mcp.text import NEGATIONS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
 
 # How many words a negation covers at most, itself included: "without a diagnosis of type 2 diabetes".
@@ -41,12 +42,12 @@ _POPULATION = (
 )
 _EXCLUDED = re.compile(
     rf"\(not ([^()]{{1,80}})\)|,? not (?:among|during|in) (?:the )?({_POPULATION})(?!\w)|"
-    r"(?:,| although| and| but) not (?!even |just |known|less |more |only |yet )([^,;.?()]{1,80})|"
+    r"(?:,| although| and| but) not (?!even |just |known|less |more |only |yet )([^,;:.?()]{1,80})|"
     r"(?<! by)(?<! for)(?<! in)(?<! of),? (?:excluding(?: (?:articles|papers|studies|trials))?|except(?: for)?|"
     rf"(?:apart from|aside from|other than)(?= (?:among|during|for|in) )){_FOR_WHOM}({_SOME_WORDS})",
     re.IGNORECASE,
 )
-_WORD = rf"(?!{_IGNORED}|{_CLAUSE})[^ ,;.?()]++"
+_WORD = rf"(?!{_IGNORED}|{_CLAUSE})[^ ,;:.?()]++"
 _ITEM = rf"(?:an? |any )?{_WORD}(?: {_WORD}){{0,3}}"
 # What a negation says of all that follows: "not due to", "no history of", "without either".
 _OF_ALL = (
@@ -148,7 +149,8 @@ def without_exclusions(text: str) -> tuple[str, tuple[str, ...]]:
     """`text` without what it excludes, and that."""
     found = ("".join(groups) for groups in _EXCLUDED.findall(text))
     parts = (_PREPOSITION.sub("", part.strip()) for one in found for part in _NEXT_EXCLUDED.split(one))
-    return _EXCLUDED.sub(" ", text), tuple(" ".join(part.split()) for part in parts if part.strip())
+    found = (" ".join(part.split()) for part in parts if part.strip())
+    return _EXCLUDED.sub(" ,", text), tuple(one for one in found if not all(map(is_adjective, one.split())))
 
 
 def without_either_way(text: str) -> tuple[str, tuple[str, ...]]:

@@ -18,8 +18,10 @@ from deepcritical_mcp.search.expansion.roles import (
     amount_at,
     is_adjective,
     is_filler,
+    is_gerund,
     is_head,
     is_light,
+    is_participle,
     listed_names,
     role_of_heading,
     role_of_word,
@@ -36,7 +38,7 @@ _SEPARATORS = QUERY_FUNCTION_WORDS | frozenset(
     "although among because before between despite from getting goes her his my over per she since under until whose "
     "within".split()
 )
-_OF_SENTENCES = _SEPARATORS - {"and", "or"}
+_DETERMINERS = frozenset("a an his her its my our the their your".split())
 _COMPARING = frozenset("versus vs than".split())
 _COMPARED_WITH = ("compared with", "compared to", "rather than", "instead of", "as against", "in place of")
 _ENDS_COMPARISON = frozenset("after among as at before by during following for if in on to when while who".split())
@@ -56,6 +58,11 @@ _OF_WHAT = frozenset("among for in of with".split())
 # Of disorders, symptoms and behavior.
 _OF_DISEASES = ("C", "F01", "F02", "F03")
 _MAX_PHRASE_WORDS = 3
+_PEOPLE = ("kind", "person")
+# Beside other words, these are no subject, but the others are.
+_APART = ("setting", "aspect", "kind", "general")
+# What people are called in questions: what "and" joins behind them is no list ("pain patients and suicide").
+_CALLED = frozenset("individuals participants patients people persons subjects".split())
 
 
 @dataclass(frozen=True)
@@ -136,7 +143,8 @@ class Operand:
             is_telling = is_name or " " in self.text or self.is_known or self.before in _OF_WHAT
             return int(self.is_outcome or not is_telling)
         if not record.tree_numbers or any(one.startswith((*_OF_DISEASES, "D", "E")) for one in record.tree_numbers):
-            return int(self.is_outcome)
+            is_branch = bool(record.tree_numbers) and all("." not in one for one in record.tree_numbers)  # "Neoplasms"
+            return int(self.is_outcome or is_branch)
         return 3 if record.is_of(("A",)) and not self.beside else 1
 
     @property
@@ -170,9 +178,10 @@ class Operand:
 
 
 def _words_block(text: str, unindexed: frozenset[str]) -> str:
-    """Up to three words as a phrase; more, or the name of a gene and others, wherever they stand."""
+    """Up to three words as a phrase; more, and the name of a gene with what follows it, wherever they stand."""
     words = text.split()
-    if len(words) > _MAX_PHRASE_WORDS or (len(words) > 1 and is_symbol(words[0])):
+    is_unknown = len(words) == _MAX_PHRASE_WORDS and text.casefold() in unindexed
+    if len(words) > _MAX_PHRASE_WORDS or is_unknown or (len(words) > 1 and is_symbol(words[0])):
         kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
         return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
     return pubmed_syntax.any_of(text_words(text, unindexed=unindexed))
@@ -195,6 +204,15 @@ def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bo
 _Item = tuple[str, TopicConcept | None]
 
 
+def _with_head(words: list[str], ahead: list[str]) -> list[str]:
+    """The words of a noun without a concept, with the last one if it is a group ("agricultural workers"), or if the
+    others only describe it ("systolic dysfunction", "dental procedures")."""
+    if words and all(map(is_adjective, words)):
+        return [one for one in ahead[ahead.index(words[0]) :] if role_of_word(one) not in _PEOPLE]
+    is_group = bool(words) and role_of_word(ahead[-1]) == "group" and ahead[-1] not in words
+    return [*words, ahead[-1]] if is_group else words
+
+
 class _TopicReader:
     """The tokens of a topic, read into parts: what stands between two separators is a noun with its concepts.
 
@@ -215,7 +233,6 @@ class _TopicReader:
         self._found = list[Operand]()
         self._light = list[Operand]()
         self._noun = list[_Item]()
-        self._is_sentence = any(one.text.lower() in _OF_SENTENCES for one in tokens)
         self._before: str = ""
         self._label: str = ""
         self._is_compared = self._is_unspecific = False
@@ -251,7 +268,9 @@ class _TopicReader:
         if word in (",", ";") or (word == "I" and following and is_filler(following[0].text)):
             return True
         is_word = word.islower() or (word.istitle() and len(word) > 1)
-        return is_word and (is_filler(lower) or lower in _SEPARATORS or lower in self._foreign)
+        after = following[0].text.lower() if following else ""
+        is_verb = f"{lower} {after}" in listed_names("verb") or (lower.endswith("ing") and after in _DETERMINERS)
+        return is_word and (is_verb or is_filler(lower) or lower in _SEPARATORS or lower in self._foreign)
 
     def _separate(self, lower: str, place: int) -> None:
         before = self._before
@@ -259,6 +278,7 @@ class _TopicReader:
         is_and = place > 0 and self._tokens[place - 1].text.lower() == "and"
         is_pair = pair in (*_COMPARED_WITH, *EXAMPLES) or (is_and and lower in _ENDS_COMPARISON)
         is_joined = (lower in (",", ";") and before) or (is_filler(lower) and before in JOINING)
+        is_joined = is_joined or (lower in JOINING and before in _CALLED)
         if lower == "on" and not _EFFECTS.isdisjoint(one.text.lower() for one in self._tokens[:place]):
             lower = _EFFECT_ON
         is_kept = is_joined or (lower == "of" and before in _EFFECT)  # "reduce the incidence of"
@@ -274,7 +294,8 @@ class _TopicReader:
         self, text: str, role: QueryRole, concept: TopicConcept | None = None, beside: tuple[str, ...] = ()
     ) -> None:
         compared = self._is_compared or self._label == "C"
-        if role in ("subject", "general") and compared and self._is_unspecific and concept is None:
+        is_null = self._is_unspecific and concept is None
+        if role in ("subject", "general") and compared and (is_null or self._label == "C"):
             role = "comparator"
         if role != "filler":
             self._found.append(
@@ -288,9 +309,15 @@ class _TopicReader:
         items, self._noun = self._noun, []
         if not items:
             return
+        light = list[str]()
+        while len(items) > 1 and items[-1][1] is None and is_participle(items[-1][0]):  # "children vaccinated against"
+            light.insert(0, items.pop()[0])
+        if any(concept and _role_of_concept(concept) == "setting" for _, concept in items):  # "nursing home residents"
+            light += [text for text, concept in items if concept is None and role_of_word(text) == "group"]
+            items = [one for one in items if one[0] not in light]
         is_said = any(concept is None and not is_light(text) and not is_head(text) for text, concept in items)
         anchors = [place for place, one in enumerate(items) if self._stands_alone(one, is_said=is_said)]
-        light, first = list[str](), 0
+        first = 0
         for number, at in enumerate(anchors or [len(items)]):
             ahead = [one for one, _ in items[first:at]]
             behind = [one for one, _ in items[at + 1 :]] if number + 1 >= len(anchors) else []
@@ -312,43 +339,43 @@ class _TopicReader:
         return not is_said or role not in ("kind", "filler", *(["aspect"] if is_light(text) else []))
 
     def _take_anchor(self, item: _Item | None, ahead: list[str], behind: list[str], light: list[str]) -> None:
-        words = [one for one in ahead if not is_light(one)]
-        if item is None and words and all(map(is_adjective, words)):  # "systolic dysfunction"
-            words = [one for one in ahead if one in words or role_of_word(one) in ("aspect", "comparator")]
-        elif item and item[1] and all(map(is_adjective, words)):  # "supraventricular arrhythmias"
-            words = []
-        light += [one for one in ahead if one not in words]
-        if item is None:  # no concept
+        words = [one for one in ahead if not is_light(one) and not (item and is_gerund(one))]
+        if item is None:
+            words = _with_head(words, ahead)
+            light += [one for one in ahead if one not in words]
             self._take_words(words, light)
             return
         text, concept = item
-        said = [one for one in behind if not is_light(one)]
-        if concept and (self._is_sentence or all(map(is_adjective, said))):  # "which heals ulcers fastest"
+        role = self._role_of(concept) if concept else "subject"
+        if concept and role != "general" and all(map(is_adjective, words)):  # "supraventricular arrhythmias"
+            words = []
+        said = [one for one in behind if not is_light(one) and len(one) > 1]  # not of "haemophilia B"
+        if concept and all(map(is_adjective, said)):
             said = [one for one in said if is_symbol(one)]
-        light += [one for one in behind if one not in said]
-        if concept is None:  # the name of a drug
-            self._take_words(words, light) if words else None
-            self._take(text, "subject")
-            self._take_words(said, light) if said else None
-            return
-        role = self._role_of(concept)
-        if len(words) + len(said) == 1 and is_head(*words, *said):
-            light += [*words, *said]
+        if concept and len(words) + len(said) == 1 and is_head(*words, *said):
             words = said = []
-        beside = tuple(" ".join(some) for some in (words, said) if some)
-        if beside and role in ("person", "setting", "aspect", "kind", "general"):
-            role = "group" if role == "person" else "subject" if role == "general" else role
-        self._take(" ".join([*words, text, *said]) if beside else text, role, concept, beside)
+        light += [*(one for one in ahead if one not in words), *(one for one in behind if one not in said)]
+        is_apart = role in _APART and not all(map(is_adjective, [*words, *said]))  # "emergency department crowding"
+        if concept and not is_apart:
+            beside = tuple(" ".join(some) for some in (words, said) if some)
+            role = {"person": "group", "general": "subject"}.get(role, role) if beside else role
+            self._take(" ".join([*words, text, *said]) if beside else text, role, concept, beside)
+            return
+        if words:
+            self._take_words(words, light)
+        self._take(text, role, concept)
+        if said:
+            self._take_words(said, light)
 
     def _take_words(self, words: list[str], light: list[str]) -> None:
         """Words that MeSH does not have: one thing, but for what says little."""
         if not [one for one in words if not is_head(one)]:
             light += words
             return
-        while len(words) > 1 and any(map(is_symbol, words)) and is_head(words[-1]):
+        while len(words) > 1 and (len(words) > 2 or any(map(is_symbol, words))) and is_head(words[-1]):
             light.append(words.pop())
         text = " ".join(words)
-        role = role_of_word(text) if len(words) == 1 else "subject"
+        role = role_of_word(words[-1]) if len(words) == 1 or role_of_word(words[-1]) == "group" else "subject"
         is_place = self._before in ("in", "within") and text.istitle() and not is_symbol(text)
         role = "place" if is_place and role == "subject" else role
         self._take(text, "aspect" if self._label == "O" and role == "subject" and not is_symbol(text) else role)

@@ -20,6 +20,8 @@ from deepcritical_mcp.search.expansion.topic import Topic
 
 _MAX_RANKING = 10
 _CLINICAL = ("C", "E", "F03")
+_OF_ANIMALS = re.compile("animals?(?: (?:models?|research|studies|trials))?", re.IGNORECASE)
+_ANIMALS = "animals[mh] NOT humans[mh]"
 
 
 class Plan:
@@ -50,6 +52,7 @@ class Plan:
         absent = [text for one in unknown if (text := absent_thing(one.said)) and not is_treatment(text)]
         absent = [text for text in absent if not stems(text) <= names]
         self.excluded = (*topic.excluded, *absent)
+        self.left_out = [_ANIMALS if _OF_ANIMALS.fullmatch(one) else one for one in self.excluded]
         self.not_required = [one.said for one in unknown]
         chosen = select([one for one in self.parts if one not in unknown])
         self.unphrased = [] if absent else [text for one in unknown if (text := absent_thing(one.said))]
@@ -102,7 +105,7 @@ class Plan:
         core = pubmed_syntax.all_of(blocks.get(one, self.blocks[one]) for one in parts)
         if core and self.topic.typed:
             core = f"{pubmed_syntax.grouped(core)} OR {pubmed_syntax.grouped(self.topic.typed)}"
-        left_out = self.excluded if excluded is None else excluded
+        left_out = self.left_out if excluded is None else excluded
         without = pubmed_syntax.any_of(map(pubmed_syntax.grouped, left_out)) if left_out else ""
         return f"{pubmed_syntax.grouped(core)} NOT {without}" if without and core else core
 

@@ -93,7 +93,8 @@ def choose(direct: ExpandedQuery, proposed: Iterable[ExpandedQuery], *, count: i
     rest: list[ExpandedQuery] = []
     seen: set[frozenset[str] | str] = set()
     for query in (direct, *proposed):
-        keys = {same_words_key(query.query), query.pubmed_query.casefold()}
+        # A filter may say nothing new in words ("people over 80").
+        keys = {query.pubmed_query.casefold(), *([same_words_key(query.query)] if query.strategy != "specific" else [])}
         if not keys & seen:
             rest.append(query)
             seen |= keys
@@ -346,11 +347,13 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Pr
                 block = pubmed_syntax.any_of(text_words(meaning.long_form))
                 found = f"Only “{one.text}” as {meaning.long_form} ({meaning.share:.0%} of the papers that define it)."
                 yield Proposal("specific", f"{subject} {meaning.long_form}", f"{core} AND {block}", found)
-    every = list(fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today))
-    fitting = [one for one in every if not one.is_limit]
-    of_question = [
-        one for one in fitting if plan.kinds and one.words not in ("systematic review", "overview", "guideline")
+    is_said = any(one.role in ("person", "group") for one in plan.required)
+    every = [
+        one
+        for one in fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today)
+        if not (is_said and one.kind == "persons") and (one.kind != "limit" or not is_counted)
     ]
+    of_question = [one for one in every if plan.kinds and one.kind in ("question", "persons")]
     yield from (_narrowed(plan, one, subject) for one in of_question)
     for one in plan.ranking:
         if one.role in ("person", "group", "place", "aspect") and (
@@ -360,8 +363,7 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Pr
             yield Proposal(
                 "specific", f"{subject}: {one.text}", f"{core} AND {pubmed_syntax.grouped(one.pubmed)}", found
             )
-    others = every if not is_counted else fitting
-    yield from (_narrowed(plan, one, subject) for one in others if one not in of_question)
+    yield from (_narrowed(plan, one, subject) for one in every if one not in of_question)
 
 
 def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Proposal:

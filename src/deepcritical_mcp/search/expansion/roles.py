@@ -80,6 +80,7 @@ _NAMED: Mapping[QueryRole, str] = {
 }
 _BY_NAME: Mapping[str, QueryRole] = {name: role for role, names in _NAMED.items() for name in names.split("|")}
 _ADJECTIVE_ENDINGS = ("al", "ic", "ive", "ous", "ed", "ary", "ar", "ory", "less", "able", "ible", "generation")
+"""Of words that no list of English words has ("supraventricular")."""
 EFFICACY = frozenset("benefit benefits effective effectiveness efficacy".split())
 """With these beside it, harm is one side of the question of a treatment."""
 UNSPECIFIC = frozenset("another conventional other standard traditional usual".split())
@@ -100,6 +101,14 @@ def _by_word() -> dict[str, str]:
 def _rows() -> list[tuple[str, str]]:
     rows = (files("deepcritical_mcp.search.expansion") / "roles.txt").read_text("utf-8").splitlines()
     return [(role, words) for row in rows if not row.startswith("#") for role, _, words in [row.partition("\t")]]
+
+
+@cache
+def _word_classes() -> dict[str, str]:
+    """English words that are no nouns -> "verb", "adjective" or "adverb"."""
+    rows = (files("deepcritical_mcp.search.expansion") / "word_classes.txt").read_text("utf-8").splitlines()
+    read = (row.partition("\t") for row in rows if not row.startswith("#"))
+    return {word: name for name, _, words in read for word in words.split()}
 
 
 @cache
@@ -148,14 +157,36 @@ def is_head(word: str) -> bool:
 
 
 def is_adjective(word: str) -> bool:
-    """Whether a word by its ending describes another one; "procalcitonin-guided" and "nurse-led" say what is tried."""
-    is_tried = word.endswith(("-guided", "-led"))
-    return word.islower() and not is_tried and (word.endswith(_ADJECTIVE_ENDINGS) or "-" in word)
+    """Whether a word describes another one, by its class or its ending; "procalcitonin-guided" and "nurse-led" say what
+    is tried."""
+    if not word.islower() or word.endswith(("-guided", "-led")):
+        return False
+    is_known = _word_classes().get(word) == "adjective" or is_participle(word)
+    return is_known or "-" in word or word.endswith(_ADJECTIVE_ENDINGS)
+
+
+def is_never_noun(word: str) -> bool:
+    """Whether a word in small letters is only a verb, an adjective or an adverb."""
+    return word in _word_classes()
+
+
+def is_participle(word: str) -> bool:
+    """Whether a word is the participle of a verb and nothing else: "ventilated", "given"."""
+    return _word_classes().get(word) == "verb" and word.endswith(("ed", "en", "wn"))
+
+
+def is_gerund(word: str) -> bool:
+    """Whether a word is a gerund and nothing else: "stopping", but not "screening"."""
+    return _word_classes().get(word) == "verb" and word.endswith("ing")
 
 
 def is_filler(word: str) -> bool:
-    """Whether a single word says nothing of the subject and separates what stands around it."""
-    return _by_word().get(word) == "filler"
+    """Whether a single word in small letters says nothing of the subject and separates what stands around it: one that
+    is listed, an adverb, or a finite form of a verb."""
+    if role := _by_word().get(word):
+        return role == "filler"
+    name = _word_classes().get(word)
+    return name == "adverb" or (name == "verb" and not (is_participle(word) or is_gerund(word)))
 
 
 _YEAR = re.compile(r"(?:19|20)\d\d")

@@ -34,7 +34,7 @@ def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
     merged = _merged(subjects, most)
     parts = list(dict.fromkeys(merged.get(one, one) for one in parts))
     subjects = list(dict.fromkeys(merged.get(one, one) for one in subjects))
-    others = [one for one in parts if one.role in ("group", "general")]
+    others = [one for one in parts if one.role == "group" or (one.role == "general" and len(subjects) < 2)]
     chosen = sorted([*subjects, *others], key=lambda one: one.rank)[:most]
     if len(chosen) + len(negations) < 2:
         chosen += _promoted(parts, is_alone=not any(one.role == "subject" for one in chosen))[
@@ -96,7 +96,7 @@ def compared_sides(parts: Sequence[Operand]) -> tuple[Operand, Operand] | None:
     """The two parts that are compared with each other: what is compared, and what stands before it that is of its kind,
     or that is no condition ("ultrasound for pneumothorax compared with X-ray")."""
     for place, other in enumerate(parts):
-        earlier = [one for one in parts[:place] if not one.is_negation]
+        earlier = [one for one in parts[:place] if not (one.is_negation or one.is_outcome)]
         if other.is_compared and earlier:
             alike = [one for one in earlier if tree_kind(one) == tree_kind(other) != ""]
             tried = [one for one in earlier if one.before not in ("among", "for", "in", "of", "with")]
