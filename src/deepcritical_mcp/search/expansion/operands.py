@@ -355,8 +355,11 @@ class _TopicReader:
         if concept and len(words) + len(said) == 1 and is_head(*words, *said):
             words = said = []
         light += [*(one for one in ahead if one not in words), *(one for one in behind if one not in said)]
-        is_apart = role in _APART and not all(map(is_adjective, [*words, *said]))  # "emergency department crowding"
-        if concept and not is_apart:
+        is_described = all(map(is_adjective, words))  # "uterine transplantation", not "emergency department crowding"
+        if concept and (role not in _APART or (is_described and (words or all(map(is_adjective, said))))):
+            if role in _APART and said:
+                self._take_words(said, light)
+                said = []
             beside = tuple(" ".join(some) for some in (words, said) if some)
             role = {"person": "group", "general": "subject"}.get(role, role) if beside else role
             self._take(" ".join([*words, text, *said]) if beside else text, role, concept, beside)

@@ -15,6 +15,7 @@ from typing import Literal, get_args
 
 from deepcritical_mcp.search.expansion.phrases import general_stems, stems
 from deepcritical_mcp.sources.base import MeshDescriptor
+from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
 QueryRole = Literal[
     "subject",
@@ -183,8 +184,8 @@ def is_gerund(word: str) -> bool:
 def is_filler(word: str) -> bool:
     """Whether a single word in small letters says nothing of the subject and separates what stands around it: one that
     is listed, an adverb, or a finite form of a verb."""
-    if role := _by_word().get(word):
-        return role == "filler"
+    if word in QUERY_FUNCTION_WORDS or word in _by_word():
+        return _by_word().get(word) == "filler"
     name = _word_classes().get(word)
     return name == "adverb" or (name == "verb" and not (is_participle(word) or is_gerund(word)))
 
