@@ -5,25 +5,18 @@ from __future__ import annotations
 import re
 
 from deepcritical_mcp.search.expansion.phrases import phrases
+from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.text import QUESTION_WORDS, REQUEST_WORDS, clean_line
 
 # What asks, and what stands around it in a request.
-_ASKING = frozenset(
-    "ask asking asks assess check conducting determine doing evidence explore find finding information "
-    "investigate know learn literature look looking need needs papers preparing publications "
-    "research review see show studies tell trials understand unsure want wants wonder wondering wonders writing".split()
-)
-_AROUND = (
-    REQUEST_WORDS
-    | _ASKING
-    | frozenset("available best good help high-quality latest like my new out systematic".split())
-)
+_ASKING = word_list("asking")
+_AROUND = REQUEST_WORDS | _ASKING | word_list("around a request")
 # "As a nurse, I want to know whether …", "The clinician wants to know if …", "Is there good evidence for …".
 _LEAD_IN = re.compile(
     r"^(?:(?:as an?|i am|i'm|we are) [^.?!]{1,150}?(?:,|\.| and|;) )?"
-    r"(?:(?:an?|my|our|the) (?:[\w-]+ ){1,2}(?=(?:asks?|is|are|needs?|wants?|wonders?) ))?"
+    r"(?:(?:an?|my|our|the) (?:[\w-]+ ){1,2}(?=(?:asks?|explores?|is|are|looks?|needs?|wants?|wonders?) ))?"
     rf"(?=(?:[\w']+ ){{0,8}}?(?:{'|'.join(sorted(_ASKING))}) )(?:(?:{'|'.join(sorted(_AROUND))}) )+"
-    r"(?:about|concerning|for|how|if|in|on|regarding|what|whether|why) (?=\S)",
+    r"(?:about|at|concerning|for|how|if|in|on|regarding|what|whether|why) (?=\S)",
     re.IGNORECASE,
 )
 _MAY_I = re.compile("^(?:can|could|do|may|must|should) (?:i|one|we|you) (?=.)", re.IGNORECASE)

@@ -11,6 +11,7 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import Abbreviation
 from deepcritical_mcp.search.expansion.phrases import is_drug, natural_order, stems
 from deepcritical_mcp.search.expansion.roles import is_never_noun
+from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.spelling import other_spelling
 from deepcritical_mcp.text import PUBMED_STOP_WORDS
@@ -24,35 +25,10 @@ _ACTIONS = "D27"
 # Words such as "aged" and "child" say less in a title or abstract than as a heading.
 _AGE_GROUPS = ("M01.060",)
 # Endings after which "*" finds other forms of the word only ("inhibitor*", "vaccine*").
-_INFLECTED = tuple(
-    """sion tion ment ance ence drome itor ator ptor nist gist cent biotic ssant lant cebo vaccine patient""".split()
-)
+_INFLECTED = tuple(word_list("inflected endings"))
 # Words without a plural that papers use, and words that only look like one.
-_NO_PLURAL = (
-    "ed",
-    "children",
-    "men",
-    "mice",
-    "people",
-    "ism",
-    "itis",
-    "osis",
-    "asis",
-    "emia",
-    "aemia",
-    "pathy",
-    "penia",
-    "ia",
-    "ity",
-    "ness",
-    "ing",
-    "ics",
-    "cy",
-)
-_ONLY_LOOK_PLURAL = tuple(
-    "ss us is ics ous ves ascites betes caries feces herpes hives measles mumps rabies rickets scabies series shingles "
-    "species".split()
-)
+_NO_PLURAL = tuple(word_list("no plural"))
+_ONLY_LOOK_PLURAL = tuple(word_list("only look plural"))
 _PREFIX = re.compile(r"\b(anti|non|post|pre|co|multi|sub|intra|inter|peri)-(?=[a-z]{4})")
 
 
@@ -150,7 +126,8 @@ def text_words(
         indexed = [one for one in forms if one.rstrip("*").casefold() not in unindexed]
         found += [pubmed_syntax.term(one, "tiab") for one in indexed]
         if is_own and not indexed:
-            found.append(pubmed_syntax.phrase(spelled, "tiab:~2"))
+            near = dict.fromkeys(one.rstrip("*") for one in (*forms, spelled))
+            found += [pubmed_syntax.phrase(one, "tiab:~2") for one in near]
     return _each_once(found)
 
 
@@ -167,7 +144,7 @@ def numbers(name: str, *, is_substance: bool = False) -> list[str]:
     """A name in the singular and in the plural; both at once by a "*" where other words do not begin so."""
     *before, last = name.split() or [""]
     lower = last.lower()
-    if not lower.isalpha() or len(lower) < 4 or not last.islower():
+    if not lower.replace("-", "").isalpha() or len(lower) < 4 or not last.islower():
         return [name]
     one = singular(lower)
     many = lower if one != lower else plural(lower)

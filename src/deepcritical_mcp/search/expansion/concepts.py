@@ -20,6 +20,7 @@ from deepcritical_mcp.search.expansion.blocks import TopicConcept, has_name, is_
 from deepcritical_mcp.search.expansion.phrases import general_stems, is_drug, is_symbol, natural_order, phrases, stems
 from deepcritical_mcp.search.expansion.roles import role_of_heading
 from deepcritical_mcp.search.expansion.topic import Topic, read_topic
+from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.sources.base import MappedTerm, MeshDescriptor, Vocabulary
 from deepcritical_mcp.spelling import other_spelling
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
@@ -29,8 +30,7 @@ NOTHING_MAPPED = "MeSH has none of the topic's words; only your words and the se
 MAX_CONCEPTS = 12
 _DRUGS = ("D",)
 _SPECIALTIES = ("H02",)
-_WITH_LEAD = """battery blood bone chelation contamination dust environmental exposure heavy metal paint pipe poisoning
-    soil toxicity water workers"""
+_WITH_LEAD = word_list("with lead")
 # A longer topic gets no spelling correction, and only its first words are looked up in MeSH.
 _MAX_WORDS = 15
 _MAX_WORDS_MAPPED = 80
@@ -41,7 +41,7 @@ MAX_MEMBERS = 80
 """Drugs of a class whose names stand in its block; of a larger class, none that MeSH has only as a supplementary
 concept."""
 # "Pembrolizumab-induced colitis" is about pembrolizumab.
-_CONNECTED = ("-associated", "-exposed", "-induced", "-mediated", "-related", "-treated")
+_CONNECTED = tuple(word_list("connected endings"))
 _MAX_NEIGHBORS = 60
 _MAX_BELOW = 4
 
@@ -121,10 +121,11 @@ async def _steps(topic: Topic, vocabulary: Vocabulary) -> AsyncIterator[NcbiView
 async def _with_members(concept: TopicConcept, vocabulary: Vocabulary) -> TopicConcept:
     """A class of drugs with the names of its members: those below it in the tree, and those that have its action or
     that of a class below it."""
-    if not concept.record or not concept.record.is_of(_DRUGS):
+    record = concept.record
+    if not record or not record.is_of(_DRUGS) or any("." not in one for one in record.tree_numbers):
         return concept
     below = [one.name for one in concept.narrower]
-    actions = [one for one in (concept.record, *concept.narrower[:_MAX_BELOW]) if is_action(one)]
+    actions = [one for one in (record, *concept.narrower[:_MAX_BELOW]) if is_action(one)]
     known = [await vocabulary.members(one.name) for one in actions]
     headings, others = ([name for one in known for name in one[place]] for place in (0, 1))
     listed = dict.fromkeys(natural_order(name) for name in (*below, *headings))
@@ -215,7 +216,7 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
         return not {"sensitivity", "specificity"} <= {*topic.words.lower().split()}
     if record.is_of(_SPECIALTIES):
         return not text.lower().endswith(("s", "y"))
-    return record.name == "Lead" and not stems(_WITH_LEAD) & stems(topic.subject)
+    return record.name == "Lead" and not stems(" ".join(_WITH_LEAD)) & stems(topic.subject)
 
 
 def _found(

@@ -15,6 +15,7 @@ import anyio.to_thread
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.models import Evidence
 from deepcritical_mcp.search.expansion.phrases import definitions, general_stems, natural_order, phrases, stems
+from deepcritical_mcp.search.expansion.word_lists import word_list
 
 # Enough to know which terms are common in a session.
 BACKGROUND = 500
@@ -28,18 +29,7 @@ _MAX_TERM_LENGTH = 60
 _MAX_CHARS = 4_000
 _REMARK = re.compile(r"^\[[^\]]{1,60}\]")
 # MeSH headings that say who was studied and how, not what the paper is about; further ones have only general words.
-CHECK_TAGS = frozenset(
-    re.split(
-        r"\|\s*",
-        """adolescent|aged|aged, 80 and over|algorithms|animal|animals|cats|cattle|cell line|cells, cultured|child|
-        child, preschool|china|cross-sectional studies|disease models, animal|dogs|double-blind method|europe|
-        follow-up studies|in vitro techniques|incidence|infant|infant, newborn|kaplan-meier estimate|length of stay|
-        longitudinal studies|meta-analysis|mice|mice, inbred c57bl|mice, knockout|mice, transgenic|middle aged|
-        odds ratio|pregnancy|prognosis|proportional hazards models|quality of life|rats|rats, sprague-dawley|
-        rats, wistar|reproducibility of results|roc curve|sensitivity and specificity|severity of illness index|
-        systematic review|united kingdom|united states""",
-    )
-)
+CHECK_TAGS = word_list("check tags")
 
 
 class SessionEvidence(Protocol):

@@ -48,7 +48,6 @@ _LOOSE = 5
 _MAX_COUNTED = 12
 _MAX_NARROWED = 4
 _MAX_SHORT_FORMS = 3
-_UNINDEXED = "PubMed has no phrase {phrases} in its index and would search its words: {instead}."
 
 
 class QueryExpander:
@@ -113,7 +112,6 @@ class QueryExpander:
             _fewer(len(queries), count, is_counted=queries[0].hits >= 0),
             _several(asked.questions),
             nothing,
-            _unindexed(plan),
             *(
                 f"PubMed ignores the word “{short}”: write out what it stands for."
                 for short in _ignored(plan.topic, plan.concepts)
@@ -284,16 +282,6 @@ def _fewer(found: int, count: int, *, is_counted: bool) -> str:
 def _ignored(topic: Topic, concepts: Sequence[TopicConcept]) -> list[str]:
     known = {one.text for one in concepts if one.forms}
     return [short for short in abbreviations_of(topic) if short.lower() in PUBMED_STOP_WORDS and short not in known]
-
-
-def _unindexed(plan: Plan) -> str:
-    """What became of the negations that PubMed does not know as phrases, so that it would search for their words."""
-    if not plan.not_required:
-        return ""
-    listed = ", ".join(f"“{one}”" for one in plan.not_required)
-    is_excluded = plan.excluded != plan.topic.excluded
-    instead = "papers that mention the thing at all are left out instead" if is_excluded else "it is left out"
-    return _UNINDEXED.format(phrases=listed, instead=instead)
 
 
 def _several(questions: Sequence[str]) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from functools import cache
+from importlib.resources import files
 from itertools import zip_longest
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast, get_args
 
 from deepcritical_mcp.models import SearchFilter
 from deepcritical_mcp.search.expansion import pubmed_syntax
@@ -14,7 +16,8 @@ from deepcritical_mcp.search.expansion.operands import Operand
 from deepcritical_mcp.search.expansion.phrases import is_drug, stems
 from deepcritical_mcp.search.expansion.roles import EFFICACY
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic
-from deepcritical_mcp.sources.pubmed.search_filters import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup, StudyFilter
+from deepcritical_mcp.search.expansion.word_lists import word_groups, word_list
+from deepcritical_mcp.sources.pubmed.search_filters import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup
 
 QuestionKind = Literal[
     "treatment", "diagnosis", "harm", "safety", "course", "prediction", "views", "prevalence", "costs"
@@ -32,66 +35,36 @@ class FittingFilter(NamedTuple):
     kind: Literal["question", "persons", "paper", "limit"]
 
 
-_QUALITATIVE = SearchFilter(
-    name="Qualitative research",
-    pubmed='("qualitative research"[mh] OR qualitative[tiab] OR interview*[tiab] OR "focus groups"[mh])',
-    source="MeSH heading, and its usual words",
-)
-_ADVERSE = SearchFilter(
-    name="Harm and safety",
-    pubmed='("adverse effects"[sh] OR "adverse effects"[tiab] OR "adverse events"[tiab] OR "side effects"[tiab] OR '
-    "safety[tiab])",
-    source="MeSH subheading, and its usual words",
-)
-_GUIDELINES = SearchFilter(
-    name="Guidelines",
-    pubmed='(guideline[pt] OR "practice guideline"[pt] OR "consensus statement"[pt] OR guideline*[ti])',
-    source="PubMed's publication types, and the usual word in a title",
-)
-_ANIMALS = SearchFilter(name="Studies of animals", pubmed="animals[mh:noexp]", source="MeSH")
-_EPIDEMIOLOGY = SearchFilter(
-    name="Epidemiology",
-    pubmed="(epidemiology[sh] OR prevalence[mh] OR incidence[mh] OR prevalence[tiab] OR incidence[tiab])",
-    source="MeSH subheading and headings, and their usual words",
-)
-_COSTS = SearchFilter(
-    name="Costs",
-    pubmed='("costs and cost analysis"[mh] OR economics[sh] OR cost*[tiab] OR economic*[tiab])',
-    source="MeSH heading and subheading, and their usual words",
-)
+@cache
+def _own_filters() -> Mapping[str, SearchFilter]:
+    """The filters of `filters.txt`, whose lines are a key, a name, a condition and its source, by their keys."""
+    rows = (files("deepcritical_mcp.search.expansion") / "filters.txt").read_text("utf-8").splitlines()
+    read = (row.split("\t") for row in rows)
+    return {key: SearchFilter(name=name, pubmed=pubmed, source=source) for key, name, pubmed, source in read}
+
+
 # What fits a question of each kind, the best first, with its words for a web search. The narrow and the broad form of
 # one filter say the same, in two widths.
-_Row = tuple[SearchFilter | StudyFilter, str]
-_OF_QUESTIONS: Mapping[QuestionKind, tuple[_Row, ...]] = {
-    "views": ((_QUALITATIVE, "qualitative research interviews"),),
-    "costs": ((_COSTS, "costs"),),
-    "prevalence": ((_EPIDEMIOLOGY, "epidemiology"),),
+_OF_QUESTIONS: Mapping[QuestionKind, tuple[tuple[str, str], ...]] = {
+    "views": (("qualitative", "qualitative research interviews"),),
+    "costs": (("costs", "costs"),),
+    "prevalence": (("epidemiology", "epidemiology"),),
     "diagnosis": (("diagnosis", "diagnostic accuracy"), ("diagnosis_broad", "sensitivity of diagnosis")),
     "prediction": (("prediction", "validation of a prediction model"), ("prediction_broad", "predictive score")),
     "treatment": (
         ("rct", "randomized controlled trial"),
         ("therapy", "randomized trial"),
-        (_ADVERSE, "adverse effects safety"),
+        ("adverse", "adverse effects safety"),
     ),
     "course": (("prognosis", "prognosis cohort"), ("prognosis_broad", "follow-up mortality")),
-    "safety": ((_ADVERSE, "adverse effects safety"),),
+    "safety": (("adverse", "adverse effects safety"),),
     "harm": (("etiology", "relative risk cohort study"), ("etiology_broad", "risk factors")),
-}
-# Ages as topics name them; the first that fits counts.
-_AGES = {
-    "over_80": "octogenarians?|nonagenarians?|oldest old",
-    "aged": "older (?:adults|people|patients)|elderly|old age|geriatric",
-    "newborn": "newborns?|neonat(?:es?|al)|preterm infants?",
-    "preschool": "preschool(?:ers)?|toddlers?",
-    "infant": "infants?|babies",
-    "adolescent": "adolescen(?:ts?|ce)|teenagers?",
-    "under_18": "child(?:ren|hood)?|paediatric|pediatric|school(?:s|children)?",
 }
 # Not of those who care for them: "paediatric intensive care nurses", "parents of children".
 _CARERS = "care(?:giv)?ers|clinicians|doctors|fathers|mothers|nurses|parents|pediatricians|physicians|staff|teachers"
 _AGE_WORDS: dict[AgeGroup, re.Pattern[str]] = {
-    cast(AgeGroup, age): re.compile(rf"\b(?:{words})\b(?!(?: [\w-]+){{0,3}}? (?:{_CARERS})\b)", re.IGNORECASE)
-    for age, words in _AGES.items()
+    cast(AgeGroup, age): re.compile(rf"\b(?:{'|'.join(found)})\b(?!(?: [\w-]+){{0,3}}? (?:{_CARERS})\b)", re.IGNORECASE)
+    for age, found in word_groups("aged").items()
 }
 # From which age to which MeSH's groups are, without those that another one includes.
 _RANGES: tuple[tuple[int, int, AgeGroup], ...] = (
@@ -111,23 +84,6 @@ _ANIMAL_WORDS = re.compile(
     r"scratch))",
     re.IGNORECASE,
 )
-# What a topic is about, by the stems of its words.
-_QUESTION_WORDS: Mapping[QuestionKind, str] = {
-    "treatment": "acupuncture antagonist antibiotic anticoagulant antidepressant aspirin blocker counseling "
-    "crystalloid dialysis drug efficacy exercise immunosuppression implant inhibitor insulin intervention "
-    "ketamine medication "
-    "mindfulness placebo prevent prevention probiotic prophylaxis psychotherapy rehabilitation replacement saline "
-    "statin stent steroid supplementation surgery thrombolysis transplantation treat treatment warfarin yoga",
-    "diagnosis": "accuracy biopsy detect diagnose diagnosis diagnostic differentiate distinguish specificity test",
-    "harm": "adverse cause etiology exposure harm pollution poisoning toxicity",
-    "course": "admissions course hospitalization mortality outcome prognosis prognostic recurrence relapse remission "
-    "survival",
-    "prediction": "nomogram predict prediction predictor score",
-    "prevalence": "burden epidemiology incidence prevalence seroprevalence trends",
-    "costs": "cost costs economic economics",
-    "views": "acceptability attitude barriers beliefs decide decision experience hesitancy perception perspectives "
-    "preferences qualitative satisfaction stigma think views",
-}
 _HARM = re.compile(
     r"\bassociat\w{1,5}\b|\blink(?:ed|s)?\b|\b(?:consumption|intake)\b|"
     r"\brisk (?:factors?|for|of)\b|\brisk$|\bside effects?\b|\bsmok(?:ers?|ing)\b(?! cessation)|"
@@ -138,7 +94,8 @@ _SAFETY = re.compile(
     r"\b(?:adverse|interactions?|safe(?:ly|r|st|ty)?|side effects?|tolerability|toxicity)\b", re.IGNORECASE
 )
 _DIAGNOSIS = re.compile(
-    r"\bscreening\b|\bexclud(?:e|ing)\b|\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b",
+    r"\bscreening\b|\bhow (?:accurate|reliable)\b|"
+    r"\bexclud(?:e|ing)\b|\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b",
     re.IGNORECASE,
 )
 # How something works, which is read about in reviews, not in systematic ones.
@@ -152,7 +109,7 @@ _TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 E02 E04".split())
 # A topic with these asks of care, not whether a treatment works.
 _OF_SERVICES = "access staffing"
 _PREVALENCE = re.compile(
-    r"^how (?:common|many|often)\b|"
+    r"\bhow (?:common|frequent|many|often)\b|"
     r"\b(?:anti\w{1,20}|drug|multidrug|insecticide|\w{1,30}?(?:cillin|micin|mycin|oxacin|penem)) resistance\b|"
     r"\bsusceptibility\b|(?<![\w-])\w{1,30}?(?:cillin|micin|mycin|oxacin|penem)-resistant\b",
     re.IGNORECASE,
@@ -163,11 +120,8 @@ _SETTING = re.compile(
     r"(?:chemotherapy|dialysis|replacement|surgery|transplantation|treatment)\b",
     re.IGNORECASE,
 )
-_EFFECT_VERBS = frozenset(
-    "cure decrease decreases help helps improve improves lower lowers prevent prevents reduce reduces shorten shortens "
-    "treat treats".split()
-)
-_TREATMENT_ENDINGS = ("-led", "ectomy", "plasty", "siran", "therapy", "therapies", "vaccine", "vaccines")
+_EFFECT_VERBS = word_list("effect verbs")
+_TREATMENT_ENDINGS = tuple(word_list("treatment endings"))
 
 
 def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
@@ -177,10 +131,11 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     """
     text = _SETTING.sub(" ", topic.affirmed)
     asked = stems(text)
-    kinds: set[QuestionKind] = {kind for kind, names in _QUESTION_WORDS.items() if stems(names) & asked}
+    known = word_groups("of")
+    kinds: set[QuestionKind] = {kind for kind in get_args(QuestionKind) if stems(" ".join(known.get(kind, ()))) & asked}
     kinds |= {"harm"} if _HARM.search(text) else set()
-    kinds |= {"diagnosis"} if _DIAGNOSIS.search(text) else set()
-    kinds |= {"prevalence"} if _PREVALENCE.search(text) else set()
+    kinds |= {"diagnosis"} if _DIAGNOSIS.search(topic.text) else set()
+    kinds |= {"prevalence"} if _PREVALENCE.search(topic.text) else set()
     if "views" in kinds or stems(_OF_SERVICES) & asked or "waiting time" in text.lower():
         return kinds & {"views"}
     verbs = {word for word in topic.text.lower().split() if word in _EFFECT_VERBS}
@@ -192,7 +147,7 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     is_tried = any(record.is_of(_TREATMENTS) for record in records) or is_compared or is_for
     is_intervention = any(one.label == "I" for one in parts)
     if _SAFETY.search(text) and not is_intervention and EFFICACY.isdisjoint(text.lower().split()):
-        return (kinds & {"harm"}) | {"safety"}
+        return {*(kinds & {"harm"}), "safety"}
     if _BASIC.search(topic.text) and not is_compared:
         return set()
     is_placebo = any(one.role == "comparator" for one in parts)
@@ -235,9 +190,14 @@ def fitting_filters(
 def _filters(topic: Topic, kinds: set[QuestionKind], *, is_clinical: bool, year: int) -> Iterator[FittingFilter]:
     is_of_animals = _ANIMAL_WORDS.search(topic.affirmed) is not None
     is_basic = not kinds and _BASIC.search(topic.affirmed) is not None
-    fitting = [rows for kind, rows in _OF_QUESTIONS.items() if kind in kinds and not is_of_animals]
+    every = {**STUDY_FILTERS, **_own_filters()}
+    fitting = [
+        rows
+        for kind, rows in _OF_QUESTIONS.items()
+        if kind in kinds and not (is_of_animals and kind in ("treatment", "harm"))
+    ]
     for found, words in (row for rows in zip_longest(*fitting) for row in rows if row is not None):
-        yield FittingFilter(STUDY_FILTERS[found] if isinstance(found, str) else found, words, "question")
+        yield FittingFilter(every[found], words, "question")
     if topic.ages:
         blocks = pubmed_syntax.any_of(map(age_block, topic.ages))
         aged = SearchFilter(name=" ".join(topic.ages), pubmed=blocks, source="MeSH age groups, and the usual words")
@@ -245,13 +205,12 @@ def _filters(topic: Topic, kinds: set[QuestionKind], *, is_clinical: bool, year:
     elif (group := _age_group(topic.affirmed)) != "any":
         yield FittingFilter(AGE_GROUPS[group], AGE_GROUPS[group].name.lower(), "persons")
     if is_of_animals:
-        yield FittingFilter(_ANIMALS, "animal study", "persons")
-    systematic = FittingFilter(STUDY_FILTERS["systematic_review"], "systematic review", "paper")
-    reviews = SearchFilter(name="Reviews, to begin with", pubmed="review[pt]", source="PubMed's publication type")
-    overview = FittingFilter(reviews, "overview", "paper")
+        yield FittingFilter(every["animals"], "animal study", "persons")
+    systematic = FittingFilter(every["systematic_review"], "systematic review", "paper")
+    overview = FittingFilter(every["reviews"], "overview", "paper")
     yield from (overview, systematic) if is_basic else (systematic, overview)
     if is_clinical and not is_of_animals and kinds & {"treatment", "diagnosis"}:
-        yield FittingFilter(_GUIDELINES, "guideline", "paper")
+        yield FittingFilter(every["guidelines"], "guideline", "paper")
     language = topic.language if topic.language not in ("", OTHER_SCRIPT) else "English"
     limits = (
         (f"Published since {year}", f"{year}:3000[dp]", "PubMed's publication date", f"since {year}"),

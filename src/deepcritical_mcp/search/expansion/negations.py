@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, stems
+from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol
 from deepcritical_mcp.search.expansion.roles import is_adjective
 from deepcritical_mcp.text import NEGATIONS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
 
@@ -116,12 +116,6 @@ _INTOLERANT = re.compile(
     r"(?:cannot|unable to) (?:have|receive|take|tolerate|use) (?P<drug>[^ ]+(?: [^ ]+){0,2})", re.IGNORECASE
 )
 _NEVER_SMOKED = re.compile("(?:never|not) (?:been )?smok(?:ed|ers?|ing)", re.IGNORECASE)
-_TREATMENTS = """antibiotics anticoagulation antidepressants chemotherapy corticosteroids dialysis drugs insulin
-    medication opioids operation radiotherapy statins steroids surgery therapy transfusion treatment vaccination"""
-_ABSENCE = re.compile(
-    "(?:no|without|absence of|free of|lacking|(?:not|never) (?:given|on|receiving|taking|treated with|using))"
-    "(?: an?| any)? "
-)
 
 
 def distributed(text: str) -> str:
@@ -178,17 +172,6 @@ def quote_negations(text: str, *, all_caps: bool) -> str:
         return " ".join([pubmed_syntax.phrase(" ".join(words[:end])), *words[end:]])
 
     return _NEGATION.sub(quoted, text)
-
-
-def is_treatment(thing: str) -> bool:
-    """Whether what is absent is a treatment, which papers on doing without it mention too."""
-    return bool(stems(thing) & stems(_TREATMENTS)) or any(map(is_drug, thing.split()))
-
-
-def absent_thing(negation: str) -> str:
-    """What is not there: "deep vein thrombosis" of "without deep vein thrombosis"; "" if nothing can be named."""
-    found = _ABSENCE.match(negation)
-    return negation[found.end() :] if found else ""
 
 
 def negated_block(quoted: str) -> str:

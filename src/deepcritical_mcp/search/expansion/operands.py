@@ -3,6 +3,7 @@ be about."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -21,12 +22,13 @@ from deepcritical_mcp.search.expansion.roles import (
     is_gerund,
     is_head,
     is_light,
+    is_never_noun,
     is_participle,
-    listed_names,
     role_of_heading,
     role_of_word,
 )
 from deepcritical_mcp.search.expansion.topic import Token, Topic
+from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.text import FOREIGN_FUNCTION_WORDS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
 
 _ADVERSE_BLOCK = (
@@ -34,35 +36,30 @@ _ADVERSE_BLOCK = (
     "safety[tiab] OR harm*[tiab] OR toxicity[tiab] OR tolerability[tiab])"
 )
 # What separates two parts: function words, and what people write between them.
-_SEPARATORS = QUERY_FUNCTION_WORDS | frozenset(
-    "although among because before between despite from getting goes her his my over per she since under until whose "
-    "within".split()
-)
-_DETERMINERS = frozenset("a an his her its my our the their your".split())
-_COMPARING = frozenset("versus vs than".split())
-_COMPARED_WITH = ("compared with", "compared to", "rather than", "instead of", "as against", "in place of")
-_ENDS_COMPARISON = frozenset("after among as at before by during following for if in on to when while who".split())
+_SEPARATORS = QUERY_FUNCTION_WORDS | word_list("separators")
+_DETERMINERS = word_list("determiners")
+_COMPARING = ("versus", "vs", "than")
+_COMPARED_WITH = word_list("compared with")
+_ENDS_COMPARISON = word_list("ends a comparison")
 JOINING = frozenset({",", "and", "or", "and/or"})
-EXAMPLES = ("such as", "including", "like")
+EXAMPLES = word_list("before examples")
 # Before an outcome: what is measured, and whether it changes.
-_EFFECT = frozenset(
-    "affect affects cause causes change changes decrease decreases improve improves increase increases lower lowers "
-    "prevent prevents reduce reduces worsen worsens".split()
-)
+_EFFECT = word_list("effects")
 _EFFECT_ON = "effect on"
-_EFFECTS = frozenset("effect effects focused focusing impact influence influences".split())
+_EFFECTS = word_list("an effect on")
 # Before those whom a question is about.
-_WHOM = frozenset("after among before during following in undergoing with".split())
+_WHOM = word_list("before persons")
 # Before a condition.
-_OF_WHAT = frozenset("among for in of with".split())
+_OF_WHAT = word_list("before a condition")
 # Of disorders, symptoms and behavior.
 _OF_DISEASES = ("C", "F01", "F02", "F03")
 _MAX_PHRASE_WORDS = 3
+_ENDING = re.compile("(?<=[a-z]{4})(?:al|e|ed|ic|ive|ous)$")
 _PEOPLE = ("kind", "person")
 # Beside other words, these are no subject, but the others are.
 _APART = ("setting", "aspect", "kind", "general")
 # What people are called in questions: what "and" joins behind them is no list ("pain patients and suicide").
-_CALLED = frozenset("individuals participants patients people persons subjects".split())
+_CALLED = word_list("called")
 
 
 @dataclass(frozen=True)
@@ -143,8 +140,7 @@ class Operand:
             is_telling = is_name or " " in self.text or self.is_known or self.before in _OF_WHAT
             return int(self.is_outcome or not is_telling)
         if not record.tree_numbers or any(one.startswith((*_OF_DISEASES, "D", "E")) for one in record.tree_numbers):
-            is_branch = bool(record.tree_numbers) and all("." not in one for one in record.tree_numbers)  # "Neoplasms"
-            return int(self.is_outcome or is_branch)
+            return int(self.is_outcome or is_branch(self.concept))
         return 3 if record.is_of(("A",)) and not self.beside else 1
 
     @property
@@ -156,7 +152,7 @@ class Operand:
         """The same with words near each other for the phrases that PubMed does not have."""
         if self.either:
             return pubmed_syntax.any_of(pubmed_syntax.grouped(one.block(unindexed)) for one in self.either)
-        if self.text.lower() in listed_names("adverse"):
+        if self.text.lower() in word_list("adverse"):
             return _ADVERSE_BLOCK
         if self.concept:
             words = [_words_block(one, unindexed) for one in self.beside]
@@ -171,6 +167,8 @@ class Operand:
     @property
     def rank_words(self) -> list[str]:
         """The user's own words alone, to rank by."""
+        if self.is_negation:
+            return [pubmed_syntax.phrase(self.said, "tiab")]
         texts = [part.said for part in self.either or (self,)]
         if self.role in ("measure", "modifier"):  # no plural
             return [pubmed_syntax.term(text, "tiab") for text in texts]
@@ -180,6 +178,10 @@ class Operand:
 def _words_block(text: str, unindexed: frozenset[str]) -> str:
     """Up to three words as a phrase; more, and the name of a gene with what follows it, wherever they stand."""
     words = text.split()
+    if all(map(is_never_noun, words)):  # "agitated", "feline hypertrophic"
+        return pubmed_syntax.all_of(f"{_ENDING.sub('', word)}*[tiab]" for word in words)
+    if len(words) == 1 and re.fullmatch("[A-Z]{3,}s?", text):  # "DOACs"
+        return pubmed_syntax.any_of(f"{text.rstrip('s')}{end}[tiab]" for end in ("", "s"))
     is_unknown = len(words) == _MAX_PHRASE_WORDS and text.casefold() in unindexed
     if len(words) > _MAX_PHRASE_WORDS or is_unknown or (len(words) > 1 and is_symbol(words[0])):
         kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
@@ -190,7 +192,7 @@ def _words_block(text: str, unindexed: frozenset[str]) -> str:
 def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bool) -> list[Operand]:
     """The topic's parts in their order, each once; [] for PubMed's syntax, which is never taken apart."""
     spans = {span.start: (span.stop, one) for one in concepts if (span := topic.find(one.text))}
-    for text in (*topic.quoted, *listed_names("name"), *listed_names("adverse")):
+    for text in (*topic.quoted, *word_list("name"), *word_list("subject name"), *word_list("adverse")):
         if (span := topic.find(text)) and not any(start in span for start in spans):
             said = " ".join(one.text for one in topic.tokens[span.start : span.stop])
             spans[span.start] = span.stop, TopicConcept(said)
@@ -205,12 +207,13 @@ _Item = tuple[str, TopicConcept | None]
 
 
 def _with_head(words: list[str], ahead: list[str]) -> list[str]:
-    """The words of a noun without a concept, with the last one if it is a group ("agricultural workers"), or if the
-    others only describe it ("systolic dysfunction", "dental procedures")."""
+    """The words of a noun without a concept: all of it if it is a group ("community health workers"), and with what
+    follows where they only describe that ("systolic dysfunction", "task shifting")."""
+    if ahead and role_of_word(ahead[-1]) == "group" and ahead[1:]:
+        return [one for one in ahead[-_MAX_PHRASE_WORDS:] if role_of_word(one) not in (*_PEOPLE, "modifier")]
     if words and all(map(is_adjective, words)):
         return [one for one in ahead[ahead.index(words[0]) :] if role_of_word(one) not in _PEOPLE]
-    is_group = bool(words) and role_of_word(ahead[-1]) == "group" and ahead[-1] not in words
-    return [*words, ahead[-1]] if is_group else words
+    return ahead if not words and ahead[1:] and is_gerund(ahead[-1]) else words
 
 
 class _TopicReader:
@@ -267,9 +270,9 @@ class _TopicReader:
         lower, following = word.lower(), self._tokens[place + 1 : place + 2]
         if word in (",", ";") or (word == "I" and following and is_filler(following[0].text)):
             return True
-        is_word = word.islower() or (word.istitle() and len(word) > 1)
+        is_word = word.islower() or word[1:].islower()
         after = following[0].text.lower() if following else ""
-        is_verb = f"{lower} {after}" in listed_names("verb") or (lower.endswith("ing") and after in _DETERMINERS)
+        is_verb = f"{lower} {after}" in word_list("verb") or (lower.endswith("ing") and after in _DETERMINERS)
         return is_word and (is_verb or is_filler(lower) or lower in _SEPARATORS or lower in self._foreign)
 
     def _separate(self, lower: str, place: int) -> None:
@@ -347,8 +350,8 @@ class _TopicReader:
             return
         text, concept = item
         role = self._role_of(concept) if concept else "subject"
-        if concept and role != "general" and all(map(is_adjective, words)):  # "supraventricular arrhythmias"
-            words = []
+        if concept and role != "general" and not is_branch(concept) and all(map(is_adjective, words)):
+            words = []  # "supraventricular arrhythmias", but "rectal cancer"
         said = [one for one in behind if not is_light(one) and len(one) > 1]  # not of "haemophilia B"
         if concept and all(map(is_adjective, said)):
             said = [one for one in said if is_symbol(one)]
@@ -361,7 +364,7 @@ class _TopicReader:
                 self._take_words(said, light)
                 said = []
             beside = tuple(" ".join(some) for some in (words, said) if some)
-            role = {"person": "group", "general": "subject"}.get(role, role) if beside else role
+            role = "group" if beside and role == "person" else "subject" if beside and role == "general" else role
             self._take(" ".join([*words, text, *said]) if beside else text, role, concept, beside)
             return
         if words:
@@ -384,7 +387,7 @@ class _TopicReader:
         self._take(text, "aspect" if self._label == "O" and role == "subject" and not is_symbol(text) else role)
 
     def _role_of(self, concept: TopicConcept) -> QueryRole:
-        if concept.text.lower() in listed_names("adverse"):
+        if concept.text.lower() in word_list("adverse"):
             return "kind" if self._is_balanced else "aspect"
         role = _role_of_concept(concept)
         is_disease = concept.record is not None and concept.record.is_of(_OF_DISEASES)
@@ -396,7 +399,7 @@ def _role_of_concept(concept: TopicConcept) -> QueryRole:
         return said
     if concept.record:
         return role_of_heading(concept.record)
-    if concept.text.lower() in listed_names("name") | listed_names("adverse"):
+    if concept.text.lower() in word_list("name") | word_list("adverse"):
         return "aspect"
     said = role_of_word(concept.text.split()[-1])
     return said if said in ("person", "group", "setting") else "subject"
@@ -412,6 +415,12 @@ def _runs_of_words(words: Sequence[str]) -> Iterator[list[str]]:
             run = []
     if run:
         yield run
+
+
+def is_branch(concept: TopicConcept | None) -> bool:
+    """Whether it is a heading at the top of the tree, such as "Neoplasms"."""
+    places = concept.record.tree_numbers if concept and concept.record else ()
+    return bool(places) and all("." not in one for one in places)
 
 
 def tree_kind(part: Operand) -> str:

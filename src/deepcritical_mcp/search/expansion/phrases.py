@@ -7,32 +7,15 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
 from deepcritical_mcp.evidence.stemming import words_of
+from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.spelling import GREEK_NAMES, one_spelling
 from deepcritical_mcp.text import NEGATIONS, QUERY_FUNCTION_WORDS
 
 # Too general to be looked up in MeSH or to be followed from one paper to the next. Ambiguous words (lead, impact, near)
 # are not among them.
-_GENERAL_WORDS = """
-    academic adult age analysis area article aspect assessment associated available care case cause center change
-    characteristic children clinic cohort common compared comparison concern condition consequence control current
-    data dependent determine development difference early effect effective effectiveness efficacy evaluation
-    evidence experience factor female finding following form function general group high higher hospital human
-    implication important improve improvement increase individual initial issue level literature long low lower main
-    male management marker measure men method model mortality multivariate necessary new normal number observation
-    older outcome overview paper parameter particular patient pattern people period pilot population possible
-    potential practice predictive presence prevalence prevention primary problem process prospective quality
-    question questionnaire random rate recent reduce reduction regression relation relationship report research
-    response result retrospective review risk role routine sample secondary setting severe sex short significance
-    significant single specific statistical status strategy studied study subject success support survey survival
-    system technique term test therapeutic therapy time tool topic treatment trial true type understanding update
-    useful valid validity value women work young"""
+_GENERAL_WORDS = word_list("too general")
 # Endings of drug names (WHO, "The use of stems in the selection of International Nonproprietary Names").
-_DRUG_ENDINGS = tuple(
-    """azepam azolam caine ciclib cillin conazole coxib cycline dipine dronate dronic floxacin formin gatran
-    gepant gliflozin gliptin grel grelor glitazone glutide lukast mab nidazole olol oxetine parib platin
-    prazole pril profen rafenib rubicin sartan setron stat taxel tecan thromycin tide tidine tinib
-    triptan vastatin vir xaban zomib""".split()
-)
+_DRUG_ENDINGS = tuple(word_list("drug endings"))
 _TOKEN = re.compile(r"[^\W_]+(?:(?:[-‐‑'’.+·]|(?<=\d),(?=\d))[^\W_]+)*\+*|\S")
 _PLAIN = str.maketrans({"'": "", "’": "", **GREEK_NAMES})
 _PARENTHESIZED = re.compile(r"[(\[]([^()\[\]]{1,100})[)\]]")
@@ -58,7 +41,7 @@ _term_stems = lru_cache(maxsize=8192)(_stems)
 @cache
 def general_stems() -> frozenset[str]:
     """The stems of words that name no subject."""
-    return stems(_GENERAL_WORDS)
+    return stems(" ".join(_GENERAL_WORDS))
 
 
 def phrases(text: str) -> Iterator[tuple[str, ...]]:

@@ -12,15 +12,14 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.alternatives import grouped_parts
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.filters import question_kinds
-from deepcritical_mcp.search.expansion.negations import absent_thing, is_treatment
 from deepcritical_mcp.search.expansion.operands import Operand, parts_of
-from deepcritical_mcp.search.expansion.phrases import stems
 from deepcritical_mcp.search.expansion.selection import select
 from deepcritical_mcp.search.expansion.topic import Topic
 
 _MAX_RANKING = 10
 _CLINICAL = ("C", "E", "F03")
 _OF_ANIMALS = re.compile("animals?(?: (?:models?|research|studies|trials))?", re.IGNORECASE)
+_ABSENT = ("absence of ", "free of ", "lacking ", "no ", "without ")
 _ANIMALS = "animals[mh] NOT humans[mh]"
 
 
@@ -47,16 +46,10 @@ class Plan:
         self.asked, self.topic = asked, topic
         self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
         self.parts = [] if topic.syntax else grouped_parts(parts_of(topic, self.concepts, is_looked_up=is_looked_up))
-        unknown = [one for one in self.parts if one.is_negation and one.said.casefold() in unindexed]
-        names = stems(" ".join(name for one in concepts for name in (one.text, *one.names)))
-        absent = [text for one in unknown if (text := absent_thing(one.said)) and not is_treatment(text)]
-        absent = [text for text in absent if not stems(text) <= names]
-        self.excluded = (*topic.excluded, *absent)
-        self.left_out = [_ANIMALS if _OF_ANIMALS.fullmatch(one) else one for one in self.excluded]
-        self.not_required = [one.said for one in unknown]
-        chosen = select([one for one in self.parts if one not in unknown])
-        self.unphrased = [] if absent else [text for one in unknown if (text := absent_thing(one.said))]
-        self.required, self.ranking, self.surplus = chosen.required, chosen.ranking, chosen.surplus
+        self.left_out = [_ANIMALS if _OF_ANIMALS.fullmatch(one) else one for one in topic.excluded]
+        optional = [one for one in self.parts if one.is_negation and self._need_not_be_said(one, unindexed)]
+        chosen = select([one for one in self.parts if one not in optional])
+        self.required, self.ranking, self.surplus = chosen.required, (*chosen.ranking, *optional), chosen.surplus
         self.blocks = {one: one.block(unindexed) for one in self.required}
         self.shortened: list[Operand] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
@@ -65,6 +58,12 @@ class Plan:
                 self.shortened.append(one)
         self.kinds = question_kinds(topic, self.parts)
         self.is_clinical = any(one.record and one.record.is_of(_CLINICAL) for one in concepts)
+
+    def _need_not_be_said(self, one: Operand, unindexed: frozenset[str]) -> bool:
+        """Whether a negation only ranks: what is not there, beside something that is ("asthma without steroids"), and
+        what PubMed does not have as a phrase."""
+        is_absence = one.said.lower().startswith(_ABSENT) and any(not other.is_negation for other in self.parts)
+        return is_absence or one.said.casefold() in unindexed
 
     def _core(self) -> str:
         return self.query(self.required)
@@ -78,7 +77,6 @@ class Plan:
     def rank_terms(self) -> list[str]:
         """What only ranks: the words of the parts that are not required."""
         said = [one for part in self.ranking if part.role != "filler" for one in part.rank_words]
-        said += [word for text in self.unphrased for word in text_words(text)]
         either = [word for one in self.topic.either_way for word in text_words(_COMPARED.sub("", one))]
         return list(dict.fromkeys([*said, *either]))[:_MAX_RANKING]
 
@@ -98,15 +96,12 @@ class Plan:
         self,
         parts: Sequence[Operand],
         blocks: Mapping[Operand, str] = MappingProxyType({}),
-        *,
-        excluded: Sequence[str] | None = None,
     ) -> str:
         """The query for these of the required parts, in the user's spelling too; some in other `blocks`."""
         core = pubmed_syntax.all_of(blocks.get(one, self.blocks[one]) for one in parts)
         if core and self.topic.typed:
             core = f"{pubmed_syntax.grouped(core)} OR {pubmed_syntax.grouped(self.topic.typed)}"
-        left_out = self.left_out if excluded is None else excluded
-        without = pubmed_syntax.any_of(map(pubmed_syntax.grouped, left_out)) if left_out else ""
+        without = pubmed_syntax.any_of(map(pubmed_syntax.grouped, self.left_out)) if self.left_out else ""
         return f"{pubmed_syntax.grouped(core)} NOT {without}" if without and core else core
 
 

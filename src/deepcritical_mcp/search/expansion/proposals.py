@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
@@ -18,20 +18,19 @@ from deepcritical_mcp.models import ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, singular, synonyms, text_words, uncapitalized
 from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters
-from deepcritical_mcp.search.expansion.negations import absent_thing
 from deepcritical_mcp.search.expansion.operands import Operand
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
 from deepcritical_mcp.search.expansion.plan import Plan
-from deepcritical_mcp.search.expansion.roles import listed_names
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
+from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import NEGATIONS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS, counted
 
 SEMANTIC_SHARE = 0.37
 _LIKELY = 0.25
 """Share of the papers that define an abbreviation in which a meaning is worth a query of its own."""
-# "Infarction", "Necrosis": in the tree of all pathologic processes.
-_ANY_PROCESS = "C23.550"
+# Processes and symptoms, such as "Pain".
+_NO_DISEASE = "C23"
 _NEAR = "tiab:~4"
 _MAX_NARROWER = 60
 # A field of PubMed's syntax, and one in which at least the same records are found.
@@ -111,7 +110,7 @@ def direct_query(plan: Plan) -> ExpandedQuery:
     """The topic as the user wrote it; in PubMed each of its subjects by all its names."""
     asked, topic = plan.asked, plan.topic
     query = fit_web(asked.subject if asked.syntax or any(one.label for one in asked.tokens) else asked.text)
-    ranking = [*(one.text for one in plan.ranking if one.role != "filler"), *topic.either_way]
+    ranking = [*(one.said for one in plan.ranking if one.role != "filler"), *topic.either_way]
     unlisted = [one.concept for one in plan.subjects if one.concept and one.concept.unlisted]
     remarks = [
         _origin(asked)
@@ -121,7 +120,7 @@ def direct_query(plan: Plan) -> ExpandedQuery:
         f"{_listed(ranking)}: only to rank by, no paper has to say so." if ranking and plan.rank_terms else "",
         f"{_listed(topic.ages)}: see the filters." if topic.ages else "",
         f"{_listed(topic.tangled)} left out, since PubMed cannot search for it." if topic.tangled else "",
-        f"Without papers that mention {_listed(plan.excluded)}." if plan.excluded else "",
+        f"Without papers that mention {_listed(topic.excluded)}." if topic.excluded else "",
         *(
             f"{counted(one.unlisted, 'more drug')} of “{one.text}” found where indexed, not by name."
             for one in unlisted
@@ -156,36 +155,30 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
     if topic.language == OTHER_SCRIPT or not plan.required:
         return
     yield from _without(plan)
-    yield from _not_mentioned(plan)
-    if plan.excluded != plan.topic.excluded and plan.required:
-        listed = _listed(plan.not_required)
-        found = f"Whether or not papers say {listed}."
-        yield Proposal("broader", _words(plan.required), plan.query(plan.required, excluded=()), found)
-    if not plan.subjects:
-        yield from _shorter(plan)
     yield from _worded_otherwise(plan)
     yield from _with_parent(plan)
 
 
 def _without(plan: Plan) -> Iterator[Proposal]:
-    """The topic without one of its parts: an aspect or a place, or one of three subjects if what is tried and a
-    condition are left; a class of drugs alone, since its reviews are searched so; at last each of the others."""
-    subjects = plan.subjects
-    tried = next((one for one in subjects if not one.is_disease), None)
-    for one in sorted(subjects, key=_dispensable, reverse=True):
+    """The topic without one of its parts if two subjects are left, of them what is tried and a condition; a class of
+    drugs alone, since its reviews are searched so; at last without any other part."""
+    tried = next((one for one in plan.subjects if not one.is_disease), None)
+    for one in sorted(plan.required, key=_dispensable, reverse=True):
         rest = [other for other in plan.required if other is not one]
-        left = [other for other in subjects if other is not one]
+        left = [other for other in rest if not other.is_negation]
         if not left:
             continue
-        is_option = one.role not in ("subject", "general")
-        is_fine = (is_option and any(other.role == "subject" for other in left)) or (
-            len(left) > 1
-            and one is not tried
-            and not (one.is_whom and any(other.is_compared for other in left))
-            and any(other.is_disease or not other.is_known for other in left if other is not tried)
+        is_option = one.is_negation or one.role not in ("subject", "general")
+        is_fine = len([other for other in left if other.role == "subject"]) > 1 and (
+            is_option
+            or (
+                one is not tried
+                and not (one.is_whom and any(other.is_compared for other in left))
+                and any(other.is_disease or not other.is_known for other in left if other is not tried)
+            )
         )
         is_class = not is_fine and one.is_disease and any(other.is_class for other in left)
-        found = f"Without “{one.text}”, which papers may leave to the full text or word otherwise."
+        found = f"Without “{one.said}”, which papers may leave to the full text or word otherwise."
         spare = not (is_fine or is_class)
         yield Proposal("broader", _words(rest), plan.query(rest), found, is_spare=spare, is_loose=is_class)
 
@@ -193,7 +186,7 @@ def _without(plan: Plan) -> Iterator[Proposal]:
 def _dispensable(one: Operand) -> tuple[bool, ...]:
     """The greater, the sooner papers may leave it out."""
     return (
-        one.role != "subject",
+        one.is_negation or one.role != "subject",
         one.is_outcome and not one.is_disease,
         one.is_compared,
         one.is_whom and not one.is_disease,
@@ -202,63 +195,21 @@ def _dispensable(one: Operand) -> tuple[bool, ...]:
     )
 
 
-_Wording = Callable[[Operand], Sequence[str]]
-
-
 def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     """The same subjects in more words: in all ways at once, then in each."""
-    ways: list[tuple[str, str, _Wording]] = [
-        ("the names of narrower headings, for papers not indexed yet", "or narrower terms", _narrower),
-        ("its words near each other, in any order", "in other words", _near),
-        ("your words in all fields, as PubMed reads them by itself", "all mentions", _untagged),
-        ("all words that begin as yours do", "and related terms", _truncated),
-    ]
-    fitting = [(said, words, way) for said, words, way in ways if any(way(one) for one in plan.subjects)]
-
-    single = tuple(fitting)
-
-    def every(part: Operand) -> list[str]:
-        return [term for _, _, way in single for term in way(part)]
-
-    if len(fitting) > 1:
-        fitting = [("; ".join(said for said, *_ in fitting), "in other words and narrower terms", every), *fitting]
-    for said, words, way in fitting:
-        blocks = {one: pubmed_syntax.any_of([plan.blocks[one], *terms]) for one in plan.subjects if (terms := way(one))}
-        query = f"{_words(plan.required)}, {words}"
-        source = "mesh" if any(map(_narrower, blocks)) and way in (every, _narrower) else "rules"
-        is_spare = bool(single[1:]) and way is not every
-        yield Proposal("broader", query, plan.query(plan.required, blocks), f"Also {said}.", source, is_spare=is_spare)
-
-
-def _not_mentioned(plan: Plan) -> Iterator[Proposal]:
-    """ "Without X" as the phrase, or as papers that do not mention X; of "never" and "cannot", without it."""
-    for negated in (one for one in plan.required if one.is_negation):
-        said = negated.said
-        absent = absent_thing(said)
-        rest = [one for one in plan.required if one is not negated]
-        if absent and rest:
-            silent = f"({pubmed_syntax.grouped(plan.query(rest))} NOT {pubmed_syntax.grouped(absent)})"
-            found = f"Papers that say “{said}”, and those that do not mention {absent} at all."
-            yield Proposal(
-                "broader", f"{_words(rest)}, no {absent}", f"{pubmed_syntax.grouped(plan.core)} OR {silent}", found
-            )
-        elif len(rest) > 1:
-            yield Proposal("broader", _words(rest), plan.query(rest), f"Whether or not papers say “{said}”.")
-
-
-def _shorter(plan: Plan) -> Iterator[Proposal]:
-    """A topic that is a negation, without its last words ("do not resuscitate")."""
-    for one in plan.required[:1]:
-        words = one.said.split()
-        for end in range(len(words) - 1, 2, -1):
-            text = " ".join(words[:end])
-            yield Proposal(
-                "broader", text, f"{plan.core} OR {pubmed_syntax.phrase(text)}", f"Also the shorter “{text}”."
-            )
-        many = pubmed_syntax.phrase(f"{' '.join([*words[:-1], singular(words[-1])])}*", "tiab")
-        yield Proposal(
-            "broader", f"{one.said} and related terms", f"{plan.core} OR {many}", "With any ending of its last word."
-        )
+    ways = (
+        ("the names of narrower headings, for papers not indexed yet", _narrower),
+        ("your words in any order, with any ending, and in all fields", _looser),
+    )
+    known = {said: {one: way(one) for one in plan.subjects} for said, way in ways}
+    fitting = {said: terms for said, terms in known.items() if any(terms.values())}
+    every = {one: [term for terms in fitting.values() for term in terms[one]] for one in plan.subjects}
+    drafts = [("; ".join(fitting), every), *(fitting.items() if len(fitting) > 1 else ())] if fitting else []
+    for said, terms in drafts:
+        blocks = {one: pubmed_syntax.any_of([plan.blocks[one], *more]) for one, more in terms.items() if more}
+        source = "mesh" if any(map(_narrower, blocks)) and said != ways[1][0] else "rules"
+        query, spare = f"{_words(plan.required)}, {'in other words' if terms is every else said}", terms is not every
+        yield Proposal("broader", query, plan.query(plan.required, blocks), f"Also {said}.", source, is_spare=spare)
 
 
 def _with_parent(plan: Plan) -> Iterator[Proposal]:
@@ -280,7 +231,7 @@ def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
     """Whether a heading is of diseases, disorders or operations, deep enough in the tree, and its words are among the
     concept's own names ("Heart Failure" above "Heart Failure, Diastolic"), more than one if they are in the topic
     (not "Pain" above "Chest Pain"): others are too far away, and drugs do not stand for one another."""
-    places = [one for one in parent.tree_numbers if one.count(".") >= 2 and not one.startswith(_ANY_PROCESS)]
+    places = [one for one in parent.tree_numbers if one.count(".") >= 2 and not one.startswith(_NO_DISEASE)]
     is_fitting = any(one.startswith(("C", "E04", "F")) for one in places)
     is_head = " " not in parent.name and stems(parent.name) <= stems(concept.text)
     return is_fitting and not is_head and stems(parent.name) <= stems(" ".join((concept.text, *concept.names)))
@@ -295,22 +246,15 @@ def _narrower(part: Operand) -> list[str]:
     return list(dict.fromkeys(terms))[:_MAX_NARROWER]
 
 
-def _near(part: Operand) -> list[str]:
-    """The words of a part of two to four words near each other."""
-    texts = [one.text for one in part.either or (part,) if one.is_looked_up]
-    words = [[word for word in text.split() if word not in PUBMED_STOP_WORDS] for text in texts]
-    return [pubmed_syntax.phrase(" ".join(one), _NEAR) for one in words if 2 <= len(one) <= 4]
-
-
-def _untagged(part: Operand) -> list[str]:
-    return [pubmed_syntax.grouped(one.text) for one in part.either or (part,) if one.is_looked_up]
-
-
-def _truncated(part: Operand) -> list[str]:
-    """The words of a part with any ending; [] if no word is long enough for that."""
+def _looser(part: Operand) -> list[str]:
+    """The words of a part near each other, as PubMed reads them by itself, and with any ending where they are long."""
     found: list[str] = []
     for one in part.either or (part,):
         words = [word for word in one.text.split() if word not in PUBMED_STOP_WORDS]
+        if not one.is_looked_up or not words:
+            continue
+        found += [pubmed_syntax.phrase(" ".join(words), _NEAR)] if 2 <= len(words) <= 4 else []
+        found.append(pubmed_syntax.grouped(one.text))
         cut = [f"{singular(word).removesuffix('y')}*" if word.islower() and len(word) > 5 else word for word in words]
         if all(word.isalnum() and len(word) > 1 for word in words) and any(word[-1] == "*" for word in cut):
             found.append(pubmed_syntax.grouped(pubmed_syntax.all_of(f"{word}[tiab]" for word in cut)))
@@ -351,17 +295,18 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Pr
     every = [
         one
         for one in fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today)
-        if not (is_said and one.kind == "persons") and (one.kind != "limit" or not is_counted)
+        if not (one.kind == "persons" and (is_said or one.filter.pubmed.startswith("animals")))
+        and (one.kind != "limit" or not is_counted)
+        and (one.kind != "limit" or not is_counted)
     ]
     of_question = [one for one in every if plan.kinds and one.kind in ("question", "persons")]
     yield from (_narrowed(plan, one, subject) for one in of_question)
     for one in plan.ranking:
-        if one.role in ("person", "group", "place", "aspect") and (
-            one.concept or one.text.lower() in listed_names("adverse")
-        ):
-            found = f"Only papers that say “{one.text}”."
+        is_named = one.concept or one.text.lower() in word_list("adverse")
+        if one.is_negation or (is_named and one.role in ("person", "group", "place", "aspect")):
+            found = f"Only papers that say “{one.said}”."
             yield Proposal(
-                "specific", f"{subject}: {one.text}", f"{core} AND {pubmed_syntax.grouped(one.pubmed)}", found
+                "specific", f"{subject}: {one.said}", f"{core} AND {pubmed_syntax.grouped(one.pubmed)}", found
             )
     yield from (_narrowed(plan, one, subject) for one in every if one not in of_question)
 

@@ -11,27 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
+from deepcritical_mcp.search.expansion.word_lists import word_list
+
 # Maximum characters of a query built here from words; queries in PubMed's syntax are not shortened.
 MAX_QUERY_LENGTH = 1_000
 
 
 # Fields that name the subject; words in any other (author, journal, date, type) do not.
-_SUBJECT_FIELDS = frozenset(
-    """ab|abstract|all|all fields|majr|mesh|mesh major topic|mesh term|mesh terms|mh|nm|ot|other term|pa|\
-pharmacological action|substance name|supplementary concept|text word|text words|ti|tiab|title|title/abstract|tt|tw|\
-word""".split("|")
-)
-FIELD_TAGS = _SUBJECT_FIELDS | frozenset(
-    """1au|ad|affiliation|aid|article identifier|au|auid|author|author - corporate|author - first|author - full|\
-author - identifier|author - last|book|cn|cois|completion date|conflict of interest statements|corporate author|crdt|\
-create date|date - completion|date - create|date - entrez|date - entry|date - mesh|date - modification|\
-date - publication|dcom|dep|dp|ec/rn number|ed|edat|editor|electronic date of publication|entry date|fau|filter|fir|\
-first author|first author name|full author name|full investigator name|gr|grant number|grants and funding|investigator|\
-ip|ir|isbn|issue|jid|journal|la|lang|language|last author|last author name|lastau|lid|location id|lr|mdat|mesh date|\
-mesh subheading|mhda|modification date|nlm unique id|own|owner|pagination|pdat|personal name as subject|pg|pl|\
-place of publication|pmid|ps|pt|ptyp|publication date|publication type|publisher|pubn|rn|sb|secondary source id|sh|si|\
-so|stat|status|subject - personal name|subset|ta|transliterated title|uid|vi|volume""".split("|")
-)
+_SUBJECT_FIELDS = word_list("subject fields")
+FIELD_TAGS = _SUBJECT_FIELDS | word_list("other fields")
 _MAX_GROUP_DEPTH = 20
 _BOOLEANS = frozenset({"AND", "OR", "NOT"})
 _TOKEN = re.compile(r'"[^"]*"|\[[^\[\]]*\]|[()]|[^\s()"\[\]]+')

@@ -1,6 +1,6 @@
 """What a part of a topic is to a search: which parts every paper must be about, and which only rank or narrow.
 
-One table for headings, by their place in the MeSH tree, and one for words that MeSH does not have (`roles.txt`). What
+One table for headings, by their place in the MeSH tree, and one for words that MeSH does not have (`words.txt`). What
 neither knows is a subject: a gene, a device, a new drug.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from itertools import takewhile
 from typing import Literal, get_args
 
 from deepcritical_mcp.search.expansion.phrases import general_stems, stems
+from deepcritical_mcp.search.expansion.word_lists import word_classes, word_groups, word_list
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
@@ -36,92 +36,34 @@ room. person (by age and sex), place (Kenya), setting, aspect (an outcome or a m
 required if fewer than two others are, else they rank. kind ("treatment", "cohort study"): answered by a filter, ranks.
 measure (a dose, a time) and comparator (placebo): rank. filler: left out."""
 
-# Branches of the MeSH tree that are no subjects; the longest that fits decides. A heading is what it is in all of its
-# places; in any other place it is a subject: "Breast Feeding" (behavior and physiology), "Pregnancy".
-_BRANCHES: Mapping[str, QueryRole] = {
-    "M": "group",  # occupations and relations; not the diseases of persons
-    "M01.060": "person",
-    "Z": "place",
-    "N02.278": "setting",
-    "I02.783": "setting",
-    "J03.832": "setting",
-    # Incidence, mortality and other rates; length of stay; quality of life; prognosis, recurrence; costs.
-    "E05.318": "aspect",
-    "N01.224": "aspect",
-    "N05.715": "aspect",
-    "N06.850.505": "aspect",
-    "N06.850.520": "aspect",
-    "E01.789": "aspect",
-    "E02.760.400": "aspect",
-    "N02.421.585": "aspect",
-    "I01.800": "aspect",
-    "K01.752.400": "aspect",
-    "C23.550.260": "aspect",
-    "C23.550.291": "aspect",
-    "N03.219": "aspect",
-    "N05.300": "aspect",
-    # Kinds of study and of publication; what "drugs" and "therapy" map to.
-    "V": "kind",
-    "E05.318.372": "kind",
-    "E05.318.370": "kind",
-    "E05.581.500": "kind",
-    "N05.715.360.330": "kind",
-    "N05.715.360.775": "kind",
-    "D26.660": "comparator",
-}
-# Headings that say nothing of a subject wherever they stand, or little beside one.
-_NAMED: Mapping[QueryRole, str] = {
-    "comparator": "Placebos|Placebo Effect|Standard of Care|Watchful Waiting|Saline Solution",
-    "kind": "Adult|Young Adult|Middle Aged|Therapeutics|Drug Therapy|Diagnosis|Pharmaceutical Preparations|Prognosis",
-    "setting": "Intensive Care Units|Emergency Service, Hospital|Nursing Homes|Primary Health Care",
-    "person": "Women|Men|Female|Male",
-    "general": "General Surgery|Surgical Procedures, Operative|Mass Screening|Biomarkers|Risk Factors|Risk|Exposure|"
-    "Environmental Exposure|Transplantation",
-    "filler": "Patients|Humans|Persons|Disease|Syndrome|Research|Association|Role|Time|Family Characteristics|Health",
-}
-_BY_NAME: Mapping[str, QueryRole] = {name: role for role, names in _NAMED.items() for name in names.split("|")}
-_ADJECTIVE_ENDINGS = ("al", "ic", "ive", "ous", "ed", "ary", "ar", "ory", "less", "able", "ible", "generation")
+# Branches of the MeSH tree that are no subjects ("branches …"); the longest that fits decides. A heading is what it is
+# in all of its places; in any other place it is a subject: "Breast Feeding" (behavior and physiology), "Pregnancy".
+# Some say nothing of a subject wherever they stand, or little beside one ("headings …").
+_ADJECTIVE_ENDINGS = tuple(word_list("adjective endings"))
 """Of words that no list of English words has ("supraventricular")."""
-EFFICACY = frozenset("benefit benefits effective effectiveness efficacy".split())
+EFFICACY = word_list("efficacy")
 """With these beside it, harm is one side of the question of a treatment."""
-UNSPECIFIC = frozenset("another conventional other standard traditional usual".split())
+UNSPECIFIC = word_list("unspecific")
 """Before what something is compared with: no paper has to say so."""
-DESIGNS = frozenset(
-    "agents benefits drug drugs medication medications outcome outcomes program programs rct rcts review reviews "
-    "studies study trial trials".split()
-)
+DESIGNS = word_list("designs")
 """Words that papers seldom say of themselves, by which nothing is ranked."""
 
 
 @cache
-def _by_word() -> dict[str, str]:
-    return {word: role for role, words in _rows() if "|" not in words for word in words.split()}
+def _roles_of(kind: str) -> Mapping[str, str]:
+    """What the lists of a kind ("branches", "headings") have -> the role that they stand for."""
+    return {one: role for role, found in word_groups(kind).items() for one in found}
 
 
 @cache
-def _rows() -> list[tuple[str, str]]:
-    rows = (files("deepcritical_mcp.search.expansion") / "roles.txt").read_text("utf-8").splitlines()
-    return [(role, words) for row in rows if not row.startswith("#") for role, _, words in [row.partition("\t")]]
-
-
-@cache
-def _word_classes() -> dict[str, str]:
-    """English words that are no nouns -> "verb", "adjective" or "adverb"."""
-    rows = (files("deepcritical_mcp.search.expansion") / "word_classes.txt").read_text("utf-8").splitlines()
-    read = (row.partition("\t") for row in rows if not row.startswith("#"))
-    return {word: name for name, _, words in read for word in words.split()}
-
-
-@cache
-def listed_names(role: str) -> frozenset[str]:
-    """The names of more than one word that `roles.txt` lists."""
-    return frozenset(name for one, names in _rows() if one == role for name in names.split("|"))
+def _by_word() -> Mapping[str, str]:
+    return {word: role for role in (*_ROLES, "head", "light") if role != "subject" for word in word_list(role)}
 
 
 def role_of_heading(record: MeshDescriptor) -> QueryRole:
     """What a record of MeSH is to a search."""
-    if record.name in _BY_NAME:
-        return _BY_NAME[record.name]
+    if role := _roles_of("headings").get(record.name):
+        return _ROLES[role]
     if " " not in record.name and (said := role_of_word(record.name)) not in ("subject", "modifier"):
         return said
     found: list[QueryRole] = sorted({_role_of_place(number) for number in record.tree_numbers})
@@ -129,8 +71,8 @@ def role_of_heading(record: MeshDescriptor) -> QueryRole:
 
 
 def _role_of_place(number: str) -> QueryRole:
-    fitting = [branch for branch in _BRANCHES if number.startswith(branch)]
-    return _BRANCHES[max(fitting, key=len)] if fitting else "subject"
+    fitting = [branch for branch in _roles_of("branches") if number.startswith(branch)]
+    return _ROLES[_roles_of("branches")[max(fitting, key=len)]] if fitting else "subject"
 
 
 def role_of_word(word: str) -> QueryRole:
@@ -162,23 +104,23 @@ def is_adjective(word: str) -> bool:
     is tried."""
     if not word.islower() or word.endswith(("-guided", "-led")):
         return False
-    is_known = _word_classes().get(word) == "adjective" or is_participle(word)
+    is_known = word_classes().get(word) == "adjective" or is_participle(word)
     return is_known or "-" in word or word.endswith(_ADJECTIVE_ENDINGS)
 
 
 def is_never_noun(word: str) -> bool:
     """Whether a word in small letters is only a verb, an adjective or an adverb."""
-    return word in _word_classes()
+    return word in word_classes()
 
 
 def is_participle(word: str) -> bool:
     """Whether a word is the participle of a verb and nothing else: "ventilated", "given"."""
-    return _word_classes().get(word) == "verb" and word.endswith(("ed", "en", "wn"))
+    return word_classes().get(word) == "verb" and word.endswith(("ed", "en", "wn"))
 
 
 def is_gerund(word: str) -> bool:
     """Whether a word is a gerund and nothing else: "stopping", but not "screening"."""
-    return _word_classes().get(word) == "verb" and word.endswith("ing")
+    return word_classes().get(word) == "verb" and word.endswith("ing")
 
 
 def is_filler(word: str) -> bool:
@@ -186,7 +128,7 @@ def is_filler(word: str) -> bool:
     is listed, an adverb, or a finite form of a verb."""
     if word in QUERY_FUNCTION_WORDS or word in _by_word():
         return _by_word().get(word) == "filler"
-    name = _word_classes().get(word)
+    name = word_classes().get(word)
     return name == "adverb" or (name == "verb" and not (is_participle(word) or is_gerund(word)))
 
 

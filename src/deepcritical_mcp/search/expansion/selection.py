@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deepcritical_mcp.search.expansion.alternatives import either_of, runs
-from deepcritical_mcp.search.expansion.operands import JOINING, Operand, tree_kind
+from deepcritical_mcp.search.expansion.operands import JOINING, Operand, is_branch, tree_kind
+from deepcritical_mcp.search.expansion.roles import role_of_word
 
 MAX_REQUIRED = 3
+_MAX_TERMS = 4
+"""How many concepts and words next to them are required at most."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,8 @@ def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
     else a place, an aspect or a description."""
     negations = [one for one in parts if one.is_negation]
     subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
-    outcomes = [one for one in _outcomes(parts) if one in subjects]
-    options = [one for one in outcomes if outcomes[1:] or (one.is_known and not one.is_disease)]
+    outcomes = [one for one in _outcomes(parts) if one.role == "subject" or role_of_word(one.text) == "subject"]
+    options = [one for one in outcomes if one in subjects and (outcomes[1:] or (one.is_known and not one.is_disease))]
     inner = [one for one in subjects if one not in options]
     subjects = inner if len(inner) > 1 else subjects
     most = max(2, limit - len(negations))
@@ -44,6 +47,11 @@ def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
         chosen = list(parts[:limit])
     required = tuple(one for one in parts if one in negations or one in chosen)
     rest = tuple(one for one in parts if one not in required)
+    for one in reversed(required):  # "lidocaine infusion"
+        if sum(1 + len(part.beside) for part in required) > _MAX_TERMS and one.beside and not is_branch(one.concept):
+            bare = replace(one, text=one.concept.text if one.concept else one.text, beside=())
+            required = tuple(bare if part is one else part for part in required)
+            rest = (*rest, *(replace(bare, text=text, concept=None, role="modifier") for text in one.beside))
     return Selection(required, rest, tuple(one for one in subjects if one not in required))
 
 
@@ -62,8 +70,8 @@ def _promoted(parts: Sequence[Operand], *, is_alone: bool) -> list[Operand]:
     persons = [one for one in parts if one.role == "person" and (one.concept or one.either)]
     if len([one for part in persons for one in part.either or (part,)]) > 1:  # "adults and children" are all people
         persons = []
-    others = [one for role in ("place", "aspect", "setting", "kind", "modifier") for one in parts if one.role == role]
-    others = [one for one in others if " " in one.text or one.concept or one.role == "place"]
+    others = [one for role in ("place", "aspect", "setting") for one in parts if one.role == role]
+    others = [one for one in others if one.concept or one.role == "place"]
     return [*others[:1], *persons] if is_alone else persons or others[:1]
 
 

@@ -20,6 +20,7 @@ from deepcritical_mcp.search.expansion.negations import (
 )
 from deepcritical_mcp.search.expansion.other_databases import read_strategy
 from deepcritical_mcp.search.expansion.phrases import phrases, stems
+from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.text import FOREIGN_FUNCTION_WORDS, NEGATIONS, QUERY_FUNCTION_WORDS, QUESTION_WORDS, clean_line
 
 # The limits of Brave Search, the strictest of the web providers.
@@ -29,9 +30,7 @@ OTHER_SCRIPT = "another script"
 # Words that are English ones too say nothing of a topic's language.
 _ALSO_ENGLISH = QUERY_FUNCTION_WORDS | {"die", "men", "over"}
 # One of these is enough, since English topics never have them ("de novo", "in vivo").
-_NEVER_ENGLISH = frozenset(
-    "avec bei bij chez dans della delle für mit nach naar ohne pour sans senza und voor zonder zur".split()
-)
+_NEVER_ENGLISH = word_list("never English")
 # "aged 65 and over", "people over 80", "75 years or older"; "aged 45 to 75".
 _AGE = r"(?:1[89]|[2-9]\d)(?! ?[-–] ?\d| (?:to|and) \d)(?: ?(?:years?|yrs?)(?: of age| old)?)?"
 _OR_OLDER = "(?:,? (?:and|or) (?:above|older|over|up))?"

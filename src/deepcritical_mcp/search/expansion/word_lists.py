@@ -1,0 +1,34 @@
+"""The word lists of query expansion: a line of `words.txt` is a name, a tab, and its words, or names parted by "|"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def _lists() -> Mapping[str, tuple[str, ...]]:
+    rows = (files("deepcritical_mcp.search.expansion") / "words.txt").read_text("utf-8").splitlines()
+    read = (row.partition("\t") for row in rows if not row.startswith("#"))
+    return {name: tuple(words.split("|") if "|" in words else words.split()) for name, _, words in read}
+
+
+def word_list(name: str) -> frozenset[str]:
+    """The words or names of a list; none if there is no such list."""
+    return frozenset(_lists().get(name, ()))
+
+
+def word_groups(name: str) -> Mapping[str, frozenset[str]]:
+    """The lists whose names begin with `name`, by the rest of their names."""
+    return {
+        key.removeprefix(f"{name} "): frozenset(found) for key, found in _lists().items() if key.startswith(f"{name} ")
+    }
+
+
+@cache
+def word_classes() -> Mapping[str, str]:
+    """English words that are no nouns -> "verb", "adjective" or "adverb"."""
+    rows = (files("deepcritical_mcp.search.expansion") / "word_classes.txt").read_text("utf-8").splitlines()
+    read = (row.partition("\t") for row in rows if not row.startswith("#"))
+    return {word: name for name, _, found in read for word in found.split()}
