@@ -172,8 +172,8 @@ class QueryExpander:
                 await self._count([*wanted, *(one.pubmed_query for one in sampled)], hits)
         without = [one for one in broader if one.pubmed in hits and hits[one.pubmed].count] if least == 0 else []
         broader = _adding(broader, least, hits, is_ample=count > _USUAL)
-        # Without counts nobody knows what adds papers: then other narrowings are better than nothing.
-        narrower = specific[1:] if not is_counted else []
+        # Where nobody knows what adds papers, or little is found at all, other narrowings are better than nothing.
+        narrower = specific[1:] if not is_counted or (count > _USUAL and least < _FEW) else []
         if least > 0:
             specific = [one for one in specific[:_MAX_NARROWED] if one.pubmed not in hits or hits[one.pubmed].count]
         ours = [_with_gain(one, least, hits) for one in (*broader[:1], *specific[:1], *broader[1:], *narrower)]

@@ -199,7 +199,8 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     """The same subjects in more words: in all ways at once, then in each."""
     ways = (
         ("the names of narrower headings, for papers not indexed yet", _narrower),
-        ("your words in any order, with any ending, and in all fields", _looser),
+        ("your words near each other, and in all fields", _looser),
+        ("all words that begin as yours do", _truncated),
     )
     known = {said: {one: way(one) for one in plan.subjects} for said, way in ways}
     fitting = {said: terms for said, terms in known.items() if any(terms.values())}
@@ -207,7 +208,7 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     drafts = [("; ".join(fitting), every), *(fitting.items() if len(fitting) > 1 else ())] if fitting else []
     for said, terms in drafts:
         blocks = {one: pubmed_syntax.any_of([plan.blocks[one], *more]) for one, more in terms.items() if more}
-        source = "mesh" if any(map(_narrower, blocks)) and said != ways[1][0] else "rules"
+        source = "mesh" if any(map(_narrower, blocks)) and "narrower" in said else "rules"
         query, spare = f"{_words(plan.required)}, {'in other words' if terms is every else said}", terms is not every
         yield Proposal("broader", query, plan.query(plan.required, blocks), f"Also {said}.", source, is_spare=spare)
 
@@ -247,18 +248,27 @@ def _narrower(part: Operand) -> list[str]:
 
 
 def _looser(part: Operand) -> list[str]:
-    """The words of a part near each other, as PubMed reads them by itself, and with any ending where they are long."""
+    """The words of a part near each other, and as PubMed reads them by itself."""
+    looked_up = [one for one in part.either or (part,) if one.is_looked_up]
+    near = [" ".join(words) for one in looked_up if 2 <= len(words := _telling(one)) <= 4]
+    return [
+        *(pubmed_syntax.phrase(one, _NEAR) for one in near),
+        *(pubmed_syntax.grouped(one.text) for one in looked_up),
+    ]
+
+
+def _truncated(part: Operand) -> list[str]:
+    """The words of a part with any ending; [] if no word is long enough for that."""
     found: list[str] = []
-    for one in part.either or (part,):
-        words = [word for word in one.text.split() if word not in PUBMED_STOP_WORDS]
-        if not one.is_looked_up or not words:
-            continue
-        found += [pubmed_syntax.phrase(" ".join(words), _NEAR)] if 2 <= len(words) <= 4 else []
-        found.append(pubmed_syntax.grouped(one.text))
+    for words in map(_telling, part.either or (part,)):
         cut = [f"{singular(word).removesuffix('y')}*" if word.islower() and len(word) > 5 else word for word in words]
         if all(word.isalnum() and len(word) > 1 for word in words) and any(word[-1] == "*" for word in cut):
             found.append(pubmed_syntax.grouped(pubmed_syntax.all_of(f"{word}[tiab]" for word in cut)))
     return found
+
+
+def _telling(part: Operand) -> list[str]:
+    return [word for word in part.text.split() if word not in PUBMED_STOP_WORDS]
 
 
 def _wider_fields(topic: Topic) -> Iterator[Proposal]:

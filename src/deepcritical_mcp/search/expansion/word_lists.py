@@ -19,11 +19,10 @@ def word_list(name: str) -> frozenset[str]:
     return frozenset(_lists().get(name, ()))
 
 
-def word_groups(name: str) -> Mapping[str, frozenset[str]]:
-    """The lists whose names begin with `name`, by the rest of their names."""
-    return {
-        key.removeprefix(f"{name} "): frozenset(found) for key, found in _lists().items() if key.startswith(f"{name} ")
-    }
+def word_groups(name: str) -> Mapping[str, tuple[str, ...]]:
+    """The lists whose names begin with `name`, in their order, by the rest of their names."""
+    every = _lists().items()
+    return {key.removeprefix(f"{name} "): found for key, found in every if key.startswith(f"{name} ")}
 
 
 @cache
