@@ -6,50 +6,57 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from deepcritical_mcp.evidence.titles import is_notice, tokens
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, FieldVerdict
-from deepcritical_mcp.search.references.guesses import people_before, title_span
-from deepcritical_mcp.search.references.journal_places import JournalPlace, find_journal, journals_agree
+from deepcritical_mcp.search.references.agreement import (
+    PREPRINT_SERVER,
+    TRANSLITERATED,
+    Agreement,
+    FieldAgreement,
+    FieldVerdict,
+    nearer_title,
+    number_agrees,
+    own_number,
+    years_of,
+)
+from deepcritical_mcp.search.references.journal_places import (
+    JournalPlace,
+    find_journal,
+    journals_agree,
+    other_journal,
+)
 from deepcritical_mcp.search.references.number_places import (
     JOINING,
+    ROLES,
+    YEAR,
     NumberPlaces,
     PlaceNumbers,
-    Role,
     find_numbers,
-    is_page_within,
     number_in,
     numbers_of,
 )
-from deepcritical_mcp.search.references.people_places import ET_AL, PeopleAgreement, compare_people, has_author
-from deepcritical_mcp.search.references.plain_text import Span
+from deepcritical_mcp.search.references.people_places import (
+    ET_AL,
+    PeopleAgreement,
+    compare_people,
+    has_author,
+    people_before,
+)
+from deepcritical_mcp.search.references.plain_text import WORD, Span, blanked, listed_words
 from deepcritical_mcp.search.references.title_places import (
+    LEAST_WORDS,
     ORDER,
     TitleAgreement,
     TitlePlace,
-    find_title,
-    titles_agree,
-)
-from deepcritical_mcp.search.references.unexplained import (
-    LEAST_WORDS,
     content_left,
     end_of_longer_title,
-    further_work,
-    other_journal,
+    find_title,
     start_of_longer_title,
-)
-from deepcritical_mcp.search.references.variations import (
-    PREPRINT_SERVER,
-    TRANSLITERATED,
-    issue_agrees,
-    nearer_title,
-    pages_agree,
-    volume_agrees,
-    year_agrees,
-    years_of,
+    title_span,
+    titles_agree,
 )
 from deepcritical_mcp.search.references.written import WrittenReference
 
@@ -58,12 +65,6 @@ _BEFORE_NAMES = re.compile(r"[\s.,*_”\"'’»\])]{0,6}[(\[–—-]\s?")
 _NAME_ALONE = re.compile(
     r"[\W\d]{0,8}[^\W\d_a-z][\w'’-]{2,40}(?: (?:&|and) [^\W\d_a-z][\w'’-]{2,40})?"
     r"(?P<initials> [A-Z]{1,3}\.?)?[\s,.(]{0,4}"
-)
-_NUMBERS: tuple[tuple[Role, Callable[[str, Publication], FieldVerdict]], ...] = (
-    ("year", year_agrees),
-    ("volume", volume_agrees),
-    ("issue", issue_agrees),
-    ("pages", pages_agree),
 )
 _LONGEST_REST = 300
 """Characters behind a title that may belong to it where nothing else follows."""
@@ -108,20 +109,15 @@ class _Alignment:
     def __init__(self, reference: WrittenReference, record: Publication) -> None:
         self._record, self._text = record, reference.text
         titles = [one for one in (record.title, record.vernacular_title) if one]
-        self._found: TitlePlace | None = find_title(reference, titles)
-        people = frozenset(word for one in record.authors for word in tokens(one.family))
+        self._found: TitlePlace | None = find_title(reference.words, titles)
         known: list[Span] = [self._found[:2]] if self._found else []
         head, place = self._found.start if self._found else 0, place_of(record)
         self._numbers: NumberPlaces = find_numbers(self._text, known, place, head)
-        self._journal: JournalPlace | None = find_journal(
-            self._text, known, journals_of(record), self._numbers.first, people
-        )
+        self._journal: JournalPlace | None = find_journal(self._text, known, journals_of(record), self._numbers.first)
         guess = None if self._found else title_span(self._text)
         self._title: Span | None = known[0] if known else guess if guess and not self._explains(guess) else None
         if self._title and not known:
-            start, end = self._title
-            is_before = self._journal is not None and start < self._journal.start < end
-            known, head = [(start, self._journal.start if self._journal and is_before else end)], start
+            known, head = [self._title], self._title[0]
         if self._journal:
             known.append((self._journal.start, self._journal.end))
         self._numbers = find_numbers(self._text, known, place, head, self._journal.end if self._journal else -1)
@@ -135,7 +131,7 @@ class _Alignment:
         numbers = {*numbers_of(" ".join((own.volume, own.issue, own.pages))), *map(str, own.years)}
         ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
         fields = (self._compare_title(), written, *self._compare_numbers(), self._journal_field)
-        further = further_work(self._text[max(ends) :], numbers)
+        further = _further_work(self._text[max(ends) :], numbers)
         return _settled(fields, people, record, self._unread(), further, self._left_over(fields))
 
     def _left_over(self, fields: Iterable[FieldAgreement]) -> Iterator[str]:
@@ -144,27 +140,18 @@ class _Alignment:
         spans += [(one.start, one.end) for one in self._numbers.by_role.values()]
         stop, pages = max(end for _, end in spans), number_in(self._record.pages)
         first = re.search(rf"\b{pages}\b", self._text[stop:]) if pages else None
-        text = self._text[: stop + (first.start() if first else 0)]
-        for start, end in spans:
-            text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+        text = blanked(self._text[: stop + (first.start() if first else 0)], spans)
         names = " ".join((*map(str, self._record.authors), *journals_of(self._record), self._record.title))
         yield from (word for word in content_left(text, {*tokens(names), *JOINING}) if word.isalpha() and len(word) > 1)
 
     def _explains(self, span: Span) -> bool:
-        """Whether names and journal explain all words but a few of a part; beside a number alone, all of them."""
+        """Whether names and journal explain all words but a few of a part."""
         start, end = span
         if (journal := self._journal) and journal.start < end and start < journal.end:
             is_behind = journal.start - start > end - journal.end
             start, end = (start, journal.start) if is_behind else (journal.end, end)
-        is_note = journal is None and self._numbers.first < 0
-        names = " ".join(map(str, self._record.authors))
-        known = {*tokens(f"{names} {self._record.title}" if is_note else names)}
-        left = [
-            word
-            for word in content_left(self._text[start:end], known)
-            if word.isalpha() and len(word) > 1 + 2 * is_note
-        ]
-        return len(left) < (1 if is_note else LEAST_WORDS)
+        left = content_left(self._text[start:end], {*tokens(" ".join(map(str, self._record.authors)))})
+        return sum(word.isalpha() and len(word) > 1 for word in left) < LEAST_WORDS
 
     def _next(self, at: int, default: int) -> int:
         """Where journal or numbers begin behind a place."""
@@ -172,12 +159,10 @@ class _Alignment:
         return min((one for one in starts if one >= at), default=default)
 
     def _find_people(self) -> PeopleAgreement:
-        text, journal = self._text, self._journal
-        if journal:
-            text = f"{text[: journal.start]}{' ' * (journal.end - journal.start)}{text[journal.end :]}"
+        text = blanked(self._text, [self._journal[:2]] if self._journal else [])
         for start, end in self._people_regions():
             found = compare_people(text, start, end, self._record.authors)
-            if found.verdict != "absent" or found.is_group:
+            if found.verdict != "absent":
                 return found
         return PeopleAgreement("absent")
 
@@ -257,22 +242,18 @@ class _Alignment:
             yield low, min(len(self._text), low + _LONGEST_REST // 2)
 
     def _compare_numbers(self) -> Iterator[FieldAgreement]:
-        for role, agrees in _NUMBERS:
+        for role in ROLES:
             one, true = self._numbers.by_role.get(role), own_number(role, self._record)
             if one is None:
                 yield FieldAgreement(role, "absent", true=true)
                 continue
             span = (one.start, one.start + 4 if role == "year" else one.end)
             written = self._text[slice(*span)]
-            # A note names the page that it cites.
-            is_note = role == "pages" and self._text[: one.start].endswith("): ") and is_page_within(written, true)
-            yield FieldAgreement(role, "agrees" if is_note else agrees(written, self._record), written, true, span)
+            yield FieldAgreement(role, number_agrees(role, written, self._record), written, true, span)
 
     def _unread(self) -> Iterator[str]:
         """Of volume and pages, what may stand in numbers behind the title that were not read and are not the
         record's."""
-        if self._people.is_group:
-            yield "first author"
         behind = numbers_of(self._text[self._found.end :]) if self._found else frozenset[str]()
         read = numbers_of(" ".join(one.text for one in self._numbers.by_role.values()))
         for role, true in (("volume", self._record.volume), ("pages", self._record.pages)):
@@ -331,9 +312,9 @@ def _compare_entry(reference: WrittenReference, record: Publication) -> Agreemen
         _people_field(people, says.people, record),
         FieldAgreement("journal", journal, says.journal, next(iter(journals), "")),
     ]
-    for role, agrees in _NUMBERS:
+    for role in ROLES:
         written = getattr(says, role)
-        fields.append(FieldAgreement(role, agrees(written, record), written, own_number(role, record)))
+        fields.append(FieldAgreement(role, number_agrees(role, written, record), written, own_number(role, record)))
     return _settled(fields, people, record)
 
 
@@ -343,6 +324,26 @@ def _people_field(people: PeopleAgreement, written: str, record: Publication) ->
     return FieldAgreement("authors", people.verdict, people.written or written, true, span)
 
 
-def own_number(role: Role, record: Publication) -> str:
-    """A number of a record's place."""
-    return str(next(iter(years_of(record)), "")) if role == "year" else str(getattr(record, role))
+_FAMILY = r"[^\W\d_a-zß-öø-ÿ][\w'’‐-]{1,40}"
+_NAMED = re.compile(
+    rf"{_FAMILY} [A-Z]{{1,3}}[,.]|{_FAMILY}, [A-Z]\.|\b[A-Z]\. {_FAMILY}|"
+    rf"{_FAMILY} (?:et al\b|(?:and|und|y|et|&) {_FAMILY}, )"
+)
+_VOLUME_AND_PAGE = r"\b\d{1,4}(?:\s?\([^()]{1,15}\))?[:,]\s?[A-Za-z]?\d{1,8}"
+_OTHER_PLACE = re.compile(
+    rf"\b(?:19|20)\d\d\b.{{0,30}}?{_VOLUME_AND_PAGE}|{_VOLUME_AND_PAGE}.{{0,40}}?\b(?:19|20)\d\d\b|"
+    r"\b\d{1,4}\(\d{1,4}\):\d{1,8}"
+)
+
+
+def _further_work(behind: str, own: Collection[str]) -> str:
+    """A work in what stands behind everything that a record explains: a place other than its `own` numbers, or names
+    with words of a title or a year; "" if there is none."""
+    words = {word.lower() for word in WORD.findall(behind)}
+    is_remark = not words.isdisjoint(listed_words("of the work"))
+    if is_remark or (numbers_of(behind) <= {*own} and not _NAMED.search(behind)):
+        return ""
+    left = [word for word in content_left(behind, ()) if f" {word}" in behind and word.isalpha()]
+    is_told = len(left) >= LEAST_WORDS or (bool(left) and YEAR.search(behind) is not None)
+    is_work = _OTHER_PLACE.search(behind) or (is_told and _NAMED.search(behind))
+    return behind.strip(" .,;)/–|[") if is_work else ""

@@ -6,7 +6,7 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -15,15 +15,24 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import ratio
 
 from deepcritical_mcp.evidence.titles import plain_letters
-from deepcritical_mcp.search.references.plain_text import Span
-from deepcritical_mcp.search.references.word_lists import listed_words
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.search.references.number_places import YEAR
+from deepcritical_mcp.search.references.people_places import LISTED, has_author
+from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
 
 _WORD = re.compile(r"(?<![^\W_])[^\W\d_]+(?:['’][^\W\d_]+)?")
 _QUALIFIER = re.compile(r"\s?[:=(\[/].*")
 _PAREN = re.compile(r"\(([^()]{1,80})\)")
+_SENTENCE = re.compile(r"(?:(?<=[^\W\d_A-Z][^\W\d_A-Z])\.|(?<=[)”\"»’*_\]])[.,;:]|[?!”\"»:;,])[*_]{0,2}\s")
+
+
+_SHORT_WORD = re.compile(r"(?:\A|[\s.,])[A-Z][^\W\d_]{0,9}\.\Z")
+_ENDS = " .,;:*_()[]”“\"'’‘?!\n\t"
 _LEAST_FUZZY = 6
-_HIDDEN = "0"
-"""In place of a word that another field explains."""
+_LEAST_WORDS, _MOST_SMALL = 3, 4
+"""Words of a name that is nobody's, and words in small letters of one."""
+_HIDDEN = "|"
+"""In place of what another field explains: no name goes on behind it."""
 _WHOLE_WORD = 6
 """Letters of a word that is no abbreviation."""
 _LEAST_CLOSE, _CLOSE = 8, 88
@@ -53,17 +62,15 @@ class JournalPlace(NamedTuple):
         return (self.low, self.high) != (self.start, self.end)
 
 
-def find_journal(
-    text: str, hidden: Sequence[Span], names: Sequence[str], near: int = -1, people: Collection[str] = ()
-) -> JournalPlace | None:
+def find_journal(text: str, hidden: Sequence[Span], names: Sequence[str], near: int = -1) -> JournalPlace | None:
     """Where one of a record's names of its journal stands; the longest of several, or the one nearest before `near`.
 
     Args:
         hidden: parts of the text that other fields explain.
-        people: words of names that may stand right before it.
     """
-    is_hidden = (any(start < one.end and one.start < end for start, end in hidden) for one in _words(text))
-    words = [one._replace(text=_HIDDEN) if hides else one for one, hides in zip(_words(text), is_hidden, strict=True)]
+    for start, end in hidden:
+        text = f"{text[:start]}{_HIDDEN * (end - start)}{text[end:]}"
+    words = [_Word(found[0], *found.span()) for found in _WORD.finditer(text)]
     best: tuple[float, ...] = ()
     for form in _forms(tuple(names)):
         for first, word in enumerate(words):
@@ -76,7 +83,6 @@ def find_journal(
     first, stop = int(-best[-1]), int(best[0] - best[-1])
     start, end, known = words[first].start, words[stop - 1].end, _known(names)
     before = [*_added(text, words[:first][::-1], start, known, is_before=True)]
-    before = [] if any(_plain(one.text) in people for one in before) else before
     behind = [*_added(text, words[stop:], end, known, is_before=False)]
     return JournalPlace(start, end, before[-1].start if before else start, behind[-1].end if behind else end)
 
@@ -90,9 +96,9 @@ def journals_agree(written: str, names: Sequence[str]) -> bool:
     for one in dict.fromkeys((_QUALIFIER.sub("", written), written)):
         found = find_journal(one, [], names)
         if found and not found.is_other:
-            known = _known(names)
             rest = (*_split(one[: found.start]), *_split(one[found.end :]))
-            if all(word in known or word in listed_words("behind journals") or len(word) == 1 for word in rest):
+            known = {*_known(names), *listed_words("behind journals")}
+            if all(word in known or len(word) == 1 for word in rest):
                 return True
     return False
 
@@ -101,11 +107,7 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
     """Words beside a name, with nothing but a space between, that make it another journal's name."""
     for one in words:
         between = text[one.end : edge] if is_before else text[edge : one.start]
-        if (
-            one.text == _HIDDEN
-            or any(mark in between for mark in ',;:([“”"?!/|—–*_' + ".)]‘’" * is_before)
-            or any(map(str.isdigit, between))
-        ):
+        if any(mark in between for mark in ',;:([“”"?!/|—–*_' + ".)]‘’" * is_before) or any(map(str.isdigit, between)):
             return
         is_sentence = one.text[0].islower() or (edge >= _WHOLE_WORD and text[edge - _WHOLE_WORD : edge].isalpha())
         if not is_before and "." in between and is_sentence:  # "bioRxiv. Cold Spring Harbor", but "Sci. Adv. Mater."
@@ -116,10 +118,8 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
             continue
         if is_before and len(one.text) <= 3 and one.text.isupper() and one.text != "J":  # somebody's initials
             return
-        if word in listed_words("in journals") or word in listed_words("behind journals"):
+        if word in listed_words("in journals") | listed_words("behind journals"):
             continue
-        if is_before and one.text[0].islower():
-            return
         yield one
 
 
@@ -137,11 +137,8 @@ def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
             )
             found |= dict.fromkeys([words] if words else ())
             found |= {("".join(word[0] for word in words[:size]),): None for size in sizes}
-            found |= {("".join(word[0] for word in whole),): None} if sizes else {}
             begun = (words[:size] for size in sizes if len("".join(words[:size])) >= _FIRST_LETTERS)
             found |= dict.fromkeys([next(begun, words)] if words and "section" not in whole else ())
-            if part := re.search(r"\b(?:part|section|series) ([a-z]|[1-9])\b", " ".join(whole)):
-                found[_telling(_split(" ".join(whole)[: part.end()]))] = None
     return tuple(sorted(found, key=len, reverse=True))
 
 
@@ -156,8 +153,6 @@ def _matched(words: Sequence[_Word], first: int, form: Sequence[str]) -> int:
         word, is_name = _plain(begin), len(form[0]) > 4 and begin[0].isupper()
         is_short = len(word) >= 4 and form[0].startswith(word)
         return int(word == form[0] or (is_name and (is_short or _is_misprint(word, form[0]))))
-    if begin[0].islower() and len(begin) < 4:
-        return 0
     for wanted in form:
         while first < at < len(words) and _plain(words[at].text) in listed_words("in journals") - {wanted}:
             at += 1
@@ -190,10 +185,6 @@ def _abbreviates(one: str, other: str) -> bool:
     return len(short) >= 2 and short[0] == long[0] and all(letter in letters for letter in short)
 
 
-def _words(text: str) -> list[_Word]:
-    return [_Word(found[0], *found.span()) for found in _WORD.finditer(text)]
-
-
 def _split(name: str) -> list[str]:
     return [_plain(found) for found in _WORD.findall(name)]
 
@@ -221,3 +212,32 @@ def _key(name: str) -> str:
 
 def _other_names(name: str) -> list[str]:
     return _renamed().get(_key(name), []) or _renamed().get(_key(_QUALIFIER.sub("", name)), [])
+
+
+def sentences_back(text: str) -> Iterator[Span]:
+    """The sentences of a text from its end, without the marks around them; abbreviated words are no sentences."""
+    high, cuts = len(text), [one.span() for one in _SENTENCE.finditer(text)]
+    for start, end in ((0, 0), *cuts)[::-1]:
+        name = text[end:high].strip(_ENDS)
+        is_abbreviated = text[start:end].startswith(".") and _SHORT_WORD.search(text, max(0, start - 12), start + 1)
+        if not any(map(str.isalpha, name)) or (is_abbreviated and (" " not in name or "." in name)):
+            continue
+        first = text.index(name, end)
+        yield first, first + len(name)
+        high = end
+
+
+def other_journal(text: str, parts: Iterator[Span], record: Publication) -> Span | None:
+    """What stands where the journal should, if that can be one's name: the last sentence of the first part that has
+    one."""
+    for start, end in parts:
+        part = without(YEAR, without(BRACKETED, text[start:end]))
+        for first, last in sentences_back(part):
+            names = [one.end() for one in LISTED.finditer(part, first, last) if has_author(one[0], record.authors)]
+            first = max(names, default=first)
+            words = WORD.findall(part[first:last])
+            is_name = any(word != word.lower() for word in words) and sum(map(str.islower, words)) <= _MOST_SMALL
+            is_person = len(words) < _LEAST_WORDS and has_author(part[first:last], record.authors)
+            if is_name and not is_person and any(word.lower() not in listed_words("connectives") for word in words):
+                return start + first, start + last
+    return None

@@ -11,21 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from deepcritical_mcp.search.references.plain_text import Span
-from deepcritical_mcp.search.references.word_lists import listed_words
+from deepcritical_mcp.search.references.plain_text import WORD, Span, blanked, listed_words, without
 
 Role = Literal["year", "volume", "issue", "pages"]
 MONTHS = listed_words("months") | {name.lower() for name in (*calendar.month_name[1:], *calendar.month_abbr[1:])}
 _NUMBER = re.compile(
     r"(?<!\d)([A-Za-z]{0,5})(\d{1,12})([A-Za-z]{0,2}\b)?(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,8}(?:\.\d{1,2})?[A-Za-z]?)(?!\d))?"
 )
-_LETTERS = re.compile(r"[^\W\d_]{1,30}")
 _LEAD = re.compile(r"([^\W\d_]{1,24})[^\w]{0,6}\Z")
 _NEXT_WORD = re.compile(r"[ .]{0,3}([^\W\d_]{1,30})")
 _LIST_NUMBER = re.compile(r"[ (\[]{0,3}(?:\d{1,3}[.)\] ]|\d{4}[.)\]])")
-_AFTER_NUMBER = re.compile(r"[\d)]\*{0,2}:\s?\Z")
 _DIGITS = re.compile(r"0{0,9}(\d{1,12})")
-YEAR = re.compile(r"(?<!\d)(?:1[6-9]|20)\d\d(?!\d)")
+YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _NOT_OF_THE_PLACE = re.compile(
     rf"\b(?:{'|'.join(sorted(listed_words('dates apart')))}|published online|acesso em)\b(?! ahead)"
     r"[^;\])]{0,40}?\b(?:1[5-9]|20)\d\d\b(?:[-/. ](?:[A-Z][a-z]{2,8}\b|\d{1,2}\b(?![(:]))){0,2}"
@@ -36,19 +33,17 @@ _NOT_OF_THE_PLACE = re.compile(
     re.IGNORECASE,
 )
 """The day of a visit, of the first publication online, and what became of the work."""
-_ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
-_LEADS: Mapping[str, Role] = {word: role for role in _ROLES[1:] for word in listed_words(role)}
+ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
+_LEADS: Mapping[str, Role] = {word: role for role in ROLES[1:] for word in listed_words(role)}
 """Words in front of a number, and which number that is."""
 JOINING = MONTHS | _LEADS.keys() | listed_words("supplement") | listed_words("joining")
 _FAR = 40
 """Characters between two numbers of one place."""
-_MOST, _MOST_NUMBERS = 12, 300
-"""Numbers of one place, and of a reference."""
-_FREE, _LIKE = 0.3, 0.15
+_MOST = 12
+"""Numbers of one place."""
+_FREE = 0.3
 _ABSENT: Mapping[Role, float] = {"year": 0.4, "volume": 0.6, "issue": 0.2, "pages": 0.6}
 _OTHER: Mapping[Role, float] = {"year": 0.8, "volume": 1.0, "issue": 0.5, "pages": 1.0}
-_NEAR = 5
-"""Years between a number and that of a record within which it may be a year as well as a page."""
 _LEFT = 0.5
 """What it costs if a number of the place is explained by nothing."""
 
@@ -61,7 +56,6 @@ class WrittenNumber:
         value: as written, without a range's end: "e0123456"; `last` is that end.
         lead: which number it is by the word in front of it ("vol.").
         in_brackets: whether it stands alone in brackets, but for a month.
-        is_behind_colon: whether it stands behind another number and a colon, as a page does.
     """
 
     value: str
@@ -70,12 +64,6 @@ class WrittenNumber:
     end: int
     lead: Role | None
     in_brackets: bool
-    is_behind_colon: bool = False
-
-    @property
-    def number(self) -> str:
-        """Its digits, without leading zeros."""
-        return number_in(self.value)
 
     @property
     def is_year(self) -> bool:
@@ -137,15 +125,12 @@ def written_numbers(text: str) -> list[WrittenNumber]:
         opened, closed = text.rfind("(", max(0, start - 20), start), text.find(")", end, end + 20)
         inside = f"{text[opened + 1 : start]}{text[end:closed]}" if opened >= 0 <= closed else "0"
         is_alone = not any(map(str.isdigit, inside))
-        in_brackets = is_alone and all(word.lower() in JOINING for word in _LETTERS.findall(inside))
-        role, is_behind = _LEADS.get(lead), _AFTER_NUMBER.search(text, max(0, start - 4), start) is not None
+        in_brackets = is_alone and all(word.lower() in JOINING for word in WORD.findall(inside))
+        role = _LEADS.get(lead)
         if role == "issue" and one[1]:  # "Art. No.: CD009999"
             role = "pages"
-        found.append(
-            WrittenNumber(f"{one[1]}{one[2]}{one[3] or ''}", one[4] or "", start, end, role, in_brackets, is_behind)
-        )
-        if len(found) == _MOST_NUMBERS:
-            break
+        value = f"{one[1]}{one[2]}{one[3] or ''}"
+        found.append(WrittenNumber(value, one[4] or "", start, end, role, in_brackets))
     return found
 
 
@@ -162,7 +147,7 @@ def _groups(numbers: Sequence[WrittenNumber], text: str) -> list[list[WrittenNum
     groups = list[list[WrittenNumber]]()
     for one in numbers:
         between = text[groups[-1][-1].end : one.start] if groups else ""
-        is_near = len(between.strip()) <= _FAR and all(word.lower() in JOINING for word in _LETTERS.findall(between))
+        is_near = len(between.strip()) <= _FAR and all(word.lower() in JOINING for word in WORD.findall(between))
         if groups and is_near and len(groups[-1]) < _MOST:
             groups[-1].append(one)
         else:
@@ -181,9 +166,7 @@ def find_numbers(
         head: where the title begins: before it stands nothing but a year.
         journal_end: where the journal ends that the place follows; -1 if that is not known.
     """
-    for start, end in hidden:
-        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
-    text = _NOT_OF_THE_PLACE.sub(lambda found: " " * len(found[0]), text)
+    text = without(_NOT_OF_THE_PLACE, blanked(text, hidden))
     numbers = written_numbers(text)
     early = [one for one in numbers if one.start < head and one.is_year and not one.last]
     groups = _groups([one for one in numbers if one.start >= head], text)
@@ -193,21 +176,19 @@ def find_numbers(
     following = starts[0] if starts and journal_end >= 0 else -1
 
     def worth(group: Sequence[WrittenNumber]) -> tuple[float, ...]:
-        matched = len({role for one in group for role in _ROLES if _is(role, one, record) == 0})
-        is_place = len(group) > 1 or (bool(group) and group[0].lead is not None)
+        matched = len({role for one in group for role in ROLES if _is(role, one, record)})
         start = group[0].start if group else 0
-        return matched, bool(group) and start == following, is_place, -start
+        return matched, bool(group) and start == following, -start
 
     main = max(groups, key=worth)
     others = [one for group in groups if group is not main for one in group if one.is_year]
-    others = [one for one in others if len(main) < 2 or _is("year", one, record) == 0]
     years = [*early, *(one for one in main if one.is_year)]
     no_year = _ABSENT["year"] + _LEFT * bool(early or (others and not years))
     # Only where another number is the year, one that looks like a year may be something else.
-    found = [_in_order(main, _ROLES[1:], record, no_year + 0.25 * bool(years))]
-    for at, year in enumerate(years or others[:1]):
-        cost, rest = _in_order([one for one in main if one is not year], _ROLES[1:], record)
-        found.append((cost + _cost("year", year, record) + 0.05 * at, {"year": year, **rest}))
+    found = [_in_order(main, ROLES[1:], record, no_year + 0.25 * bool(years))]
+    for year in years or others[:1]:
+        cost, rest = _in_order([one for one in main if one is not year], ROLES[1:], record)
+        found.append((cost + _cost("year", year, record), {"year": year, **rest}))
     by_role = min(found, key=lambda one: one[0])[1]
     spans = [one for one in main if one in by_role.values()] or main
     first, last = min((one.start for one in spans), default=-1), max((one.end for one in spans), default=-1)
@@ -244,41 +225,22 @@ def _absent(role: Role, record: PlaceNumbers) -> float:
 _OWN: Mapping[Role, str] = {"year": "years", "volume": "volume", "issue": "issue", "pages": "pages"}
 
 
-def _is(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
-    """What it costs to take a number for a record's: 0 if it is the same, more for a like one, infinite for another."""
+def _is(role: Role, one: WrittenNumber, record: PlaceNumbers) -> bool:
+    """Whether a number is a record's."""
     if role == "year":
-        return 0 if one.is_year and int(one.value[:4]) in record.years else float("inf")
-    first = {number_in(record.pages)} - {""}
-    if one.number in (first if role == "pages" else numbers_of(getattr(record, role))):
-        return 0
-    is_like = role == "volume" and one.number in {*numbers_of(record.issue), *map(str, record.years)}
-    return 3 * _LIKE if is_like else float("inf")
-
-
-def is_page_within(number: str, pages: str) -> bool:
-    """Whether a page is one of a range, "214-21"."""
-    first, _, last = pages.partition("-")
-    if not (first.isdecimal() and last.isdecimal() and number.isdecimal()):
-        return False
-    last = first[: len(first) - len(last)] + last
-    return int(first) <= int(number) <= int(last)
+        return one.is_year and int(one.value[:4]) in record.years
+    own = {number_in(record.pages)} - {""} if role == "pages" else numbers_of(getattr(record, role))
+    return number_in(one.value) in own
 
 
 def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     """What it costs to take a number for one with a role."""
     if one.lead and one.lead != role and role != "year":
         return 2.0
-    own = getattr(record, _OWN[role])
-    same = _is(role, one, record)
     form = 0.0 if one.lead == role else _form(role, one)
-    if role == "year":
-        form += 0.5 * one.is_behind_colon
-    if role == "pages" and one.is_year and not one.last and not one.is_behind_colon:
-        form += 0.25 * any(abs(int(one.value[:4]) - year) <= _NEAR for year in record.years)
-    if own and same < 1:
-        return same + 0.1 * form
-    if own and role == "volume" and one.is_year:  # "2001;1546:358"
-        form -= 0.5
+    own = getattr(record, _OWN[role])
+    if own and _is(role, one, record):
+        return 0.1 * form
     return (_OTHER[role] if own else _FREE) + form
 
 
