@@ -6,29 +6,27 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import ratio
 
-from deepcritical_mcp.evidence.titles import plain_letters
+from deepcritical_mcp.evidence.titles import is_misprint, plain_letters
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.search.references.number_places import YEAR
-from deepcritical_mcp.search.references.people_places import LISTED, has_author
+from deepcritical_mcp.search.references.people_places import has_author
 from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
 
 _WORD = re.compile(r"(?<![^\W_])[^\W\d_]+(?:['’][^\W\d_]+)?")
 _QUALIFIER = re.compile(r"\s?[:=(\[/].*")
-_PAREN = re.compile(r"\(([^()]{1,80})\)")
+_NAMES_END = re.compile(r"[^\W\d_a-zß-öø-ÿ][\w'’‐-]{1,40} [A-Z]{1,3}\.?\s")
+_INSIDE = re.compile(r"(?<=\()[^()]{1,80}(?=\))")
 _SENTENCE = re.compile(r"(?:(?<=[^\W\d_A-Z][^\W\d_A-Z])\.|(?<=[)”\"»’*_\]])[.,;:]|[?!”\"»:;,])[*_]{0,2}\s")
 
 
 _SHORT_WORD = re.compile(r"(?:\A|[\s.,])[A-Z][^\W\d_]{0,9}\.\Z")
 _ENDS = " .,;:*_()[]”“\"'’‘?!\n\t"
-_LEAST_FUZZY = 6
 _LEAST_WORDS, _MOST_SMALL = 3, 4
 """Words of a name that is nobody's, and words in small letters of one."""
 _HIDDEN = "|"
@@ -62,11 +60,14 @@ class JournalPlace(NamedTuple):
         return (self.low, self.high) != (self.start, self.end)
 
 
-def find_journal(text: str, hidden: Sequence[Span], names: Sequence[str], near: int = -1) -> JournalPlace | None:
+def find_journal(
+    text: str, hidden: Sequence[Span], names: Sequence[str], near: int = -1, people: Collection[str] = ()
+) -> JournalPlace | None:
     """Where one of a record's names of its journal stands; the longest of several, or the one nearest before `near`.
 
     Args:
         hidden: parts of the text that other fields explain.
+        people: words of names that may stand right before it.
     """
     for start, end in hidden:
         text = f"{text[:start]}{_HIDDEN * (end - start)}{text[end:]}"
@@ -83,6 +84,7 @@ def find_journal(text: str, hidden: Sequence[Span], names: Sequence[str], near: 
     first, stop = int(-best[-1]), int(best[0] - best[-1])
     start, end, known = words[first].start, words[stop - 1].end, _known(names)
     before = [*_added(text, words[:first][::-1], start, known, is_before=True)]
+    before = [] if any(_plain(one.text) in people for one in before) else before
     behind = [*_added(text, words[stop:], end, known, is_before=False)]
     return JournalPlace(start, end, before[-1].start if before else start, behind[-1].end if behind else end)
 
@@ -127,18 +129,13 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
 def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """The words of the names that a journal goes by, the longest first."""
     found = dict[tuple[str, ...], None]()
-    for name in (*names, *(other for one in names for other in _other_names(one))):
-        inside = [part[1] for part in _PAREN.finditer(name) if " " not in part[1]]
-        for one in (_QUALIFIER.sub("", name), name, *inside):
-            whole = tuple(_split(one))
-            words = _telling(whole)
-            sizes = (
-                range(_INITIALS_OF_MANY, len(words) + 1) if len(words) > 3 else [len(words)] if len(words) > 1 else []
-            )
-            found |= dict.fromkeys([words] if words else ())
-            found |= {("".join(word[0] for word in words[:size]),): None for size in sizes}
-            begun = (words[:size] for size in sizes if len("".join(words[:size])) >= _FIRST_LETTERS)
-            found |= dict.fromkeys([next(begun, words)] if words and "section" not in whole else ())
+    forms = [form for name in names for form in (_QUALIFIER.sub("", name), name)]
+    for name in (*forms, *(other for form in forms for other in _renamed().get(_telling(_split(form)), ()))):
+        words = _telling(_split(name))
+        sizes = range(min(_INITIALS_OF_MANY, len(words)), len(words) + 1) if len(words) > 1 else ()
+        found |= {("".join(word[0] for word in words[:size]),): None for size in sizes}
+        begun = (words[:size] for size in sizes if len("".join(words[:size])) >= _FIRST_LETTERS)
+        found |= dict.fromkeys((words, next(begun, words)) if words else ())
     return tuple(sorted(found, key=len, reverse=True))
 
 
@@ -152,27 +149,19 @@ def _matched(words: Sequence[_Word], first: int, form: Sequence[str]) -> int:
     if len(form) == 1:
         word, is_name = _plain(begin), len(form[0]) > 4 and begin[0].isupper()
         is_short = len(word) >= 4 and form[0].startswith(word)
-        return int(word == form[0] or (is_name and (is_short or _is_misprint(word, form[0]))))
+        return int(word == form[0] or (is_name and (is_short or is_misprint(word, form[0]))))
     for wanted in form:
         while first < at < len(words) and _plain(words[at].text) in listed_words("in journals") - {wanted}:
             at += 1
         if at >= len(words):
             return 0
         word = _plain(words[at].text)
-        is_slip = not (_abbreviates(word, wanted) or _is_misprint(word, wanted))
+        is_slip = not (_abbreviates(word, wanted) or is_misprint(word, wanted))
         slips, at = slips + is_slip, at + 1
         if slips > 1 or (is_slip and word[0] != wanted[0]):
             return 0
     given, name = " ".join(_plain(word.text) for word in words[first:at]), " ".join(form)
     return 0 if slips and (len(name) < _LEAST_CLOSE or ratio(given, name) < _CLOSE) else at - first
-
-
-def _is_misprint(one: str, other: str) -> bool:
-    return (
-        min(len(one), len(other)) >= _LEAST_FUZZY
-        and one[0] == other[0]
-        and OSA.distance(one, other, score_cutoff=1) <= 1
-    )
 
 
 @lru_cache(maxsize=8192)
@@ -195,35 +184,29 @@ def _plain(word: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _renamed() -> dict[str, list[str]]:
+def _renamed() -> dict[tuple[str, ...], list[str]]:
     """Names of journals that continue each other, and names that readers use, by each of them."""
-    found = dict[str, list[str]]()
+    found = dict[tuple[str, ...], list[str]]()
     rows = (files("deepcritical_mcp.search.references") / "journal_names.txt").read_text("utf-8").splitlines()
-    for row in rows:
-        names = [] if row.startswith("#") else row.split("/")
+    for names in (row.split("/") for row in rows if not row.startswith("#")):
         for name in names:
-            found.setdefault(_key(name), []).extend(names)
+            found.setdefault(_telling(_split(name)), []).extend(names)
     return found
-
-
-def _key(name: str) -> str:
-    return " ".join(word for word in _split(name) if word not in ("the", "and", "of"))
-
-
-def _other_names(name: str) -> list[str]:
-    return _renamed().get(_key(name), []) or _renamed().get(_key(_QUALIFIER.sub("", name)), [])
 
 
 def sentences_back(text: str) -> Iterator[Span]:
     """The sentences of a text from its end, without the marks around them; abbreviated words are no sentences."""
-    high, cuts = len(text), [one.span() for one in _SENTENCE.finditer(text)]
+    masked = _INSIDE.sub(lambda found: "x" * len(found[0]), text)
+    high, cuts = len(text), [one.span() for one in _SENTENCE.finditer(masked)]
     for start, end in ((0, 0), *cuts)[::-1]:
         name = text[end:high].strip(_ENDS)
         is_abbreviated = text[start:end].startswith(".") and _SHORT_WORD.search(text, max(0, start - 12), start + 1)
         if not any(map(str.isalpha, name)) or (is_abbreviated and (" " not in name or "." in name)):
             continue
         first = text.index(name, end)
-        yield first, first + len(name)
+        last = first + len(name)
+        last += name.count("(") > name.count(")") and ")" in text[last : last + 2]
+        yield first, last + (text[last - 1 : last + 1] == ".)")
         high = end
 
 
@@ -231,13 +214,12 @@ def other_journal(text: str, parts: Iterator[Span], record: Publication) -> Span
     """What stands where the journal should, if that can be one's name: the last sentence of the first part that has
     one."""
     for start, end in parts:
-        part = without(YEAR, without(BRACKETED, text[start:end]))
+        part = without(BRACKETED, text[start:end])
         for first, last in sentences_back(part):
-            names = [one.end() for one in LISTED.finditer(part, first, last) if has_author(one[0], record.authors)]
+            names = [one.end() for one in _NAMES_END.finditer(part, first, last) if has_author(one[0], record.authors)]
             first = max(names, default=first)
             words = WORD.findall(part[first:last])
             is_name = any(word != word.lower() for word in words) and sum(map(str.islower, words)) <= _MOST_SMALL
-            is_person = len(words) < _LEAST_WORDS and has_author(part[first:last], record.authors)
-            if is_name and not is_person and any(word.lower() not in listed_words("connectives") for word in words):
+            if is_name and any(word.lower() not in listed_words("connectives") for word in words):
                 return start + first, start + last
     return None

@@ -8,8 +8,8 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from deepcritical_mcp.search.references.plain_text import WORD, Span, blanked, listed_words, without
 
@@ -56,6 +56,7 @@ class WrittenNumber:
         value: as written, without a range's end: "e0123456"; `last` is that end.
         lead: which number it is by the word in front of it ("vol.").
         in_brackets: whether it stands alone in brackets, but for a month.
+        is_behind_colon: whether it stands behind a colon, as a page does.
     """
 
     value: str
@@ -64,6 +65,7 @@ class WrittenNumber:
     end: int
     lead: Role | None
     in_brackets: bool
+    is_behind_colon: bool
 
     @property
     def is_year(self) -> bool:
@@ -76,23 +78,16 @@ class WrittenNumber:
         return f"{self.value}-{self.last}" if self.last else self.value
 
 
-@dataclass(frozen=True)
-class PlaceNumbers:
-    """The numbers of a record that tell its place; "" or () for what it does not say."""
-
-    years: tuple[int, ...] = ()
-    volume: str = ""
-    issue: str = ""
-    pages: str = ""
+PlaceNumbers = Mapping[Role, str]
+"""The numbers of a record that tell its place, all its years in one text; empty where no record is known."""
 
 
-@dataclass(frozen=True)
-class NumberPlaces:
-    """Which written number is which."""
+class NumberPlaces(NamedTuple):
+    """Which written number is which, and where the first one begins and the last one ends (-1: nowhere)."""
 
-    by_role: Mapping[Role, WrittenNumber] = field(default_factory=dict[Role, WrittenNumber])
-    first: int = -1
-    last: int = -1
+    by_role: Mapping[Role, WrittenNumber]
+    first: int
+    last: int
 
 
 def number_in(text: str) -> str:
@@ -126,11 +121,11 @@ def written_numbers(text: str) -> list[WrittenNumber]:
         inside = f"{text[opened + 1 : start]}{text[end:closed]}" if opened >= 0 <= closed else "0"
         is_alone = not any(map(str.isdigit, inside))
         in_brackets = is_alone and all(word.lower() in JOINING for word in WORD.findall(inside))
-        role = _LEADS.get(lead)
+        role, is_behind = _LEADS.get(lead), text[max(0, start - 4) : start].rstrip(" *").endswith(":")
         if role == "issue" and one[1]:  # "Art. No.: CD009999"
             role = "pages"
         value = f"{one[1]}{one[2]}{one[3] or ''}"
-        found.append(WrittenNumber(value, one[4] or "", start, end, role, in_brackets))
+        found.append(WrittenNumber(value, one[4] or "", start, end, role, in_brackets, is_behind))
     return found
 
 
@@ -182,10 +177,12 @@ def find_numbers(
 
     main = max(groups, key=worth)
     others = [one for group in groups if group is not main for one in group if one.is_year]
+    others = [one for one in others if len(main) < 2 or _is("year", one, record)]
     years = [*early, *(one for one in main if one.is_year)]
     no_year = _ABSENT["year"] + _LEFT * bool(early or (others and not years))
     # Only where another number is the year, one that looks like a year may be something else.
-    found = [_in_order(main, ROLES[1:], record, no_year + 0.25 * bool(years))]
+    cost, rest = _in_order(main, ROLES[1:], record)
+    found = [(cost + no_year + 0.25 * bool(years), rest)]
     for year in years or others[:1]:
         cost, rest = _in_order([one for one in main if one is not year], ROLES[1:], record)
         found.append((cost + _cost("year", year, record), {"year": year, **rest}))
@@ -196,52 +193,34 @@ def find_numbers(
 
 
 def _in_order(
-    numbers: Sequence[WrittenNumber], roles: Sequence[Role], record: PlaceNumbers, cost: float = 0.0
+    numbers: Sequence[WrittenNumber], roles: Sequence[Role], record: PlaceNumbers
 ) -> tuple[float, dict[Role, WrittenNumber]]:
     """Volume, issue and pages, in this order, at the least cost."""
-    # By how many roles are settled: what that costs, and which they are.
-    best: dict[int, tuple[float, dict[Role, WrittenNumber]]] = {0: (cost, {})}
-    for number in (*numbers, None):
-        following = dict[int, tuple[float, dict[Role, WrittenNumber]]]()
-        for settled, (so_far, taken) in best.items():
-            skipped = so_far
-            options = [(settled, so_far + _LEFT * (number is not None), taken)]
-            for at, role in enumerate(roles[settled:], settled + 1):
-                if number:
-                    options.append((at, skipped + _cost(role, number, record), {**taken, role: number}))
-                skipped += _absent(role, record)
-            for at, total, result in options if number else [(len(roles), skipped, taken)]:
-                if at not in following or total < following[at][0]:
-                    following[at] = total, result
-        best = following
-    return best[len(roles)]
-
-
-def _absent(role: Role, record: PlaceNumbers) -> float:
-    """What it costs if no number has a role that the record has, or, without a record, that most references have."""
-    return _ABSENT[role] if getattr(record, _OWN[role]) or record == PlaceNumbers() else 0.0
-
-
-_OWN: Mapping[Role, str] = {"year": "years", "volume": "volume", "issue": "issue", "pages": "pages"}
+    if not roles:
+        return _LEFT * len(numbers), {}
+    found = list[tuple[float, dict[Role, WrittenNumber]]]()
+    for at, one in enumerate(numbers):
+        cost, rest = _in_order(numbers[at + 1 :], roles[1:], record)
+        found.append((cost + _LEFT * at + _cost(roles[0], one, record), {roles[0]: one, **rest}))
+    cost, rest = _in_order(numbers, roles[1:], record)
+    found.append((cost + _ABSENT[roles[0]] * (not record or record[roles[0]] != ""), rest))
+    return min(found, key=lambda one: one[0])
 
 
 def _is(role: Role, one: WrittenNumber, record: PlaceNumbers) -> bool:
     """Whether a number is a record's."""
-    if role == "year":
-        return one.is_year and int(one.value[:4]) in record.years
-    own = {number_in(record.pages)} - {""} if role == "pages" else numbers_of(getattr(record, role))
-    return number_in(one.value) in own
+    own, value = record.get(role, ""), one.value[:4] if role == "year" else number_in(one.value)
+    return value in (numbers_of(own) if role != "pages" else {number_in(own)} - {""})
 
 
 def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     """What it costs to take a number for one with a role."""
     if one.lead and one.lead != role and role != "year":
         return 2.0
-    form = 0.0 if one.lead == role else _form(role, one)
-    own = getattr(record, _OWN[role])
-    if own and _is(role, one, record):
+    form = 0.0 if one.lead == role else _form(role, one) + 0.5 * (role == "year" and one.is_behind_colon)
+    if _is(role, one, record):
         return 0.1 * form
-    return (_OTHER[role] if own else _FREE) + form
+    return (_OTHER[role] if record.get(role) else _FREE) + form
 
 
 def _form(role: Role, one: WrittenNumber) -> float:

@@ -89,9 +89,11 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     others = ET_AL.search(region)
     listed = region[: others.start()] if others else region
     people = [one for one in _people(listed, authors) if not one.is_group]
+    people = [one for before, one in zip([None, *people], people, strict=False) if not _is_again(one, before, authors)]
     if not people:
         return PeopleAgreement("absent")
     stop = max(people[-1].span[1], others.end() if others else 0)
+    stop += others is not None and stop == others.end() and region[stop : stop + 1] == "."
     span = start + people[0].span[0], start + stop
     is_cut = others is not None or "…" in listed or "..." in listed or len(_PIECE.findall(listed)) > _MOST_NAMES
     is_short = not is_cut and len(people) < sum(map(_is_person, authors))
@@ -108,11 +110,7 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     if not unknown:
         return _with_initials(replace(found, by_others=False), people, listed, authors)
     pairs = [(one, _expected(n, people, authors)) for n, one in enumerate(people) if one.at < 0]
-    slips = [
-        (one, author)
-        for one, author in pairs
-        if author and _is_slip(one.name, author, _FIRST_SLIP if one is first else _SLIP)
-    ]
+    slips = [(one, author) for one, author in pairs if author and _is_slip(one, author, is_first=one is first)]
     wrong = [pair for pair in pairs if pair not in slips] or slips
     known = [author for _, author in wrong if author]
     if len(wrong) <= _SHOWN and len(known) == len(wrong):
@@ -121,6 +119,11 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
         shown = [author.short for author in authors[: 2 * _SHOWN]] + ["et al"] * (len(authors) > 2 * _SHOWN)
         written, true = text[slice(*span)].strip(" .,;"), ", ".join(shown)
     return replace(found, verdict="minor" if wrong == slips else "differs", written=written, true=true)
+
+
+def _is_again(person: Person, before: Person | None, authors: Sequence[AuthorName]) -> bool:
+    """Whether a name is the one before it once more, misspelled."""
+    return before is not None and person.at < 0 <= before.at and _is_slip(person, authors[before.at], is_first=True)
 
 
 def has_author(text: str, authors: Sequence[AuthorName]) -> bool:
@@ -151,6 +154,8 @@ def is_initials(word: str) -> bool:
 
 def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
     """The names of a list: pieces between commas and the like, with initials that stand in a piece of their own."""
+    for family in (one.family for one in authors if " " in one.family and _PIECE.search(one.family)):
+        listed = listed.replace(family, family.replace(" ", "-"))  # "Paz y Miño" is one name
     is_inverted = ";" in listed
     cuts = [one.span() for one in _PIECE.finditer(listed) if not (is_inverted and one[0][0] in ". ")][:_MOST_NAMES]
     starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(listed)]
@@ -192,8 +197,6 @@ def _person(
     ]
     name = " ".join(bare) or piece
     at = _place(name, forms)
-    if at < 0 and bare != words:
-        at = _place(" ".join(words), forms)
     initials = "".join(map(_letters, (word for word in words if word not in bare))).upper()
     if at >= 0:
         family = {*_key(authors[at].family)}
@@ -201,23 +204,25 @@ def _person(
         if not initials and len(bare) > 1 and bare[0][:1].isupper() and rest:
             others = {one for author in authors for one in _key(author.family)}  # the family name may stand first
             initials = "" if {*rest[0]} <= others else rest[0][0][:1].upper()
+        elif initials and family.isdisjoint(_key(name)) and {*_key(name)} <= {*_key(authors[at].given)}:
+            at = -1 if {word[0].upper() for word in family}.isdisjoint(initials) else at  # "Wei Z" for Zhang Wei
     is_group = at < 0 and not listed_words("groups").isdisjoint(word.lower() for word in words)
     return Person(name, span, initials, at, is_group)
 
 
 def _place(name: str, forms: Sequence[Sequence[tuple[str, ...]]]) -> int:
-    """Whose name it is: by all its words, else by a family name, else nearly or in part; -1 if nobody's."""
+    """Whose name it is: by all its words, else by a family name, else in part; -1 if nobody's."""
     words = _key(name)
-    by_family, nearly = -1, -1
-    for number, one in enumerate(forms) if words else ():
-        family = one[0]
-        if "".join(words) == "".join(family) or {*words} == {*one[2]}:
+    by_family, in_part = -1, -1
+    for number, (family, parts, whole, given) in enumerate(forms) if words else ():
+        if "".join(words) == "".join(family) or {*words} == {*whole}:
             return number
         if by_family < 0 and family in (words[-len(family) :], words[: len(family)]):
             by_family = number
-        elif nearly < 0 and _is_nearly(words, one):
-            nearly = number
-    return by_family if by_family >= 0 else nearly
+        is_part = "".join(words) in ("".join(whole), "".join(given)) or not {words[0], words[-1]}.isdisjoint(parts)
+        if in_part < 0 and (is_part or (len(words) > 1 and ({*words} <= {*whole} or {*family} <= {*words}))):
+            in_part = number
+    return by_family if by_family >= 0 else in_part
 
 
 def _is_person(author: AuthorName) -> bool:
@@ -251,30 +256,14 @@ def _forms(author: AuthorName) -> list[tuple[str, ...]]:
     """The ways to write a name: family name, its parts that stand for it, whole name, given name."""
     family = _key(author.family)
     first = family[:1] if len(family) > 1 and len(family[0]) > _PARTICLE else family[-1:]
-    return [family, (*first, *family[-1:]), _key(str(author)), *((_key(author.given),) if author.given else ())]
-
-
-def _is_nearly(words: tuple[str, ...], forms: Sequence[tuple[str, ...]]) -> bool:
-    family, parts, whole = forms[:3]
-    if any(_same_word("".join(words), "".join(form)) for form in (family, *forms[2:]) if form):
-        return True
-    return any(_same_word(word, one) for word in (words[0], words[-1]) for one in parts) or (
-        len(words) > 1 and ({*words} <= {*whole} or {*family} <= {*words})
-    )
+    return [family, (*first, *family[-1:]), _key(str(author)), _key(author.given)]
 
 
 @lru_cache(maxsize=8192)
 def _key(name: str) -> tuple[str, ...]:
-    return tuple(WORD.findall(plain_letters(name.casefold().translate(_TRANSLITERATED))))
-
-
-@lru_cache(maxsize=8192)
-def _without_umlauts(word: str) -> str:
-    return word.replace("ae", "a").replace("oe", "o").replace("ue", "u")
-
-
-def _same_word(one: str, other: str) -> bool:
-    return one == other or _without_umlauts(one) == _without_umlauts(other)
+    """The words of a name in one spelling, also of umlauts: "Müller" is "Mueller"."""
+    plain = plain_letters(name.casefold().translate(_TRANSLITERATED))
+    return tuple(WORD.findall(plain.replace("ae", "a").replace("oe", "o").replace("ue", "u")))
 
 
 def _expected(number: int, people: Sequence[Person], authors: Sequence[AuthorName]) -> AuthorName | None:
@@ -285,10 +274,12 @@ def _expected(number: int, people: Sequence[Person], authors: Sequence[AuthorNam
     return authors[at] if at < len(authors) and at not in places else None
 
 
-def _is_slip(name: str, author: AuthorName, least: float) -> bool:
-    bare = " ".join(word for word in name.split() if not is_initials(word)) or name
+def _is_slip(person: Person, author: AuthorName, *, is_first: bool) -> bool:
+    if not (is_first and person.initials) and len(person.name) > 1 and {*_key(person.name)} <= {*_key(author.given)}:
+        return True
+    bare = " ".join(word for word in person.name.split() if not is_initials(word)) or person.name
     one, forms = plain_letters(bare), map(plain_letters, filter(None, (author.family, str(author), author.given)))
-    return any(ratio(one, form) >= least for form in forms)
+    return any(ratio(one, form) >= (_FIRST_SLIP if is_first else _SLIP) for form in forms)
 
 
 def _with_initials(
@@ -320,8 +311,10 @@ def _initials_differ(initials: str, author: AuthorName) -> int:
 
     The first part of a double name may be a middle one, too, and the family name may stand first."""
     known, families = _known(author), {word[0].upper() for word in _key(author.family)}
-    if {*known, *families}.isdisjoint(initials):
+    like = listed_words("like letters")
+    alike = [{f"{initials[0]}{one}", f"{one}{initials[0]}"} & like or initials[0] == one for one in known]
+    if {*known, *families}.isdisjoint(initials) and not alike[0]:
         return 2
     own = "".join(filter(str.isalpha, author.initials)) or "".join(one[0] for one in _key(author.given)).upper()
-    is_other_first = len({*known}) > 1 and initials[0] not in {*known, *families}
+    is_other_first = len({*known}) > 1 and initials[0] not in families and not any(alike)
     return int(len(initials) > 1 and (is_other_first or (initials != own and sorted(initials) == sorted(own))))

@@ -1,5 +1,5 @@
-"""A text without its markup, each letter of which knows where it stands in what was written; LaTeX, by pylatexenc; and the
-lists of words of `words.txt`."""
+"""A text without its markup, each letter of which knows where it stands in what was written; LaTeX, by pylatexenc; and
+the lists of words of `words.txt`."""
 
 from __future__ import annotations
 

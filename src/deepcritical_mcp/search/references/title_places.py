@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate, product
 from typing import Literal, NamedTuple
 
-from rapidfuzz.distance import OSA, Indel, Opcode
+from rapidfuzz.distance import OSA, Indel
 
 from deepcritical_mcp.evidence.titles import (
     changes,
@@ -228,10 +228,6 @@ def _title_window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, in
     low, high = max(0, -start - _ROOM), min(len(words), -start + size + _ROOM)
     near = [word.token for word in words[low:high]]
     runs = [op for op in Indel.opcodes(list(wanted), near) if op.tag == "equal"]
-    while len(runs) > 1 and _is_stray(runs[0], runs[0], runs[1]):
-        runs.pop(0)
-    while len(runs) > 1 and _is_stray(runs[-1], runs[-2], runs[-1]):
-        runs.pop()
     if not runs:
         return None
     # Words that differ at the ends belong to the title too, as many as it has there.
@@ -242,12 +238,6 @@ def _title_window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, in
         if start >= 0 and "".join(word.token for word in words[start : end + 1]) == "".join(wanted):
             return start, end
     return first, last
-
-
-def _is_stray(edge: Opcode, before: Opcode, after: Opcode) -> bool:
-    """Whether a few words at an edge stand far from the others in the text, but not in the title."""
-    gap = after.dest_start - before.dest_end - (after.src_start - before.src_end)
-    return edge.src_end - edge.src_start <= 2 and gap >= 2
 
 
 def content_left(text: str, known: Collection[str]) -> list[str]:
@@ -335,7 +325,7 @@ def _score(segment: str, *, is_before_number: bool) -> float:
     long = [word for word in words if len(word) > 1]
     small = [word for word in long if word[0].islower()]
     telling = sum(word not in FUNCTION_WORDS for word in small)
-    if is_before_number:
+    if is_before_number or (not telling and YEAR.search(segment)):
         return telling
     initials = sum(word.isupper() and len(word) <= 3 for word in words)
     return len(small) + 0.5 * (len(long) - len(small)) - 1.5 * initials

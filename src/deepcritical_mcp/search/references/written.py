@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import Literal, NamedTuple, cast
 
@@ -27,7 +27,7 @@ from deepcritical_mcp.identifiers import (
 )
 from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
 from deepcritical_mcp.search.references.journal_places import sentences_back
-from deepcritical_mcp.search.references.number_places import YEAR, PlaceNumbers, find_numbers
+from deepcritical_mcp.search.references.number_places import YEAR, find_numbers
 from deepcritical_mcp.search.references.people_places import ET_AL, LISTED, names_in, people_before
 from deepcritical_mcp.search.references.plain_text import PlainText, Span, plain_latex, without_latex
 from deepcritical_mcp.search.references.title_places import Word, title_span, words_of
@@ -57,7 +57,14 @@ DOI = re.compile(
 _ARXIV_NUMBER = re.compile(
     r"\barXiv ?: ?(?:[a-z.-]{2,20}/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(?:v[0-9]{1,3})?\b", re.IGNORECASE
 )
-_ID_FORMS = (("link", LINK), ("doi", DOI), ("pmcid", PMCID), ("pmid", PMID), ("nct", TRIAL))
+_ID_FORMS: tuple[tuple[re.Pattern[str], Callable[[str], RecordIds]], ...] = (
+    (LINK, record_ids),
+    (DOI, lambda value: RecordIds(doi=normalize_doi(value))),
+    (PMCID, lambda value: RecordIds(pmcid=value.upper())),
+    (PMID, lambda value: RecordIds(pmid=value)),
+    (TRIAL, lambda value: RecordIds(nct=normalize_trial(value))),
+    (_ARXIV_NUMBER, lambda value: RecordIds(doi=arxiv_doi(value))),
+)
 _MARKUP = re.compile(
     r"(?<!\w)\*{1,3}|\*{1,3}(?!\w)|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|\\(?=\W)|</?(?:i|b|em|sub|sup|strong)>|"
     r"[™®©℠]|(?<=\w)\((?:R|TM)\)|\s?\[(?:[JMCDRSPNZ]|[JMCDRN]/OL|EB/OL|DB/OL|OL)\]|"
@@ -89,7 +96,7 @@ class Statements:
 def _guessed(text: str) -> Statements:
     """What a reference says by its form alone: enough to look for a record."""
     start, end = title_span(text) or (0, 0)
-    places = find_numbers(text, [(start, end)] if end else [], PlaceNumbers(), start)
+    places = find_numbers(text, [(start, end)] if end else [], {}, start)
     said = {role: one.text for role, one in places.by_role.items()}
     first = max(places.first, 0)
     ended = None if end else LISTED.search(text, 0, first)
@@ -169,26 +176,15 @@ def _without_ids(text: PlainText) -> tuple[PlainText, RecordIds]:
     """The text without identifiers and addresses, and these; the first of each kind counts."""
     found = RecordIds()
 
-    def note(ids: RecordIds) -> None:
+    def take(match: re.Match[str], ids_in: Callable[[str], RecordIds]) -> str:
         nonlocal found
-        found = RecordIds(*(old or new for old, new in zip(found, ids, strict=True)))
-
-    def take(kind: str, match: re.Match[str]) -> str:
         value, rest = balanced(match[1] if match.re.groups else match[0])
-        if kind == "link":
-            note(record_ids(value))
-        elif kind == "doi":
-            note(RecordIds(doi=normalize_doi(value)))
-        elif kind == "arxiv":
-            note(RecordIds(doi=arxiv_doi(value)))
-        else:
-            note(RecordIds(**{kind: normalize_trial(value) if kind == "nct" else value.upper()}))
+        found = RecordIds(*(old or new for old, new in zip(found, ids_in(value), strict=True)))
         return f" {rest} "
 
-    for kind, pattern in _ID_FORMS:
-        text = text.sub(pattern, lambda match, kind=kind: take(kind, match))
-    if not any(found):  # an article may have both, and its own numbers count
-        text = text.sub(_ARXIV_NUMBER, lambda match: take("arxiv", match))
+    for pattern, ids_in in _ID_FORMS:
+        if pattern is not _ARXIV_NUMBER or not any(found):  # an article may have both, and its own numbers count
+            text = text.sub(pattern, partial(take, ids_in=ids_in))
     bare = text.text.strip(" .:#\"'[],")
     if bare.isdigit() and not any(found):
         return text.part(0, 0), RecordIds(pmid=bare.lstrip("0")[:9])
