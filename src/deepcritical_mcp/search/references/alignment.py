@@ -34,6 +34,7 @@ from deepcritical_mcp.search.references.number_places import (
     NumberPlaces,
     PlaceNumbers,
     find_numbers,
+    number_in,
     numbers_of,
 )
 from deepcritical_mcp.search.references.people_places import (
@@ -59,6 +60,7 @@ from deepcritical_mcp.search.references.written import WrittenReference
 
 _LONGEST_REST = 300
 """Characters behind a title that may belong to it where nothing else follows."""
+_NAME_ALONE = re.compile(r"[^\W\d_a-z][\w'’-]{2,40}(?: (?:&|and) [^\W\d_a-z][\w'’-]{2,40}| [A-Z]{1,3}\.?)?")
 _FAMILY = r"[^\W\d_a-zß-öø-ÿ][\w'’‐-]{1,40}"
 _NAMED = re.compile(
     rf"{_FAMILY} [A-Z]{{1,3}}[,.]|{_FAMILY}, [A-Z]\.|\b[A-Z]\. {_FAMILY}|"
@@ -144,7 +146,9 @@ class _Alignment:
         """Words before, between and among the fields that none of them explains."""
         spans = [self._people.span, *(one.span for one in fields if one.span)]
         spans += [(one.start, one.end) for one in self._numbers.by_role.values()]
-        text = blanked(self._text[: max(end for _, end in spans)], spans)
+        stop, page = max(end for _, end in spans), number_in(self._record.pages)
+        found = re.search(rf"\b{page}\b", self._text[stop:]) if page else None
+        text = blanked(self._text[: stop + (found.start() if found else 0)], spans)
         names = " ".join((*map(str, self._record.authors), *journals_of(self._record), self._record.title))
         yield from (word for word in content_left(text, {*tokens(names), *JOINING}) if word.isalpha() and len(word) > 1)
 
@@ -176,7 +180,8 @@ class _Alignment:
         text, authors = self._text, self._record.authors
         head = people_before(text[: self._title[0] if self._title else self._next(0, len(text))])
         start = max(text.find(head), 0)
-        if head and (self._title or self._journal or ET_AL.search(head) or has_author(head, authors)):
+        is_list = self._title or self._journal or ET_AL.search(head) or has_author(head, authors)
+        if head and (is_list or (_NAME_ALONE.fullmatch(head) and self._numbers.first >= 0)):
             yield start, start + len(head)
         if self._title:
             low = self._title[1]
@@ -311,7 +316,7 @@ def _further_work(behind: str, own: frozenset[str]) -> str:
     """A work in what stands behind everything that a record explains: a place other than its `own` numbers, or names
     with words of a title or a year; "" if there is none."""
     is_remark = not listed_words("of the work").isdisjoint(word.lower() for word in WORD.findall(behind))
-    if is_remark or numbers_of(behind) <= own:
+    if is_remark or (numbers_of(behind) <= own and not _NAMED.search(behind)):
         return ""
     left = [word for word in content_left(behind, ()) if f" {word}" in behind and word.isalpha()]
     is_told = len(left) >= LEAST_WORDS or (bool(left) and YEAR.search(behind) is not None)

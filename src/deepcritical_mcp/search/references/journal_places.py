@@ -11,9 +11,10 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import ratio
 
-from deepcritical_mcp.evidence.titles import is_misprint, plain_letters
+from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.references.people_places import has_author
 from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
@@ -31,8 +32,8 @@ _LEAST_WORDS, _MOST_SMALL = 3, 4
 """Words of a name that is nobody's, and words in small letters of one."""
 _HIDDEN = "|"
 """In place of what another field explains: no name goes on behind it."""
-_WHOLE_WORD = 6
-"""Letters of a word that is no abbreviation."""
+_LEAST_FUZZY, _WHOLE_WORD = 6, 6
+"""Letters of a word that may be misprinted, and of one that is no abbreviation."""
 _LEAST_CLOSE, _CLOSE = 8, 88
 """Letters of a name in which a word may be misprinted, and percent of them that are the same: "Cnt Rev Toxicol"."""
 _INITIALS_OF_MANY = 3
@@ -149,19 +150,24 @@ def _matched(words: Sequence[_Word], first: int, form: Sequence[str]) -> int:
     if len(form) == 1:
         word, is_name = _plain(begin), len(form[0]) > 4 and begin[0].isupper()
         is_short = len(word) >= 4 and form[0].startswith(word)
-        return int(word == form[0] or (is_name and (is_short or is_misprint(word, form[0]))))
+        return int(word == form[0] or (is_name and (is_short or _is_misprint(word, form[0]))))
     for wanted in form:
         while first < at < len(words) and _plain(words[at].text) in listed_words("in journals") - {wanted}:
             at += 1
         if at >= len(words):
             return 0
         word = _plain(words[at].text)
-        is_slip = not (_abbreviates(word, wanted) or is_misprint(word, wanted))
+        is_slip = not (_abbreviates(word, wanted) or _is_misprint(word, wanted))
         slips, at = slips + is_slip, at + 1
         if slips > 1 or (is_slip and word[0] != wanted[0]):
             return 0
     given, name = " ".join(_plain(word.text) for word in words[first:at]), " ".join(form)
     return 0 if slips and (len(name) < _LEAST_CLOSE or ratio(given, name) < _CLOSE) else at - first
+
+
+def _is_misprint(one: str, other: str) -> bool:
+    is_long = min(len(one), len(other)) >= _LEAST_FUZZY
+    return is_long and one[0] == other[0] and OSA.distance(one, other, score_cutoff=1) <= 1
 
 
 @lru_cache(maxsize=8192)

@@ -19,20 +19,21 @@ _NUMBER = re.compile(
     r"(?<!\d)([A-Za-z]{0,5})(\d{1,12})([A-Za-z]{0,2}\b)?(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,8}(?:\.\d{1,2})?[A-Za-z]?)(?!\d))?"
 )
 _LEAD = re.compile(r"([^\W\d_]{1,24})[^\w]{0,6}\Z")
-_NEXT_WORD = re.compile(r"[ .]{0,3}([^\W\d_]{1,30})")
-_LIST_NUMBER = re.compile(r"[ (\[]{0,3}(?:\d{1,3}[.)\] ]|\d{4}[.)\]])")
 _DIGITS = re.compile(r"0{0,9}(\d{1,12})")
 YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+_MONTH = "|".join(sorted(MONTHS))
 _NOT_OF_THE_PLACE = re.compile(
     rf"\b(?:{'|'.join(sorted(listed_words('dates apart')))}|published online|acesso em)\b(?! ahead)"
     r"[^;\])]{0,40}?\b(?:1[5-9]|20)\d\d\b(?:[-/. ](?:[A-Z][a-z]{2,8}\b|\d{1,2}\b(?![(:]))){0,2}"
     r"|(?<=\b[12]\d\d\d)[a-z]?\s?\[[^\[\]]{1,60}\]"
     r"|\s?[(\[](?:published |an? |see |with |has been |was )?(?:retract|withdrawn|errat|correct|corrigend|addend|"
     r"expression of concern|concern in|republished|update in|comments? in)[^\[\]()]{0,160}"
-    r"(?:\([^()]{0,40}\)[^\[\]()]{0,80}){0,3}[)\]]|\b(?:PII|doi)\b:? ?\S{1,80}|\b(?:ISSN|ISBN)\b:? ?[\dX-]{4,20}",
+    rf"(?:\([^()]{{0,40}}\)[^\[\]()]{{0,80}}){{0,3}}[)\]]|(?<![\w-])\d{{1,2}}[ .]{{0,3}}(?:{_MONTH})\b|"
+    rf"\b(?:{_MONTH})[^\w]{{0,6}}\d{{1,2}}(?:[-–]\d{{1,2}})?\b(?![(:])|\b\d{{1,4}}(?:st|nd|rd|th)\b|"
+    r"\A[ (\[]{0,3}(?:\d{1,3}[.)\] ]|\d{4}[.)\]])|\b(?:PII|doi)\b:? ?\S{1,80}|\b(?:ISSN|ISBN)\b:? ?[\dX-]{4,20}",
     re.IGNORECASE,
 )
-"""The day of a visit, of the first publication online, and what became of the work."""
+"""The day of a visit, of a month, of the first publication online; what became of the work; the number of a list."""
 ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
 _LEADS: Mapping[str, Role] = {word: role for role in ROLES[1:] for word in listed_words(role)}
 """Words in front of a number, and which number that is."""
@@ -102,17 +103,11 @@ def numbers_of(text: str) -> frozenset[str]:
 
 
 def written_numbers(text: str) -> list[WrittenNumber]:
-    """The numbers of a text that may tell a place: no days, no "2nd", not the number of a list."""
+    """The numbers of a text that may tell a place."""
     found = list[WrittenNumber]()
     for one in _NUMBER.finditer(text):
         start, end = one.span()
         lead = last[1].lower() if (last := _LEAD.search(text, max(0, start - 24), start)) else ""
-        if (
-            (one[3] or "").lower() in ("st", "nd", "rd", "th")
-            or _is_day(one, lead, text)
-            or _LIST_NUMBER.fullmatch(text[: end + 1])
-        ):
-            continue
         if lead in listed_words("supplement") and found:
             if "(" not in text[found[-1].end : start]:  # "150 Suppl 2"
                 found[-1] = replace(found[-1], end=end)
@@ -127,14 +122,6 @@ def written_numbers(text: str) -> list[WrittenNumber]:
         value = f"{one[1]}{one[2]}{one[3] or ''}"
         found.append(WrittenNumber(value, one[4] or "", start, end, role, in_brackets, is_behind))
     return found
-
-
-def _is_day(number: re.Match[str], lead: str, text: str) -> bool:
-    """Whether a number is the day of a month that stands beside it."""
-    if len(number[2]) > 2 or number[1] or text.startswith(("(", ":"), number.end()):
-        return False
-    following = _NEXT_WORD.match(text, number.end())
-    return lead in MONTHS or (following is not None and following[1].lower() in MONTHS)
 
 
 def _groups(numbers: Sequence[WrittenNumber], text: str) -> list[list[WrittenNumber]]:

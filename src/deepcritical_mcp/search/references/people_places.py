@@ -93,7 +93,7 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     if not people:
         return PeopleAgreement("absent")
     stop = max(people[-1].span[1], others.end() if others else 0)
-    stop += others is not None and stop == others.end() and region[stop : stop + 1] == "."
+    stop += others is not None and stop == others.end() and text[start + stop : start + stop + 1] == "."
     span = start + people[0].span[0], start + stop
     is_cut = others is not None or "…" in listed or "..." in listed or len(_PIECE.findall(listed)) > _MOST_NAMES
     is_short = not is_cut and len(people) < sum(map(_is_person, authors))

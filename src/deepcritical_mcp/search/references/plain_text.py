@@ -192,11 +192,8 @@ def _of_macro(node: Any, *, is_before_group: bool, in_math: bool) -> Iterator[La
     elif (text := symbol(node)) is not None:
         yield LatexPiece(start, end, text)
     elif not given:
-        yield LatexPiece(
-            start,
-            end,
-            " " if name in listed_words("latex switches") or is_before_group else name + node.macro_post_space,
-        )
+        is_blank = is_before_group or name in listed_words("latex switches")
+        yield LatexPiece(start, end, " " if is_blank else name + node.macro_post_space)
     else:
         for number, one in enumerate(given[1:] if name in _WITHOUT_FIRST else given):
             if number or name == "doi":

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate, product
 from typing import Literal, NamedTuple
 
-from rapidfuzz.distance import OSA, Indel
+from rapidfuzz.distance import OSA, Indel, Opcode
 
 from deepcritical_mcp.evidence.titles import (
     changes,
@@ -228,6 +228,10 @@ def _title_window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, in
     low, high = max(0, -start - _ROOM), min(len(words), -start + size + _ROOM)
     near = [word.token for word in words[low:high]]
     runs = [op for op in Indel.opcodes(list(wanted), near) if op.tag == "equal"]
+    while len(runs) > 1 and _is_stray(runs[0], runs[0], runs[1]):
+        runs.pop(0)
+    while len(runs) > 1 and _is_stray(runs[-1], runs[-2], runs[-1]):
+        runs.pop()
     if not runs:
         return None
     # Words that differ at the ends belong to the title too, as many as it has there.
@@ -238,6 +242,12 @@ def _title_window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, in
         if start >= 0 and "".join(word.token for word in words[start : end + 1]) == "".join(wanted):
             return start, end
     return first, last
+
+
+def _is_stray(edge: Opcode, before: Opcode, after: Opcode) -> bool:
+    """Whether a few words at an edge stand far from the others in the text, but not in the title."""
+    gap = after.dest_start - before.dest_end - (after.src_start - before.src_end)
+    return edge.src_end - edge.src_start <= 2 and gap >= 2
 
 
 def content_left(text: str, known: Collection[str]) -> list[str]:
