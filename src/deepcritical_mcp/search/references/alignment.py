@@ -102,7 +102,7 @@ def title_agreement(written: str, record: Publication) -> TitleAgreement:
         words = tokens(cut)
         return "agrees" if words and tokens(record.title)[: len(words)] == words else "differs"
     found = (titles_agree(written, name) for name in (record.title, record.vernacular_title) if name)
-    return min(found, key=ORDER.__getitem__, default="differs")
+    return min(found, key=lambda one: ORDER[one], default="differs")
 
 
 class _Alignment:
@@ -186,9 +186,12 @@ class _Alignment:
         if self._title:
             low = self._title[1]
             stop = self._next(low, len(text))
-            others = ET_AL.search(text, low, stop)
-            if others or (self._journal and has_author(text[low:stop], authors)):
-                yield low, others.end() if others else stop
+            behind = text[low:stop]
+            names = behind.lstrip(" .,*_”\"'’»])")
+            if others := ET_AL.search(behind):
+                yield low, low + others.end()
+            elif self._journal and (names.startswith(("(", "[", "–", "—", "-")) or has_author(behind, authors)):
+                yield stop - len(names), stop
 
     def _compare_title(self) -> FieldAgreement:
         record, text, journal, people = self._record, self._text, self._journal_field.span, self._people

@@ -30,8 +30,8 @@ _SHORT_WORD = re.compile(r"(?:\A|[\s.,])[A-Z][^\W\d_]{0,9}\.\Z")
 _ENDS = " .,;:*_()[]”“\"'’‘?!\n\t"
 _LEAST_WORDS, _MOST_SMALL = 3, 4
 """Words of a name that is nobody's, and words in small letters of one."""
-_HIDDEN = "|"
-"""In place of what another field explains: no name goes on behind it."""
+_HIDDEN = "ʘ"
+"""In place of the letters of what another field explains: a letter that no name has."""
 _LEAST_FUZZY, _WHOLE_WORD = 6, 6
 """Letters of a word that may be misprinted, and of one that is no abbreviation."""
 _LEAST_CLOSE, _CLOSE = 8, 88
@@ -110,7 +110,11 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
     """Words beside a name, with nothing but a space between, that make it another journal's name."""
     for one in words:
         between = text[one.end : edge] if is_before else text[edge : one.start]
-        if any(mark in between for mark in ',;:([“”"?!/|—–*_' + ".)]‘’" * is_before) or any(map(str.isdigit, between)):
+        if (
+            one.text[0] == _HIDDEN
+            or any(mark in between for mark in ',;:([“”"?!/|—–*_' + ".)]‘’" * is_before)
+            or any(map(str.isdigit, between))
+        ):
             return
         is_sentence = one.text[0].islower() or (edge >= _WHOLE_WORD and text[edge - _WHOLE_WORD : edge].isalpha())
         if not is_before and "." in between and is_sentence:  # "bioRxiv. Cold Spring Harbor", but "Sci. Adv. Mater."

@@ -214,12 +214,12 @@ def _place(name: str, forms: Sequence[Sequence[tuple[str, ...]]]) -> int:
     """Whose name it is: by all its words, else by a family name, else in part; -1 if nobody's."""
     words = _key(name)
     by_family, in_part = -1, -1
-    for number, (family, parts, whole, given) in enumerate(forms) if words else ():
+    for number, (family, parts, whole, given) in enumerate(forms if words else ()):
         if "".join(words) == "".join(family) or {*words} == {*whole}:
             return number
         if by_family < 0 and family in (words[-len(family) :], words[: len(family)]):
             by_family = number
-        is_part = "".join(words) in ("".join(whole), "".join(given)) or not {words[0], words[-1]}.isdisjoint(parts)
+        is_part = "".join(words) in ("".join(whole), "".join(given)) or not {*words[:1], *words[-1:]}.isdisjoint(parts)
         if in_part < 0 and (is_part or (len(words) > 1 and ({*words} <= {*whole} or {*family} <= {*words}))):
             in_part = number
     return by_family if by_family >= 0 else in_part

@@ -122,7 +122,7 @@ def titles_agree(one: str, other: str) -> TitleAgreement:
     if is_notice(first) == is_notice(second):
         pairs += [(title_words(main), second) for main in _main_titles(one)]
         pairs += [(title_words(main), first) for main in _main_titles(other)]
-    return min((_alike(*pair) for pair in pairs), key=ORDER.__getitem__)
+    return min((_alike(*pair) for pair in pairs), key=lambda one: ORDER[one])
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> TitleAgreement:
