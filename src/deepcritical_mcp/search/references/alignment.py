@@ -112,6 +112,8 @@ class _Alignment:
     around them, each among what the fields before it do not explain.
     """
 
+    _journal: JournalPlace | None = None
+
     def __init__(self, reference: WrittenReference, record: Publication) -> None:
         self._record, self._text, self._place = record, reference.text, place_of(record)
         self._found = find_title(reference.words, [one for one in (record.title, record.vernacular_title) if one])
@@ -125,8 +127,6 @@ class _Alignment:
         self._numbers = self._find_numbers()
         self._people = self._find_people()
         self._journal_field = self._compare_journal()
-
-    _journal: JournalPlace | None = None
 
     def _find_numbers(self) -> NumberPlaces:
         title, journal = self._title, self._journal

@@ -160,7 +160,7 @@ def find_numbers(
     def worth(group: Sequence[WrittenNumber]) -> tuple[float, ...]:
         matched = len({role for one in group for role in ROLES if _is(role, one, record)})
         start = group[0].start if group else 0
-        return matched, bool(group) and start == following, -start
+        return matched, bool(group) and start == following, len(group) > 1, -start
 
     main = max(groups, key=worth)
     others = [one for group in groups if group is not main for one in group if one.is_year]
