@@ -101,8 +101,9 @@ def title_agreement(written: str, record: Publication) -> TitleAgreement:
     if (cut := written.rstrip(" .…")) and written.rstrip().endswith(("…", "...")):
         words = tokens(cut)
         return "agrees" if words and tokens(record.title)[: len(words)] == words else "differs"
-    found = (titles_agree(written, name) for name in (record.title, record.vernacular_title) if name)
-    return min(found, key=lambda one: ORDER[one], default="differs")
+    titles = (record.title, record.vernacular_title)
+    found: list[TitleAgreement] = [titles_agree(written, name) for name in titles if name]
+    return min(found, key=lambda one: ORDER[one]) if found else "differs"
 
 
 class _Alignment:
