@@ -356,7 +356,8 @@ async def test_a_preprint_cited_as_a_paper_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "said"), [("COVID-19 Study Group. ", "first author"), ("![figure](http://e.example/z.png) ", "“figure”")]
+    ("before", "said"),
+    [("COVID-19 Study Group. ", "“covid”, “study”, “group”"), ("![figure](http://e.example/z.png) ", "“figure”")],
 )
 async def test_what_no_statement_of_the_record_explains_is_named(before: str, said: str) -> None:
     title = "Zinc gluconate lozenges for treating the common cold in schoolchildren"

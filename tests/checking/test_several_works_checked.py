@@ -134,20 +134,13 @@ async def test_a_word_beside_a_number_is_no_journal(word: str) -> None:
     assert (await checked(f"PMID {IRON.pmid} {word}.", [IRON])).verdict == "verified"
 
 
-@pytest.mark.parametrize(("page", "verdict"), [("106", "verified"), ("104", "verified"), ("111", "differs")])
-async def test_the_page_that_a_note_cites_is_one_of_the_article(page: str, verdict: str) -> None:
-    written = f"Mio Oka and Dag Lind, “Iron in the Blood of Divers,” Sea B 3, no. 2 (2016): {page}."
-    assert (await checked(written, [IRON])).verdict == verdict
-
-
 async def test_a_page_within_the_article_is_wrong_in_a_list_of_references() -> None:
     written = "Oka M, Lind D. Iron in the blood of divers. Sea B Body Divers. 2016;3(2):106-9."
     assert graver(await checked(written, [IRON])) == {"pages"}
 
 
-@pytest.mark.parametrize(("written", "agrees"), [("Sea Part B", True), ("Sea Part A", False)])
-def test_a_part_of_a_journal_needs_no_subject(written: str, agrees: bool) -> None:
-    assert journals_agree(written, ["Sea & shore. Part B, The body of divers"]) is False
-    assert (
-        journals_agree(f"{written.replace('Sea', 'Sea Shore')}", ["Sea & shore. Part B, The body of divers"]) is agrees
-    )
+@pytest.mark.parametrize(("part", "agrees"), [("B", True), ("C", False)])
+def test_a_part_of_a_journal_needs_no_subject(part: str, agrees: bool) -> None:
+    names = ["Journal of sea research. Part B, The body of divers"]
+    assert journals_agree(f"Journal of Sea Research Part {part}", names) is agrees
+    assert journals_agree("Sea Part B", names) is False

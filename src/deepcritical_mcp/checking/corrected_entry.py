@@ -12,7 +12,8 @@ from deepcritical_mcp.export.reference import Reference
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.publication import retraction_label
 from deepcritical_mcp.net.json_fields import list_of
-from deepcritical_mcp.search.references.labelled import YEAR, EntryField, EntryForm, LabelledEntry
+from deepcritical_mcp.search.references.number_places import YEAR
+from deepcritical_mcp.search.references.written import EntryField, EntryForm, LabelledEntry
 
 _IDS = ("doi", "pmid", "pmcid", "nct")
 

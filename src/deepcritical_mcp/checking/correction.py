@@ -16,8 +16,8 @@ from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normali
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver, written_date
 from deepcritical_mcp.search.references import MAX_REFERENCE, compare, read_reference
+from deepcritical_mcp.search.references.agreement import PREPRINT_SERVER
 from deepcritical_mcp.search.references.plain_text import Span
-from deepcritical_mcp.search.references.variations import PREPRINT_SERVER
 from deepcritical_mcp.search.references.written import BARE_PMID, DOI, LINK, PMCID, PMID, TRIAL, balanced
 from deepcritical_mcp.text import clean_line, clean_text
 

@@ -17,7 +17,7 @@ from deepcritical_mcp.evidence.titles import (
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from deepcritical_mcp.search.references import Agreement, FieldAgreement, WrittenReference, are_parts, are_similar
 from deepcritical_mcp.search.references.number_places import MONTHS
-from deepcritical_mcp.search.references.word_lists import listed_words
+from deepcritical_mcp.search.references.plain_text import listed_words
 
 _LONGEST = 8
 """Words of a note; a reference with a title is longer."""

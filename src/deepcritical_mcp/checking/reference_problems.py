@@ -13,9 +13,8 @@ from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import NOTICE_LABELS, Publication, ReferenceProblem, is_marked, status_label
 from deepcritical_mcp.search.record_finder import LABELS, agree, ids_of
 from deepcritical_mcp.search.references import MAX_REFERENCE, Agreement, WrittenReference
-from deepcritical_mcp.search.references.latex import plain_latex
-from deepcritical_mcp.search.references.plain_text import PlainText
-from deepcritical_mcp.search.references.variations import is_minor_title
+from deepcritical_mcp.search.references.agreement import is_minor_title
+from deepcritical_mcp.search.references.plain_text import PlainText, plain_latex
 from deepcritical_mcp.text import clean_line, clipped
 
 _KINDS = {
@@ -148,15 +147,12 @@ _SHOWN = 240
 
 def problems_of(agreement: Agreement) -> list[ReferenceProblem]:
     """What the reference says otherwise than its record; () if nothing. Numbers are not compared."""
-    others = [one.verdict for one in agreement.fields if one.field not in ("title", "issue")]
-    all_else_agrees = all(verdict in ("agrees", "minor") for verdict in others)
     return [
         ReferenceProblem(
             field=one.field,
             written=one.written,
             true=one.true,
-            minor=one.verdict == "minor"
-            or (one.field == "title" and is_minor_title(one.written, one.true, all_else_agrees=all_else_agrees)),
+            minor=one.verdict == "minor" or (one.field == "title" and is_minor_title(one.written, one.true)),
         )
         for one in agreement.fields
         if one.verdict in ("minor", "differs")

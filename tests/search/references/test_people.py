@@ -45,6 +45,18 @@ async def test_one_other_initial_or_another_order_is_minor(names: str) -> None:
     assert [(one.field, one.minor) for one in outcome.problems] == [("authors", True)]
 
 
+@pytest.mark.parametrize("names", ["Mulelr JK, van der Berg A", "Müller JK, van der Breg A"])
+async def test_a_misspelled_name_is_minor(names: str) -> None:
+    outcome = await checked(f"{names}. {REST}")
+    assert [(one.field, one.minor) for one in outcome.problems] == [("authors", True)]
+
+
+@pytest.mark.parametrize("names", ["Müller JK, Muller JK, van der Berg A", "Zhang W, Zhnag W"])
+def test_a_name_that_stands_there_twice_is_no_other_author(names: str) -> None:
+    authors = (*ZINC.authors[:2],) if names.startswith("M") else (ZINC.authors[3], ZINC.authors[0])
+    assert compare_people(names, 0, len(names), authors).verdict == "agrees"
+
+
 @pytest.mark.parametrize(
     "names",
     [

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count, pairwise, repeat
 from typing import Any
 
-from deepcritical_mcp.search.references.latex import (
+from deepcritical_mcp.search.references.plain_text import (
     CITES,
     DROPPED,
     arguments,

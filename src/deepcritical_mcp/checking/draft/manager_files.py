@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, cast
 
 from deepcritical_mcp.checking.draft.draft_parts import DraftForm, UnreadEntry
-from deepcritical_mcp.search.references.labelled import TAG, LabelledEntry, bibtex_block, csl_entry, read_entry
+from deepcritical_mcp.search.references.written import TAG, LabelledEntry, bibtex_block, csl_entry, read_entry
 
 _BIBTEX = re.compile(r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}[{(])", re.MULTILINE)
 _RECORD = re.compile(r"^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )", re.MULTILINE)

@@ -1,18 +1,16 @@
 """References as people write them, and the records that they mean.
 
 A reference is not parsed, it is explained: `compare` lays a record along it, and says of each of its fields where it
-stands there: exactly, abbreviated, shortened, changed, or not at all; and what no field explains. `variations` is the
+stands there: exactly, abbreviated, shortened, changed, or not at all; and what no field explains. `agreement` has the
 table of what is a difference. `read_reference` takes a reference in any style, also BibTeX, RIS and CSL-JSON.
 """
 
 from __future__ import annotations
 
-from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, StatedField
+from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, StatedField, is_living_work
 from deepcritical_mcp.search.references.alignment import compare, title_agreement
-from deepcritical_mcp.search.references.guesses import Statements
 from deepcritical_mcp.search.references.title_places import are_parts, are_similar
-from deepcritical_mcp.search.references.variations import is_living_work
-from deepcritical_mcp.search.references.written import MAX_REFERENCE, WrittenReference, read_reference
+from deepcritical_mcp.search.references.written import MAX_REFERENCE, Statements, WrittenReference, read_reference
 
 __all__ = [
     "MAX_REFERENCE",

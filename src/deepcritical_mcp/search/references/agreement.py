@@ -1,13 +1,41 @@
-"""How a record agrees with a written reference, field by field."""
+"""How a record agrees with a written reference, field by field, and the one table of what is a difference.
+
+| field   | none                                             | minor                        | a difference         |
+|---------|--------------------------------------------------|------------------------------|----------------------|
+| title   | case, accents, Greek letters, punctuation,       | a slip, another small word,  | another content word |
+|         | spelling, subtitle left out, a short one added   | cut off, translated          |                      |
+| authors | initials, order of a name's parts, names left    | a slip, one other initial    | another name, another|
+|         | out, "et al." at any place                       |                              | first author         |
+| year    | that of the issue, of the publication online     | off by one                   | another year         |
+| journal | abbreviations of it, its initials, a former name | a translated name, a preprint| another journal      |
+| volume  | "45 Suppl 2", the year or issue as the volume    |                              | another number       |
+| issue   | one of several                                   | another number               |                      |
+| pages   | abbreviated, with letters, the first one only    | last page, those of the PDF  | another first page   |
+
+A field that is absent is no field that differs.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from deepcritical_mcp.evidence.titles import identifies, is_generic, tokens
+from deepcritical_mcp.evidence.titles import identifies, is_generic, is_translation, tokens
+from deepcritical_mcp.models import UNKNOWN_DATE, Publication
+from deepcritical_mcp.search.references.number_places import YEAR, Role, number_in, numbers_of
 from deepcritical_mcp.search.references.plain_text import Span
+from deepcritical_mcp.search.references.title_places import similarity
 
+TRANSLITERATED = frozenset("ara bul chi gre heb jpn kor mac per rus srp tha ukr".split())
+"""Languages of journals that PubMed transliterates, and people translate."""
+PREPRINT_SERVER = re.compile(
+    r"\b(?:bio|med|chem|psy|soc|edu|agri|eco|earth)?a?rxiv\b|\bresearch square\b|\bpreprints?\b|\bssrn\b|\bosf\b",
+    re.IGNORECASE,
+)
+_CUT = 60
+"""Characters after which a program may cut off a title."""
+_RANGE = re.compile(r"([A-Za-z]{0,5}\d{1,8}[A-Za-z]?)(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,8}[A-Za-z]?))?")
 StatedField = Literal["title", "authors", "year", "journal", "volume", "issue", "pages"]
 FieldVerdict = Literal["agrees", "minor", "differs", "absent"]
 
@@ -101,3 +129,71 @@ class Agreement:
         if not (identifies(words) and not is_generic(words)) or self.verdict("title") == "minor":
             return self.conflicts == 0 and self.support >= 2
         return self.conflicts == 0 or (self.conflicts == 1 and self.support >= 2)
+
+
+def is_living_work(record: Publication) -> bool:
+    """Whether it is a part of a book that is revised again and again, such as GeneReviews, which has years of its
+    own."""
+    return record.form in ("chapter", "book") and record.revised_date != UNKNOWN_DATE
+
+
+def years_of(record: Publication) -> list[int]:
+    """The years of a record: that of its date first."""
+    dates = (record.date, record.electronic_date, record.issue_date, record.revised_date)
+    return [int(year) for date in dates if date != UNKNOWN_DATE for year in YEAR.findall(date)]
+
+
+def own_number(role: Role, record: Publication) -> str:
+    """A number of a record's place."""
+    return str(next(iter(years_of(record)), "")) if role == "year" else str(getattr(record, role))
+
+
+def number_agrees(role: Role, written: str, record: Publication) -> FieldVerdict:
+    """A year ("2019b"), a volume with a supplement or without, an issue, or pages or the number of an article."""
+    years, true = years_of(record), own_number(role, record)
+    if not numbers_of(written) or not numbers_of(true):
+        return "absent"
+    if role == "pages":
+        return _pages_agree(written, true)
+    if role == "issue":
+        return "minor" if numbers_of(written).isdisjoint(numbers_of(true)) else "agrees"
+    if role == "volume":
+        volumes = numbers_of(true.lower().partition("s")[0]) or numbers_of(true)
+        return "agrees" if number_in(written) in {*volumes, *numbers_of(record.issue), *map(str, years)} else "differs"
+    year = int(number_in(written))
+    if (0 if is_living_work(record) else min(years)) <= year <= max(years):
+        return "agrees"
+    return "minor" if min(abs(year - one) for one in years) == 1 else "differs"
+
+
+def _pages_agree(written: str, true: str) -> FieldVerdict:
+    first, second = _pages(written), _pages(true)
+    if number_in(first[0]) == number_in(second[0]):
+        return "agrees" if len(first) == 1 or len(second) == 1 or first[1] == second[1] else "minor"
+    is_pdf = [len(one) for one in (first, second) if number_in(one[0]) == "1"] == [2] and len(first) != len(second)
+    if is_pdf:
+        return "minor"
+    parts = map(number_in, re.split(r"[;,]", true))  # "1825-34, 1839-40"
+    return "agrees" if number_in(first[0]) in {*parts} else "differs"
+
+
+def _pages(text: str) -> list[str]:
+    """First and last page without abbreviation: "327-57" is 327 to 357."""
+    found = _RANGE.search(re.split(r"[;,]", text.replace("/", ""))[0]) or _RANGE.search(text)
+    pages = [one.lower() for one in found.groups() if one] if found else [""]
+    if len(pages) == 2 and len(pages[1]) < len(pages[0]) and pages[1].isdigit():
+        pages[1] = pages[0][: len(pages[0]) - len(pages[1])] + pages[1]
+    return pages
+
+
+def is_minor_title(written: str, true: str) -> bool:
+    """Whether a title that is not the record's as a whole is cut off or translated."""
+    words, whole = tokens(written.rstrip(" .…")), tokens(true)
+    is_cut = written.rstrip().endswith(("…", "...")) or len(written) >= _CUT
+    return is_translation(written, true) or (is_cut and 0 < len(words) < len(whole) and whole[: len(words)] == words)
+
+
+def nearer_title(written: str, record: Publication) -> str:
+    """Of a record's titles the one that is written: its own, or that in its own language."""
+    own = record.vernacular_title
+    return own if own and similarity(written, own) > similarity(written, record.title) else record.title

@@ -6,67 +6,71 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 
 from deepcritical_mcp.evidence.titles import is_notice, tokens
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, FieldVerdict
-from deepcritical_mcp.search.references.guesses import people_before, title_span
-from deepcritical_mcp.search.references.journal_places import JournalPlace, find_journal, journals_agree
+from deepcritical_mcp.search.references.agreement import (
+    PREPRINT_SERVER,
+    TRANSLITERATED,
+    Agreement,
+    FieldAgreement,
+    FieldVerdict,
+    nearer_title,
+    number_agrees,
+    own_number,
+    years_of,
+)
+from deepcritical_mcp.search.references.journal_places import (
+    JournalPlace,
+    find_journal,
+    journals_agree,
+    other_journal,
+)
 from deepcritical_mcp.search.references.number_places import (
     JOINING,
+    ROLES,
+    YEAR,
     NumberPlaces,
     PlaceNumbers,
-    Role,
     find_numbers,
-    is_page_within,
     number_in,
     numbers_of,
 )
-from deepcritical_mcp.search.references.people_places import ET_AL, PeopleAgreement, compare_people, has_author
-from deepcritical_mcp.search.references.plain_text import Span
+from deepcritical_mcp.search.references.people_places import (
+    ET_AL,
+    PeopleAgreement,
+    compare_people,
+    has_author,
+    people_before,
+)
+from deepcritical_mcp.search.references.plain_text import WORD, Span, blanked, listed_words
 from deepcritical_mcp.search.references.title_places import (
+    LEAST_WORDS,
     ORDER,
     TitleAgreement,
-    TitlePlace,
-    find_title,
-    titles_agree,
-)
-from deepcritical_mcp.search.references.unexplained import (
-    LEAST_WORDS,
     content_left,
     end_of_longer_title,
-    further_work,
-    other_journal,
+    find_title,
     start_of_longer_title,
-)
-from deepcritical_mcp.search.references.variations import (
-    PREPRINT_SERVER,
-    TRANSLITERATED,
-    issue_agrees,
-    nearer_title,
-    pages_agree,
-    volume_agrees,
-    year_agrees,
-    years_of,
+    title_span,
+    titles_agree,
 )
 from deepcritical_mcp.search.references.written import WrittenReference
 
-_BEFORE_NAMES = re.compile(r"[\s.,*_”\"'’»\])]{0,6}[(\[–—-]\s?")
-"""What stands between a title and names behind it."""
-_NAME_ALONE = re.compile(
-    r"[\W\d]{0,8}[^\W\d_a-z][\w'’-]{2,40}(?: (?:&|and) [^\W\d_a-z][\w'’-]{2,40})?"
-    r"(?P<initials> [A-Z]{1,3}\.?)?[\s,.(]{0,4}"
-)
-_NUMBERS: tuple[tuple[Role, Callable[[str, Publication], FieldVerdict]], ...] = (
-    ("year", year_agrees),
-    ("volume", volume_agrees),
-    ("issue", issue_agrees),
-    ("pages", pages_agree),
-)
 _LONGEST_REST = 300
 """Characters behind a title that may belong to it where nothing else follows."""
+_NAME_ALONE = re.compile(r"[^\W\d_a-z][\w'’-]{2,40}(?: (?:&|and) [^\W\d_a-z][\w'’-]{2,40}| [A-Z]{1,3}\.?)?")
+_FAMILY = r"[^\W\d_a-zß-öø-ÿ][\w'’‐-]{1,40}"
+_NAMED = re.compile(
+    rf"{_FAMILY} [A-Z]{{1,3}}[,.]|{_FAMILY}, [A-Z]\.|\b[A-Z]\. {_FAMILY}|"
+    rf"{_FAMILY} (?:et al\b|(?:and|und|y|et|&) {_FAMILY}, )"
+)
+_VOLUME_AND_PAGE = r"\b\d{1,4}(?:\s?\([^()]{1,15}\))?[:,]\s?[A-Za-z]?\d{1,8}"
+_OTHER_PLACE = re.compile(
+    rf"\b(?:19|20)\d\d\b.{{0,30}}?{_VOLUME_AND_PAGE}|{_VOLUME_AND_PAGE}.{{0,40}}?\b(?:19|20)\d\d\b|"
+    r"\b\d{1,4}\(\d{1,4}\):\d{1,8}"
+)
 
 
 def journals_of(record: Publication) -> list[str]:
@@ -78,8 +82,13 @@ def journals_of(record: Publication) -> list[str]:
 def place_of(record: Publication) -> PlaceNumbers:
     """The numbers of a record's place."""
     years = years_of(record)
-    known = tuple(range(min(years), max(years) + 1)) if years and max(years) - min(years) < 10 else tuple(years)
-    return PlaceNumbers(known, record.volume, record.issue, record.pages)
+    known = range(min(years), max(years) + 1) if years and max(years) - min(years) < 10 else years
+    return {
+        "year": " ".join(map(str, known)),
+        "volume": record.volume,
+        "issue": record.issue,
+        "pages": record.pages,
+    }
 
 
 def compare(reference: WrittenReference, record: Publication) -> Agreement:
@@ -92,10 +101,9 @@ def title_agreement(written: str, record: Publication) -> TitleAgreement:
     if (cut := written.rstrip(" .…")) and written.rstrip().endswith(("…", "...")):
         words = tokens(cut)
         return "agrees" if words and tokens(record.title)[: len(words)] == words else "differs"
-    found: list[TitleAgreement] = [
-        titles_agree(written, name) for name in filter(None, (record.title, record.vernacular_title))
-    ]
-    return min(found, key=lambda one: ORDER[one])
+    titles = (record.title, record.vernacular_title)
+    found: list[TitleAgreement] = [titles_agree(written, name) for name in titles if name]
+    return min(found, key=lambda one: ORDER[one]) if found else "differs"
 
 
 class _Alignment:
@@ -105,48 +113,43 @@ class _Alignment:
     around them, each among what the fields before it do not explain.
     """
 
+    _journal: JournalPlace | None = None
+
     def __init__(self, reference: WrittenReference, record: Publication) -> None:
-        self._record, self._text = record, reference.text
-        titles = [one for one in (record.title, record.vernacular_title) if one]
-        self._found: TitlePlace | None = find_title(reference, titles)
-        people = frozenset(word for one in record.authors for word in tokens(one.family))
-        known: list[Span] = [self._found[:2]] if self._found else []
-        head, place = self._found.start if self._found else 0, place_of(record)
-        self._numbers: NumberPlaces = find_numbers(self._text, known, place, head)
-        self._journal: JournalPlace | None = find_journal(
-            self._text, known, journals_of(record), self._numbers.first, people
-        )
-        guess = None if self._found else title_span(self._text)
-        self._title: Span | None = known[0] if known else guess if guess and not self._explains(guess) else None
-        if self._title and not known:
-            start, end = self._title
-            is_before = self._journal is not None and start < self._journal.start < end
-            known, head = [(start, self._journal.start if self._journal and is_before else end)], start
-        if self._journal:
-            known.append((self._journal.start, self._journal.end))
-        self._numbers = find_numbers(self._text, known, place, head, self._journal.end if self._journal else -1)
+        self._record, self._text, self._place = record, reference.text, place_of(record)
+        self._found = find_title(reference.words, [one for one in (record.title, record.vernacular_title) if one])
+        self._title: Span | None = self._found[:2] if self._found else None
+        self._numbers = self._find_numbers()
+        known = [self._title] if self._title else []
+        people = {word for one in record.authors for word in tokens(one.family)}
+        self._journal = find_journal(self._text, known, journals_of(record), self._numbers.first, people)
+        if self._title is None and (guess := title_span(self._text)) and not self._explains(guess):
+            self._title = guess
+        self._numbers = self._find_numbers()
         self._people = self._find_people()
         self._journal_field = self._compare_journal()
 
+    def _find_numbers(self) -> NumberPlaces:
+        title, journal = self._title, self._journal
+        known = [span for span in (title, journal and journal[:2]) if span]
+        return find_numbers(self._text, known, self._place, title[0] if title else 0, journal.end if journal else -1)
+
     def agreement(self) -> Agreement:
         """How the record agrees."""
-        people, record, own = self._people, self._record, place_of(self._record)
-        written = _people_field(people, self._text[slice(*people.span)], record)
-        numbers = {*numbers_of(" ".join((own.volume, own.issue, own.pages))), *map(str, own.years)}
+        people, numbers = self._people, numbers_of(" ".join(self._place.values()))
         ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
-        fields = (self._compare_title(), written, *self._compare_numbers(), self._journal_field)
-        further = further_work(self._text[max(ends) :], numbers)
-        return _settled(fields, people, record, self._unread(), further, self._left_over(fields))
+        authors = _people_field(people, self._text[slice(*people.span)], self._record)
+        fields = (self._compare_title(), authors, *self._compare_numbers(), self._journal_field)
+        further = _further_work(self._text[max(ends) :], numbers)
+        return _settled(fields, people, self._record, self._unread(), further, self._left_over(fields))
 
     def _left_over(self, fields: Iterable[FieldAgreement]) -> Iterator[str]:
         """Words before, between and among the fields that none of them explains."""
-        spans = [one.span for one in fields if one.span] + [self._people.span]
+        spans = [self._people.span, *(one.span for one in fields if one.span)]
         spans += [(one.start, one.end) for one in self._numbers.by_role.values()]
-        stop, pages = max(end for _, end in spans), number_in(self._record.pages)
-        first = re.search(rf"\b{pages}\b", self._text[stop:]) if pages else None
-        text = self._text[: stop + (first.start() if first else 0)]
-        for start, end in spans:
-            text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+        stop, page = max(end for _, end in spans), number_in(self._record.pages)
+        found = re.search(rf"\b{page}\b", self._text[stop:]) if page else None
+        text = blanked(self._text[: stop + (found.start() if found else 0)], spans)
         names = " ".join((*map(str, self._record.authors), *journals_of(self._record), self._record.title))
         yield from (word for word in content_left(text, {*tokens(names), *JOINING}) if word.isalpha() and len(word) > 1)
 
@@ -157,12 +160,9 @@ class _Alignment:
             is_behind = journal.start - start > end - journal.end
             start, end = (start, journal.start) if is_behind else (journal.end, end)
         is_note = journal is None and self._numbers.first < 0
-        names = " ".join(map(str, self._record.authors))
-        known = {*tokens(f"{names} {self._record.title}" if is_note else names)}
+        known = {*tokens(" ".join((*map(str, self._record.authors), self._record.title * is_note)))}
         left = [
-            word
-            for word in content_left(self._text[start:end], known)
-            if word.isalpha() and len(word) > 1 + 2 * is_note
+            one for one in content_left(self._text[start:end], known) if one.isalpha() and len(one) > 1 + 2 * is_note
         ]
         return len(left) < (1 if is_note else LEAST_WORDS)
 
@@ -172,48 +172,37 @@ class _Alignment:
         return min((one for one in starts if one >= at), default=default)
 
     def _find_people(self) -> PeopleAgreement:
-        text, journal = self._text, self._journal
-        if journal:
-            text = f"{text[: journal.start]}{' ' * (journal.end - journal.start)}{text[journal.end :]}"
-        for start, end in self._people_regions():
-            found = compare_people(text, start, end, self._record.authors)
-            if found.verdict != "absent" or found.is_group:
-                return found
-        return PeopleAgreement("absent")
+        text = blanked(self._text, [self._journal[:2]] if self._journal else [])
+        found = (compare_people(text, *region, self._record.authors) for region in self._people_regions())
+        return next((one for one in found if one.verdict != "absent"), PeopleAgreement("absent"))
 
     def _people_regions(self) -> Iterator[Span]:
         """Where names may stand: before the title, else right behind it; without a title, before the journal."""
         text, authors = self._text, self._record.authors
-        stop = self._title[0] if self._title else self._next(0, len(text))
-        head = people_before(text[:stop])
+        head = people_before(text[: self._title[0] if self._title else self._next(0, len(text))])
         start = max(text.find(head), 0)
         is_list = self._title or self._journal or ET_AL.search(head) or has_author(head, authors)
-        alone = _NAME_ALONE.fullmatch(text[:stop])
-        if head and (is_list or (alone and (stop < len(text) or alone["initials"]))):
+        if head and (is_list or (_NAME_ALONE.fullmatch(head) and self._numbers.first >= 0)):
             yield start, start + len(head)
-        if not self._title:
-            return
-        low = self._title[1]
-        stop = self._next(low, len(text))
-        behind = text[low:stop]
-        if others := ET_AL.search(behind):
-            yield low, low + others.end()
-        elif self._journal and has_author(behind, authors):
-            yield low, stop
-        elif self._journal and (lead := _BEFORE_NAMES.match(behind)):
-            yield low + lead.end(), stop
+        if self._title:
+            low = self._title[1]
+            stop = self._next(low, len(text))
+            behind = text[low:stop]
+            names = behind.lstrip(" .,*_”\"'’»])")
+            if others := ET_AL.search(behind):
+                yield low, low + others.end()
+            elif self._journal and (names.startswith(("(", "[", "–", "—", "-")) or has_author(behind, authors)):
+                yield stop - len(names), stop
 
     def _compare_title(self) -> FieldAgreement:
         record, text, journal, people = self._record, self._text, self._journal_field.span, self._people
-        if self._title is None:
-            # "Corrigendum" stands for a title that the record does not have.
+        if self._title is None:  # "Corrigendum" stands for a title that the record does not have
             before = text[: self._next(0, 0)].rstrip(" .")
-            span = before.rfind(". ") + 2, len(before)
-            written = before[slice(*span)] if is_notice(tokens(before[slice(*span)])) else ""
-            is_other = bool(written) and not is_notice(tokens(record.title))
-            return FieldAgreement(
-                "title", "differs" if is_other else "absent", written, record.title, span if is_other else None
-            )
+            start = before.rfind(". ") + 2
+            is_other = is_notice(tokens(before[start:])) and not is_notice(tokens(record.title))
+            told = before[start:] if is_other else ""
+            span = (start, len(before)) if is_other else None
+            return FieldAgreement("title", "differs" if is_other else "absent", told, record.title, span)
         start, end = self._title
         if self._found is None:
             if people.verdict != "absent" and people.span[1] > start:
@@ -223,65 +212,49 @@ class _Alignment:
             return FieldAgreement("title", "differs", written, nearer_title(written, record), (start, end))
         following = (journal[0] if journal else -1, self._numbers.first, people.span[0] if people.span[1] else -1)
         stop = min((at for at in following if at >= end), default=end + _LONGEST_REST)
-        low, high = start_of_longer_title(text, start, record), end_of_longer_title(text, end, stop, record)
-        verdict: FieldVerdict = "differs" if low < start or high > end else self._found.agreement
-        return FieldAgreement("title", verdict, text[low:high], self._found.true, (low, high))
+        span = start_of_longer_title(text, start, record), end_of_longer_title(text, end, stop, record)
+        verdict: FieldVerdict = self._found.agreement if span == (start, end) else "differs"
+        return FieldAgreement("title", verdict, text[slice(*span)], self._found.true, span)
 
     def _compare_journal(self) -> FieldAgreement:
         record, text, journal = self._record, self._text, self._journal
-        true = record.journal or record.journal_abbreviation or record.book_title
-        if not journals_of(record):
-            return FieldAgreement("journal", "absent")
-        if journal:
-            verdict: FieldVerdict = "differs" if journal.is_other else "agrees"
-            return FieldAgreement(
-                "journal", verdict, text[journal.low : journal.high], true, (journal.low, journal.high)
-            )
-        span = other_journal(text, self._journal_parts(), record)
-        if span is None:
-            return FieldAgreement("journal", "absent", true=true)
-        return FieldAgreement("journal", "differs", text[slice(*span)], true, span)
+        true = next(iter(journals_of(record)), "")
+        span = journal[2:] if journal else other_journal(text, self._journal_parts(), record) if true else None
+        verdict: FieldVerdict = "absent" if not span else "agrees" if journal and not journal.is_other else "differs"
+        return FieldAgreement("journal", verdict, text[slice(*span)] if span else "", true, span)
 
     def _journal_parts(self) -> Iterator[Span]:
         """Where the journal should stand: behind title and names and before the numbers; or between names and title,
-        between the numbers, or behind a title without numbers."""
+        or behind a title without numbers."""
         title, people, first = self._title, self._people.span, self._numbers.first
         low = max(title[1] if title else 0, people[1])
         if first > low:
             yield low, first
         if title and 0 < people[1] < title[0]:  # "Berg et al., 1989, Lancet: Title"
             yield people[1], title[0]
-        if title and first >= 0:  # "45 Lancet 327"
-            yield first, self._numbers.last
         if title and first < low:
             yield low, min(len(self._text), low + _LONGEST_REST // 2)
 
     def _compare_numbers(self) -> Iterator[FieldAgreement]:
-        for role, agrees in _NUMBERS:
+        for role in ROLES:
             one, true = self._numbers.by_role.get(role), own_number(role, self._record)
-            if one is None:
-                yield FieldAgreement(role, "absent", true=true)
-                continue
-            span = (one.start, one.start + 4 if role == "year" else one.end)
-            written = self._text[slice(*span)]
-            # A note names the page that it cites.
-            is_note = role == "pages" and self._text[: one.start].endswith("): ") and is_page_within(written, true)
-            yield FieldAgreement(role, "agrees" if is_note else agrees(written, self._record), written, true, span)
+            span = (one.start, one.start + 4 if role == "year" else one.end) if one else None
+            written = self._text[slice(*span)] if span else ""
+            yield FieldAgreement(role, number_agrees(role, written, self._record), written, true, span)
 
     def _unread(self) -> Iterator[str]:
         """Of volume and pages, what may stand in numbers behind the title that were not read and are not the
         record's."""
-        if self._people.is_group:
-            yield "first author"
         behind = numbers_of(self._text[self._found.end :]) if self._found else frozenset[str]()
         read = numbers_of(" ".join(one.text for one in self._numbers.by_role.values()))
-        for role, true in (("volume", self._record.volume), ("pages", self._record.pages)):
-            is_told = role in self._numbers.by_role or not true or behind <= read
-            if not is_told and behind.isdisjoint(numbers_of(true.partition("-")[0])):
+        for role, true in (("volume", self._record.volume), ("pages", self._record.pages.partition("-")[0])):
+            if (
+                true
+                and role not in self._numbers.by_role
+                and not behind <= read
+                and behind.isdisjoint(numbers_of(true))
+            ):
                 yield role
-
-
-_ORDER = ("title", "authors", "year", "journal", "volume", "issue", "pages")
 
 
 def _settled(
@@ -293,16 +266,15 @@ def _settled(
     left_over: Iterable[str] = (),
 ) -> Agreement:
     """With what one field tells about another."""
-    fields = {one.field: one for one in sorted(found, key=lambda one: _ORDER.index(one.field))}
+    fields = {one.field: one for one in found}
     journal = fields["journal"]
     is_theirs, is_other = people.verdict in ("agrees", "minor"), journal.verdict == "differs"
     is_preprint = record.form != "preprint" and is_theirs and is_other and bool(PREPRINT_SERVER.search(journal.written))
     is_there = "differs" not in (fields[name].verdict for name in ("volume", "pages", "year"))
-    is_translated = not TRANSLITERATED.isdisjoint(re.findall(r"[a-z]{3}", record.language))
-    if is_preprint or (is_other and is_there and is_translated):
+    if is_preprint or (is_other and is_there and record.language[:3] in TRANSLITERATED):
         fields["journal"] = journal._replace(verdict="minor")
     if is_preprint:
-        fields |= {name: fields[name]._replace(verdict="absent") for name in ("year", "volume", "issue", "pages")}
+        fields |= {name: fields[name]._replace(verdict="absent") for name in ROLES}
     return Agreement(
         tuple(fields.values()),
         by_others=people.by_others,
@@ -318,22 +290,23 @@ def _compare_entry(reference: WrittenReference, record: Publication) -> Agreemen
     """Lay a record along the fields of an entry."""
     says, journals = reference.says, journals_of(record)
     people = compare_people(says.people, 0, len(says.people), record.authors)
+    authors = _people_field(people, says.people, record)
+    if people.verdict == "agrees" and people.named:
+        every = ", ".join(author.short for author in record.authors)
+        authors = authors._replace(verdict="minor", true=every)
     title: FieldVerdict = title_agreement(says.title, record) if says.title else "absent"
     true = nearer_title(says.title, record) if says.title else record.title
-    is_told = says.journal and journals
-    journal: FieldVerdict = (
-        "absent" if not is_told else "agrees" if journals_agree(says.journal, journals) else "differs"
-    )
-    if people.verdict == "agrees" and people.named:
-        people = replace(people, verdict="minor", true=", ".join(author.short for author in record.authors))
+    journal: FieldVerdict = "absent"
+    if says.journal and journals:
+        journal = "agrees" if journals_agree(says.journal, journals) else "differs"
     fields = [
         FieldAgreement("title", title, says.title, true),
-        _people_field(people, says.people, record),
+        authors,
         FieldAgreement("journal", journal, says.journal, next(iter(journals), "")),
     ]
-    for role, agrees in _NUMBERS:
+    for role in ROLES:
         written = getattr(says, role)
-        fields.append(FieldAgreement(role, agrees(written, record), written, own_number(role, record)))
+        fields.append(FieldAgreement(role, number_agrees(role, written, record), written, own_number(role, record)))
     return _settled(fields, people, record)
 
 
@@ -343,6 +316,13 @@ def _people_field(people: PeopleAgreement, written: str, record: Publication) ->
     return FieldAgreement("authors", people.verdict, people.written or written, true, span)
 
 
-def own_number(role: Role, record: Publication) -> str:
-    """A number of a record's place."""
-    return str(next(iter(years_of(record)), "")) if role == "year" else str(getattr(record, role))
+def _further_work(behind: str, own: frozenset[str]) -> str:
+    """A work in what stands behind everything that a record explains: a place other than its `own` numbers, or names
+    with words of a title or a year; "" if there is none."""
+    is_remark = not listed_words("of the work").isdisjoint(word.lower() for word in WORD.findall(behind))
+    if is_remark or (numbers_of(behind) <= own and not _NAMED.search(behind)):
+        return ""
+    left = [word for word in content_left(behind, ()) if f" {word}" in behind and word.isalpha()]
+    is_told = len(left) >= LEAST_WORDS or (bool(left) and YEAR.search(behind) is not None)
+    is_work = _OTHER_PLACE.search(behind) or (is_told and _NAMED.search(behind))
+    return behind.strip(" .,;)/–|[") if is_work else ""

@@ -15,17 +15,25 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import ratio
 
 from deepcritical_mcp.evidence.titles import plain_letters
-from deepcritical_mcp.search.references.plain_text import Span
-from deepcritical_mcp.search.references.word_lists import listed_words
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.search.references.people_places import has_author
+from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
 
 _WORD = re.compile(r"(?<![^\W_])[^\W\d_]+(?:['’][^\W\d_]+)?")
 _QUALIFIER = re.compile(r"\s?[:=(\[/].*")
-_PAREN = re.compile(r"\(([^()]{1,80})\)")
-_LEAST_FUZZY = 6
-_HIDDEN = "0"
-"""In place of a word that another field explains."""
-_WHOLE_WORD = 6
-"""Letters of a word that is no abbreviation."""
+_NAMES_END = re.compile(r"[^\W\d_a-zß-öø-ÿ][\w'’‐-]{1,40} [A-Z]{1,3}\.?\s")
+_INSIDE = re.compile(r"(?<=\()[^()]{1,80}(?=\))")
+_SENTENCE = re.compile(r"(?:(?<=[^\W\d_A-Z][^\W\d_A-Z])\.|(?<=[)”\"»’*_\]])[.,;:]|[?!”\"»:;,])[*_]{0,2}\s")
+
+
+_SHORT_WORD = re.compile(r"(?:\A|[\s.,])[A-Z][^\W\d_]{0,9}\.\Z")
+_ENDS = " .,;:*_()[]”“\"'’‘?!\n\t"
+_LEAST_WORDS, _MOST_SMALL = 3, 4
+"""Words of a name that is nobody's, and words in small letters of one."""
+_HIDDEN = "ʘ"
+"""In place of the letters of what another field explains: a letter that no name has."""
+_LEAST_FUZZY, _WHOLE_WORD = 6, 6
+"""Letters of a word that may be misprinted, and of one that is no abbreviation."""
 _LEAST_CLOSE, _CLOSE = 8, 88
 """Letters of a name in which a word may be misprinted, and percent of them that are the same: "Cnt Rev Toxicol"."""
 _INITIALS_OF_MANY = 3
@@ -62,8 +70,9 @@ def find_journal(
         hidden: parts of the text that other fields explain.
         people: words of names that may stand right before it.
     """
-    is_hidden = (any(start < one.end and one.start < end for start, end in hidden) for one in _words(text))
-    words = [one._replace(text=_HIDDEN) if hides else one for one, hides in zip(_words(text), is_hidden, strict=True)]
+    for start, end in hidden:
+        text = f"{text[:start]}{_HIDDEN * (end - start)}{text[end:]}"
+    words = [_Word(found[0], *found.span()) for found in _WORD.finditer(text)]
     best: tuple[float, ...] = ()
     for form in _forms(tuple(names)):
         for first, word in enumerate(words):
@@ -90,9 +99,9 @@ def journals_agree(written: str, names: Sequence[str]) -> bool:
     for one in dict.fromkeys((_QUALIFIER.sub("", written), written)):
         found = find_journal(one, [], names)
         if found and not found.is_other:
-            known = _known(names)
             rest = (*_split(one[: found.start]), *_split(one[found.end :]))
-            if all(word in known or word in listed_words("behind journals") or len(word) == 1 for word in rest):
+            known = {*_known(names), *listed_words("behind journals")}
+            if all(word in known or len(word) == 1 for word in rest):
                 return True
     return False
 
@@ -102,7 +111,7 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
     for one in words:
         between = text[one.end : edge] if is_before else text[edge : one.start]
         if (
-            one.text == _HIDDEN
+            one.text[0] == _HIDDEN
             or any(mark in between for mark in ',;:([“”"?!/|—–*_' + ".)]‘’" * is_before)
             or any(map(str.isdigit, between))
         ):
@@ -116,10 +125,8 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
             continue
         if is_before and len(one.text) <= 3 and one.text.isupper() and one.text != "J":  # somebody's initials
             return
-        if word in listed_words("in journals") or word in listed_words("behind journals"):
+        if word in listed_words("in journals") | listed_words("behind journals"):
             continue
-        if is_before and one.text[0].islower():
-            return
         yield one
 
 
@@ -127,21 +134,13 @@ def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], 
 def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """The words of the names that a journal goes by, the longest first."""
     found = dict[tuple[str, ...], None]()
-    for name in (*names, *(other for one in names for other in _other_names(one))):
-        inside = [part[1] for part in _PAREN.finditer(name) if " " not in part[1]]
-        for one in (_QUALIFIER.sub("", name), name, *inside):
-            whole = tuple(_split(one))
-            words = _telling(whole)
-            sizes = (
-                range(_INITIALS_OF_MANY, len(words) + 1) if len(words) > 3 else [len(words)] if len(words) > 1 else []
-            )
-            found |= dict.fromkeys([words] if words else ())
-            found |= {("".join(word[0] for word in words[:size]),): None for size in sizes}
-            found |= {("".join(word[0] for word in whole),): None} if sizes else {}
-            begun = (words[:size] for size in sizes if len("".join(words[:size])) >= _FIRST_LETTERS)
-            found |= dict.fromkeys([next(begun, words)] if words and "section" not in whole else ())
-            if part := re.search(r"\b(?:part|section|series) ([a-z]|[1-9])\b", " ".join(whole)):
-                found[_telling(_split(" ".join(whole)[: part.end()]))] = None
+    forms = [form for name in names for form in (_QUALIFIER.sub("", name), name)]
+    for name in (*forms, *(other for form in forms for other in _renamed().get(_telling(_split(form)), ()))):
+        words = _telling(_split(name))
+        sizes = range(min(_INITIALS_OF_MANY, len(words)), len(words) + 1) if len(words) > 1 else ()
+        found |= {("".join(word[0] for word in words[:size]),): None for size in sizes}
+        begun = (words[:size] for size in sizes if len("".join(words[:size])) >= _FIRST_LETTERS)
+        found |= dict.fromkeys((words, next(begun, words)) if words else ())
     return tuple(sorted(found, key=len, reverse=True))
 
 
@@ -156,8 +155,6 @@ def _matched(words: Sequence[_Word], first: int, form: Sequence[str]) -> int:
         word, is_name = _plain(begin), len(form[0]) > 4 and begin[0].isupper()
         is_short = len(word) >= 4 and form[0].startswith(word)
         return int(word == form[0] or (is_name and (is_short or _is_misprint(word, form[0]))))
-    if begin[0].islower() and len(begin) < 4:
-        return 0
     for wanted in form:
         while first < at < len(words) and _plain(words[at].text) in listed_words("in journals") - {wanted}:
             at += 1
@@ -173,11 +170,8 @@ def _matched(words: Sequence[_Word], first: int, form: Sequence[str]) -> int:
 
 
 def _is_misprint(one: str, other: str) -> bool:
-    return (
-        min(len(one), len(other)) >= _LEAST_FUZZY
-        and one[0] == other[0]
-        and OSA.distance(one, other, score_cutoff=1) <= 1
-    )
+    is_long = min(len(one), len(other)) >= _LEAST_FUZZY
+    return is_long and one[0] == other[0] and OSA.distance(one, other, score_cutoff=1) <= 1
 
 
 @lru_cache(maxsize=8192)
@@ -190,10 +184,6 @@ def _abbreviates(one: str, other: str) -> bool:
     return len(short) >= 2 and short[0] == long[0] and all(letter in letters for letter in short)
 
 
-def _words(text: str) -> list[_Word]:
-    return [_Word(found[0], *found.span()) for found in _WORD.finditer(text)]
-
-
 def _split(name: str) -> list[str]:
     return [_plain(found) for found in _WORD.findall(name)]
 
@@ -204,20 +194,42 @@ def _plain(word: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _renamed() -> dict[str, list[str]]:
+def _renamed() -> dict[tuple[str, ...], list[str]]:
     """Names of journals that continue each other, and names that readers use, by each of them."""
-    found = dict[str, list[str]]()
+    found = dict[tuple[str, ...], list[str]]()
     rows = (files("deepcritical_mcp.search.references") / "journal_names.txt").read_text("utf-8").splitlines()
-    for row in rows:
-        names = [] if row.startswith("#") else row.split("/")
+    for names in (row.split("/") for row in rows if not row.startswith("#")):
         for name in names:
-            found.setdefault(_key(name), []).extend(names)
+            found.setdefault(_telling(_split(name)), []).extend(names)
     return found
 
 
-def _key(name: str) -> str:
-    return " ".join(word for word in _split(name) if word not in ("the", "and", "of"))
+def sentences_back(text: str) -> Iterator[Span]:
+    """The sentences of a text from its end, without the marks around them; abbreviated words are no sentences."""
+    masked = _INSIDE.sub(lambda found: "x" * len(found[0]), text)
+    high, cuts = len(text), [one.span() for one in _SENTENCE.finditer(masked)]
+    for start, end in ((0, 0), *cuts)[::-1]:
+        name = text[end:high].strip(_ENDS)
+        is_abbreviated = text[start:end].startswith(".") and _SHORT_WORD.search(text, max(0, start - 12), start + 1)
+        if not any(map(str.isalpha, name)) or (is_abbreviated and (" " not in name or "." in name)):
+            continue
+        first = text.index(name, end)
+        last = first + len(name)
+        last += name.count("(") > name.count(")") and ")" in text[last : last + 2]
+        yield first, last + (text[last - 1 : last + 1] == ".)")
+        high = end
 
 
-def _other_names(name: str) -> list[str]:
-    return _renamed().get(_key(name), []) or _renamed().get(_key(_QUALIFIER.sub("", name)), [])
+def other_journal(text: str, parts: Iterator[Span], record: Publication) -> Span | None:
+    """What stands where the journal should, if that can be one's name: the last sentence of the first part that has
+    one."""
+    for start, end in parts:
+        part = without(BRACKETED, text[start:end])
+        for first, last in sentences_back(part):
+            names = [one.end() for one in _NAMES_END.finditer(part, first, last) if has_author(one[0], record.authors)]
+            first = max(names, default=first)
+            words = WORD.findall(part[first:last])
+            is_name = any(word != word.lower() for word in words) and sum(map(str.islower, words)) <= _MOST_SMALL
+            if is_name and any(word.lower() not in listed_words("connectives") for word in words):
+                return start + first, start + last
+    return None

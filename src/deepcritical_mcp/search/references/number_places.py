@@ -8,47 +8,43 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
-from deepcritical_mcp.search.references.plain_text import Span
-from deepcritical_mcp.search.references.word_lists import listed_words
+from deepcritical_mcp.search.references.plain_text import WORD, Span, blanked, listed_words, without
 
 Role = Literal["year", "volume", "issue", "pages"]
 MONTHS = listed_words("months") | {name.lower() for name in (*calendar.month_name[1:], *calendar.month_abbr[1:])}
 _NUMBER = re.compile(
     r"(?<!\d)([A-Za-z]{0,5})(\d{1,12})([A-Za-z]{0,2}\b)?(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,8}(?:\.\d{1,2})?[A-Za-z]?)(?!\d))?"
 )
-_LETTERS = re.compile(r"[^\W\d_]{1,30}")
 _LEAD = re.compile(r"([^\W\d_]{1,24})[^\w]{0,6}\Z")
-_NEXT_WORD = re.compile(r"[ .]{0,3}([^\W\d_]{1,30})")
-_LIST_NUMBER = re.compile(r"[ (\[]{0,3}(?:\d{1,3}[.)\] ]|\d{4}[.)\]])")
-_AFTER_NUMBER = re.compile(r"[\d)]\*{0,2}:\s?\Z")
 _DIGITS = re.compile(r"0{0,9}(\d{1,12})")
-YEAR = re.compile(r"(?<!\d)(?:1[6-9]|20)\d\d(?!\d)")
+YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+_MONTH = "|".join(sorted(MONTHS))
 _NOT_OF_THE_PLACE = re.compile(
     rf"\b(?:{'|'.join(sorted(listed_words('dates apart')))}|published online|acesso em)\b(?! ahead)"
     r"[^;\])]{0,40}?\b(?:1[5-9]|20)\d\d\b(?:[-/. ](?:[A-Z][a-z]{2,8}\b|\d{1,2}\b(?![(:]))){0,2}"
     r"|(?<=\b[12]\d\d\d)[a-z]?\s?\[[^\[\]]{1,60}\]"
     r"|\s?[(\[](?:published |an? |see |with |has been |was )?(?:retract|withdrawn|errat|correct|corrigend|addend|"
     r"expression of concern|concern in|republished|update in|comments? in)[^\[\]()]{0,160}"
-    r"(?:\([^()]{0,40}\)[^\[\]()]{0,80}){0,3}[)\]]|\b(?:PII|doi)\b:? ?\S{1,80}|\b(?:ISSN|ISBN)\b:? ?[\dX-]{4,20}",
+    rf"(?:\([^()]{{0,40}}\)[^\[\]()]{{0,80}}){{0,3}}[)\]]|(?<![\w-])\d{{1,2}}[ .]{{0,3}}(?:{_MONTH})\b|"
+    rf"\b(?:{_MONTH})[^\w]{{0,6}}\d{{1,2}}(?:[-–]\d{{1,2}})?\b(?![(:])|\b\d{{1,4}}(?:st|nd|rd|th)\b|"
+    r"\A[ (\[]{0,3}(?:\d{1,3}[.)\] ]|\d{4}[.)\]])|\b(?:PII|doi)\b:? ?\S{1,80}|\b(?:ISSN|ISBN)\b:? ?[\dX-]{4,20}",
     re.IGNORECASE,
 )
-"""The day of a visit, of the first publication online, and what became of the work."""
-_ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
-_LEADS: Mapping[str, Role] = {word: role for role in _ROLES[1:] for word in listed_words(role)}
+"""The day of a visit, of a month, of the first publication online; what became of the work; the number of a list."""
+ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
+_LEADS: Mapping[str, Role] = {word: role for role in ROLES[1:] for word in listed_words(role)}
 """Words in front of a number, and which number that is."""
 JOINING = MONTHS | _LEADS.keys() | listed_words("supplement") | listed_words("joining")
 _FAR = 40
 """Characters between two numbers of one place."""
-_MOST, _MOST_NUMBERS = 12, 300
-"""Numbers of one place, and of a reference."""
-_FREE, _LIKE = 0.3, 0.15
+_MOST = 12
+"""Numbers of one place."""
+_FREE = 0.3
 _ABSENT: Mapping[Role, float] = {"year": 0.4, "volume": 0.6, "issue": 0.2, "pages": 0.6}
 _OTHER: Mapping[Role, float] = {"year": 0.8, "volume": 1.0, "issue": 0.5, "pages": 1.0}
-_NEAR = 5
-"""Years between a number and that of a record within which it may be a year as well as a page."""
 _LEFT = 0.5
 """What it costs if a number of the place is explained by nothing."""
 
@@ -61,7 +57,7 @@ class WrittenNumber:
         value: as written, without a range's end: "e0123456"; `last` is that end.
         lead: which number it is by the word in front of it ("vol.").
         in_brackets: whether it stands alone in brackets, but for a month.
-        is_behind_colon: whether it stands behind another number and a colon, as a page does.
+        is_behind_colon: whether it stands behind a colon, as a page does.
     """
 
     value: str
@@ -70,12 +66,7 @@ class WrittenNumber:
     end: int
     lead: Role | None
     in_brackets: bool
-    is_behind_colon: bool = False
-
-    @property
-    def number(self) -> str:
-        """Its digits, without leading zeros."""
-        return number_in(self.value)
+    is_behind_colon: bool
 
     @property
     def is_year(self) -> bool:
@@ -88,23 +79,16 @@ class WrittenNumber:
         return f"{self.value}-{self.last}" if self.last else self.value
 
 
-@dataclass(frozen=True)
-class PlaceNumbers:
-    """The numbers of a record that tell its place; "" or () for what it does not say."""
-
-    years: tuple[int, ...] = ()
-    volume: str = ""
-    issue: str = ""
-    pages: str = ""
+PlaceNumbers = Mapping[Role, str]
+"""The numbers of a record that tell its place, all its years in one text; empty where no record is known."""
 
 
-@dataclass(frozen=True)
-class NumberPlaces:
-    """Which written number is which."""
+class NumberPlaces(NamedTuple):
+    """Which written number is which, and where the first one begins and the last one ends (-1: nowhere)."""
 
-    by_role: Mapping[Role, WrittenNumber] = field(default_factory=dict[Role, WrittenNumber])
-    first: int = -1
-    last: int = -1
+    by_role: Mapping[Role, WrittenNumber]
+    first: int
+    last: int
 
 
 def number_in(text: str) -> str:
@@ -119,17 +103,11 @@ def numbers_of(text: str) -> frozenset[str]:
 
 
 def written_numbers(text: str) -> list[WrittenNumber]:
-    """The numbers of a text that may tell a place: no days, no "2nd", not the number of a list."""
+    """The numbers of a text that may tell a place."""
     found = list[WrittenNumber]()
     for one in _NUMBER.finditer(text):
         start, end = one.span()
         lead = last[1].lower() if (last := _LEAD.search(text, max(0, start - 24), start)) else ""
-        if (
-            (one[3] or "").lower() in ("st", "nd", "rd", "th")
-            or _is_day(one, lead, text)
-            or _LIST_NUMBER.fullmatch(text[: end + 1])
-        ):
-            continue
         if lead in listed_words("supplement") and found:
             if "(" not in text[found[-1].end : start]:  # "150 Suppl 2"
                 found[-1] = replace(found[-1], end=end)
@@ -137,24 +115,13 @@ def written_numbers(text: str) -> list[WrittenNumber]:
         opened, closed = text.rfind("(", max(0, start - 20), start), text.find(")", end, end + 20)
         inside = f"{text[opened + 1 : start]}{text[end:closed]}" if opened >= 0 <= closed else "0"
         is_alone = not any(map(str.isdigit, inside))
-        in_brackets = is_alone and all(word.lower() in JOINING for word in _LETTERS.findall(inside))
-        role, is_behind = _LEADS.get(lead), _AFTER_NUMBER.search(text, max(0, start - 4), start) is not None
+        in_brackets = is_alone and all(word.lower() in JOINING for word in WORD.findall(inside))
+        role, is_behind = _LEADS.get(lead), text[max(0, start - 4) : start].rstrip(" *").endswith(":")
         if role == "issue" and one[1]:  # "Art. No.: CD009999"
             role = "pages"
-        found.append(
-            WrittenNumber(f"{one[1]}{one[2]}{one[3] or ''}", one[4] or "", start, end, role, in_brackets, is_behind)
-        )
-        if len(found) == _MOST_NUMBERS:
-            break
+        value = f"{one[1]}{one[2]}{one[3] or ''}"
+        found.append(WrittenNumber(value, one[4] or "", start, end, role, in_brackets, is_behind))
     return found
-
-
-def _is_day(number: re.Match[str], lead: str, text: str) -> bool:
-    """Whether a number is the day of a month that stands beside it."""
-    if len(number[2]) > 2 or number[1] or text.startswith(("(", ":"), number.end()):
-        return False
-    following = _NEXT_WORD.match(text, number.end())
-    return lead in MONTHS or (following is not None and following[1].lower() in MONTHS)
 
 
 def _groups(numbers: Sequence[WrittenNumber], text: str) -> list[list[WrittenNumber]]:
@@ -162,7 +129,7 @@ def _groups(numbers: Sequence[WrittenNumber], text: str) -> list[list[WrittenNum
     groups = list[list[WrittenNumber]]()
     for one in numbers:
         between = text[groups[-1][-1].end : one.start] if groups else ""
-        is_near = len(between.strip()) <= _FAR and all(word.lower() in JOINING for word in _LETTERS.findall(between))
+        is_near = len(between.strip()) <= _FAR and all(word.lower() in JOINING for word in WORD.findall(between))
         if groups and is_near and len(groups[-1]) < _MOST:
             groups[-1].append(one)
         else:
@@ -181,9 +148,7 @@ def find_numbers(
         head: where the title begins: before it stands nothing but a year.
         journal_end: where the journal ends that the place follows; -1 if that is not known.
     """
-    for start, end in hidden:
-        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
-    text = _NOT_OF_THE_PLACE.sub(lambda found: " " * len(found[0]), text)
+    text = without(_NOT_OF_THE_PLACE, blanked(text, hidden))
     numbers = written_numbers(text)
     early = [one for one in numbers if one.start < head and one.is_year and not one.last]
     groups = _groups([one for one in numbers if one.start >= head], text)
@@ -193,21 +158,21 @@ def find_numbers(
     following = starts[0] if starts and journal_end >= 0 else -1
 
     def worth(group: Sequence[WrittenNumber]) -> tuple[float, ...]:
-        matched = len({role for one in group for role in _ROLES if _is(role, one, record) == 0})
-        is_place = len(group) > 1 or (bool(group) and group[0].lead is not None)
+        matched = len({role for one in group for role in ROLES if _is(role, one, record)})
         start = group[0].start if group else 0
-        return matched, bool(group) and start == following, is_place, -start
+        return matched, bool(group) and start == following, len(group) > 1, -start
 
     main = max(groups, key=worth)
     others = [one for group in groups if group is not main for one in group if one.is_year]
-    others = [one for one in others if len(main) < 2 or _is("year", one, record) == 0]
+    others = [one for one in others if len(main) < 2 or _is("year", one, record)]
     years = [*early, *(one for one in main if one.is_year)]
     no_year = _ABSENT["year"] + _LEFT * bool(early or (others and not years))
     # Only where another number is the year, one that looks like a year may be something else.
-    found = [_in_order(main, _ROLES[1:], record, no_year + 0.25 * bool(years))]
-    for at, year in enumerate(years or others[:1]):
-        cost, rest = _in_order([one for one in main if one is not year], _ROLES[1:], record)
-        found.append((cost + _cost("year", year, record) + 0.05 * at, {"year": year, **rest}))
+    cost, rest = _in_order(main, ROLES[1:], record)
+    found = [(cost + no_year + 0.25 * bool(years), rest)]
+    for year in years or others[:1]:
+        cost, rest = _in_order([one for one in main if one is not year], ROLES[1:], record)
+        found.append((cost + _cost("year", year, record), {"year": year, **rest}))
     by_role = min(found, key=lambda one: one[0])[1]
     spans = [one for one in main if one in by_role.values()] or main
     first, last = min((one.start for one in spans), default=-1), max((one.end for one in spans), default=-1)
@@ -215,71 +180,34 @@ def find_numbers(
 
 
 def _in_order(
-    numbers: Sequence[WrittenNumber], roles: Sequence[Role], record: PlaceNumbers, cost: float = 0.0
+    numbers: Sequence[WrittenNumber], roles: Sequence[Role], record: PlaceNumbers
 ) -> tuple[float, dict[Role, WrittenNumber]]:
     """Volume, issue and pages, in this order, at the least cost."""
-    # By how many roles are settled: what that costs, and which they are.
-    best: dict[int, tuple[float, dict[Role, WrittenNumber]]] = {0: (cost, {})}
-    for number in (*numbers, None):
-        following = dict[int, tuple[float, dict[Role, WrittenNumber]]]()
-        for settled, (so_far, taken) in best.items():
-            skipped = so_far
-            options = [(settled, so_far + _LEFT * (number is not None), taken)]
-            for at, role in enumerate(roles[settled:], settled + 1):
-                if number:
-                    options.append((at, skipped + _cost(role, number, record), {**taken, role: number}))
-                skipped += _absent(role, record)
-            for at, total, result in options if number else [(len(roles), skipped, taken)]:
-                if at not in following or total < following[at][0]:
-                    following[at] = total, result
-        best = following
-    return best[len(roles)]
+    if not roles:
+        return _LEFT * len(numbers), {}
+    found = list[tuple[float, dict[Role, WrittenNumber]]]()
+    for at, one in enumerate(numbers):
+        cost, rest = _in_order(numbers[at + 1 :], roles[1:], record)
+        found.append((cost + _LEFT * at + _cost(roles[0], one, record), {roles[0]: one, **rest}))
+    cost, rest = _in_order(numbers, roles[1:], record)
+    found.append((cost + _ABSENT[roles[0]] * (not record or record[roles[0]] != ""), rest))
+    return min(found, key=lambda one: one[0])
 
 
-def _absent(role: Role, record: PlaceNumbers) -> float:
-    """What it costs if no number has a role that the record has, or, without a record, that most references have."""
-    return _ABSENT[role] if getattr(record, _OWN[role]) or record == PlaceNumbers() else 0.0
-
-
-_OWN: Mapping[Role, str] = {"year": "years", "volume": "volume", "issue": "issue", "pages": "pages"}
-
-
-def _is(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
-    """What it costs to take a number for a record's: 0 if it is the same, more for a like one, infinite for another."""
-    if role == "year":
-        return 0 if one.is_year and int(one.value[:4]) in record.years else float("inf")
-    first = {number_in(record.pages)} - {""}
-    if one.number in (first if role == "pages" else numbers_of(getattr(record, role))):
-        return 0
-    is_like = role == "volume" and one.number in {*numbers_of(record.issue), *map(str, record.years)}
-    return 3 * _LIKE if is_like else float("inf")
-
-
-def is_page_within(number: str, pages: str) -> bool:
-    """Whether a page is one of a range, "214-21"."""
-    first, _, last = pages.partition("-")
-    if not (first.isdecimal() and last.isdecimal() and number.isdecimal()):
-        return False
-    last = first[: len(first) - len(last)] + last
-    return int(first) <= int(number) <= int(last)
+def _is(role: Role, one: WrittenNumber, record: PlaceNumbers) -> bool:
+    """Whether a number is a record's."""
+    own, value = record.get(role, ""), one.value[:4] if role == "year" else number_in(one.value)
+    return value in (numbers_of(own) if role != "pages" else {number_in(own)} - {""})
 
 
 def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     """What it costs to take a number for one with a role."""
     if one.lead and one.lead != role and role != "year":
         return 2.0
-    own = getattr(record, _OWN[role])
-    same = _is(role, one, record)
-    form = 0.0 if one.lead == role else _form(role, one)
-    if role == "year":
-        form += 0.5 * one.is_behind_colon
-    if role == "pages" and one.is_year and not one.last and not one.is_behind_colon:
-        form += 0.25 * any(abs(int(one.value[:4]) - year) <= _NEAR for year in record.years)
-    if own and same < 1:
-        return same + 0.1 * form
-    if own and role == "volume" and one.is_year:  # "2001;1546:358"
-        form -= 0.5
-    return (_OTHER[role] if own else _FREE) + form
+    form = 0.0 if one.lead == role else _form(role, one) + 0.5 * (role == "year" and one.is_behind_colon)
+    if _is(role, one, record):
+        return 0.1 * form
+    return (_OTHER[role] if record.get(role) else _FREE) + form
 
 
 def _form(role: Role, one: WrittenNumber) -> float:

@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import ratio
 
 from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.models import AuthorName
-from deepcritical_mcp.search.references.plain_text import Span
-from deepcritical_mcp.search.references.word_lists import listed_words
+from deepcritical_mcp.search.references.number_places import YEAR
+from deepcritical_mcp.search.references.plain_text import WORD, Span, listed_words
 
 ET_AL = re.compile(
     r"\b(?:et\.? al(?:ii)?|and (?:others|colleagues|co-?workers|associates)|(?:y|e|et) col(?:s|l|aboradores)?\.?|"
@@ -27,13 +26,15 @@ ET_AL = re.compile(
     re.IGNORECASE,
 )
 """What stands for the other authors, in the languages of most references."""
-_WORD = re.compile(r"[^\W\d_]+")
 _NAME_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['’‐-](?=[^\W\d_]))*")
 _PIECE = re.compile(
     r"[,;&/|]|…|\.{3}|(?<![\w‐-])(?:and|und|y|et)(?![\w.‐-])|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])|"
     r"(?:(?<=[a-z] [A-Z])|(?<=[a-z] [A-Z]{2})) (?=[A-Z][a-z]{2,30} [A-Z]{1,2}\b(?!\.))"
 )
 """What parts names: also a full stop, where no semicolon does, and initials: "Berg JA Ruiz K"."""
+LISTED = re.compile(r"[^\W\d_]{2} [A-ZÀ-Þ]{1,4}\.\s{1,3}(?=[^\W\d_])")
+"""Where names end, with initials and a full stop: "Berg JA, Ruiz K. J Zinc 2019"."""
+_APART = re.compile(r"\d{1,8}[.,;:)\]]{0,3}\s|[:|]\s")
 _TRANSLITERATED = str.maketrans(
     {"ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "đ": "d", "ł": "l", "ð": "d", "þ": "th", "ı": "i"}
 )
@@ -58,7 +59,7 @@ class Person:
     span: Span
     initials: str
     at: int
-    is_group: bool = False
+    is_group: bool
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,6 @@ class PeopleAgreement:
     Attributes:
         by_others: whether the first author, or most of them, are others.
         named: how many are named, where others are left out and the list does not say so; 0 if not.
-        is_group: whether they begin with a group that is none of them.
         span: where they stand.
     """
 
@@ -77,7 +77,6 @@ class PeopleAgreement:
     true: str = ""
     by_others: bool = False
     named: int = 0
-    is_group: bool = False
     span: Span = (0, 0)
 
 
@@ -89,16 +88,16 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     region = text[start:end]
     others = ET_AL.search(region)
     listed = region[: others.start()] if others else region
-    everybody = [*_people(listed, authors)]
-    people, by_group = [one for one in everybody if not one.is_group], bool(everybody) and everybody[0].is_group
+    people = [one for one in _people(listed, authors) if not one.is_group]
+    people = [one for before, one in zip([None, *people], people, strict=False) if not _is_again(one, before, authors)]
     if not people:
-        return PeopleAgreement("absent", is_group=by_group)
+        return PeopleAgreement("absent")
     stop = max(people[-1].span[1], others.end() if others else 0)
     stop += others is not None and stop == others.end() and text[start + stop : start + stop + 1] == "."
     span = start + people[0].span[0], start + stop
     is_cut = others is not None or "…" in listed or "..." in listed or len(_PIECE.findall(listed)) > _MOST_NAMES
     is_short = not is_cut and len(people) < sum(map(_is_person, authors))
-    found = PeopleAgreement("agrees", named=len(people) * is_short, is_group=by_group, span=span)
+    found = PeopleAgreement("agrees", named=len(people) * is_short, span=span)
     if not any(map(_is_person, authors)):
         return found
     unknown = [one for one in people if one.at < 0]
@@ -122,6 +121,11 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     return replace(found, verdict="minor" if wrong == slips else "differs", written=written, true=true)
 
 
+def _is_again(person: Person, before: Person | None, authors: Sequence[AuthorName]) -> bool:
+    """Whether a name is the one before it once more, misspelled."""
+    return before is not None and person.at < 0 <= before.at and _is_slip(person, authors[before.at], is_first=True)
+
+
 def has_author(text: str, authors: Sequence[AuthorName]) -> bool:
     """Whether a text has the name of one of the authors among others."""
     return any(one.at >= 0 for one in _people(text, authors))
@@ -132,6 +136,16 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(one.name for one in _people(ET_AL.split(text, maxsplit=1)[0], ()))
 
 
+def people_before(head: str) -> str:
+    """The names in what stands before a title: up to "et al." or a year, behind other numbers."""
+    others = ET_AL.search(head)
+    if not others and (year := YEAR.search(head)) and any(map(str.isalpha, head[: year.start()])):
+        head = head[: year.start()]
+    names = head[: others.start()] if others else head
+    low = max((one.end() for one in _APART.finditer(names.rstrip(" :|("))), default=0)
+    return head[low : others.end() if others else None].lstrip(" .-[]()0123456789").strip(" ,(*_“‘:|")
+
+
 def is_initials(word: str) -> bool:
     """Whether a word can be somebody's initials: "JA", "J-A", "á"."""
     letters = "".join(filter(str.isalpha, word))
@@ -140,16 +154,16 @@ def is_initials(word: str) -> bool:
 
 def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
     """The names of a list: pieces between commas and the like, with initials that stand in a piece of their own."""
+    for family in (one.family for one in authors if " " in one.family and _PIECE.search(one.family)):
+        listed = listed.replace(family, family.replace(" ", "-"))  # "Paz y Miño" is one name
     is_inverted = ";" in listed
     cuts = [one.span() for one in _PIECE.finditer(listed) if not (is_inverted and one[0][0] in ". ")][:_MOST_NAMES]
-    double = [one.span() for author in authors for one in _double(author.family).finditer(listed)]
-    cuts = [cut for cut in cuts if not any(start < cut[0] < end for start, end in double)]
     starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(listed)]
     forms = [_forms(author) for author in authors]
     last: Person | None = None
     for start, end in zip(starts, ends, strict=True):
         piece = listed[start:end]
-        words = [found for found in _WORD.finditer(piece) if found[0].lower() not in listed_words("behind names")]
+        words = [found for found in WORD.finditer(piece) if found[0].lower() not in listed_words("behind names")]
         if not words or not _is_latin(piece):
             continue
         span = start + words[0].start(), start + words[-1].end()
@@ -171,12 +185,6 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
         yield last
 
 
-@lru_cache(maxsize=4096)
-def _double(family: str) -> re.Pattern[str]:
-    """A family name with a word in it that parts other names: "Paz y Miño"."""
-    return re.compile(re.escape(family) if _PIECE.search(family) else r"(?!)", re.IGNORECASE)
-
-
 def _person(
     piece: str, span: Span, forms: Sequence[Sequence[tuple[str, ...]]], authors: Sequence[AuthorName]
 ) -> Person:
@@ -189,8 +197,6 @@ def _person(
     ]
     name = " ".join(bare) or piece
     at = _place(name, forms)
-    if at < 0 and bare != words:
-        at = _place(" ".join(words), forms)
     initials = "".join(map(_letters, (word for word in words if word not in bare))).upper()
     if at >= 0:
         family = {*_key(authors[at].family)}
@@ -205,18 +211,18 @@ def _person(
 
 
 def _place(name: str, forms: Sequence[Sequence[tuple[str, ...]]]) -> int:
-    """Whose name it is: by all its words, else by a family name, else nearly or in part; -1 if nobody's."""
+    """Whose name it is: by all its words, else by a family name, else in part; -1 if nobody's."""
     words = _key(name)
-    by_family, nearly = -1, -1
-    for number, one in enumerate(forms) if words else ():
-        family = one[0]
-        if "".join(words) == "".join(family) or {*words} == {*one[2]}:
+    by_family, in_part = -1, -1
+    for number, (family, parts, whole, given) in enumerate(forms if words else ()):
+        if "".join(words) == "".join(family) or {*words} == {*whole}:
             return number
         if by_family < 0 and family in (words[-len(family) :], words[: len(family)]):
             by_family = number
-        elif nearly < 0 and _is_nearly(words, one):
-            nearly = number
-    return by_family if by_family >= 0 else nearly
+        is_part = "".join(words) in ("".join(whole), "".join(given)) or not {*words[:1], *words[-1:]}.isdisjoint(parts)
+        if in_part < 0 and (is_part or (len(words) > 1 and ({*words} <= {*whole} or {*family} <= {*words}))):
+            in_part = number
+    return by_family if by_family >= 0 else in_part
 
 
 def _is_person(author: AuthorName) -> bool:
@@ -250,35 +256,14 @@ def _forms(author: AuthorName) -> list[tuple[str, ...]]:
     """The ways to write a name: family name, its parts that stand for it, whole name, given name."""
     family = _key(author.family)
     first = family[:1] if len(family) > 1 and len(family[0]) > _PARTICLE else family[-1:]
-    return [family, (*first, *family[-1:]), _key(str(author)), *((_key(author.given),) if author.given else ())]
-
-
-def _is_nearly(words: tuple[str, ...], forms: Sequence[tuple[str, ...]]) -> bool:
-    family, parts, whole = forms[:3]
-    if any(_same_word("".join(words), "".join(form)) for form in (family, *forms[2:]) if form):
-        return True
-    short = "".join(word if len(word) == 1 else word[0] for word in family)  # of an organization: "rcog"
-    if len(forms) == 3 and len(family) > 2 and len(words[-1]) > 2 and short.endswith(words[-1]):
-        return True
-    return any(_same_word(word, one) for word in (words[0], words[-1]) for one in parts) or (
-        len(words) > 1 and ({*words} <= {*whole} or {*family} <= {*words})
-    )
+    return [family, (*first, *family[-1:]), _key(str(author)), _key(author.given)]
 
 
 @lru_cache(maxsize=8192)
 def _key(name: str) -> tuple[str, ...]:
-    return tuple(_WORD.findall(plain_letters(name.casefold().translate(_TRANSLITERATED))))
-
-
-@lru_cache(maxsize=8192)
-def _without_umlauts(word: str) -> str:
-    return word.replace("ae", "a").replace("oe", "o").replace("ue", "u")
-
-
-def _same_word(one: str, other: str) -> bool:
-    if one == other or _without_umlauts(one) == _without_umlauts(other):
-        return True
-    return min(len(one), len(other)) >= 5 and OSA.distance(one, other, score_cutoff=1) <= 1
+    """The words of a name in one spelling, also of umlauts: "Müller" is "Mueller"."""
+    plain = plain_letters(name.casefold().translate(_TRANSLITERATED))
+    return tuple(WORD.findall(plain.replace("ae", "a").replace("oe", "o").replace("ue", "u")))
 
 
 def _expected(number: int, people: Sequence[Person], authors: Sequence[AuthorName]) -> AuthorName | None:
@@ -290,10 +275,9 @@ def _expected(number: int, people: Sequence[Person], authors: Sequence[AuthorNam
 
 
 def _is_slip(person: Person, author: AuthorName, *, is_first: bool) -> bool:
-    name = person.name
-    if len(name) > 1 and not (is_first and person.initials) and {*_key(name)} <= {*_key(author.given)}:
+    if not (is_first and person.initials) and len(person.name) > 1 and {*_key(person.name)} <= {*_key(author.given)}:
         return True
-    bare = " ".join(word for word in name.split() if not is_initials(word)) or name
+    bare = " ".join(word for word in person.name.split() if not is_initials(word)) or person.name
     one, forms = plain_letters(bare), map(plain_letters, filter(None, (author.family, str(author), author.given)))
     return any(ratio(one, form) >= (_FIRST_SLIP if is_first else _SLIP) for form in forms)
 
@@ -319,7 +303,7 @@ def _with_initials(
 def _known(author: AuthorName) -> str:
     """The letters with which the parts of an author's name begin, and other capitals in it."""
     capitals = (letter for letter in f"{author.given}{author.initials}" if letter.isupper())
-    return _letters("".join((*(word[0].upper() for word in _WORD.findall(author.given)), *capitals)))
+    return _letters("".join((*(word[0].upper() for word in WORD.findall(author.given)), *capitals)))
 
 
 def _initials_differ(initials: str, author: AuthorName) -> int:

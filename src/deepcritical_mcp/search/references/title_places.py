@@ -1,13 +1,16 @@
-"""Titles in references: whether one is a record's, and where in a text it stands."""
+"""Titles in references: whether one is a record's, where in a text it stands, and what looks like one.
+
+Every regular expression here is linear in the length of the text.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from itertools import accumulate, dropwhile, product
+from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate, product
 from typing import Literal, NamedTuple
 
-from rapidfuzz.distance import OSA, Indel
+from rapidfuzz.distance import OSA, Indel, Opcode
 
 from deepcritical_mcp.evidence.titles import (
     changes,
@@ -16,11 +19,20 @@ from deepcritical_mcp.evidence.titles import (
     is_notice,
     is_opposite,
     likeness,
+    tokens,
 )
-from deepcritical_mcp.models import without_retraction_mark
-from deepcritical_mcp.search.references.written import Word, WrittenReference, title_words
+from deepcritical_mcp.models import Publication, without_retraction_mark
+from deepcritical_mcp.search.references.number_places import YEAR
+from deepcritical_mcp.search.references.people_places import ET_AL, has_author
+from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
+from deepcritical_mcp.spelling import GREEK_NAMES
 from deepcritical_mcp.text import FUNCTION_WORDS
 
+LEAST_WORDS = 3
+"""Content words that look like a title."""
+_ADDED_WORDS = 3
+"""Content words that a title may have besides the record's: "a randomised trial", "results of a cohort study"."""
+_LEAST_SCORE = 1.5
 _LEAST_SHARE = 0.5
 """Of a title's words that must stand in a text before it is looked for there."""
 _SIMILAR = 0.7
@@ -34,12 +46,44 @@ _SHORT = 4
 _MOST_SLIPS = 2
 _LEAST_MAIN, _MOST_MAIN = 2, 3
 """Content words of a title that may be written without its subtitle; so many subtitles may be left out."""
-_YEAR = 4
-"""Digits of a year."""
+_ENDS = " .,;:*_()[]”“\"'’‘?!"
 _TRANSLATED = re.compile(r"\s?[(\[]author'?s transl(?:ation)?\.?[)\]]", re.IGNORECASE)
 _SUBTITLE = re.compile(r"(?<=[\w)\]\"”’'»])\s?(?:[:;]|\s[–—-])\s|[.?!]\s")
+_ARROW = re.compile(r"<?[-–=]{1,3}>")
+_TOKEN = re.compile(r"[^\W_]+|[<>≤≥&]")
+_GREEK = re.compile(f"({'|'.join(name for name in GREEK_NAMES.values() if len(name) > 3)})")
+_QUOTED = re.compile(
+    r"[“„«\"]([^“”„«»\"]{8,600})[”“»\"]|(?<![\w’'])[‘']([^‘’']{20,400}(?:[’'](?=\w)[^‘’']{1,300}){0,4})[’'](?!\w)"
+)
+_BREAK = re.compile(
+    r"(?<=[.?!])[”\"]?\s{1,3}|(?<=[A-Z]\.)(?=[A-Z][a-z])|:\s|(?:(?<=[0-9]{4}\))|(?<=[0-9][a-z]\)))[.,:]?\s|[”“\"]"
+    r"|\s[–—|]\s|(?<=[0-9]{4})(?:,?\s|;\s?(?=[0-9]))|\]\("
+)
+_NUMBER_NEXT = re.compile(r"[\s.,;:(*_]{0,6}(?:[0-9]{1,4}\b|[A-Z][a-z]{2}[a-z]{0,6} [0-9]{1,2}\b)")
+_STOP = re.compile(r"[.:?!“”„«»\"‘(\[*|/]|\d|\s[–—-]\s")
+_SENTENCE_END = re.compile(r"[.?!](?:\s|\Z)|[“”\"]")
+_SAME_SENTENCE = re.compile(r"\s?[\w:–—-]|\s[^.?!”\"’*_,;)\](“]")
 TitleAgreement = Literal["agrees", "minor", "differs"]
 ORDER: Mapping[TitleAgreement, int] = {"agrees": 0, "minor": 1, "differs": 2}
+
+
+class Word(NamedTuple):
+    """A word of a text in one spelling, as `titles.tokens`, and where it stands."""
+
+    token: str
+    start: int
+    end: int
+
+
+def words_of(text: str) -> tuple[Word, ...]:
+    """The words of a text."""
+    found = _TOKEN.finditer(without(_ARROW, text))
+    return tuple(Word(token, one.start(), one.end()) for one in found for token in title_words(one[0]))
+
+
+def title_words(text: str) -> tuple[str, ...]:
+    """The words of a title as `tokens`, with the names of Greek letters apart: PPARalpha is PPARα."""
+    return tuple(part for token in tokens(_ARROW.sub(" ", text)) for part in _GREEK.split(token) if part)
 
 
 class TitlePlace(NamedTuple):
@@ -52,46 +96,56 @@ class TitlePlace(NamedTuple):
     similarity: float = 1.0
 
 
-def main_titles(title: str) -> list[str]:
-    """A title without its subtitles and translator's mark: "Zinc in wounds: a trial" -> "Zinc in wounds"; the longest
-    first, and none that says too little; also without the subject before it: "Public health. Zinc in wounds"."""
-    bare = _TRANSLATED.sub("", without_retraction_mark(title)).strip(" .[]")
+def _bare(title: str) -> str:
+    return _TRANSLATED.sub("", without_retraction_mark(title))
+
+
+def _main_titles(title: str) -> list[str]:
+    """A title without its subtitles: "Zinc in wounds: a trial" -> "Zinc in wounds"; the longest first, and none that
+    says too little; also without the subject before it: "Public health. Zinc in wounds"."""
+    bare = _bare(title).strip(" .[]")
     ends = [found.start() + (bare[found.start()] in "?!") for found in _SUBTITLE.finditer(bare)][-_MOST_MAIN:]
     subject, _, rest = bare.partition(". ")
     is_subject = len(content_words(title_words(subject))) <= _LEAST_MAIN < len(content_words(title_words(rest)))
     mains = [rest] * is_subject + [bare[:end] for end in reversed(ends)]
-    words = title_words(title)
-    return [] if is_notice(words) else [one for one in mains if len(content_words(title_words(one))) >= _LEAST_MAIN]
+    return [
+        one
+        for one in mains
+        if len(content_words(title_words(one))) >= _LEAST_MAIN and not is_notice(title_words(title))
+    ]
 
 
 def titles_agree(one: str, other: str) -> TitleAgreement:
     """Whether two titles are the same but for function words, spelling and a subtitle; "minor" with slips."""
-    first, second = (title_words(_TRANSLATED.sub("", without_retraction_mark(text))) for text in (one, other))
+    first, second = title_words(_bare(one)), title_words(_bare(other))
     pairs = [(first, second)]
     if is_notice(first) == is_notice(second):
-        pairs += [(title_words(main), second) for main in main_titles(one)]
-        pairs += [(title_words(main), first) for main in main_titles(other)]
-    found: list[TitleAgreement] = [_alike(*pair) for pair in pairs]
-    return min(found, key=lambda one: ORDER[one])
+        pairs += [(title_words(main), second) for main in _main_titles(one)]
+        pairs += [(title_words(main), first) for main in _main_titles(other)]
+    return min((_alike(*pair) for pair in pairs), key=lambda one: ORDER[one])
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> TitleAgreement:
     near = likeness(one, other)
     if "".join(one) == "".join(other):  # a blank is missing, or one too many
         return "agrees"
-    if near == "same":
-        inner = [list(dropwhile(FUNCTION_WORDS.__contains__, words)) for words in (one, other)]
-        # Other small words between the same content words, or one more.
-        is_joined = any("".join(gone) != "".join(come) and not at_end for gone, come, at_end in changes(*inner))
-        return "minor" if is_joined else "agrees"
+    if near == "same":  # other small words between the same content words, or one more
+        is_joined = any("".join(gone) != "".join(come) and not at_end for gone, come, at_end in changes(one, other))
+        return "minor" if is_joined and one[1:] != other and other[1:] != one else "agrees"
     if not one or not other or is_notice(one) != is_notice(other):
         return "differs"
+    bare, whole = ([word for word in words if word not in _LETTERS] for words in (one, other))
+    if bare == whole:  # Greek letters were lost in copying: "A strains" for "Aβ strains"
+        return "minor" if len(one) != len(other) else "differs"
     found = changes(content_words(one), content_words(other))
     slips = [(gone, come) for gone, come, _ in found if "".join(gone) != "".join(come)]
     if near == "near":
         return "minor" if any(gone and come for gone, come in slips) else "agrees"
     is_slips = all(len(gone) == len(come) and all(map(_is_slip, gone, come)) for gone, come in slips)
     return "minor" if is_slips and len(slips) <= _MOST_SLIPS else "differs"
+
+
+_LETTERS = frozenset(GREEK_NAMES.values())
 
 
 def _is_slip(one: str, other: str) -> bool:
@@ -107,30 +161,28 @@ def _is_slip(one: str, other: str) -> bool:
     )
 
 
-def find_title(reference: WrittenReference, titles: Sequence[str]) -> TitlePlace | None:
-    """Where one of a record's titles stands in a reference, as a whole, without its subtitle, or with a few words
+def find_title(words: Sequence[Word], titles: Sequence[str]) -> TitlePlace | None:
+    """Where one of a record's titles stands among words, as a whole, without its subtitle, or with a few words
     changed; None if nowhere."""
     places = list[TitlePlace]()
     for title in titles:
-        whole = _placed(reference, title, title)
+        whole = _placed(words, title, title)
         places += [whole] if whole else []
-        for name in main_titles(title) if not whole or whole.agreement != "agrees" else ():
-            found = _placed(reference, name, title)
-            if found and not _has_other_subtitle(reference, found, whole, title, name):
+        for name in _main_titles(title) if not whole or whole.agreement != "agrees" else ():
+            found = _placed(words, name, title)
+            if found and not _has_other_subtitle(words, found, whole, name):
                 places.append(found)
         if any(one.agreement == "agrees" for one in places):
             break
     return min(places, key=lambda one: (ORDER[one.agreement], -one.similarity), default=None)
 
 
-def _has_other_subtitle(
-    reference: WrittenReference, found: TitlePlace, whole: TitlePlace | None, title: str, main: str
-) -> bool:
+def _has_other_subtitle(words: Sequence[Word], found: TitlePlace, whole: TitlePlace | None, main: str) -> bool:
     """Whether most words of the record's subtitle, and others, stand behind its main title, or the number of another
     part: "2. Methods" for "1. Aims"."""
-    subtitle = title_words(title)[len(title_words(main)) :] if title.startswith(main) else ()
-    behind = [word for word in reference.words if found.end <= word.start]
-    if are_parts(subtitle[:2], [word.token for word in behind[:2] if len(word.token) < _YEAR]):
+    subtitle = title_words(found.true)[len(title_words(main)) :] if found.true.startswith(main) else ()
+    behind = [word for word in words if found.end <= word.start]
+    if are_parts(subtitle[:2], [word.token for word in behind[:2] if not YEAR.fullmatch(word.token)]):
         return True
     inside = [word.token for word in behind if whole and word.start < whole.end]
     return bool(inside and subtitle) and 2 * sum(word in subtitle for word in inside) >= len(subtitle)
@@ -143,20 +195,16 @@ def are_parts(one: Sequence[str], other: Sequence[str]) -> bool:
     return bool(first - second and second - first)
 
 
-def _placed(reference: WrittenReference, name: str, title: str) -> TitlePlace | None:
-    words, text = reference.words, reference.text
-    wanted = title_words(_TRANSLATED.sub("", without_retraction_mark(name)))
-    if not wanted or (window := title_window(words, wanted)) is None:
+def _placed(words: Sequence[Word], name: str, title: str) -> TitlePlace | None:
+    wanted = title_words(_bare(name))
+    if not wanted or (window := _title_window(words, wanted)) is None:
         return None
     first, last = window
     there = [word.token for word in words[first : last + 1]]
     agreement, likeness = _alike(wanted, there), Indel.normalized_similarity(wanted, there)
     if agreement == "differs" and likeness < _SIMILAR:
         return None
-    start, end = words[first].start, words[last].end
-    end = mark.end() if (mark := _TRANSLATED.match(text, end)) else end
-    end += name.rstrip(" .")[-1:] in (")", "]") and text[end : end + 1] in (")", "]")
-    return TitlePlace(start, end, agreement, title, likeness)
+    return TitlePlace(words[first].start, words[last].end, agreement, title, likeness)
 
 
 def are_similar(one: str, other: str) -> bool:
@@ -169,32 +217,26 @@ def similarity(one: str, other: str) -> float:
     return Indel.normalized_similarity(title_words(one), title_words(other))
 
 
-def title_window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int] | None:
+def _title_window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int] | None:
     """The first and last word of the part of a text that has most of the words wanted."""
     known = frozenset(wanted)
-    hits = [word.token in known for word in words]
     size = min(len(wanted), len(words))
-    sums = [0, *accumulate(hits)]
+    sums = [0, *accumulate(word.token in known for word in words)]
     count, start = max(((sums[at + size] - sums[at], -at) for at in range(len(words) - size + 1)), default=(0, 0))
     if count < _LEAST_SHARE * len(wanted):
         return None
     low, high = max(0, -start - _ROOM), min(len(words), -start + size + _ROOM)
     near = [word.token for word in words[low:high]]
-    equal = [op for op in Indel.opcodes(list(wanted), near) if op.tag == "equal"]
-    runs = [_Run(op.src_start, op.src_end, op.dest_start, op.dest_end) for op in equal]
+    runs = [op for op in Indel.opcodes(list(wanted), near) if op.tag == "equal"]
     while len(runs) > 1 and _is_stray(runs[0], runs[0], runs[1]):
         runs.pop(0)
     while len(runs) > 1 and _is_stray(runs[-1], runs[-2], runs[-1]):
         runs.pop()
     if not runs:
         return None
-    # The same words may stand right before the others, too: "Berg A. A case".
-    if len(runs) > 1 and (at := runs[1].at - runs[0].to + runs[0].at) > runs[0].at and runs[0].end == runs[1].start:
-        is_same = near[at : runs[1].at] == near[runs[0].at : runs[0].to]
-        runs[0] = runs[0]._replace(at=at, to=runs[1].at) if is_same else runs[0]
     # Words that differ at the ends belong to the title too, as many as it has there.
-    first = low + max(0, runs[0].at - runs[0].start)
-    last = low + min(len(near), runs[-1].to + len(wanted) - runs[-1].end) - 1
+    first = low + max(0, runs[0].dest_start - runs[0].src_start)
+    last = low + min(len(near), runs[-1].dest_end + len(wanted) - runs[-1].src_end) - 1
     # A word at an end may be broken, or joined to its neighbor: "Rad- iotherapy", "structurebased".
     for start, end in product((first, first - 1, first + 1), (last, last + 1, last - 1)):
         if start >= 0 and "".join(word.token for word in words[start : end + 1]) == "".join(wanted):
@@ -202,16 +244,98 @@ def title_window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int
     return first, last
 
 
-class _Run(NamedTuple):
-    """Words `start` to `end` of a title, which stand at `at` to `to` in a text."""
-
-    start: int
-    end: int
-    at: int
-    to: int
-
-
-def _is_stray(edge: _Run, before: _Run, after: _Run) -> bool:
+def _is_stray(edge: Opcode, before: Opcode, after: Opcode) -> bool:
     """Whether a few words at an edge stand far from the others in the text, but not in the title."""
-    gap = after.at - before.to - (after.start - before.end)
-    return edge.end - edge.start <= 2 and gap >= 2
+    gap = after.dest_start - before.dest_end - (after.src_start - before.src_end)
+    return edge.src_end - edge.src_start <= 2 and gap >= 2
+
+
+def content_left(text: str, known: Collection[str]) -> list[str]:
+    """The content words of a text that are neither known nor connectives."""
+    return [
+        word for word in content_words(tokens(text)) if word not in known and word not in listed_words("connectives")
+    ]
+
+
+def start_of_longer_title(text: str, start: int, record: Publication) -> int:
+    """Where a title begins that has words before the record's, which begins at `start`: "No effect of zinc", and what
+    makes it another document: "Correction: Effect of zinc"."""
+    before = text[:start]
+    low = max((one.end() for pattern in (_STOP, ET_AL) for one in pattern.finditer(before)), default=0)
+    lead = before[low:]
+    words = WORD.findall(lead)
+    is_open = text[start : start + 1].islower() or any(word.islower() for word in words if len(word) > 1)
+    if words and is_open and "," not in lead.rstrip(" ,") and not has_author(lead, record.authors):
+        return low + len(lead) - len(lead.lstrip())
+    sentence = max((one.end() for one in _SENTENCE_END.finditer(before)), default=0)
+    notice = before[sentence:].strip()
+    is_other = notice.endswith(":") and is_notice(tokens(notice)) and not is_notice(tokens(record.title))
+    return sentence if is_other else start
+
+
+def end_of_longer_title(text: str, end: int, stop: int, record: Publication) -> int:
+    """Where a title ends that goes on behind the record's, which ends at `end`, as another subtitle does; `stop` is
+    where the next field begins."""
+    if not record.pmid:  # Crossref keeps subtitles elsewhere
+        return end
+    rest = without(BRACKETED, text[end:stop])
+    known = {*tokens(f"{record.title} {record.vernacular_title} {' '.join(map(str, record.authors))}")}
+    goes_on = _SAME_SENTENCE.match(rest) is not None
+    reach, at = end, 0
+    for found in (*_SENTENCE_END.finditer(rest), None):
+        part = rest[at : found.start() if found else len(rest)]
+        left = content_left(part, known)
+        small = [word for word in left if f" {word}" in f" {part}" and not word.isdigit()]
+        if at == 0 and goes_on and not part.lstrip().startswith((":", "-", "–", "—")):
+            is_title = bool(left) and any(word.islower() for word in WORD.findall(part) if len(word) > 1)
+        else:
+            is_title = len(left if at == 0 and goes_on else small) > _ADDED_WORDS
+        if is_title:
+            reach = end + at + len(part.rstrip())
+        at = found.end() if found else at
+    return reach
+
+
+def title_span(text: str) -> Span | None:
+    """Where the title stands, as what has most words in small letters; None if nothing looks like one."""
+    if (found := _QUOTED.search(text)) and len((found[1] or found[2]).split()) >= LEAST_WORDS:
+        return found.span(1) if found[1] else found.span(2)
+    segments, at = list[Span](), 0
+    cuts = sorted(one.span() for pattern in (_BREAK, ET_AL) for one in pattern.finditer(text))
+    for end, following in [*cuts, (len(text), len(text))]:
+        if end >= at:
+            segments.append((at, end))
+            at = max(at, following)
+    scores = [_score(text[slice(*one)], is_before_number=bool(_NUMBER_NEXT.match(text, one[1]))) for one in segments]
+    best = max(range(len(segments)), key=scores.__getitem__)
+    if scores[best] < _LEAST_SCORE:
+        return None
+    first = last = best
+    while first and _is_one_title(text, segments[first - 1], segments[first], scores[first - 1]):
+        first -= 1
+    while last + 1 < len(segments) and _is_one_title(text, segments[last], segments[last + 1], scores[last + 1]):
+        last += 1
+    start, end = segments[first][0], segments[last][1]
+    while start < end and text[start] in _ENDS:
+        start += 1
+    return start, end
+
+
+def _is_one_title(text: str, one: Span, following: Span, score: float) -> bool:
+    """Whether two parts are a title and its subtitle; `score` is that of the part in question."""
+    return text[one[1] : following[0]] == ": " and score >= 1 and not YEAR.search(text, one[0], following[1])
+
+
+def _score(segment: str, *, is_before_number: bool) -> float:
+    """How much a part of a reference looks like a title: many words in small letters, no initials; in front of numbers
+    stands a journal, which has capitals."""
+    words = WORD.findall(segment)
+    if segment.isupper() and sum(len(word) > 1 for word in words) >= LEAST_WORDS:  # a whole title in capitals
+        words = [word if len(word) < 4 and word.lower() not in FUNCTION_WORDS else word.lower() for word in words]
+    long = [word for word in words if len(word) > 1]
+    small = [word for word in long if word[0].islower()]
+    telling = sum(word not in FUNCTION_WORDS for word in small)
+    if is_before_number or (not telling and YEAR.search(segment)):
+        return telling
+    initials = sum(word.isupper() and len(word) <= 3 for word in words)
+    return len(small) + 0.5 * (len(long) - len(small)) - 1.5 * initials

@@ -1,24 +1,39 @@
-"""A reference as it is written: its words, its numbers, and the identifiers that stand in it.
+"""A reference as it is written: its words, its numbers, the identifiers that stand in it, and what it says as far as
+that can be told without a record; and references whose parts are labelled: BibTeX, RIS, PubMed's own form and CSL-JSON.
 
 Every regular expression here is linear in the length of the text.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from itertools import accumulate
+from typing import Literal, NamedTuple, cast
 
 from deepcritical_mcp.evidence.titles import content_words, tokens
-from deepcritical_mcp.identifiers import RecordIds, arxiv_doi, normalize_doi, normalize_trial, record_ids
-from deepcritical_mcp.search.references.guesses import Statements, guessed
-from deepcritical_mcp.search.references.labelled import LabelledEntry, read_entry
-from deepcritical_mcp.search.references.latex import plain_latex
-from deepcritical_mcp.search.references.plain_text import PlainText, Span
-from deepcritical_mcp.spelling import GREEK_NAMES
-from deepcritical_mcp.text import clean_line, clean_text
+from deepcritical_mcp.identifiers import (
+    RecordIds,
+    arxiv_doi,
+    normalize_doi,
+    normalize_pmcid,
+    normalize_pmid,
+    normalize_trial,
+    record_ids,
+)
+from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
+from deepcritical_mcp.search.references.journal_places import sentences_back
+from deepcritical_mcp.search.references.number_places import YEAR, find_numbers
+from deepcritical_mcp.search.references.people_places import ET_AL, LISTED, names_in, people_before
+from deepcritical_mcp.search.references.plain_text import PlainText, Span, plain_latex, without_latex
+from deepcritical_mcp.search.references.title_places import Word, title_span, words_of
+from deepcritical_mcp.text import clean_line, clean_text, normalized
 
+logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # what is wrong with an entry is told to its author
 MAX_REFERENCE = 12_000
 """Characters of a reference that are read; of an entry of BibTeX, RIS or CSL-JSON, which may have an abstract, all."""
 _LEAST_TITLE = 3
@@ -42,24 +57,57 @@ DOI = re.compile(
 _ARXIV_NUMBER = re.compile(
     r"\barXiv ?: ?(?:[a-z.-]{2,20}/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(?:v[0-9]{1,3})?\b", re.IGNORECASE
 )
-_ID_FORMS = (("link", LINK), ("doi", DOI), ("pmcid", PMCID), ("pmid", PMID), ("nct", TRIAL))
+_ID_FORMS: tuple[tuple[re.Pattern[str], Callable[[str], RecordIds]], ...] = (
+    (LINK, record_ids),
+    (DOI, lambda value: RecordIds(doi=normalize_doi(value))),
+    (PMCID, lambda value: RecordIds(pmcid=value.upper())),
+    (PMID, lambda value: RecordIds(pmid=value)),
+    (TRIAL, lambda value: RecordIds(nct=normalize_trial(value))),
+    (_ARXIV_NUMBER, lambda value: RecordIds(doi=arxiv_doi(value))),
+)
 _MARKUP = re.compile(
     r"(?<!\w)\*{1,3}|\*{1,3}(?!\w)|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|\\(?=\W)|</?(?:i|b|em|sub|sup|strong)>|"
     r"[™®©℠]|(?<=\w)\((?:R|TM)\)|\s?\[(?:[JMCDRSPNZ]|[JMCDRN]/OL|EB/OL|DB/OL|OL)\]|"
     r"\s?[(\[](?i:retracted|withdrawn)(?: (?i:article))?[)\]]"
 )
 """With the mark of Chinese references for a kind of work: "[J]" is an article in a journal."""
-_ARROW = re.compile(r"<?[-–=]{1,3}>")
-_WORD = re.compile(r"[^\W_]+|[<>≤≥&]")
-_GREEK = re.compile(f"({'|'.join(name for name in GREEK_NAMES.values() if len(name) > 3)})")
 
 
-class Word(NamedTuple):
-    """A word of a text in one spelling, as `titles.tokens`, and where it stands."""
+@dataclass(frozen=True)
+class Statements:
+    """What a reference says; "" or () for what it does not say.
 
-    token: str
-    start: int
-    end: int
+    Attributes:
+        authors: family names in order; of names written out, the whole name.
+        pages: as written, "1091-1096"; a number of an article counts as one.
+        people: the list of authors as it is written.
+    """
+
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    year: str = ""
+    journal: str = ""
+    volume: str = ""
+    issue: str = ""
+    pages: str = ""
+    people: str = ""
+
+
+def _guessed(text: str) -> Statements:
+    """What a reference says by its form alone: enough to look for a record."""
+    start, end = title_span(text) or (0, 0)
+    places = find_numbers(text, [(start, end)] if end else [], {}, start)
+    said = {role: one.text for role, one in places.by_role.items()}
+    first = max(places.first, 0)
+    ended = None if end else LISTED.search(text, 0, first)
+    behind = ended.end() if ended else first
+    head = people_before(text[: start if end else behind])
+    if end and not any(map(str.isalpha, head)) and (others := ET_AL.search(text, end, end + 300)):
+        head = text[end : others.start()].strip(" ,.(")  # "“Title” (Berg et al., J Zinc 2019)"
+    low = max(end, ended.end() if ended else 0, places.first - 200)
+    journal = next((text[low + one : low + to] for one, to in sentences_back(text[low : places.first])), "")
+    said |= {"year": said.get("year", "")[:4], "journal": journal.removeprefix("In: ") if places.first > end else ""}
+    return Statements(text[start:end], names_in(head), people=head, **said)
 
 
 @dataclass(frozen=True)
@@ -93,10 +141,7 @@ class WrittenReference:
     @cached_property
     def words(self) -> tuple[Word, ...]:
         """Those of `text`."""
-        text = _ARROW.sub(lambda found: " " * len(found[0]), self.text)
-        return tuple(
-            Word(token, found.start(), found.end()) for found in _WORD.finditer(text) for token in title_words(found[0])
-        )
+        return words_of(self.text)
 
     @property
     def has_title(self) -> bool:
@@ -124,38 +169,22 @@ def read_reference(written: str) -> WrittenReference:
     bare, ids = _without_ids(plain_latex(PlainText.of(line)))
     plain, number = bare.sub(_MARKUP, ""), BARE_PMID.search(bare.text)
     plain = plain.sub(BARE_PMID, ".") if number else plain
-    return WrittenReference(plain, ids, guessed(plain.text), bare_pmid=number[1] if number else "")
-
-
-def title_words(text: str) -> tuple[str, ...]:
-    """The words of a title as `tokens`, with the names of Greek letters apart: PPARalpha is PPARα."""
-    return tuple(part for token in tokens(_ARROW.sub(" ", text)) for part in _GREEK.split(token) if part)
+    return WrittenReference(plain, ids, _guessed(plain.text), bare_pmid=number[1] if number else "")
 
 
 def _without_ids(text: PlainText) -> tuple[PlainText, RecordIds]:
     """The text without identifiers and addresses, and these; the first of each kind counts."""
     found = RecordIds()
 
-    def note(ids: RecordIds) -> None:
+    def take(match: re.Match[str], ids_in: Callable[[str], RecordIds]) -> str:
         nonlocal found
-        found = RecordIds(*(old or new for old, new in zip(found, ids, strict=True)))
-
-    def take(kind: str, match: re.Match[str]) -> str:
         value, rest = balanced(match[1] if match.re.groups else match[0])
-        if kind == "link":
-            note(record_ids(value))
-        elif kind == "doi":
-            note(RecordIds(doi=normalize_doi(value)))
-        elif kind == "arxiv":
-            note(RecordIds(doi=arxiv_doi(value)))
-        else:
-            note(RecordIds(**{kind: normalize_trial(value) if kind == "nct" else value.upper()}))
+        found = RecordIds(*(old or new for old, new in zip(found, ids_in(value), strict=True)))
         return f" {rest} "
 
-    for kind, pattern in _ID_FORMS:
-        text = text.sub(pattern, lambda match, kind=kind: take(kind, match))
-    if not any(found):  # an article may have both, and its own numbers count
-        text = text.sub(_ARXIV_NUMBER, lambda match: take("arxiv", match))
+    for pattern, ids_in in _ID_FORMS:
+        if pattern is not _ARXIV_NUMBER or not any(found):  # an article may have both, and its own numbers count
+            text = text.sub(pattern, partial(take, ids_in=ids_in))
     bare = text.text.strip(" .:#\"'[],")
     if bare.isdigit() and not any(found):
         return text.part(0, 0), RecordIds(pmid=bare.lstrip("0")[:9])
@@ -172,3 +201,215 @@ def balanced(address: str) -> tuple[str, str]:
     while value and (value[-1] in ".,;:'’”*_" or (value[-1] == ")" and value.count(")") > value.count("("))):
         value = value[:-1]
     return value, address[len(value) :]
+
+
+EntryForm = Literal["bibtex", "ris", "csl"]
+TAG = re.compile(r"^[ \t]{0,4}([A-Z][A-Z0-9] {1,3}|[A-Z]{3} |[A-Z]{4})- ?", re.MULTILINE)
+"""Before a value of RIS, "TY  - JOUR", or of PubMed's own form, "PMID- 1". rispy knows but one number of blanks, drops
+a record without its last line, and does not tell where a value stands."""
+_PUBMED = frozenset("pubmed pmid medline nlm ncbi".split())
+_FIELD_NAMES: Mapping[str, tuple[str, str, str]] = {
+    "title": ("title", "TI T1", "title"),
+    "authors": ("author", "FAU AU A1", "author"),
+    "year": ("year date", "PY Y1 DA DP", "issued"),
+    "journal": ("journal journaltitle booktitle", "JO JF T2 JA J2 JT TA", "container-title"),
+    "volume": ("volume", "VL VI", "volume"),
+    "issue": ("number issue", "IS IP", "issue"),
+    "pages": ("pages", "SP PG", "page"),
+    "doi": ("doi", "DO LID AID", "DOI"),
+    "pmid": ("pmid", "PMID", "PMID"),
+    "pmcid": ("pmcid", "PMC", "PMCID"),
+}
+"""The fields that say a statement in BibTeX, RIS and CSL-JSON; the first one that is filled counts."""
+_FORMS: tuple[EntryForm, ...] = ("bibtex", "ris", "csl")
+
+
+class EntryField(NamedTuple):
+    """A field of an entry: its name, its value (as written, without what encloses it; of CSL-JSON as loaded), and where
+    the value and the whole field stand (not in CSL-JSON)."""
+
+    name: str
+    value: object
+    at: Span = (0, 0)
+    whole: Span = (0, 0)
+
+
+@dataclass(frozen=True)
+class LabelledEntry:
+    """An entry, the type of work that it names, its key ("" without one), and what it says."""
+
+    text: str
+    form: EntryForm
+    type: str
+    key: str
+    fields: tuple[EntryField, ...]
+
+    def every(self, statement: str) -> list[EntryField]:
+        """The filled fields that say a statement, those of the first name first."""
+        names = _FIELD_NAMES.get(statement, ("", "", ""))[_FORMS.index(self.form)].split()
+        filled = [one for one in self.fields if one.value and str(one.value).strip()]
+        return [one for name in names for one in filled if one.name == name]
+
+    def named(self, statement: str) -> list[EntryField]:
+        """The filled fields of the first name that says a statement: several only for the authors of RIS."""
+        found = self.every(statement)
+        return [one for one in found if one.name == found[0].name]
+
+    def field(self, statement: str) -> EntryField | None:
+        """The field that says a statement; None if it is missing or empty."""
+        return next(iter(self.named(statement)), None)
+
+    def plain(self, field: EntryField | None) -> str:
+        """A value as text, on one line."""
+        value = field.value if field else ""
+        return clean_line(_plain(str(value)) if self.form == "bibtex" else text_of(value))
+
+    @property
+    def says(self) -> Statements:
+        """What its fields say."""
+        names = ("title", "journal", "volume", "issue", "pages")
+        said = {name: normalized("NFKC", self.plain(self.field(name))) for name in names}
+        field = self.field("year")
+        year = YEAR.search(str(field.value)) if field else None
+        last = next((self.plain(one) for one in self.fields if one.name == "EP" and self.form == "ris"), "")
+        said["pages"] = "-".join(filter(None, (said["pages"].replace("–", "-").replace("--", "-"), last)))
+        people = [normalized("NFKC", one) for one in self._people()]
+        authors = tuple(one.partition(",")[0].strip() for one in people if one != "et al")
+        return Statements(year=year[0] if year else "", people="; ".join(people), authors=authors, **said)
+
+    def _people(self) -> Iterator[str]:
+        """The names, "others" as "et al"."""
+        for field in self.named("authors"):
+            if self.form == "csl":
+                for one in map(mapping_of, list_of(field.value)):
+                    family = f"{text_of(one.get('non-dropping-particle'))} {text_of(one.get('family'))}".strip()
+                    parts = (family, text_of(one.get("given")), text_of(one.get("suffix")))
+                    yield clean_line(", ".join(filter(None, parts)) if family else text_of(one.get("literal")))
+            else:
+                listed = bibtex_names(str(field.value)) if self.form == "bibtex" else [str(field.value)]
+                names = (clean_line(_plain(name)) for name in listed)
+                yield from ("et al" if name == "others" else name for name in names if name)
+
+    @property
+    def ids(self) -> RecordIds:
+        """The identifiers in fields that name no kind of number in their value."""
+        fields = {one.name.lower(): self.plain(one) for one in self.fields}
+        known = {kind: self.plain(self.field(kind)).removesuffix("[doi]") for kind in ("pmid", "pmcid", "doi")}
+        if self.form == "ris":
+            number, archive = fields.get("an", ""), fields.get("db") or fields.get("dp") or "pubmed"
+            number = number if number.isdecimal() and 4 < len(number) < 9 else ""
+        else:
+            number, archive = fields.get("eprint", ""), fields.get("eprinttype") or fields.get("archiveprefix", "")
+        if not _PUBMED.isdisjoint(tokens(archive)):
+            known["pmid"] = known["pmid"] or number
+        elif archive.lower() == "arxiv" and self.form != "ris":
+            known["doi"] = known["doi"] or arxiv_doi(f"arXiv:{number}")
+        doi, pmcid = normalize_doi(known["doi"]), known["pmcid"]
+        return RecordIds(
+            pmid=normalize_pmid(known["pmid"]),
+            pmcid=normalize_pmcid(f"PMC{pmcid}" if pmcid.isdecimal() else pmcid),
+            doi=doi if doi.startswith("10.") else "",
+        )
+
+
+def read_entry(text: str) -> LabelledEntry | None:
+    """The entry that a text is; None if it is none."""
+    start = text.lstrip()[:1]
+    if start == "@":
+        return bibtex_block(text).entry
+    if start in ("{", "["):
+        try:
+            loaded: object = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        return csl_entry(text, list_of(loaded)[0] if list_of(loaded) else loaded)
+    return _tagged_entry(text) if start in ("T", "P") else None
+
+
+def csl_entry(text: str, item: object) -> LabelledEntry | None:
+    """The entry that an item of CSL-JSON is."""
+    fields: Mapping[str, object] = mapping_of(item)
+    if fields.keys().isdisjoint(("id", "title", "DOI")):
+        return None
+    key = str(fields.get("id") or fields.get("citation-key") or "")[:200]
+    every = tuple(EntryField(name, value) for name, value in fields.items())
+    return LabelledEntry(text, "csl", text_of(fields.get("type")).lower(), key, every)
+
+
+def _tagged_entry(text: str) -> LabelledEntry | None:
+    """A record of RIS or of PubMed's own form, the values of which may go over several lines."""
+    tags = [*TAG.finditer(text)]
+    if len(tags) < 2 or text[: tags[0].start()].strip() or tags[0][1].strip() not in ("TY", "PMID"):
+        return None
+    fields = list[EntryField]()
+    for tag, end in zip(tags, [*(one.start() for one in tags[1:]), len(text)], strict=True):
+        value = text[tag.end() : end].rstrip()
+        span = tag.end(), tag.end() + len(value)
+        fields.append(EntryField(tag[1].strip(), value, span, (tag.start(), span[1])))
+    kind = next((str(one.value) for one in fields if one.name in ("TY", "PT")), "")
+    key = next((str(one.value) for one in fields if one.name == "ID"), "")
+    return LabelledEntry(text, "ris", kind.strip().lower(), key, tuple(fields))
+
+
+class BibtexBlock(NamedTuple):
+    """A block of BibTeX as written: an entry, or the name and value of a macro, or why it cannot be read ("": it is a
+    comment)."""
+
+    raw: str
+    entry: LabelledEntry | None = None
+    macro: tuple[str, str] | None = None
+    reason: str = ""
+
+
+def bibtex_block(text: str) -> BibtexBlock:
+    """The block that a text begins with."""
+    from bibtexparser.entrypoint import parse_string
+    from bibtexparser.model import Entry, ParsingFailedBlock, String
+
+    found = next(iter(parse_string(text, parse_stack=[]).blocks), None)
+    if isinstance(found, ParsingFailedBlock):
+        if not isinstance(found.ignore_error_block, Entry):
+            return BibtexBlock(text, reason=str(getattr(found.error, "abort_reason", found.error)))
+        found = found.ignore_error_block  # a field stands in it twice
+    raw = cast(str, found.raw) if found else text
+    if isinstance(found, String):
+        return BibtexBlock(raw, macro=(found.key.lower(), _within(found.value)[0]))
+    if not isinstance(found, Entry):
+        return BibtexBlock(raw)
+    fields = list[EntryField]()
+    at = text.find(",") + 1
+    for field in found.fields:
+        start = text.index(field.key, at)
+        value = text.index(field.value, text.index("=", start + len(field.key)) + 1)
+        at = value + len(field.value)
+        inner, before = _within(field.value)
+        name = next(iter(field.key.split()[-1:]), "")  # behind a comment
+        span = value + before, value + before + len(inner)
+        fields.append(EntryField(name.lower(), inner, span, (start + field.key.rfind(name), at)))
+    whole = text[: text.index(raw) + len(raw)]
+    return BibtexBlock(raw, LabelledEntry(whole, "bibtex", found.entry_type.lower(), found.key, tuple(fields)))
+
+
+def bibtex_names(value: str) -> list[str]:
+    """The names of a list of people, as written."""
+    from bibtexparser.middlewares.names import split_multiple_persons_names
+
+    return split_multiple_persons_names(value)
+
+
+def _plain(value: str) -> str:
+    return without_latex(value).replace("{", "").replace("}", "")
+
+
+def _within(value: str) -> tuple[str, int]:
+    """A value without the braces, even doubled, or quotation marks around it, and how many were before it."""
+    before = 0
+    while before < 2 and _is_enclosed(value[before : len(value) - before]):
+        before += 1
+    return value[before : len(value) - before], before
+
+
+def _is_enclosed(value: str) -> bool:
+    """Whether one pair of marks is around it all: not "{Zinc} for {wounds}"."""
+    depths = accumulate((letter == "{") - (letter == "}") for letter in value[:-1])
+    return len(value) > 1 and (value[0] + value[-1] == '""' or (value[0] + value[-1] == "{}" and all(depths)))
