@@ -10,7 +10,6 @@ from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.models import language_names
 from deepcritical_mcp.reading import JatsReading, Section, assembled
-from deepcritical_mcp.reading.jats_flow import line_of
 from deepcritical_mcp.reading.jats_front import (
     bibliography_of,
     front_of,
@@ -20,6 +19,7 @@ from deepcritical_mcp.reading.jats_front import (
     title_of,
 )
 from deepcritical_mcp.reading.jats_sections import OCR, JatsPart, add_floats, part_of
+from deepcritical_mcp.reading.jats_text import line_of
 from deepcritical_mcp.reading.jats_xml import DAMAGED, JatsError, attribute, parse_jats
 
 __all__ = ["JatsError", "JatsReading", "read_jats"]

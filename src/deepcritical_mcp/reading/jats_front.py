@@ -19,7 +19,7 @@ from deepcritical_mcp.models import (
     without_retraction_mark,
 )
 from deepcritical_mcp.reading import RelatedArticle
-from deepcritical_mcp.reading.jats_flow import line_of
+from deepcritical_mcp.reading.jats_text import line_of
 from deepcritical_mcp.reading.jats_xml import attribute
 
 _NOTHING = Element("nothing")

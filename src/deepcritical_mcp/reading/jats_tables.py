@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from deepcritical_mcp.reading.jats_flow import FLOATS, Flow, line_of
+from deepcritical_mcp.reading.jats_text import FLOATS, Flow, line_of
 from deepcritical_mcp.reading.jats_xml import attribute
 
 MAX_COLUMNS = 200

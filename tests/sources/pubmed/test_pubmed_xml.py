@@ -9,7 +9,7 @@ import pytest
 
 from deepcritical_mcp.errors import ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, AuthorName, Publication, StatusNotice
-from deepcritical_mcp.sources.pubmed.xml import Records, read_records
+from deepcritical_mcp.sources.pubmed.records import Records, read_records
 from tests.sources.ncbi import article, as_xml, efetch, notice
 
 

@@ -14,7 +14,7 @@ from deepcritical_mcp.search.expansion.operands import Operand
 from deepcritical_mcp.search.expansion.phrases import is_drug, stems
 from deepcritical_mcp.search.expansion.roles import EFFICACY
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic
-from deepcritical_mcp.sources.pubmed.search_filters import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup, StudyFilter
+from deepcritical_mcp.sources.pubmed.request import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup, StudyFilter
 
 QuestionKind = Literal["treatment", "diagnosis", "harm", "course", "prediction", "views", "prevalence", "costs"]
 

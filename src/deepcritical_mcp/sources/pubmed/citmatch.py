@@ -15,10 +15,9 @@ from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
 from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, text_of
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup
-from deepcritical_mcp.sources.pubmed.eutils import EUtilities
+from deepcritical_mcp.sources.pubmed.eutils import EUtilities, eutilities, ncbi_client
 from deepcritical_mcp.sources.pubmed.eutils_answers import PROVIDER, explain_refusal
-from deepcritical_mcp.sources.pubmed.ncbi import eutilities, ncbi_client
-from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
+from deepcritical_mcp.sources.settings import PubMedSettings
 from deepcritical_mcp.text import clean_line
 
 CITATION_MATCHER = "PubMed's citation matcher"

@@ -15,9 +15,8 @@ from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmi
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
 from deepcritical_mcp.net.json_fields import field_at, first_records, json_answer, list_of, mapping_of, text_of
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
-from deepcritical_mcp.sources.pubmed.eutils import TOOL
-from deepcritical_mcp.sources.pubmed.ncbi import in_batches, ncbi_client
-from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
+from deepcritical_mcp.sources.pubmed.eutils import TOOL, in_batches, ncbi_client
+from deepcritical_mcp.sources.settings import PubMedSettings
 
 NAME, TITLE = "idconv", "NCBI's ID converter"
 MAX_SPLITS = 16

@@ -15,7 +15,7 @@ from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from deepcritical_mcp.reading import JatsReading
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, articles_in
-from deepcritical_mcp.sources.pubmed.eutils import EUtilities
+from deepcritical_mcp.sources.pubmed.eutils import EUtilities, eutilities, ncbi_client
 from deepcritical_mcp.sources.pubmed.eutils_answers import (
     NoPossibleIdError,
     explain_refusal,
@@ -23,7 +23,6 @@ from deepcritical_mcp.sources.pubmed.eutils_answers import (
     refuse_xml_errors,
     unreadable,
 )
-from deepcritical_mcp.sources.pubmed.ncbi import eutilities, ncbi_client
 from deepcritical_mcp.text import clean_line
 
 NAME, TITLE = "pmc", "PMC"

@@ -1,11 +1,15 @@
-"""A PubMed record, an article or a book, as a publication."""
+"""The answers of efetch: each record, an article or a book, as a publication, and which could not be read."""
 
 from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
 from xml.etree.ElementTree import Element
+from xml.parsers.expat import ExpatError
 
 from deepcritical_mcp.models import (
     AHEAD_OF_PRINT,
@@ -14,11 +18,30 @@ from deepcritical_mcp.models import (
     UNKNOWN_DATE,
     AuthorName,
     Publication,
+    PublicationStatus,
+    RecordLink,
+    StatusNotice,
     language_names,
+    status_from_links,
 )
-from deepcritical_mcp.sources.pubmed.elements import first, text_at, texts_at
-from deepcritical_mcp.sources.pubmed.xml.record_status import status_of
+from deepcritical_mcp.sources.pubmed.eutils_answers import refuse_other_data, refuse_xml_errors, unreadable
+from deepcritical_mcp.sources.pubmed.xml_texts import ForbiddenXmlError, first, parse_xml, repair_xml, text_at, texts_at
 from deepcritical_mcp.text import MONTHS, clean_line, clean_text
+
+
+def status_of(
+    citation: Element, publication_types: Sequence[str], journal: str
+) -> tuple[PublicationStatus, tuple[StatusNotice, ...]]:
+    """A record's most severe status, and its notices in the order of `NOTICE_LABELS`.
+
+    `citation` has the record's CommentsCorrectionsList, `journal` is the abbreviation of its journal.
+    """
+    links = (
+        RecordLink(link.get("RefType", ""), text_at(link, "RefSource"), text_at(link, "PMID"))
+        for link in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
+    )
+    return status_from_links(links, publication_types, journal)
+
 
 # Elsevier's number of an article or a chapter, which is not a page: "S0021-9150(18)30209-0", "B978-0-12-3".
 _ITEM_NUMBER = re.compile(r"[SB][0-9]{4}-?[0-9]{3}[0-9X]\(?[0-9]{2}\)?[0-9]{5}-?[0-9X]|B97[89]-?[0-9X.-]+")
@@ -262,3 +285,117 @@ def _date_of(element: Element) -> str:
         with suppress(ValueError):
             return datetime.date(int(found[0]), number, int(day)).isoformat()
     return f"{found[0]}-{number:02}" if number else found[0]
+
+
+_SETS = {"PubmedArticleSet", "PubmedBookArticleSet", "MedlineCitationSet", "BookDocumentSet"}
+_DELETIONS = {"DeleteCitation", "DeleteDocument"}
+_ROOT = re.compile(r"<([A-Za-z]\w*)")
+_RECORD_TAG = re.compile(r"<(/?)(PubmedArticle|PubmedBookArticle|DeleteCitation)(?:\s[^<>]*+)?>")
+_PMID = re.compile(r"<PMID[^<>]*+>\s*+(\d+)")
+MAX_RECORDS = 1_000
+"""More than a request asks for."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """The contents of a response of efetch in its order, with the losses as in `Fetched`.
+
+    If it was not `well_formed` XML, a retry may return what is missing.
+    """
+
+    publications: tuple[Publication, ...]
+    losses: Mapping[str, str] = field(default_factory=dict[str, str])
+    unnamed: tuple[str, ...] = ()
+    well_formed: bool = True
+
+
+def read_records(body: bytes) -> Records:
+    """Read a response of efetch; ProviderError if it is not a whole set of PubMed records, or declares entities."""
+    refuse_other_data(body)
+    try:
+        records, broken = _split(body)
+    except ForbiddenXmlError as error:
+        raise unreadable(str(error)) from None
+    publications: list[Publication] = []
+    failed, deleted = list(broken), list[str]()
+    for record in records:
+        if record.tag in _DELETIONS:
+            deleted += texts_at(record, "PMID")
+            continue
+        try:
+            publications.append(_READERS[record.tag](record))
+        except (ValueError, RecursionError) as error:
+            reason = str(error) if type(error) is ValueError else "one of its fields is invalid"
+            numbers = (pmid for one in record.iter("PMID") if (pmid := (one.text or "").strip()).isdecimal())
+            failed.append((next(numbers, ""), reason))
+    losses = {pmid: f"PMID {pmid} could not be read: {reason}." for pmid, reason in failed if pmid}
+    losses |= {pmid: f"PMID {pmid} was withdrawn from PubMed." for pmid in deleted}
+    unnamed = tuple(f"A record could not be read: {reason}." for pmid, reason in failed if not pmid)
+    return Records(tuple(publications), losses, unnamed, well_formed=not broken)
+
+
+def _split(body: bytes) -> tuple[list[Element], list[tuple[str, str]]]:
+    """The records in a response; and of those that are not XML, after all repairs, the PMID or "" and the reason."""
+    try:
+        return _records_in(parse_xml(body), body), []
+    except ExpatError:
+        text = repair_xml(body)
+    try:
+        return _records_in(parse_xml(text), body), []
+    except ExpatError:
+        return _split_one_by_one(text)
+
+
+def _records_in(root: Element, body: bytes) -> list[Element]:
+    records = [root] if root.tag in _READERS else [one for one in root if one.tag in _READERS.keys() | _DELETIONS]
+    if not records:
+        refuse_xml_errors(body)
+    if root.tag not in _ROOTS:
+        raise unreadable(f"it contains <{root.tag[:40]}> where records were expected")
+    return records[:MAX_RECORDS]
+
+
+def _split_one_by_one(text: str) -> tuple[list[Element], list[tuple[str, str]]]:
+    """Like `_split`, one record at a time, so that a broken one does not affect the others."""
+    root = _ROOT.search(text)
+    if not root or root[1] not in _ROOTS:
+        refuse_xml_errors(text.encode())
+        raise unreadable("it is not XML")
+    if not text.endswith(f"</{root[1]}>"):
+        raise unreadable("it is cut off")
+    records: list[Element] = []
+    broken: list[tuple[str, str]] = []
+    for record in islice(_texts_of_records(text), MAX_RECORDS):
+        try:
+            records.append(parse_xml(record))
+        except ExpatError:
+            pmid = _PMID.search(record)
+            broken.append((pmid[1] if pmid else "", "it is not valid XML"))
+    if not records:
+        raise unreadable("it is not valid XML")
+    return records, broken or [("", "the text between the records is not valid XML")]
+
+
+def _texts_of_records(text: str) -> Iterator[str]:
+    """From each closing tag back to the last opening one of its kind."""
+    opened: dict[str, int] = {}
+    for tag in _RECORD_TAG.finditer(text):
+        if not tag[1]:
+            opened[tag[2]] = tag.start()
+        elif tag[2] in opened:
+            yield text[opened.pop(tag[2]) : tag.end()]
+
+
+def _within(name: str, inner: Element) -> Element:
+    outer = Element(name)
+    outer.append(inner)
+    return outer
+
+
+_READERS: dict[str, Callable[[Element], Publication]] = {
+    "PubmedArticle": article,
+    "PubmedBookArticle": book,
+    "MedlineCitation": lambda citation: article(_within("PubmedArticle", citation)),
+    "BookDocument": lambda document: book(_within("PubmedBookArticle", document)),
+}
+_ROOTS = _SETS | {"PubmedArticle", "PubmedBookArticle"}

@@ -1,20 +1,26 @@
-"""Europe PMC as a provider of full texts and records."""
+"""What Europe PMC is asked besides searches: full texts, records of known documents, and who cites a paper."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.identifiers import RecordIds, preprint_number
+from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentStatus, Publication
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
-from deepcritical_mcp.sources.europepmc.europe_pmc_client import TITLE, EuropePMCClient, NoOpenTextError
-from deepcritical_mcp.sources.europepmc.europe_pmc_lookup import identifier_terms, shared_identifiers
-from deepcritical_mcp.sources.europepmc.europe_pmc_record import (
+from deepcritical_mcp.sources.europepmc.client import (
+    MAX_PAGE,
+    TITLE,
+    CitingRow,
+    EuropePMCClient,
+    NoOpenTextError,
+)
+from deepcritical_mcp.sources.europepmc.record import (
     PREPRINTS,
     PROVIDER,
     EuropePMCRecord,
@@ -22,6 +28,72 @@ from deepcritical_mcp.sources.europepmc.europe_pmc_record import (
     europe_pmc_page,
 )
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, articles_in
+from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup, FoundRecords, RecordLookup
+
+_MOST_OF_ONE = 4
+"""Records that may have one identifier: an article, its preprint, and the versions of that."""
+
+
+class EuropePMCRecords(RecordLookup):
+    """Records by PMID, PMCID, DOI or the number of a preprint; of an article and its preprint with one identifier, the
+    article's."""
+
+    name = PROVIDER
+    title = TITLE
+
+    def __init__(self, client: EuropePMCClient) -> None:
+        self._client = client
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        return cls(EuropePMCClient.create(settings, net))
+
+    def accepts(self, ids: RecordIds) -> bool:
+        return any(identifier_terms(ids))
+
+    async def records(self, wanted: Sequence[RecordIds]) -> FoundRecords:
+        terms = list(dict.fromkeys(term for ids in wanted for term in identifier_terms(ids)))
+        if not terms:
+            return FoundRecords((None,) * len(wanted))
+        size = min(MAX_PAGE, _MOST_OF_ONE * len(terms))
+        page = await self._client.search(" OR ".join(terms), page_size=size)
+        found = sorted(page.records, key=articles_first)
+        best = (max(found, key=lambda record: _shared(record, ids), default=None) for ids in wanted)
+        return FoundRecords(
+            tuple(
+                record.publication if record and _shared(record, ids) else None
+                for record, ids in zip(best, wanted, strict=True)
+            )
+        )
+
+
+def identifier_terms(ids: RecordIds) -> Iterator[str]:
+    """A term of Europe PMC's query language for each identifier that it knows."""
+    doi = normalize_doi(ids.doi).replace('"', "").replace("\\", "")
+    if ids.pmid:
+        yield f"(EXT_ID:{ids.pmid} AND SRC:MED)"
+    if ids.pmcid:
+        yield f"PMCID:{ids.pmcid}"
+    if doi:
+        yield f'DOI:"{doi}"'
+    if ids.preprint_number:
+        yield f"(EXT_ID:{ids.preprint_number} AND SRC:{PREPRINTS})"
+
+
+def shared_identifiers(record: EuropePMCRecord, ids: RecordIds) -> list[bool]:
+    """Whether the record itself has each of the identifiers, as a search also finds what is only similar."""
+    known = record.publication
+    pairs = (
+        (known.pmid, ids.pmid),
+        (known.pmcid, ids.pmcid.upper()),
+        (known.preprint_number, ids.preprint_number.upper()),
+        (normalize_doi(known.doi), normalize_doi(ids.doi)),
+    )
+    return [bool(one) and one == other for one, other in pairs]
+
+
+def _shared(record: EuropePMCRecord, ids: RecordIds) -> int:
+    return sum(shared_identifiers(record, ids))
 
 
 class EuropePMC(FullTextSource):
@@ -139,3 +211,38 @@ async def _reading(body: bytes, record: EuropePMCRecord) -> Reading:
 
 def _address(full_text_id: str) -> str:
     return europe_pmc_page(PREPRINTS if full_text_id.startswith(PREPRINTS) else "PMC", full_text_id)
+
+
+MAX_RECORDS = 100
+"""Records of citing documents without a PMID that are fetched."""
+_SAFE = re.compile(r"[A-Za-z0-9._-]{1,60}")
+"""What can stand in a query as it is."""
+
+
+class EuropePMCCitations(CitingLookup):
+    """Europe PMC's /citations, and the records of what it lists without a PMID."""
+
+    name = PROVIDER
+    title = TITLE
+
+    def __init__(self, client: EuropePMCClient) -> None:
+        self._client = client
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        return cls(EuropePMCClient.create(settings, net, steps=2))
+
+    async def citing(self, pmid: str, limit: int) -> CitingDocuments:
+        """Documents in the order of Europe PMC. A second request fetches the first 100 of those without a PMID."""
+        page = await self._client.citations("MED", pmid, page_size=min(limit, MAX_PAGE))
+        others = [row for row in page.rows if not row.pmid and _SAFE.fullmatch(row.source + row.id)][:MAX_RECORDS]
+        records = await self._records(others) if others else ()
+        pmids = (*(row.pmid for row in page.rows if row.pmid), *(one.pmid for one in records if one.pmid))
+        ids = tuple(RecordIds(pmid=pmid) for pmid in dict.fromkeys(pmids))
+        return CitingDocuments(page.total, ids, tuple(one for one in records if not one.pmid))
+
+    async def _records(self, rows: list[CitingRow]) -> tuple[Publication, ...]:
+        query = " OR ".join(f"(EXT_ID:{row.id} AND SRC:{row.source})" for row in rows)
+        found = await self._client.search(query, page_size=len(rows))
+        by_id = {(record.source, record.id): record.publication for record in found.records}
+        return tuple(by_id[row] for row in rows if row in by_id)

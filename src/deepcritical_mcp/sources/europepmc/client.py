@@ -20,9 +20,9 @@ from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
 from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, number_of, text_of
 from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.europepmc.europe_pmc_record import PROVIDER, EuropePMCRecord, read_record
-from deepcritical_mcp.sources.europepmc.europe_pmc_settings import EuropePMCSettings
+from deepcritical_mcp.sources.europepmc.record import PROVIDER, EuropePMCRecord, read_record
 from deepcritical_mcp.sources.paced_client import paced_client
+from deepcritical_mcp.sources.settings import EuropePMCSettings
 from deepcritical_mcp.text import clean_line
 
 TITLE = "Europe PMC"

@@ -13,9 +13,9 @@ from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient
 from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of, text_of
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
-from deepcritical_mcp.sources.icite.icite_settings import ICiteSettings
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
 from deepcritical_mcp.sources.paced_client import paced_client
+from deepcritical_mcp.sources.settings import ICiteSettings
 
 NAME, TITLE = "icite", "iCite"
 SPACING = 0.21

@@ -1,7 +1,4 @@
-"""XML as PubMed sends it: a tree of elements, and their texts as plain text.
-
-Superscripts and subscripts become Unicode if every character has one; other markup (italics, MathML) becomes its text.
-"""
+"""x"""
 
 from __future__ import annotations
 

@@ -15,14 +15,14 @@ from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
 from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.paced_client import paced_client
-from deepcritical_mcp.sources.trials.trial_record import (
+from deepcritical_mcp.sources.settings import TrialsSettings
+from deepcritical_mcp.sources.trials.record import (
     FIELDS,
     RECORD_FIELDS,
     Study,
     former_numbers,
     nct_of,
 )
-from deepcritical_mcp.sources.trials.trials_settings import TrialsSettings
 from deepcritical_mcp.text import clean_line
 
 T = TypeVar("T")
