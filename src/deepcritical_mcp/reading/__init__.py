@@ -13,7 +13,7 @@ from deepcritical_mcp.text import clean_text, clipped
 MAX_CHARACTERS = 400_000
 """Of one text, which may cost a session 8 MB with its vectors; the longest article recorded for tests has 190,780."""
 MAX_PARAGRAPHS = 9_999
-"""What an anchor can count; see `models.parts.ANCHOR`."""
+"""What an anchor can count; see `models.evidence.ANCHOR`."""
 MAX_PARTS = 2_000
 MAX_TITLE = 300
 """Characters of the title of a part."""
