@@ -6,90 +6,15 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from deepcritical_mcp.models import Publication
+from deepcritical_mcp.text import data_lines
 
 SECONDARY = frozenset({"systematic review", "meta-analysis", "network meta-analysis", "scoping review", "review"})
 """Designs that are about other studies."""
 NOT_STUDIES = frozenset({"editorial", "letter", "comment", "news", "guideline", "erratum", "retraction notice"})
-_BY_TYPE: Mapping[str, str] = {
-    "Randomized Controlled Trial": "randomized controlled trial",
-    "Randomized Controlled Trial, Veterinary": "randomized controlled trial",
-    "Controlled Clinical Trial": "controlled clinical trial",
-    "Pragmatic Clinical Trial": "pragmatic trial",
-    "Adaptive Clinical Trial": "adaptive trial",
-    "Equivalence Trial": "equivalence trial",
-    "Clinical Trial, Phase I": "phase 1",
-    "Clinical Trial, Phase II": "phase 2",
-    "Clinical Trial, Phase III": "phase 3",
-    "Clinical Trial, Phase IV": "phase 4",
-    "Clinical Trial Protocol": "protocol",
-    "Clinical Trial": "clinical trial",
-    "Network Meta-Analysis": "network meta-analysis",
-    "Meta-Analysis": "meta-analysis",
-    "Systematic Review": "systematic review",
-    "Scoping Review": "scoping review",
-    "Observational Study": "observational study",
-    "Observational Study, Veterinary": "observational study",
-    "Twin Study": "twin study",
-    "Multicenter Study": "multicenter",
-    "Case Reports": "case report",
-    "Practice Guideline": "guideline",
-    "Guideline": "guideline",
-    "Review": "review",
-    "Editorial": "editorial",
-    "Letter": "letter",
-    "Comment": "comment",
-    "News": "news",
-    "Published Erratum": "erratum",
-    "Retraction of Publication": "retraction notice",
-}
-"""PubMed's publication types that name a design."""
-_BY_HEADING: Mapping[str, str] = {
-    "Cohort Studies": "cohort study",
-    "Case-Control Studies": "case-control study",
-    "Cross-Sectional Studies": "cross-sectional study",
-    "Longitudinal Studies": "longitudinal study",
-    "Prospective Studies": "prospective",
-    "Retrospective Studies": "retrospective",
-    "Cross-Over Studies": "crossover",
-    "Double-Blind Method": "double-blind",
-    "Single-Blind Method": "single-blind",
-    "Pilot Projects": "pilot study",
-    "Qualitative Research": "qualitative study",
-}
-"""MeSH headings that indexers give to studies of a design; also given to papers on methods, so only used for others."""
-_RANDOMIZED = r"(?<!non)(?<!non[- ])(?<!quasi)(?<!quasi[- ])\brandomi[sz]ed"
-_SAID: Mapping[str, str] = {
-    "randomized controlled trial": _RANDOMIZED + r"[ -](?:[\w-]{1,20},? ){0,4}controlled[ ,-]{1,2}(?:\w{1,20} )?trial",
-    "randomized trial": _RANDOMIZED + r",? (?:[\w-]{1,20},? ){0,5}(?:trial|study|evaluation)\b",
-    "cohort study": r"cohort (?:study|analysis)",
-    "case-control study": r"case[- –]control (?:study|analysis)",
-    "cross-sectional study": r"cross-sectional,? (?:\w{1,20} )?(?:study|survey|analysis|approach)",
-    "systematic review": r"systematic (?:literature )?(?:review|overview)",
-    "meta-analysis": r"meta-?analysis",
-    "scoping review": r"scoping review",
-    "umbrella review": r"umbrella review",
-    "case report": r"case report",
-    "case series": r"case series",
-    "qualitative study": r"qualitative (?:\w{1,20} )?study",
-    "observational study": r"observational (?:\w{1,20} ){0,2}study",
-    "longitudinal study": r"longitudinal (?:\w{1,20} )?study",
-    "pilot study": r"pilot (?:\w{1,20} ){0,2}(?:study|trial)",
-    "protocol": r"(?:study|trial|review) protocol|protocol (?:for|of) an? ",
-}
-"""How titles and abstracts name designs, in lower case."""
-_ADJECTIVES: Mapping[str, str] = {
-    "retrospective": r"retrospective",
-    "prospective": r"(?<!non-)prospective",
-    "multicenter": r"multi-?cent(?:er|re)",
-    "double-blind": r"double[- ]blind",
-    "single-blind": r"single[- ]blind",
-    "open-label": r"open[- ]label",
-    "crossover": r"cross-?over",
-    "phase 1": r"phase (?:1|i)\b",
-    "phase 2": r"phase (?:2|ii)\b",
-    "phase 3": r"phase (?:3|iii)\b",
-    "phase 4": r"phase (?:4|iv)\b",
-}
+_DESIGNS: dict[str, dict[str, str]] = {}
+for _kind, _name, _says in (row.split(" | ") for row in data_lines(__file__, "study_designs.txt")):
+    _DESIGNS.setdefault(_kind, {})[_name] = _says
+_BY_TYPE, _BY_HEADING, _SAID, _ADJECTIVES = (_DESIGNS[kind] for kind in ("type", "heading", "said", "adjective"))
 _EXCLUSIVE = (frozenset({"prospective", "retrospective"}), frozenset({"double-blind", "single-blind", "open-label"}))
 """Of each of these a study has one; a record that says several leaves it open which."""
 _DESIGN = "|".join(_SAID.values())
@@ -175,24 +100,7 @@ _PEOPLE_IN_TITLE = re.compile(
     r"mice|rats|rabbits|dogs|pigs|zebrafish)\b",
     re.IGNORECASE,
 )
-_COUNTRY_NAMES = """
-Afghanistan;Albania;Algeria;Angola;Argentina;Armenia;Australia;Austria;Azerbaijan;Bahrain;Bangladesh;Belarus;Belgium;
-Benin;Bhutan;Bolivia;Bosnia and Herzegovina;Botswana;Brazil;Bulgaria;Burkina Faso;Burundi;Cambodia;Cameroon;Canada;
-Central African Republic;Chad;Chile;China;Colombia;Costa Rica;Croatia;Cuba;Cyprus;Czech Republic;Czechia;
-Democratic Republic of the Congo;Denmark;Dominican Republic;Ecuador;Egypt;El Salvador;Eritrea;Estonia;Eswatini;
-Ethiopia;Fiji;Finland;France;Gabon;Germany;Ghana;Greece;Guatemala;Guinea-Bissau;Guyana;Haiti;Honduras;Hungary;
-Iceland;India;Indonesia;Iran;Iraq;Ireland;Israel;Italy;Jamaica;Japan;Kazakhstan;Kenya;Kuwait;Kyrgyzstan;Laos;Latvia;
-Lebanon;Lesotho;Liberia;Libya;Lithuania;Luxembourg;Madagascar;Malawi;Malaysia;Mali;Malta;Mauritania;Mauritius;Mexico;
-Moldova;Mongolia;Montenegro;Morocco;Mozambique;Myanmar;Namibia;Nepal;Netherlands;New Zealand;Nicaragua;Nigeria;
-North Korea;Norway;Oman;Pakistan;Panama;Papua New Guinea;Paraguay;Peru;Philippines;Poland;Portugal;Qatar;
-Republic of Korea;Republic of North Macedonia;Romania;Russia;Rwanda;Saudi Arabia;Senegal;Serbia;Sierra Leone;Singapore;
-Slovakia;Slovenia;Somalia;South Africa;South Korea;South Sudan;Spain;Sri Lanka;Sudan;Sweden;Switzerland;Syria;Taiwan;
-Tajikistan;Tanzania;Thailand;Togo;Trinidad and Tobago;Tunisia;Turkey;Türkiye;Uganda;Ukraine;United Arab Emirates;
-United Kingdom;United States;Uruguay;Uzbekistan;Venezuela;Vietnam;Yemen;Zambia;Zimbabwe;England;Scotland;Wales;
-Northern Ireland;Hong Kong
-"""
-_COUNTRIES = frozenset(_COUNTRY_NAMES.replace("\n", "").split(";"))
-"""As MeSH or people write them. Names that are also a state's, a person's or a disease's are not among them."""
+_COUNTRIES = frozenset(data_lines(__file__, "countries.txt"))
 _SHORT_FORMS: Mapping[str, str] = {
     "USA": "United States",
     "US": "United States",

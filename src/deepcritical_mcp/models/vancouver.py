@@ -7,21 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from deepcritical_mcp.models.evidence import Publication
 from deepcritical_mcp.models.publication import UNKNOWN_DATE, AuthorName, retraction_label
+from deepcritical_mcp.text import data_lines
 from deepcritical_mcp.urls import host_of
 
-# MARC code, name, BCP 47 tag.
-_TABLE = """
-afr Afrikaans af, alb Albanian sq, amh Amharic am, ara Arabic ar, arm Armenian hy, aze Azerbaijani az, ben Bengali
-bn, bos Bosnian bs, bul Bulgarian bg, cat Catalan ca, chi Chinese zh, cze Czech cs, dan Danish da, dut Dutch nl, eng
-English en, epo Esperanto eo, est Estonian et, fin Finnish fi, fre French fr, geo Georgian ka, ger German de, gla
-Scottish Gaelic gd, gre Greek el, heb Hebrew he, hin Hindi hi, hrv Croatian hr, hun Hungarian hu, ice Icelandic is,
-ind Indonesian id, ita Italian it, jpn Japanese ja, kin Kinyarwanda rw, kor Korean ko, lat Latin la, lav Latvian lv,
-lit Lithuanian lt, mac Macedonian mk, mal Malayalam ml, mao Maori mi, may Malay ms, nor Norwegian no, per Persian
-fa, pol Polish pl, por Portuguese pt, pus Pushto ps, rum Romanian ro, rus Russian ru, san Sanskrit sa, slo Slovak
-sk, slv Slovenian sl, spa Spanish es, srp Serbian sr, swe Swedish sv, tha Thai th, tur Turkish tr, ukr Ukrainian uk,
-urd Urdu ur, vie Vietnamese vi, wel Welsh cy
-"""
-_ROWS = [(row[:3], row[4:-3], row[-2:]) for row in " ".join(_TABLE.split()).split(", ")]
+_ROWS = [(row[:3], row[4:-3], row[-2:]) for row in data_lines(__file__, "languages.txt")]
 _LANGUAGES = {code: (name, tag) for marc, name, tag in _ROWS for code in (marc, tag)}
 _NO_LANGUAGE = ("und", "mul", "zxx")
 """Codes for undetermined, several, and no language."""

@@ -20,7 +20,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.reading import RelatedArticle
 from deepcritical_mcp.reading.jats_text import line_of
-from deepcritical_mcp.reading.jats_xml import attribute
+from deepcritical_mcp.reading.xml_tree import attribute
 
 _NOTHING = Element("nothing")
 _PUBLICATION_TYPES = {

@@ -27,7 +27,7 @@ from deepcritical_mcp.reading.jats_text import (
     in_script,
     line_of,
 )
-from deepcritical_mcp.reading.jats_xml import attribute
+from deepcritical_mcp.reading.xml_tree import attribute
 
 _CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation", "citation-alternatives", "note", "p")
 _PEOPLE = {"person-group", "name", "string-name", "collab", "etal", "name-alternatives", "collab-alternatives"}

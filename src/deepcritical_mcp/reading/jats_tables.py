@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.reading.jats_text import FLOATS, Flow, line_of
-from deepcritical_mcp.reading.jats_xml import attribute
+from deepcritical_mcp.reading.xml_tree import attribute
 
 MAX_COLUMNS = 200
 """As far as merged cells and names of columns reach."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree.ElementTree import Element
 
-from deepcritical_mcp.reading.jats_xml import attribute
+from deepcritical_mcp.reading.xml_tree import attribute
 from deepcritical_mcp.text import normalized
 
 IMAGE = "[…]"

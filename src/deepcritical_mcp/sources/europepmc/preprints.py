@@ -31,39 +31,11 @@ from deepcritical_mcp.sources.europepmc.client import MAX_PAGE, TITLE, EuropePMC
 from deepcritical_mcp.sources.europepmc.query_syntax import europe_pmc_query
 from deepcritical_mcp.sources.europepmc.record import PREPRINTS, PROVIDER, EuropePMCRecord, europe_pmc_page
 from deepcritical_mcp.sources.europepmc.services import identifier_terms
-from deepcritical_mcp.text import clean_line, counted
+from deepcritical_mcp.text import clean_line, counted, data_lines
 
 MAX_NAME = 80
-SERVERS: dict[str, tuple[str, ...]] = {
-    "bioRxiv": ("biorxiv",),
-    "medRxiv": ("medrxiv",),
-    "Research Square": ("researchsquare", "rs", "ressq"),
-    "Preprints.org": ("preprintsorg", "preprints", "mdpi", "mdpipreprints"),
-    "SSRN": ("ssrn", "socialscienceresearchnetwork", "lancetpreprints", "preprintswiththelancet"),
-    "arXiv": ("arxiv",),
-    "ChemRxiv": ("chemrxiv",),
-    "PsyArXiv": ("psyarxiv", "psyrxiv"),
-    "Authorea": ("authorea", "authoreapreprints"),
-    "SciELO Preprints": ("scielo", "scielopreprints"),
-    "JMIR Preprints": ("jmir", "jmirpreprints"),
-    "PeerJ Preprints": ("peerj", "peerjpreprints"),
-    "F1000Research": ("f1000", "f1000research"),
-    "Wellcome Open Research": ("wellcome", "wellcomeopenresearch", "wellcomeopenres"),
-    "Gates Open Research": ("gates", "gatesopenresearch"),
-    "NIHR Open Research": ("nihr", "nihropenresearch"),
-    "HRB Open Research": ("hrb", "hrbopenresearch"),
-    "MNI Open Research": ("mniopenresearch",),
-    "AMRC Open Research": ("amrcopenresearch",),
-    "AAS Open Research": ("aasopenresearch",),
-    "Open Research Europe": ("openresearcheurope", "ore"),
-    "Access Microbiology": ("accessmicrobiology",),
-    "EcoEvoRxiv": ("ecoevorxiv",),
-    "AfricArXiv": ("africarxiv",),
-    "PaleorXiv": ("paleorxiv",),
-    "Beilstein Archives": ("beilstein", "beilsteinarchives"),
-    "ScienceOpen Preprints": ("scienceopen", "scienceopenpreprints"),
-    "Qeios": ("qeios",),
-}
+_SERVER_ROWS = (row.split(": ") for row in data_lines(__file__, "preprint_servers.txt"))
+SERVERS = {name: tuple(others.split()) for name, others in _SERVER_ROWS}
 """Europe PMC's names of servers, each with others, in lower case without spaces and punctuation."""
 _BY_NAME = {name: server for server, names in SERVERS.items() for name in names}
 _AROUND = re.compile(r"^(?:https?(?:www)?)|(?:(?:preprint)?servers?|com|net|(?<!preprints)org)$")

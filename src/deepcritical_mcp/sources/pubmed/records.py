@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from xml.etree.ElementTree import Element
-from xml.parsers.expat import ExpatError
 
 from deepcritical_mcp.models import (
     AHEAD_OF_PRINT,
@@ -24,8 +23,9 @@ from deepcritical_mcp.models import (
     language_names,
     status_from_links,
 )
+from deepcritical_mcp.reading.xml_tree import XmlError, new_element, read_xml
 from deepcritical_mcp.sources.pubmed.eutils_answers import refuse_other_data, refuse_xml_errors, unreadable
-from deepcritical_mcp.sources.pubmed.xml_texts import ForbiddenXmlError, first, parse_xml, repair_xml, text_at, texts_at
+from deepcritical_mcp.sources.pubmed.xml_texts import first, text_at, texts_at
 from deepcritical_mcp.text import MONTHS, clean_line, clean_text
 
 
@@ -292,6 +292,8 @@ _DELETIONS = {"DeleteCitation", "DeleteDocument"}
 _ROOT = re.compile(r"<([A-Za-z]\w*)")
 _RECORD_TAG = re.compile(r"<(/?)(PubmedArticle|PubmedBookArticle|DeleteCitation)(?:\s[^<>]*+)?>")
 _PMID = re.compile(r"<PMID[^<>]*+>\s*+(\d+)")
+MAX_TAGS = 1_000_000
+"""Of a document: 3,000 authors with their affiliations take 100,000."""
 MAX_RECORDS = 1_000
 """More than a request asks for."""
 
@@ -312,10 +314,11 @@ class Records:
 def read_records(body: bytes) -> Records:
     """Read a response of efetch; ProviderError if it is not a whole set of PubMed records, or declares entities."""
     refuse_other_data(body)
-    try:
-        records, broken = _split(body)
-    except ForbiddenXmlError as error:
-        raise unreadable(str(error)) from None
+    if b"<!ENTITY" in body:
+        raise unreadable("it declares entities of its own, which PubMed never does")
+    if body.count(b"<") > MAX_TAGS:
+        raise unreadable("it has too many tags")
+    records, broken = _split(body)
     publications: list[Publication] = []
     failed, deleted = list(broken), list[str]()
     for record in records:
@@ -337,13 +340,11 @@ def read_records(body: bytes) -> Records:
 def _split(body: bytes) -> tuple[list[Element], list[tuple[str, str]]]:
     """The records in a response; and of those that are not XML, after all repairs, the PMID or "" and the reason."""
     try:
-        return _records_in(parse_xml(body), body), []
-    except ExpatError:
-        text = repair_xml(body)
-    try:
-        return _records_in(parse_xml(text), body), []
-    except ExpatError:
-        return _split_one_by_one(text)
+        root, text, is_damaged = read_xml(body)
+    except XmlError:
+        refuse_xml_errors(body)
+        raise unreadable("it is not XML") from None
+    return _split_one_by_one(text) if is_damaged else (_records_in(root, body), [])
 
 
 def _records_in(root: Element, body: bytes) -> list[Element]:
@@ -361,16 +362,17 @@ def _split_one_by_one(text: str) -> tuple[list[Element], list[tuple[str, str]]]:
     if not root or root[1] not in _ROOTS:
         refuse_xml_errors(text.encode())
         raise unreadable("it is not XML")
-    if not text.endswith(f"</{root[1]}>"):
+    if not text.rstrip().endswith(f"</{root[1]}>"):
         raise unreadable("it is cut off")
     records: list[Element] = []
     broken: list[tuple[str, str]] = []
     for record in islice(_texts_of_records(text), MAX_RECORDS):
-        try:
-            records.append(parse_xml(record))
-        except ExpatError:
+        element, _, is_damaged = read_xml(record.encode())
+        if is_damaged:
             pmid = _PMID.search(record)
             broken.append((pmid[1] if pmid else "", "it is not valid XML"))
+        else:
+            records.append(element)
     if not records:
         raise unreadable("it is not valid XML")
     return records, broken or [("", "the text between the records is not valid XML")]
@@ -387,7 +389,7 @@ def _texts_of_records(text: str) -> Iterator[str]:
 
 
 def _within(name: str, inner: Element) -> Element:
-    outer = Element(name)
+    outer = new_element(name)
     outer.append(inner)
     return outer
 

@@ -6,70 +6,27 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Annotated, Any, ClassVar, Literal, Self, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import model_validator
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import SearchFilter, language_names
 from deepcritical_mcp.sources.base import Hit, SearchRequest, checked_limits, dates_in_words
-from deepcritical_mcp.text import clean_line, counted
-
-_NAMES = """
-Abstract; Academic Dissertation; Adaptive Clinical Trial; Address; Advertisement; Almanac; Anecdotes; Animation;
-Annual Report; Aphorisms and Proverbs; Architectural Drawing; Atlas; Autobiography; Bibliography; Biobibliography;
-Biography; Blog; Book Illustrations; Book Review; Bookplate; Broadside; Caricature; Cartoon; Case Reports; Catalog;
-Catalog, Bookseller; Catalog, Commercial; Catalog, Drug; Catalog, Publisher; Catalog, Union; Chart; Chronology;
-Classical Article; Clinical Conference; Clinical Study; Clinical Trial; Clinical Trial Protocol;
-Clinical Trial, Phase I; Clinical Trial, Phase II; Clinical Trial, Phase III; Clinical Trial, Phase IV;
-Clinical Trial, Veterinary; Collected Correspondence; Collected Work; Collection; Comment; Comparative Study; Congress;
-Consensus Development Conference; Consensus Development Conference, NIH; Consensus Statement; Controlled Clinical Trial;
-Cookbook; Corrected and Republished Article; Database; Dataset; Diary; Dictionary; Dictionary, Chemical;
-Dictionary, Classical; Dictionary, Dental; Dictionary, Medical; Dictionary, Pharmaceutic; Dictionary, Polyglot;
-Directory; Dispensatory; Documentaries and Factual Films; Drawing; Duplicate Publication; Editorial;
-Electronic Supplementary Materials; Encyclopedia; English Abstract; Ephemera; Equivalence Trial; Essay; Eulogy;
-Evaluation Study; Examination Questions; Exhibition; Expression of Concern; Festschrift; Fictional Work; Form;
-Formulary; Formulary, Dental; Formulary, Homeopathic; Formulary, Hospital; Funeral Sermon; Government Publication;
-Graphic Novel; Guidebook; Guideline; Handbook; Herbal; Historical Article; Incunabula; Index;
-Instructional Film and Video; Interactive Tutorial; Interview; Introductory Journal Article; Journal Article;
-Juvenile Literature; Laboratory Manual; Lecture; Lecture Note; Legal Case; Legislation; Letter; Manuscript; Map;
-Meeting Abstract; Meta-Analysis; Monograph; Multicenter Study; Network Meta-Analysis; News; Newspaper Article;
-Nurses Instruction; Observational Study; Observational Study, Veterinary; Outline; Overall; Patent;
-Patient Education Handout; Periodical; Periodical Index; Personal Narrative; Pharmacopoeia; Pharmacopoeia, Homeopathic;
-Photograph; Phrases; Pictorial Work; Poetry; Popular Work; Portrait; Postcard; Poster; Practice Guideline;
-Pragmatic Clinical Trial; Preprint; Price List; Problems and Exercises; Program; Programmed Instruction; Prospectus;
-Public Service Announcement; Publication Components; Publication Formats; Published Erratum;
-Randomized Controlled Trial; Randomized Controlled Trial, Veterinary;
-Research Support, American Recovery and Reinvestment Act; Research Support, N.I.H., Extramural;
-Research Support, N.I.H., Intramural; Research Support, Non-U.S. Gov't; Research Support, U.S. Gov't, Non-P.H.S.;
-Research Support, U.S. Gov't, P.H.S.; Research Support, U.S. Government; Resource Guide; Retracted Publication;
-Retraction Notice; Retraction of Publication; Review; Scientific Integrity Review; Scoping Review; Sermon; Statistics;
-Study Characteristics; Study Guide; Support of Research; Systematic Review; Tables; Technical Report; Terminology;
-Textbook; Twin Study; Unedited Footage; Union List; Unpublished Work; Validation Study; Video-Audio Media; Web Archive;
-Webcast; Wit and Humor
-"""
-PUBLICATION_TYPES = tuple(" ".join(_NAMES.split()).split("; "))
+from deepcritical_mcp.text import clean_line, counted, data_lines
 
 
-def _table(text: str) -> dict[str, str]:
-    rows = (row.split(": ") for row in " ".join(text.split()).split("; "))
-    return {name: meant for meant, names in rows for name in names.split(", ")}
+def _names_by_type(mark: str) -> dict[str, str]:
+    """The types by the further names that `publication_types.txt` has after a mark."""
+    rows = (row.partition(mark) for row in _ROWS)
+    parts = ((_TYPE_END.split(row)[0], _TYPE_END.split(names)[0]) for row, _, names in rows)
+    return {name: type for type, names in parts for name in names.split("; ") if name}
 
 
-# Common names that are too short or too different from PubMed's to be found by spelling.
-_COMMON_NAMES = _table("""
-Randomized Controlled Trial: rct, randomized, randomized trial, randomized clinical trial; Meta-Analysis: metaanalysis;
-Network Meta-Analysis: nma; Systematic Review: systematic, systematic literature review;
-Review: review article, literature review, narrative review; Journal Article: original article, article,
-research article;
-Published Erratum: erratum, correction; Academic Dissertation: thesis
-""")
-# Names that also mean something else: the type is suggested, never taken.
-_VAGUE_NAMES = _table("""
-Case Reports: case study, case series; Retracted Publication: retracted; Congress: conference; Clinical Trial: trial;
-Observational Study: cohort study, cohort, case control study, cross sectional study; Meta-Analysis: ma;
-Systematic Review: sr
-""")
+_ROWS = data_lines(__file__, "publication_types.txt")
+_TYPE_END = re.compile(r": | \? ")
+PUBLICATION_TYPES = tuple(_TYPE_END.split(row)[0] for row in _ROWS)
+_COMMON_NAMES, _VAGUE_NAMES = _names_by_type(": "), _names_by_type(" ? ")
 _NEAR = 0.65
 _PHASE = re.compile(r"phase ([1-4])\b")
 _ONLY_PHASE = re.compile(r"(phase i{1,3}v?)(?: clinical)?(?: trial)?")
@@ -165,69 +122,13 @@ AgeGroup = Literal[
 ]
 
 
-# Key | name | condition. The first ten: NLM, PubMed User Guide, "Clinical Queries filters".
-_STUDIES = """
-therapy | Therapy, narrow | ("randomized controlled trial"[pt] OR (randomized[tiab] AND controlled[tiab] AND \
-trial[tiab]))
-therapy_broad | Therapy, broad | ((clinical[tiab] AND trial[tiab]) OR "clinical trials as topic"[mh] OR \
-"clinical trial"[pt] OR random*[tiab] OR "random allocation"[mh] OR "therapeutic use"[sh])
-diagnosis | Diagnosis, narrow | specificity[tiab]
-diagnosis_broad | Diagnosis, broad | (sensitiv*[tiab] OR "sensitivity and specificity"[mh] OR diagnose[tiab] OR \
-diagnosed[tiab] OR diagnoses[tiab] OR diagnosing[tiab] OR diagnosis[tiab] OR diagnostic[tiab] OR \
-diagnosis[mh:noexp] OR "diagnostic equipment"[mh:noexp] OR "diagnostic errors"[mh:noexp] OR \
-"diagnostic imaging"[mh:noexp] OR "diagnostic services"[mh:noexp] OR \
-"diagnostic techniques and procedures"[mh:noexp] OR "diagnostic tests, routine"[mh:noexp] OR \
-"diagnosis, differential"[mh:noexp] OR diagnosis[sh:noexp]) | NLM, Clinical \
-Queries, with the headings that "diagnostic *" stands for
-prognosis | Prognosis, narrow | (prognos*[tiab] OR (first[tiab] AND episode[tiab]) OR cohort[tiab])
-prognosis_broad | Prognosis, broad | (incidence[mh:noexp] OR mortality[mh] OR "follow up studies"[mh:noexp] OR \
-prognos*[tw] OR predict*[tw] OR course*[tw])
-etiology | Etiology, narrow | ((relative[tiab] AND risk*[tiab]) OR "relative risk"[tw] OR risks[tw] OR \
-"cohort studies"[mh:noexp] OR (cohort[tiab] AND study[tiab]) OR (cohort[tiab] AND studies[tiab]))
-etiology_broad | Etiology, broad | (risk*[tiab] OR risk*[mh:noexp] OR "cohort studies"[mh] OR group[tw] OR \
-groups[tw] OR grouped[tw])
-prediction | Clinical prediction guides, narrow | (validation[tiab] OR validate[tiab])
-prediction_broad | Clinical prediction guides, broad | (predict*[tiab] OR "predictive value of tests"[mh] OR \
-score[tiab] OR scores[tiab] OR "scoring system"[tiab] OR "scoring systems"[tiab] OR observ*[tiab] OR \
-"observer variation"[mh])
-rct | Randomized trials, highly sensitive | (("randomized controlled trial"[pt] OR "controlled clinical trial"[pt] OR \
-randomized[tiab] OR randomised[tiab] OR placebo[tiab] OR "drug therapy"[sh] OR randomly[tiab] OR trial[tiab] OR \
-groups[tiab]) NOT (animals[mh] NOT humans[mh])) | Cochrane Handbook, sensitivity-maximizing search strategy (2008), \
-with the British spelling
-systematic_review | Systematic reviews | systematic[sb] | NLM, PubMed's filter for systematic reviews
-"""
-# Key | name | condition: PubMed's age filters.
-_AGES = """
-newborn | Newborns to 1 month | "infant, newborn"[mh]
-infant | Infants to 23 months | infant[mh]
-preschool | Children from 2 to 5 years | "child, preschool"[mh]
-child | Children from 6 to 12 years | child[mh:noexp]
-adolescent | Adolescents from 13 to 18 years | adolescent[mh]
-under_18 | Children and adolescents | (infant[mh] OR child[mh] OR adolescent[mh])
-adult | Adults from 19 years | adult[mh]
-middle_aged | Adults from 45 to 64 years | "middle aged"[mh]
-aged | Adults from 65 years | aged[mh]
-over_80 | Adults from 80 years | "aged, 80 and over"[mh]
-"""
-
-
-def _filters(text: str, source: str) -> dict[str, SearchFilter]:
-    rows = [line.split(" | ") for line in text.strip().splitlines()]
-    return {
-        key: SearchFilter(name=name, pubmed=pubmed, source=own[0] if own else source)
-        for key, name, pubmed, *own in rows
-    }
-
-
-STUDY_FILTERS = cast(dict[StudyFilter, SearchFilter], _filters(_STUDIES, "NLM, Clinical Queries"))
-AGE_GROUPS = cast(dict[AgeGroup, SearchFilter], _filters(_AGES, "MeSH age groups, as in PubMed's filters"))
-HUMANS = SearchFilter(
-    name="Without papers on animals alone",
-    pubmed="(all[sb] NOT (animals[mh] NOT humans[mh]))",
-    source="Cochrane Handbook, limit to humans; papers not yet indexed stay",
-)
-
-
+_FILTERS = {
+    key: SearchFilter(name=name, pubmed=pubmed, source=source)
+    for key, name, pubmed, source in (row.split(" | ") for row in data_lines(__file__, "search_filters.txt"))
+}
+STUDY_FILTERS = {key: _FILTERS[key] for key in get_args(StudyFilter) if key in _FILTERS}
+AGE_GROUPS = {key: _FILTERS[key] for key in get_args(AgeGroup) if key in _FILTERS}
+HUMANS = _FILTERS["humans"]
 Sort = Literal["relevance", "date"]
 
 

@@ -1,11 +1,12 @@
-"""x"""
+"""The texts of elements of PubMed's XML as plain text.
+
+Superscripts and subscripts become Unicode if every character has one; other markup (italics, MathML) becomes its text.
+"""
 
 from __future__ import annotations
 
-import html
 import re
-from xml.etree.ElementTree import Element, TreeBuilder
-from xml.parsers import expat
+from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.text import limited
 
@@ -14,91 +15,20 @@ _SCRIPTS = {
     "sup": str.maketrans("0123456789+-−–=()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁼⁽⁾"),
     "sub": str.maketrans("0123456789+-−–=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋₌₍₎"),
 }
-_UNUSED = {"AffiliationInfo", "History", "ReferenceList", "Sections"}
-"""What no field needs and makes up most of a record; dropped to save memory."""
 MAX_TEXT = 100_000
 """Characters of one element: many times the longest abstract."""
-MAX_TAGS = 1_000_000
-"""Of a document: 3,000 authors with their affiliations take 100,000."""
-MAX_DEPTH = 200
-MAX_ATTRIBUTES = 100
-SLICE = 65_536
-"""Bytes that are parsed at a time, while other threads wait; no tag is nearly as long."""
-_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-_REFERENCE = re.compile(r"&#(?:x([0-9a-f]{1,8})|([0-9]{1,10}));", re.IGNORECASE)
 # The two bytes of a Latin letter in UTF-8, each read as a character of Latin-1. After "Ã" the second one may be a sign
 # ("Ã©" for "é"); after "Ä" and "Å" only a control character counts, because "Å³" and the like are units.
 _ENCODED_TWICE = re.compile("(?:Ã[\x80-\xbf]|[ÄÅ][\x80-\x9f])+")
 
 
-class ForbiddenXmlError(ValueError):
-    """The XML has what PubMed's never has, and an attack would: it says what."""
-
-
-def parse_xml(document: bytes | str) -> Element:
-    """The root element. The entities of PubMed's DTD, which is not loaded, are those of HTML, e.g. "&eacute;".
-
-    Raises expat.ExpatError if it is not well-formed or nested too deeply, and ForbiddenXmlError.
-    """
-    body = document.encode() if isinstance(document, str) else document
-    if body.count(b"<") > MAX_TAGS:
-        raise ForbiddenXmlError("it has too many tags")
-    tree, depth = TreeBuilder(), 0
-
-    def forbid(*_: object) -> None:
-        raise ForbiddenXmlError("it declares entities of its own, which PubMed never does")
-
-    def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal depth
-        depth += 1
-        if depth > MAX_DEPTH or len(attributes) > MAX_ATTRIBUTES:
-            raise expat.ExpatError("nested too deeply, or too many attributes")
-        tree.start(name, attributes)
-
-    def resolve(name: str, is_parameter: bool) -> None:
-        if not is_parameter:
-            tree.data(html.unescape(f"&{name};"))
-
-    def end(name: str) -> None:
-        nonlocal depth
-        depth -= 1
-        element = tree.end(name)
-        if name in _UNUSED:
-            element.clear()
-
-    parser = expat.ParserCreate("utf-8")  # whatever encoding it declares: Python cannot read some
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = tree.data
-    parser.EntityDeclHandler = forbid
-    parser.SkippedEntityHandler = resolve
-    for at in range(0, len(body), SLICE):
-        if at - parser.CurrentByteIndex > SLICE:
-            raise ForbiddenXmlError("a tag has too many attributes")
-        parser.Parse(body[at : at + SLICE], False)
-    parser.Parse(b"", True)
-    return tree.close()
-
-
-def repair_xml(body: bytes) -> str:
-    """The document as text, without what XML forbids and publishers send nevertheless.
-
-    Publishers send control characters, also as references such as "&#x2;", and bytes that are not UTF-8.
-    """
-
-    def legal(match: re.Match[str]) -> str:
-        code = int(match[1], 16) if match[1] else int(match[2])
-        is_legal = code in (9, 10, 13) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or code >= 0x10000
-        return match[0] if is_legal and code <= 0x10FFFF else ""
-
-    text = body.decode("utf-8-sig", "replace").strip()
-    return _REFERENCE.sub(legal, _ILLEGAL.sub("", text))
+_NOTHING = Element("nothing")
 
 
 def first(element: Element, path: str) -> Element:
     """The first element at `path`; an empty one if there is none."""
     found = element.find(path)
-    return Element("") if found is None else found
+    return _NOTHING if found is None else found
 
 
 def text_at(element: Element, *paths: str) -> str:

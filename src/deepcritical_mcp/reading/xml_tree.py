@@ -1,4 +1,4 @@
-"""JATS as a tree: whatever a provider sends becomes elements with plain names, in linear time and without a DTD.
+"""XML as a tree: whatever a provider sends becomes elements, in linear time and without a DTD.
 
 The tree is lxml's, which reads damaged XML as far as it goes; its elements have the interface of the standard
 library's, after which they are typed here.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
 from html.entities import html5
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from xml.etree.ElementTree import Element
 
 from lxml import etree  # pyright: ignore[reportMissingTypeStubs, reportAttributeAccessIssue, reportUnknownVariableType]
@@ -18,12 +17,6 @@ from lxml import etree  # pyright: ignore[reportMissingTypeStubs, reportAttribut
 from deepcritical_mcp.errors import UnreadableDocumentError
 
 _LXML = cast("Any", etree)  # it has no types
-MAX_BYTES = 30_000_000
-"""Several times the longest article with its formulas."""
-MAX_DEPTH = 100
-"""Levels of elements; real articles have up to 30."""
-DAMAGED = "The document is damaged or cut off: some of its text may be missing."
-_WITHHELD = "does not allow downloading of the full text"
 _ENCODING = re.compile(rb"""<\?xml[^<>]{0,99}encoding=["']([A-Za-z0-9._-]{1,40})["']""")
 _LEGACY = re.compile(
     r"(?:iso-8859-[0-9]{1,2}|windows-125[0-9]|gb[a-z0-9]{1,6}|big5|shift_jis|euc-[a-z]{2}|koi8-[ru])", re.I
@@ -35,39 +28,34 @@ _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ENTITIES = {"amp", "lt", "gt", "quot", "apos"}
 
 
-class JatsError(UnreadableDocumentError):
+class XmlError(UnreadableDocumentError):
     """The document cannot be read as XML: the message says why."""
 
 
-@dataclass(frozen=True)
-class JatsDocument:
-    """The articles in an answer.
+class XmlTree(NamedTuple):
+    """The root element of a document, its text from there on, and whether that was cut off or broken, so that some of
+    it may be missing."""
 
-    Attributes:
-        articles: outermost `<article>` elements.
-        is_damaged: whether the XML was cut off or broken, so that text may be missing.
-        is_withheld: whether a comment says that the publisher does not let the provider pass on the text.
-    """
-
-    articles: tuple[Element, ...]
+    root: Element
+    text: str
     is_damaged: bool = False
-    is_withheld: bool = False
 
 
-def parse_jats(data: bytes) -> JatsDocument:
-    """The articles in an answer: () if it is XML without any. JatsError if it is not XML, or no reader's business.
+def read_xml(data: bytes, *, is_huge: bool = False) -> XmlTree:
+    """The tree of a document. Nothing is loaded, and no entity that it declares is expanded; all others are those of
+    HTML. Unless it `is_huge`, elements nested more deeply than 256 levels, and texts of 10 MB, count as damage.
 
-    Nothing is loaded, and no entity that a document declares is expanded; all others are those of HTML.
+    Raises:
+        XmlError: it is not XML.
     """
-    if len(data) > MAX_BYTES:
-        raise JatsError(f"it has more than {MAX_BYTES:,} bytes")
     text = _without_declarations(_decoded(data))
-    root, is_damaged = _parsed(_with_plain_references(text))
-    _check_depth(root)
-    for element in root.iter():
-        if "}" in element.tag or ":" in element.tag:
-            element.tag = re.split("[}:]", element.tag)[-1]
-    return JatsDocument(tuple(_outermost_articles(root)), is_damaged, _WITHHELD in text)
+    root, is_damaged = _parsed(_with_plain_references(text), is_huge=is_huge)
+    return XmlTree(root, text, is_damaged)
+
+
+def new_element(name: str) -> Element:
+    """An element without anything in it, to which others can be added."""
+    return cast("Element", _LXML.Element(name))
 
 
 def attribute(element: Element, name: str) -> str:
@@ -122,7 +110,7 @@ def _end_of_doctype(text: str, at: int) -> int:
             at = _after(text, mark, at)
         elif mark in "[]":
             is_inside = mark == "["
-    raise JatsError("it is cut off in its document type")
+    raise XmlError("it is cut off in its document type")
 
 
 def _after(text: str, mark: str, at: int) -> int:
@@ -158,7 +146,7 @@ def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _parsed(text: str) -> tuple[Element, bool]:
+def _parsed(text: str, *, is_huge: bool) -> tuple[Element, bool]:
     """The root element, and whether the parser met more than undeclared prefixes of names."""
     parser = _LXML.XMLParser(
         recover=True,
@@ -167,29 +155,14 @@ def _parsed(text: str) -> tuple[Element, bool]:
         load_dtd=False,
         remove_comments=True,
         remove_pis=True,
-        huge_tree=True,
+        huge_tree=is_huge,
         encoding="utf-8",
     )
     try:
         root = _LXML.fromstring(text.encode("utf-8", "replace"), parser)
     except _LXML.XMLSyntaxError as error:
-        raise JatsError("it is not XML") from error
+        raise XmlError("it is not XML") from error
     if root is None:
-        raise JatsError("it is not XML")
+        raise XmlError("it is not XML")
     is_damaged = any(entry.domain_name != "NAMESPACE" and entry.level_name == "FATAL" for entry in parser.error_log)
     return cast("Element", root), is_damaged
-
-
-def _check_depth(root: Element) -> None:
-    level, depth = [root], 0
-    while level:
-        depth += 1
-        if depth > MAX_DEPTH:
-            raise JatsError("its elements are nested too deeply")
-        level = [child for element in level for child in element]
-
-
-def _outermost_articles(element: Element) -> list[Element]:
-    if element.tag == "article":
-        return [element]
-    return [article for child in element for article in _outermost_articles(child)]
