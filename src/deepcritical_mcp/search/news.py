@@ -31,8 +31,8 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.models.search_log import WATCH_TOOL
 from deepcritical_mcp.progress import Progress, no_progress
-from deepcritical_mcp.search.gathering import SearchSession
 from deepcritical_mcp.search.pipeline import SourceSearch
+from deepcritical_mcp.search.search_steps import SearchSession
 from deepcritical_mcp.search.watched_searches import WatchedSearch, repetitions_of, watched_searches
 from deepcritical_mcp.search.witness import OutageRemark, StatusSession, Witness, has_askable_status, status_fields
 from deepcritical_mcp.sources.base import Source

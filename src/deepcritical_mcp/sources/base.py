@@ -190,6 +190,18 @@ class SourceCheck:
     key_variable: str = ""
     searches: bool = True
 
+    @classmethod
+    def answering(
+        cls, title: str, ask: Callable[[], Awaitable[object]], *, key_variable: str = "", searches: bool = True
+    ) -> SourceCheck:
+        """The check whether a service answers, which `ask` finds out."""
+
+        async def examine() -> Finding:
+            await ask()
+            return Finding("answers")
+
+        return cls(title, examine, key_variable=key_variable, searches=searches)
+
 
 @dataclass(frozen=True)
 class Net:

@@ -12,7 +12,7 @@ from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient
 from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of, text_of
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
+from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
 from deepcritical_mcp.sources.paced_client import paced_client
 from deepcritical_mcp.sources.settings import ICiteSettings
@@ -76,11 +76,7 @@ class ICite(CitingLookup):
         return await self._client.request("GET", f"{self._base_url}/pubs", read, params=sent, headers=headers)
 
     def checks(self) -> tuple[SourceCheck, ...]:
-        async def examine() -> Finding:
-            await self.counts([_SAMPLE])
-            return Finding("answers")
-
-        return (SourceCheck(self.title, examine, searches=False),)
+        return (SourceCheck.answering(self.title, lambda: self.counts([_SAMPLE]), searches=False),)
 
 
 def _rows(response: httpx.Response) -> Mapping[str, Mapping[str, object]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Self
 
 from deepcritical_mcp.config import Settings
@@ -12,7 +13,7 @@ from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentStatus, Publication
 from deepcritical_mcp.reading import Reading
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
+from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.europepmc.client import (
     MAX_PAGE,
     TITLE,
@@ -34,19 +35,24 @@ _MOST_OF_ONE = 4
 """Records that may have one identifier: an article, its preprint, and the versions of that."""
 
 
-class EuropePMCRecords(RecordLookup):
-    """Records by PMID, PMCID, DOI or the number of a preprint; of an article and its preprint with one identifier, the
-    article's."""
+class _Service:
+    """What Europe PMC's services have in common; `steps` is how many requests a call sends."""
 
     name = PROVIDER
     title = TITLE
+    steps = 1
 
     def __init__(self, client: EuropePMCClient) -> None:
         self._client = client
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(EuropePMCClient.create(settings, net))
+        return cls(EuropePMCClient.create(settings, net, steps=cls.steps))
+
+
+class EuropePMCRecords(_Service, RecordLookup):
+    """Records by PMID, PMCID, DOI or the number of a preprint; of an article and its preprint with one identifier, the
+    article's."""
 
     def accepts(self, ids: RecordIds) -> bool:
         return any(identifier_terms(ids))
@@ -96,18 +102,10 @@ def _shared(record: EuropePMCRecord, ids: RecordIds) -> int:
     return sum(shared_identifiers(record, ids))
 
 
-class EuropePMC(FullTextSource):
+class EuropePMC(_Service, FullTextSource):
     """Europe PMC: open full texts of articles and preprints, and records of nearly everything in the life sciences."""
 
-    name = PROVIDER
-    title = TITLE
-
-    def __init__(self, client: EuropePMCClient) -> None:
-        self._client = client
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(EuropePMCClient.create(settings, net, steps=2))  # the record and its text
+    steps = 2
 
     def accepts(self, wanted: Wanted) -> bool:
         return any(identifier_terms(_ids(wanted)))
@@ -146,11 +144,8 @@ class EuropePMC(FullTextSource):
         return sorted(found, key=articles_first)
 
     def checks(self) -> tuple[SourceCheck, ...]:
-        async def examine() -> Finding:
-            await self._client.search("EXT_ID:1 AND SRC:MED", page_size=1, result_type="idlist")
-            return Finding("answers")
-
-        return (SourceCheck(self.title, examine),)
+        ask = partial(self._client.search, "EXT_ID:1 AND SRC:MED", page_size=1, result_type="idlist")
+        return (SourceCheck.answering(self.title, ask),)
 
 
 def _ids(wanted: Wanted) -> RecordIds:
@@ -219,18 +214,10 @@ _SAFE = re.compile(r"[A-Za-z0-9._-]{1,60}")
 """What can stand in a query as it is."""
 
 
-class EuropePMCCitations(CitingLookup):
+class EuropePMCCitations(_Service, CitingLookup):
     """Europe PMC's /citations, and the records of what it lists without a PMID."""
 
-    name = PROVIDER
-    title = TITLE
-
-    def __init__(self, client: EuropePMCClient) -> None:
-        self._client = client
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(EuropePMCClient.create(settings, net, steps=2))
+    steps = 2
 
     async def citing(self, pmid: str, limit: int) -> CitingDocuments:
         """Documents in the order of Europe PMC. A second request fetches the first 100 of those without a PMID."""

@@ -13,7 +13,7 @@ from deepcritical_mcp.errors import BlockedError, ProviderError, ProviderRespons
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
 from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, text_of
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
+from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities, eutilities, ncbi_client
 from deepcritical_mcp.sources.pubmed.eutils_answers import PROVIDER, explain_refusal
@@ -74,11 +74,8 @@ class CitationMatcher(ReferenceLookup):
         )
 
     def checks(self) -> Sequence[SourceCheck]:
-        async def examine() -> Finding:
-            await self.match("Mann BJ. Proc Natl Acad Sci U S A. 1991;88:3248.")
-            return Finding("answers")
-
-        return (SourceCheck(CITATION_MATCHER, examine, searches=False),)
+        sample = "Mann BJ. Proc Natl Acad Sci U S A. 1991;88:3248."
+        return (SourceCheck.answering(self.title, lambda: self.match(sample), searches=False),)
 
 
 def _read(response: httpx.Response) -> Sequence[RecordIds]:

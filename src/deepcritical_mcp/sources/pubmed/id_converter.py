@@ -14,7 +14,7 @@ from deepcritical_mcp.errors import AuthenticationError, ProviderError, Provider
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmid
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
 from deepcritical_mcp.net.json_fields import field_at, first_records, json_answer, list_of, mapping_of, text_of
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
+from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.pubmed.eutils import TOOL, in_batches, ncbi_client
 from deepcritical_mcp.sources.settings import PubMedSettings
 
@@ -112,12 +112,7 @@ class IdConverter:
 
     def check(self) -> SourceCheck:
         """The check for `doctor`."""
-
-        async def examine() -> Finding:
-            await self._ask("pmcid", ["PMC3040717"])
-            return Finding("answers")
-
-        return SourceCheck(TITLE, examine, searches=False)
+        return SourceCheck.answering(TITLE, lambda: self._ask("pmcid", ["PMC3040717"]), searches=False)
 
 
 def _key(ids: RecordIds) -> tuple[IdKind, str] | None:

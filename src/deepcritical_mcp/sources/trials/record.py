@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.identifiers import normalize_pmid, normalize_trial
@@ -62,6 +62,8 @@ DATES = (
 NCT_NUMBER = re.compile(r"NCT[0-9]{8}")
 _DATE = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?")
 Study = Mapping[str, object]
+_Rows = Sequence[tuple[str, str, Callable[[object], str]]]
+"""Labels, the paths to their fields, and the readers of these."""
 
 
 def nct_of(study: Study) -> str:
@@ -141,17 +143,10 @@ def trial_reading(study: Study) -> Reading:
     description = mapping_of(protocol.get("descriptionModule"))
     outline.add("Brief summary", paragraphs(description.get("briefSummary")))
     outline.add("Detailed description", paragraphs(description.get("detailedDescription")))
-    outline.add("Identification", _identification(protocol))
-    outline.add("Status", _status(protocol))
-    outline.add("Design", _design(mapping_of(protocol.get("designModule"))))
-    conditions = mapping_of(protocol.get("conditionsModule"))
-    outline.add(
-        "Conditions",
-        [
-            *labeled("Conditions", "; ".join(map(line, texts_of(conditions.get("conditions"))))),
-            *labeled("Keywords", "; ".join(map(line, texts_of(conditions.get("keywords"))))),
-        ],
-    )
+    outline.add("Identification", _lines(protocol, _IDENTIFICATION))
+    outline.add("Status", _lines(protocol.get("statusModule"), _STATUS))
+    outline.add("Design", _lines(protocol.get("designModule"), _DESIGN))
+    outline.add("Conditions", _lines(protocol, _CONDITIONS))
     outline.add("Arms and interventions", _arms(mapping_of(protocol.get("armsInterventionsModule"))))
     outcomes = mapping_of(protocol.get("outcomesModule"))
     planned = outline.add("Planned outcomes")
@@ -166,34 +161,23 @@ def trial_reading(study: Study) -> Reading:
     )
 
 
-def _identification(protocol: Study) -> list[str]:
-    names = mapping_of(protocol.get("identificationModule"))
-    sponsor = mapping_of(protocol.get("sponsorCollaboratorsModule"))
-    secondary = [
-        " ".join(filter(None, (text_of(one.get("type")), text_of(one.get("id")))))
-        for one in rows_of(names.get("secondaryIdInfos"))
-    ]
-    return [
-        *labeled("Brief title", line(names.get("briefTitle"))),
-        *labeled("Official title", line(names.get("officialTitle"))),
-        *labeled("Acronym", line(names.get("acronym"))),
-        *labeled("Sponsor's number", text_of(field_at(names, "orgStudyIdInfo", "id"))),
-        *labeled("Other numbers", "; ".join(secondary)),
-        *labeled("Former numbers", "; ".join(texts_of(names.get("nctIdAliases")))),
-        *labeled("Sponsor", line(field_at(sponsor, "leadSponsor", "name"))),
-        *labeled("Collaborators", "; ".join(line(one.get("name")) for one in rows_of(sponsor.get("collaborators")))),
-    ]
+def _lines(module: object, rows: _Rows) -> list[str]:
+    """A labeled line for each field of a module that has a value: its label, the path to it, and its reader."""
+    found = ((label, read(field_at(module, *filter(None, path.split("."))))) for label, path, read in rows)
+    return [text for label, value in found for text in labeled(label, value)]
 
 
-def _status(protocol: Study) -> list[str]:
-    status = mapping_of(protocol.get("statusModule"))
-    last_known = text_of(status.get("lastKnownStatus"))
-    return [
-        *labeled("Status", in_words(text_of(status.get("overallStatus")))),
-        *labeled("Last known status", in_words(last_known) if last_known else ""),
-        *labeled("Why it was stopped", line(status.get("whyStopped"))),
-        *(text for label, name in DATES for text in labeled(label, dated(status.get(name)))),
-    ]
+def _coded(value: object) -> str:
+    return in_words(text_of(value))
+
+
+def _each(value: object) -> str:
+    return "; ".join(map(line, texts_of(value)))
+
+
+def _other_numbers(value: object) -> str:
+    pairs = ((text_of(one.get("type")), text_of(one.get("id"))) for one in rows_of(value))
+    return "; ".join(" ".join(filter(None, pair)) for pair in pairs)
 
 
 def dated(struct: object) -> str:
@@ -202,34 +186,63 @@ def dated(struct: object) -> str:
     return f"{day} ({in_words(kind)})" if day and kind else day
 
 
-def _design(design: Study) -> list[str]:
-    info = mapping_of(design.get("designInfo"))
-    coded = (
-        ("Study type", design.get("studyType")),
-        ("Allocation", info.get("allocation")),
-        ("Intervention model", info.get("interventionModel")),
-        ("Observational model", info.get("observationalModel")),
-        ("Time perspective", info.get("timePerspective")),
-        ("Primary purpose", info.get("primaryPurpose")),
-        ("Masking", field_at(info, "maskingInfo", "masking")),
-    )
-    masked = ", ".join(in_words(one).lower() for one in texts_of(field_at(info, "maskingInfo", "whoMasked")))
-    return [
-        *labeled("Phase", ", ".join(map(in_words, texts_of(design.get("phases"))))),
-        *(text for label, value in coded for text in labeled(label, in_words(text_of(value)) if value else "")),
-        *labeled("Masked", masked),
-        *labeled("Enrollment", enrollment(design)),
-        *labeled("Target duration", line(design.get("targetDuration"))),
-    ]
-
-
-def enrollment(design: Study) -> str:
+def enrollment(design: object) -> str:
     """How many take part, and whether that is an estimate: "120 (actual)"; "" if it is unknown."""
     count = number_of(field_at(design, "enrollmentInfo", "count"))
     kind = text_of(field_at(design, "enrollmentInfo", "type"))
     if count is None or count >= UNKNOWN_COUNT:
         return ""
     return f"{int(count)} ({in_words(kind)})" if kind else f"{int(count)}"
+
+
+_IDENTIFICATION: _Rows = (
+    ("Brief title", "identificationModule.briefTitle", line),
+    ("Official title", "identificationModule.officialTitle", line),
+    ("Acronym", "identificationModule.acronym", line),
+    ("Sponsor's number", "identificationModule.orgStudyIdInfo.id", text_of),
+    ("Other numbers", "identificationModule.secondaryIdInfos", _other_numbers),
+    ("Former numbers", "identificationModule.nctIdAliases", _each),
+    ("Sponsor", "sponsorCollaboratorsModule.leadSponsor.name", line),
+    (
+        "Collaborators",
+        "sponsorCollaboratorsModule.collaborators",
+        lambda value: "; ".join(line(one.get("name")) for one in rows_of(value)),
+    ),
+)
+_STATUS: _Rows = (
+    ("Status", "overallStatus", _coded),
+    ("Last known status", "lastKnownStatus", _coded),
+    ("Why it was stopped", "whyStopped", line),
+    *((label, name, dated) for label, name in DATES),
+)
+_DESIGN: _Rows = (
+    ("Phase", "phases", lambda value: ", ".join(map(in_words, texts_of(value)))),
+    ("Study type", "studyType", _coded),
+    ("Allocation", "designInfo.allocation", _coded),
+    ("Intervention model", "designInfo.interventionModel", _coded),
+    ("Observational model", "designInfo.observationalModel", _coded),
+    ("Time perspective", "designInfo.timePerspective", _coded),
+    ("Primary purpose", "designInfo.primaryPurpose", _coded),
+    ("Masking", "designInfo.maskingInfo.masking", _coded),
+    (
+        "Masked",
+        "designInfo.maskingInfo.whoMasked",
+        lambda value: ", ".join(in_words(w).lower() for w in texts_of(value)),
+    ),
+    ("Enrollment", "", enrollment),
+    ("Target duration", "targetDuration", line),
+)
+_CONDITIONS: _Rows = (
+    ("Conditions", "conditionsModule.conditions", _each),
+    ("Keywords", "conditionsModule.keywords", _each),
+)
+_ELIGIBILITY: _Rows = (
+    ("Sex", "sex", _coded),
+    ("Minimum age", "minimumAge", text_of),
+    ("Maximum age", "maximumAge", text_of),
+    ("Healthy volunteers", "healthyVolunteers", lambda value: ("no", "yes")[value] if isinstance(value, bool) else ""),
+)
+"""The labeled lines of a registration."""
 
 
 def _arms(module: Study) -> list[str]:
@@ -250,14 +263,10 @@ def _typed(label: str, row: Study, name: str) -> str:
 
 
 def _eligibility(module: Study) -> list[str]:
-    healthy = module.get("healthyVolunteers")
     return [
         *paragraphs(module.get("eligibilityCriteria")),
         *paragraphs(module.get("studyPopulation")),
-        *labeled("Sex", in_words(text_of(module.get("sex")))),
-        *labeled("Minimum age", text_of(module.get("minimumAge"))),
-        *labeled("Maximum age", text_of(module.get("maximumAge"))),
-        *labeled("Healthy volunteers", ("yes" if healthy else "no") if isinstance(healthy, bool) else ""),
+        *_lines(module, _ELIGIBILITY),
     ]
 
 

@@ -10,7 +10,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import RecordIds, normalize_trial
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.sources.base import Answer, Fetched, Finding, Net, SearchRequest, Source, SourceCheck, as_sent
+from deepcritical_mcp.sources.base import Answer, Fetched, Net, SearchRequest, Source, SourceCheck, as_sent
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup
 from deepcritical_mcp.sources.trials.client import (
@@ -41,24 +41,31 @@ from deepcritical_mcp.text import clean_line
 _NUMBER_IN_TEXT = re.compile(r"\bNCT[0-9]{8}\b", re.IGNORECASE)
 
 
-class Trials(Source):
-    """ClinicalTrials.gov: one request returns the numbers of trials, one their records."""
+class _Service:
+    """What the services of ClinicalTrials.gov have in common; `steps` is how many requests a call sends."""
 
     name = NAME
     title = TITLE
-    kind = "trials"
-    cited_as = "trial"
-    tool = "trial_search"
-    request = TrialRequest
-    two_step = True
-    id_name = "NCT"
+    steps = 1
 
     def __init__(self, client: TrialsClient) -> None:
         self._client = client
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(trials_client(settings, net, steps=2))
+        return cls(trials_client(settings, net, steps=cls.steps))
+
+
+class Trials(_Service, Source):
+    """ClinicalTrials.gov: one request returns the numbers of trials, one their records."""
+
+    kind = "trials"
+    cited_as = "trial"
+    tool = "trial_search"
+    request = TrialRequest
+    two_step = True
+    id_name = "NCT"
+    steps = 2
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         """One page of the trials that match `variant`; pages are not kept by the other side, so that each is asked for
@@ -94,11 +101,7 @@ class Trials(Source):
         return number
 
     def checks(self) -> Sequence[SourceCheck]:
-        async def examine() -> Finding:
-            await self._client.examine()
-            return Finding("answers")
-
-        return (SourceCheck(self.title, examine),)
+        return (SourceCheck.answering(self.title, self._client.examine),)
 
 
 def _remarks(variant: str, page: StudyPage) -> Iterator[str]:
@@ -120,18 +123,8 @@ def _unreadable(said: str, special: str) -> str:
     return f"{said} It is not a query that ClinicalTrials.gov can read. {advice}"
 
 
-class TrialRecords(RecordLookup):
+class TrialRecords(_Service, RecordLookup):
     """Records of trials by NCT numbers, also former ones: 100 cost one request."""
-
-    name = NAME
-    title = TITLE
-
-    def __init__(self, client: TrialsClient) -> None:
-        self._client = client
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(trials_client(settings, net))
 
     def accepts(self, ids: RecordIds) -> bool:
         """Only if the registration itself is wanted: an article that names its trial is another document."""
@@ -151,18 +144,8 @@ class TrialRecords(RecordLookup):
         return FoundRecords(tuple(map(records.get, numbers)), remarks)
 
 
-class ClinicalTrials(FullTextSource):
+class ClinicalTrials(_Service, FullTextSource):
     """ClinicalTrials.gov's API, by NCT number. Other registries' numbers (ISRCTN…) are not in it."""
-
-    name = NAME
-    title = TITLE
-
-    def __init__(self, client: TrialsClient) -> None:
-        self._client = client
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(trials_client(settings, net))
 
     def accepts(self, wanted: Wanted) -> bool:
         """Only if the registration itself is wanted: an article that names its trial is another document."""
