@@ -17,7 +17,7 @@ from deepcritical_mcp.cli.sample_sources import (
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import Evidence, is_marked
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.sources.europepmc.preprints import PreprintRequest
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.trials.request import TrialRequest
 from deepcritical_mcp.sources.web.request import WebRequest

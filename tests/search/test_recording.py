@@ -11,11 +11,11 @@ import pytest
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, ProviderError
 from deepcritical_mcp.evidence.kept_log import search_log
 from deepcritical_mcp.models import LoggedSearch
+from deepcritical_mcp.search.documents import FoundRecord
 from deepcritical_mcp.search.full_texts import FullTexts
-from deepcritical_mcp.search.record_finder import FoundRecord
 from deepcritical_mcp.search.recording import CUT_SHORT, NOT_LOGGED, Recording, lookup_entry, recorded
 from deepcritical_mcp.sources.base import SearchRequest
-from deepcritical_mcp.sources.europepmc.preprints import PreprintRequest
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.trials.request import TrialRequest
 from deepcritical_mcp.sources.web.request import WebRequest

@@ -19,8 +19,9 @@ from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.writing import batches
 from deepcritical_mcp.models import CheckedClaim, CheckedQuotation, Publication, ReferenceVerdict
 from deepcritical_mcp.progress import Progress
+from deepcritical_mcp.search.documents import DocumentId
 from deepcritical_mcp.search.full_texts import READ_KINDS, FullTexts, ReadingSession
-from deepcritical_mcp.search.record_finder import AT_ONCE, DocumentId
+from deepcritical_mcp.search.record_finder import AT_ONCE
 from deepcritical_mcp.text import counted
 
 SENTENCES_AT_ONCE = 16

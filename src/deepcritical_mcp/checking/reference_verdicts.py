@@ -27,8 +27,9 @@ from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, ReferenceProblem, ReferenceVerdict
 from deepcritical_mcp.models.vancouver import vancouver
+from deepcritical_mcp.search.documents import DocumentId
 from deepcritical_mcp.search.item_finder import distinct_records
-from deepcritical_mcp.search.record_finder import LABELS, DocumentId, Lookup, ids_of
+from deepcritical_mcp.search.record_finder import LABELS, Lookup, ids_of
 from deepcritical_mcp.search.reference_finder import ReferenceMatch
 from deepcritical_mcp.search.references import WrittenReference, compare, read_reference
 from deepcritical_mcp.text import clipped

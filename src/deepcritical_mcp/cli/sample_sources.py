@@ -20,7 +20,7 @@ from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, CitationSource, Publication
 from deepcritical_mcp.sources.base import Answer, Fetched, Hit, Net, SearchRequest, Source
-from deepcritical_mcp.sources.europepmc.preprints import PreprintRequest
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest, publication_type
 from deepcritical_mcp.sources.trials.request import TrialRequest
 from deepcritical_mcp.sources.web.request import WebRequest

@@ -1,4 +1,9 @@
-"""The frozen values of the package; field names are the wire names."""
+"""The frozen values of the package; field names are the wire names.
+
+`publication` and `evidence` are a publication and its texts, `record_links` what happened to it, `screening` what the
+user decided, `vancouver` how it is cited. `results`, `document` and `citation_report` are what tools return,
+`search_log` the log and the news of a session.
+"""
 
 from deepcritical_mcp.models.citation_report import CheckedClaim as CheckedClaim
 from deepcritical_mcp.models.citation_report import CheckedQuotation as CheckedQuotation

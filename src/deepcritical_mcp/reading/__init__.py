@@ -1,4 +1,9 @@
-"""Readers of documents: JATS, web pages and PDFs become paragraphs in sections."""
+"""Readers of documents: JATS, web pages and PDFs become paragraphs in sections.
+
+`reader_process` reads documents in processes of their own (`reader_child`). `jats` reads articles: `xml_tree` parses,
+`jats_front` reads what they say about themselves, `jats_sections`, `jats_tables` and `jats_text` their text.
+`web_page` reads pages, `page_metadata` what they say about themselves, and `pdf` files.
+"""
 
 from __future__ import annotations
 

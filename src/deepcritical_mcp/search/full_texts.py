@@ -52,19 +52,9 @@ from deepcritical_mcp.search.copies import (
     publication_of,
     unconfirmed,
 )
+from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText, told_first
 from deepcritical_mcp.search.item_finder import ItemFinder
-from deepcritical_mcp.search.record_finder import (
-    AT_ONCE,
-    DocumentId,
-    FoundRecord,
-    FoundText,
-    Lookup,
-    RecordFinder,
-    ids_of,
-    is_paper,
-    other_number,
-    told_first,
-)
+from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number
 from deepcritical_mcp.search.recording import lookup_entry, recorded
 from deepcritical_mcp.search.reference_finder import ReferenceFinder
 from deepcritical_mcp.sources.base import Source

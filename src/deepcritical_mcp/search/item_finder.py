@@ -15,12 +15,11 @@ from deepcritical_mcp.evidence.text_agreement import same_author
 from deepcritical_mcp.evidence.titles import bare_title, changes, tokens
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import Publication
+from deepcritical_mcp.search.documents import DocumentId, FoundRecord
 from deepcritical_mcp.search.record_finder import (
     LABELS,
     PUBMED,
     RECORDS,
-    DocumentId,
-    FoundRecord,
     Lookup,
     RecordFinder,
     compared,

@@ -24,7 +24,7 @@ from deepcritical_mcp.models import (
     status_told_by,
 )
 from deepcritical_mcp.net.breaker import CircuitBreaker
-from deepcritical_mcp.search.record_finder import PUBMED_OFF
+from deepcritical_mcp.search.documents import PUBMED_OFF
 from deepcritical_mcp.sources.base import Source
 from deepcritical_mcp.sources.lookup import LookupService, RecordLookup, StatusLookup
 from deepcritical_mcp.text import counted

@@ -38,7 +38,7 @@ from deepcritical_mcp.models import (
     status_label,
     vancouver,
 )
-from deepcritical_mcp.search.record_finder import PUBMED_OFF, DocumentId, FoundRecord
+from deepcritical_mcp.search.documents import PUBMED_OFF, DocumentId, FoundRecord
 from deepcritical_mcp.text import clean_line, clean_text, counted, cut_at_sentence
 from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.document_ids import read_document_id

@@ -8,7 +8,7 @@ import re
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmcid, preprint_number, record_ids
 from deepcritical_mcp.models import split_text_id
-from deepcritical_mcp.search.record_finder import DocumentId
+from deepcritical_mcp.search.documents import DocumentId
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.params import evidence_id, split_place, unwrapped
 from deepcritical_mcp.urls import clean_url, is_web_address

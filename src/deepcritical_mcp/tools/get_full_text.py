@@ -20,7 +20,7 @@ from deepcritical_mcp.models import (
     Publication,
     split_paragraph_anchor,
 )
-from deepcritical_mcp.search.record_finder import DocumentId, FoundText
+from deepcritical_mcp.search.documents import DocumentId, FoundText
 from deepcritical_mcp.text import clean_line, clean_text, counted
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.document_ids import read_document_id

@@ -10,7 +10,8 @@ import pytest
 from deepcritical_mcp.errors import InvalidInputError, ProviderRequestError, ProviderUnavailableError
 from deepcritical_mcp.models import NO_ABSTRACT, SearchResult
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.sources.europepmc.preprints import PreprintRequest, Preprints
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
+from deepcritical_mcp.sources.europepmc.preprints import Preprints
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.search.fake_session import FakeSession
 from tests.sources.full_text_wire import as_json, make_preprints, preprint, results

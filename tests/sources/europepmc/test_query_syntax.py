@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.sources.europepmc.preprints import SERVERS, europe_pmc_query, server_named, servers_named
+from deepcritical_mcp.sources.europepmc.preprint_request import SERVERS, europe_pmc_query, server_named, servers_named
 
 
 @pytest.mark.parametrize(

@@ -1,256 +1,29 @@
-"""Preprints as a source of evidence, through Europe PMC, the requests to it, and its query language."""
+"""Preprints as a source of evidence, through Europe PMC."""
 
 from __future__ import annotations
 
-import calendar
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import ClassVar, NamedTuple, Self
-
-from pydantic import model_validator
+from typing import Self
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import InvalidInputError, ProviderResponseError
-from deepcritical_mcp.identifiers import RecordIds, arxiv_doi, normalize_doi, preprint_number, record_ids
-from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication, StatusNotice
+from deepcritical_mcp.errors import ProviderResponseError
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.json_fields import text_of
 from deepcritical_mcp.sources.base import (
     Answer,
     Fetched,
-    Hit,
     Net,
     SearchRequest,
     Source,
     SourceCheck,
-    checked_limits,
-    dates_in_words,
 )
 from deepcritical_mcp.sources.europepmc.client import MAX_PAGE, TITLE, EuropePMCClient
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.europepmc.record import PREPRINTS, PROVIDER, EuropePMCRecord, europe_pmc_page
 from deepcritical_mcp.sources.europepmc.services import identifier_terms
-from deepcritical_mcp.text import clean_line, counted, data_lines, without_question_words
-
-_FIELDS = (
-    "ABSTRACT|ACCESSION_TYPE|ACK_FUND|AFF|AUTH|AUTHOR|AUTHORID|AUTH_FIRST|AUTH_LAST|BODY|CHEM|CITED|CITES|CONCL|"
-    "CREATION_DATE|DISCUSS|DISEASE|DOI|EXT_ID|E_PDATE|FIG|FIRST_IDATE|FIRST_PDATE|GENE_PROTEIN|GRANT_AGENCY|GRANT_ID|"
-    "HAS_ABSTRACT|HAS_DATA|HAS_FT|HAS_FULLTEXT|HAS_PDF|HAS_REFLIST|HAS_SUPPL|INTRO|IN_EPMC|IN_PMC|JOURNAL|KW|LABS_PUBS|"
-    "LANG|LICENSE|METHODS|OPEN_ACCESS|ORGANISM|PMCID|PUBLISHER|PUB_TYPE|PUB_YEAR|P_PDATE|REF|RESULTS|SRC|SUPPL|TABLE|"
-    "TITLE|TITLE_ABS|UPDATE_DATE"
-)
-_KEPT = rf'\b(?:{_FIELDS}):(?:\[[^\[\]]{{1,80}}\]|(?=["(])|[^\s()"\[\]]+)|"[^"]*"'
-_TAG = r"\[(?![^\[\]]{1,40} TO )[^\[\]]{1,60}\]"
-_NARROWING_TAG = (
-    r"(?:\"[^\"\[\]]{1,80}\"|[^\s()\"\[\]]{1,80})\s?\[(?:dp|pdat|edat|crdt|date[^\[\]]{0,40}|la|lang|language|pt|ptyp|"
-    r"publication type|sb|filter|subset)\]"
-)
-_LEFT_OUT = re.compile(_NARROWING_TAG, re.IGNORECASE)
-_TAGS = re.compile(_TAG)
-_WITH_SLASH = r"(?<![\w/])[^\W_][\w-]{0,40}(?:/[^\W_][\w-]{0,40}){1,4}(?![\w/])"
-_SIGNS = re.compile(rf"{_KEPT}|{_WITH_SLASH}|[?:/\\^~{{}}\[\]]|(?<!\S)[-–—+!*&|]{{1,3}}(?!\S)")
-_DANGLING = (
-    (re.compile(r"\( ?(?:(?:AND|OR) )*\)"), " "),
-    (re.compile(r"\( ?(?:AND|OR) "), "("),
-    (re.compile(r" (?:AND|OR|NOT) ?\)"), ")"),
-    (re.compile(r"\b(AND|OR|NOT) (?:AND|OR)(?= )"), r"\1"),
-    (re.compile(r"\A(?:AND|OR)(?: |\Z)"), ""),
-    (re.compile(r"(?:\A| )(?:AND|OR|NOT)\Z"), ""),
-)
-
-
-class Translated(NamedTuple):
-    """A query in Europe PMC's language, "" if nothing is left of it, and remarks on what was changed."""
-
-    query: str
-    remarks: tuple[str, ...] = ()
-
-
-def europe_pmc_query(text: str) -> Translated:
-    """`text` as Europe PMC reads it as it was meant: its own syntax stays, signs that would break a query do not."""
-    if number := _identifier(text.strip()):
-        return Translated(number)
-    text = without_question_words(text)
-    remarks: list[str] = []
-    if left_out := list(dict.fromkeys(_LEFT_OUT.findall(text))):
-        listed = ", ".join(left_out[:5])
-        remarks.append(f"{listed} is PubMed's notation and was left out; min_date and max_date limit dates.")
-        text = _LEFT_OUT.sub(" ", text)
-    if tags := list(dict.fromkeys(_TAGS.findall(text))):
-        listed = ", ".join(tags[:3])
-        remarks.append(
-            f"PubMed's field tags ({listed}) were left out; Europe PMC's fields are TITLE:, AUTH: and so on."
-        )
-        text = _TAGS.sub(" ", text)
-    if text.count('"') % 2:
-        remarks.append("A quotation mark that is not closed was left out.")
-        text = "".join(text.rsplit('"', 1))
-    text = _SIGNS.sub(_sign, text)
-    bare = re.sub(r'"[^"]*"', "", text)
-    if bare.count("(") != bare.count(")"):
-        remarks.append("The query's brackets are not balanced and were left out.")
-        text = re.sub(r'("[^"]*")|[()]', lambda found: found[1] or " ", text)
-    return Translated(_without_dangling(" ".join(text.split())), tuple(remarks))
-
-
-def _sign(found: re.Match[str]) -> str:
-    """A part of a query that stays, or what is written in its place."""
-    text = found[0]
-    if "/" in text[1:] and text[0].isalnum() and ":" not in text:
-        return " " if text.casefold() == "and/or" else f'"{text}"'
-    return {"&&": " AND ", "||": " OR "}.get(text, " ") if len(text) < 4 and not text[0].isalnum() else text
-
-
-def _without_dangling(text: str) -> str:
-    """`text` without operators that have lost what they join."""
-    before = ""
-    while text != before:
-        before = text
-        for pattern, instead in _DANGLING:
-            text = " ".join(pattern.sub(instead, text).split())
-    return text
-
-
-def _identifier(text: str) -> str:
-    """A query for the one preprint that `text` identifies; "" if it is something else."""
-    if number := preprint_number(text):
-        return f"EXT_ID:{number}"
-    if " " in text:
-        return ""
-    doi = arxiv_doi(text) or record_ids(text).doi or normalize_doi(text)
-    if not re.fullmatch(r"10\.[0-9]{4,9}/[^\s\"\\]+", doi):
-        return ""
-    return f'DOI:"{doi}"'
-
-
-MAX_NAME = 80
-_SERVER_ROWS = (row.split(": ") for row in data_lines(__file__, "preprint_servers.txt"))
-SERVERS = {name: tuple(others.split()) for name, others in _SERVER_ROWS}
-"""Europe PMC's names of servers, each with others, in lower case without spaces and punctuation."""
-_BY_NAME = {name: server for server, names in SERVERS.items() for name in names}
-_AROUND = re.compile(r"^(?:https?(?:www)?)|(?:(?:preprint)?servers?|com|net|(?<!preprints)org)$")
-
-
-def server_named(text: str) -> str:
-    """Europe PMC's name of a server, from any spelling or its address; "" for one that is not in the table."""
-    plain = re.sub(r"[^a-z0-9]", "", text[:MAX_NAME].casefold())
-    bare = _AROUND.sub("", plain)
-    return next((_BY_NAME[name] for name in (plain, bare, bare.removeprefix("www")) if name in _BY_NAME), "")
-
-
-def servers_named(names: Sequence[str]) -> tuple[str, ...]:
-    """Europe PMC's names of servers, each once; those that are not in the table as they are written.
-
-    Raises:
-        InvalidInputError: a name is probably a misspelling of one in the table, or too long.
-    """
-    found: dict[str, None] = {}
-    for name in filter(None, map(clean_line, names)):
-        known = server_named(name)
-        near = [] if known else get_close_matches(name.casefold(), [one.casefold() for one in SERVERS], n=1, cutoff=0.8)
-        if near:
-            meant = next(one for one in SERVERS if one.casefold() == near[0])
-            raise InvalidInputError(f'servers: Europe PMC has no "{name[:MAX_NAME]}". Did you mean {meant}?')
-        if len(name) > MAX_NAME:
-            raise InvalidInputError(f"servers: the name of a server has at most {MAX_NAME} characters.")
-        found[known or name.replace('"', "").replace("\\", "")] = None
-    return tuple(filter(None, found))
-
-
-MAX_LISTED = 10
-
-
-class PreprintRequest(SearchRequest):
-    """The arguments of `preprint_search`.
-
-    `query` and `variants` are plain words or Europe PMC's query language. `min_date` and `max_date` are
-    "YYYY[-MM[-DD]]", both inclusive, "" = open, and mean the day on which a preprint was posted. `servers` are names of
-    preprint servers in any spelling, () = all. `unpublished_only` leaves out what has become an article.
-    `since` is the first day ("YYYY-MM-DD") on which Europe PMC may have indexed a preprint, "" = any.
-    """
-
-    LAST_RESULT: ClassVar[int] = 10_000
-    NARROWING: ClassVar[str] = (
-        "Only the first 10,000 results of a search can be reached. Narrow it by further words, or repeat it with "
-        "min_date and max_date for one period after another."
-    )
-
-    min_date: str = ""
-    max_date: str = ""
-    servers: tuple[str, ...] = ()
-    unpublished_only: bool = False
-    since: str = ""
-
-    @model_validator(mode="after")
-    def _check_filters(self) -> Self:
-        checked_limits(self.min_date, self.max_date)
-        servers_named(self.servers)
-        for name, text in zip(("query", *["variants"] * len(self.variants)), self.queries, strict=False):
-            if not europe_pmc_query(text).query:
-                raise InvalidInputError(f"{name}: there are no words to search for.")
-        return self
-
-    def term(self, variant: str) -> str:
-        """The search term for `variant` with all filters."""
-        servers = [f'PUBLISHER:"{server}"' for server in servers_named(self.servers)]
-        earliest, latest = checked_limits(self.min_date, self.max_date)
-        parts = (
-            f"({europe_pmc_query(variant).query})",
-            "SRC:PPR",
-            f"({' OR '.join(servers)})" if len(servers) > 1 else "".join(servers),
-            f"FIRST_PDATE:[{_first_day(earliest)} TO {_last_day(latest)}]" if earliest or latest else "",
-            f"FIRST_IDATE:[{self.since} TO 3000-12-31]" if self.since else "",
-        )
-        return " AND ".join(filter(None, parts))
-
-    def remarks(self, variant: str) -> tuple[str, ...]:
-        """What was changed in a variant, and which servers are not known."""
-        unknown = [server for server in servers_named(self.servers) if server not in SERVERS]
-        named = ", ".join(f'"{server}"' for server in unknown)
-        remark = f"{named}: not a server that is known here; Europe PMC was asked for it as it is written."
-        return (*europe_pmc_query(variant).remarks, *([remark] if unknown else []))
-
-    def limits(self) -> Iterator[str]:
-        yield from dates_in_words(self.min_date, self.max_date, "posted")
-        if self.servers:
-            yield f"posted on {' or '.join(servers_named(self.servers))}"
-        if self.unpublished_only:
-            yield "only preprints that have not become articles"
-        if self.since:
-            yield f"added to Europe PMC since {self.since}"
-        yield from super().limits()
-
-    def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
-        """`found` without preprints that have become articles, if these are not wanted."""
-        published = [hit for hit in found if published_as(hit.publication)]
-        if not self.unpublished_only or not published:
-            return list(found), ()
-        what = counted(len(published), "preprint that was published", "preprints that were published")
-        listed = ", ".join(_article(published_as(hit.publication)) for hit in published[:MAX_LISTED])
-        more = f" and {len(published) - MAX_LISTED} more" if len(published) > MAX_LISTED else ""
-        kept = [hit for hit in found if not published_as(hit.publication)]
-        return kept, (f"{what} omitted from this page; the articles are {listed}{more}.",)
-
-
-def published_as(publication: Publication) -> tuple[StatusNotice, ...]:
-    """The articles that a preprint has become."""
-    return tuple(notice for notice in publication.status_notices if notice.kind == "published")
-
-
-def _article(notices: Sequence[StatusNotice]) -> str:
-    first = notices[0]
-    return f"PMID {first.pmid}" if first.pmid else f"doi:{first.doi}" if first.doi else first.reference
-
-
-def _first_day(date: str) -> str:
-    return date + "1900-01-01"[len(date) :]
-
-
-def _last_day(date: str) -> str:
-    if len(date) == len("2026-01"):
-        return f"{date}-{calendar.monthrange(int(date[:4]), int(date[5:]))[1]}"
-    return date + "3000-12-31"[len(date) :]
-
+from deepcritical_mcp.text import counted
 
 WHOLE_RECORDS = 300
 """A search for at most so many results brings their records with it; one for more brings only their DOIs."""
