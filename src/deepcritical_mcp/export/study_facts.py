@@ -154,14 +154,11 @@ def trial_numbers(record: Publication) -> tuple[str, ...]:
     near = (
         found[0]
         for found in _TRIAL_NUMBER.finditer(text)
-        if _REGISTERED.search(text, max(0, found.start() - _NEAR), found.start()) or _follows(text, found.end())
+        if _REGISTERED.search(text, max(0, found.start() - _NEAR), found.start())
+        or _REGISTERED.search(text, found.end(), found.end() + 30)
     )
     numbers = ((_TRIAL_NUMBER.search(one), one) for one in (record.nct, *listed, *near) if one)
     return tuple(dict.fromkeys(found[0].replace(" ", "") if found else one for found, one in numbers))
-
-
-def _follows(text: str, end: int) -> bool:
-    return bool(_REGISTERED.search(text, end, end + 30))
 
 
 _UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"

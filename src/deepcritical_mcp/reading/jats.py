@@ -106,7 +106,7 @@ def _reading(article: Element, *, is_damaged: bool, is_withheld: bool) -> JatsRe
         content=content,
         parts=parts,
         fields=bibliography_of(article),
-        abstract="" if main is None else _abstract_text(main),
+        abstract="" if main is None else "\n".join(_lines(part_of(main, ""))),
         licence=licence_of(article),
         is_ocr=any(attribute(one, "preformat-type") == OCR for one in article.iter("preformat")),
         remarks=tuple(filter(None, remarks)),
@@ -218,12 +218,8 @@ def _abstract_title(abstract: Element) -> str:
     return f"{title} ({languages[0]})" if abstract.tag == "trans-abstract" and languages else title
 
 
-def _abstract_text(abstract: Element) -> str:
-    """As PubMed's abstracts: a section a line, with its title in front."""
-    return "\n".join(_lines(part_of(abstract, "")))
-
-
 def _lines(part: JatsPart) -> Iterator[str]:
+    """An abstract as PubMed has it: a section a line, with its title in front."""
     text = "\n".join(part.paragraphs)
     yield from filter(None, (f"{part.title.rstrip(': ')}: {text}" if part.title and text else text,))
     for section in part.sections:

@@ -14,7 +14,6 @@ from deepcritical_mcp.reading.jats_tables import (
     is_image,
     markdown_blocks,
     markdown_tables,
-    note_of,
 )
 from deepcritical_mcp.reading.jats_text import (
     FLOATS,
@@ -265,7 +264,7 @@ def _add_other(part: JatsPart, block: Element) -> None:
     if name == "verse-group":
         part.paragraphs.append("\n".join(line_of(line) for line in block if line.tag != "label"))
     elif name == "fn":
-        _append(part, note_of(block))
+        _append(part, line_of(block))
         add_floats(part, block)
     elif name == "speech":
         speaker = line_of(block.find("speaker"))

@@ -82,16 +82,11 @@ def footnotes(wrap: Element) -> Iterator[str]:
     for foot in wrap.iter("table-wrap-foot"):
         for child in foot:
             notes = [*child] if child.tag in ("fn-group", "table-wrap-foot") else [child]
-            yield from filter(None, (note_of(note) for note in notes))
+            yield from filter(None, (line_of(note) for note in notes))
     for cell in (*wrap.iter("td"), *wrap.iter("th"), *wrap.iter("entry")):
         for aside in Flow(cell, is_paragraph=True).asides:
             if aside.tag == "fn":
-                yield note_of(aside)
-
-
-def note_of(note: Element) -> str:
-    """A footnote on one line, with its label in front: "a Adjusted for age."."""
-    return line_of(note)
+                yield line_of(aside)
 
 
 class _Columns:

@@ -92,7 +92,7 @@ async def status_news(
         fresh = trials.get(old.nct) if old.source == "trial" else None
         if fresh:
             answered.add(place)
-            new = _with_papers(new, fresh)
+            new = new.model_copy(update={"status_notices": united(new.status_notices, fresh.status_notices)})
             before = told.get(old.nct, old.publication_types)
             if gained := [word for word in fresh.publication_types if word not in before]:
                 items.append(NewsItem(kind="trial", id=old.id, text=f"now {', '.join(gained)}: {_reference(old)}"))
@@ -103,10 +103,6 @@ async def status_news(
     silent = (one for place, one in enumerate(held) if place not in answered)
     unanswered = tuple(one.id for one in silent if has_askable_status(one) or (registry and one.nct in numbers))
     return StatusNews(tuple(changed), tuple(items), tuple(errors), says, len(answered), unanswered)
-
-
-def _with_papers(trial: Publication, fresh: Publication) -> Publication:
-    return trial.model_copy(update={"status_notices": united(trial.status_notices, fresh.status_notices)})
 
 
 def _news(old: Publication, new: Publication) -> Iterator[NewsItem]:

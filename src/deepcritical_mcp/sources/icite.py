@@ -10,11 +10,11 @@ import httpx
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
-from deepcritical_mcp.net.client import USER_AGENT, ApiClient
+from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of, text_of
 from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
-from deepcritical_mcp.sources.paced_client import paced_client
+from deepcritical_mcp.sources.paced_client import JsonApi, paced_client
 from deepcritical_mcp.sources.settings import ICiteSettings
 
 NAME, TITLE = "icite", "iCite"
@@ -35,8 +35,7 @@ class ICite(CitingLookup):
     counts_citations = True
 
     def __init__(self, client: ApiClient, *, base_url: str) -> None:
-        self._client = client
-        self._base_url = base_url
+        self._api = JsonApi(client, base_url)
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
@@ -72,8 +71,7 @@ class ICite(CitingLookup):
             return found
 
         sent = {"pmids": ",".join(pmids), "fl": ",".join(("pmid", *fields))}
-        headers = {"User-Agent": USER_AGENT, "Accept": "application/json"}
-        return await self._client.request("GET", f"{self._base_url}/pubs", read, params=sent, headers=headers)
+        return await self._api.get("pubs", sent, read)
 
     def checks(self) -> tuple[SourceCheck, ...]:
         return (SourceCheck.answering(self.title, lambda: self.counts([_SAMPLE]), searches=False),)

@@ -11,10 +11,11 @@ import httpx
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
-from deepcritical_mcp.net.client import USER_AGENT, ApiClient
+from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import json_answer, mapping_of, rows_of, text_of
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.paced_client import JsonApi
 from deepcritical_mcp.sources.settings import UnpaywallSettings
 from deepcritical_mcp.urls import is_web_address
 
@@ -42,8 +43,7 @@ class Unpaywall(FullTextSource):
     title = TITLE
 
     def __init__(self, client: ApiClient, *, base_url: str, email: str) -> None:
-        self._client = client
-        self._base_url = base_url
+        self._api = JsonApi(client, base_url)
         self._email = email
         self.off = "" if email else "no email address (NCBI_EMAIL)"
 
@@ -63,14 +63,12 @@ class Unpaywall(FullTextSource):
         doi = normalize_doi(wanted.ids.doi)
         if self.off:
             raise ProviderRequestError(NAME, f"{TITLE} is not asked: {self.off}.")
-        url = f"{self._base_url}/{quote(doi, safe='/')}"
 
         def read(response: httpx.Response) -> Copy:
             return _copies(json_answer(NAME, TITLE, response), doi)
 
         try:
-            headers = {"User-Agent": USER_AGENT, "Accept": "application/json"}
-            return await self._client.request("GET", url, read, params={"email": self._email}, headers=headers)
+            return await self._api.get(quote(doi, safe="/"), {"email": self._email}, read)
         except UnknownDoiError as error:
             return Copy("not_found", error.message)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Self, TypeVar
 from urllib.parse import quote
@@ -28,7 +27,7 @@ from deepcritical_mcp.net.turns import Slots
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.crossref.work import NAME, SELECT, TITLE, read_work, updates_of
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup, ReferenceLookup, StatusLookup
-from deepcritical_mcp.sources.paced_client import paced_client
+from deepcritical_mcp.sources.paced_client import is_web_page, paced_client
 from deepcritical_mcp.sources.settings import CrossrefSettings
 from deepcritical_mcp.text import clean_line
 
@@ -43,7 +42,6 @@ AT_ONCE = {True: 3, False: 1}
 """Requests at the same time, in the polite pool and in the public one."""
 _MAX_QUOTE = 200
 _NOTHING_THERE = b"Resource not found"
-_WEB_PAGE = re.compile(rb"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 
 
 class UnknownWorkError(ProviderRequestError):
@@ -126,7 +124,7 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
     """The error behind an HTTP status: nothing under that DOI (plain text), or a request that Crossref cannot read."""
     if response.status_code not in (400, 404):
         return None
-    if _WEB_PAGE.match(response.content[:1_000]):
+    if is_web_page(response.content):
         return ProviderUnavailableError(
             NAME, f"{TITLE} answered with a web page (HTTP {response.status_code}). Try again later."
         )

@@ -21,7 +21,7 @@ from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
 from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, number_of, text_of
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.europepmc.record import PROVIDER, EuropePMCRecord, read_record
-from deepcritical_mcp.sources.paced_client import paced_client
+from deepcritical_mcp.sources.paced_client import is_web_page, paced_client
 from deepcritical_mcp.sources.settings import EuropePMCSettings
 from deepcritical_mcp.text import clean_line
 
@@ -35,7 +35,6 @@ _MAX_QUOTE = 200
 MAX_QUERY_STRING = 1_500
 """Characters; a longer query is sent in the body, since some servers on the way refuse long addresses."""
 _ERROR_BEAN = re.compile(rb"<errorBean>.{0,200}?<errCode>(-?[0-9]{1,5})</errCode>.{0,200}?<errMsg>([^<>]*)", re.DOTALL)
-_WEB_PAGE = re.compile(rb"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 _NOT_OPEN = re.compile(r"not open access", re.IGNORECASE)
 
 
@@ -179,7 +178,7 @@ def explain_status(response: httpx.Response) -> ProviderError | None:
     is_text = response.request.url.path.endswith("/fullTextXML")
     if response.status_code != 404 or not is_text:
         return None
-    if _WEB_PAGE.match(response.content[:1_000]):
+    if is_web_page(response.content):
         return ProviderUnavailableError(PROVIDER, f"{TITLE} answered with a web page (HTTP 404). Try again later.")
     return NoOpenTextError(PROVIDER, f"{TITLE} has no open full text under this id.")
 

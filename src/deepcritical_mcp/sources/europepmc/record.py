@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from deepcritical_mcp.dates import current_date, readings
-from deepcritical_mcp.identifiers import normalize_doi, normalize_pmid
+from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NO_TITLE,
@@ -78,12 +78,15 @@ def read_record(row: Mapping[str, object]) -> EuropePMCRecord | None:
         return None
     ids = texts_of(field_at(row, "fullTextIdList", "fullTextId"))
     has_text = text_of(row.get("inEPMC")) == "Y" or bool(ids)
+    publication = _publication(row, source, number)
     return EuropePMCRecord(
-        publication=_publication(row, source, number),
+        publication=publication,
         source=source,
         id=number,
         is_open=text_of(row.get("isOpenAccess")) == "Y",
-        full_text_id=next((one for one in (*ids, _pmcid(row)) if one), "") if has_text else "",
+        full_text_id=next((one for one in (*ids, normalize_pmcid(text_of(row.get("pmcid")))) if one), "")
+        if has_text
+        else "",
         licence=text_of(row.get("license")),
         free_copies=_free_copies(row),
     )
@@ -107,7 +110,7 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
         date=_date(row, is_preprint=is_preprint),
         electronic_date=_iso_date(text_of(row.get("electronicPublicationDate"))),
         pmid=pmid,
-        pmcid=_pmcid(row),
+        pmcid=normalize_pmcid(text_of(row.get("pmcid"))),
         doi=doi,
         authors=_authors(row),
         journal=text_of(journal.get("title")) or text_of(row.get("journalTitle")),
@@ -150,11 +153,6 @@ def _pmid(row: Mapping[str, object]) -> str:
     return normalize_pmid(text_of(row.get("pmid"))) or (
         normalize_pmid(text_of(row.get("id"))) if row.get("source") == "MED" else ""
     )
-
-
-def _pmcid(row: Mapping[str, object]) -> str:
-    number = text_of(row.get("pmcid")).upper()
-    return number if re.fullmatch(r"PMC[0-9]{1,10}", number) else ""
 
 
 def _types(row: Mapping[str, object]) -> Iterator[str]:

@@ -119,7 +119,7 @@ class EuropePMC(_Service, FullTextSource):
         found = await self._find(wanted)
         if not found:
             return Copy("not_found", f"{TITLE} has no record with these identifiers.")
-        record, remark = found[0], _remark(found)
+        record, remark = found[0], " ".join(_remarks(found))
         if not record.is_open:
             detail = f"{TITLE} has the record; its text is not open access."
             return _without_text(record, "not_allowed", detail, remark)
@@ -134,7 +134,8 @@ class EuropePMC(_Service, FullTextSource):
         if not reading.content:
             detail = f"{TITLE} has the record; the file of its text has no text inside."
             return _without_text(record, "no_text", detail, remark)
-        return Copy("full_text", remark, reading, _address(record.full_text_id), record.free_copies)
+        source = PREPRINTS if record.full_text_id.startswith(PREPRINTS) else "PMC"
+        return Copy("full_text", remark, reading, europe_pmc_page(source, record.full_text_id), record.free_copies)
 
     async def _find(self, wanted: Wanted) -> list[EuropePMCRecord]:
         """The records that have one of the identifiers: those of articles before those of preprints."""
@@ -154,12 +155,8 @@ def _ids(wanted: Wanted) -> RecordIds:
     return wanted.ids._replace(preprint_number=wanted.ids.preprint_number or number)
 
 
-def _remark(found: list[EuropePMCRecord]) -> str:
-    """What a reader must know about the copy: that it is a preprint, which version, and what became of it."""
-    return " ".join(_remarks(found))
-
-
 def _remarks(found: list[EuropePMCRecord]) -> Iterator[str]:
+    """What a reader must know about the copy: that it is a preprint, which version, and what became of it."""
     record = found[0]
     if record.is_preprint:
         server = record.publication.publisher
@@ -202,10 +199,6 @@ async def _reading(body: bytes, record: EuropePMCRecord) -> Reading:
     reading = articles[0]
     fields = {**reading.fields, **_fields(record)}
     return dataclasses.replace(reading, fields=fields, licence=reading.licence or record.licence)
-
-
-def _address(full_text_id: str) -> str:
-    return europe_pmc_page(PREPRINTS if full_text_id.startswith(PREPRINTS) else "PMC", full_text_id)
 
 
 MAX_RECORDS = 100

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -11,10 +11,10 @@ import httpx
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError
-from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
+from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of
 from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.paced_client import paced_client
+from deepcritical_mcp.sources.paced_client import JsonApi, paced_client
 from deepcritical_mcp.sources.settings import TrialsSettings
 from deepcritical_mcp.sources.trials.record import (
     FIELDS,
@@ -56,9 +56,7 @@ class TrialsClient:
     """ClinicalTrials.gov's studies. Raises only ProviderErrors; `client` is built with `explain=explain_plain_text`."""
 
     def __init__(self, client: ApiClient, *, base_url: str) -> None:
-        self._client = client
-        self._base_url = base_url
-        self._in_flight = InFlight()
+        self._api = JsonApi(client, base_url)
 
     async def search(self, params: Mapping[str, str], count: int) -> StudyPage:
         """The first `count` studies that `params` find, at most 1,000, the most relevant first, with the fields of
@@ -68,7 +66,7 @@ class TrialsClient:
             UnreadableQueryError: a query is not valid.
         """
         sent = {**params, "fields": LISTED, "pageSize": str(count), "countTotal": "true", "sort": "@relevance"}
-        return await self._ask("studies", sent, _page)
+        return await self._api.get("studies", sent, _page)
 
     async def studies(self, numbers: Sequence[str]) -> dict[str, Study]:
         """The studies with these NCT numbers, in one request, by the number asked for, which may be a former one; those
@@ -77,7 +75,7 @@ class TrialsClient:
         if not wanted:
             return {}
         sent = {"filter.ids": ",".join(wanted), "fields": RECORD_FIELDS, "pageSize": str(len(wanted))}
-        page = await self._ask("studies", sent, _page)
+        page = await self._api.get("studies", sent, _page)
         by_number = {old: study for study in page.studies for old in former_numbers(study)}
         by_number |= {nct_of(study): study for study in page.studies}
         return {number: by_number[number] for number in wanted if number in by_number}
@@ -98,18 +96,11 @@ class TrialsClient:
                 raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not the trial it was asked for.")
             return study
 
-        return await self._ask(f"studies/{number}", {"fields": FIELDS}, read)
+        return await self._api.get(f"studies/{number}", {"fields": FIELDS}, read)
 
     async def examine(self) -> None:
         """Send the cheapest request there is."""
-        await self._ask("studies", {"pageSize": "1", "fields": "NCTId"}, _page)
-
-    async def _ask(self, path: str, params: Mapping[str, str], read: Callable[[httpx.Response], T]) -> T:
-        url, headers = f"{self._base_url}/{path}", {"User-Agent": USER_AGENT, "Accept": "application/json"}
-        key = (path, tuple(params.items()))
-        return await self._in_flight.ask(
-            key, lambda begin: self._client.request("GET", url, read, begin=begin, params=params, headers=headers)
-        )
+        await self._api.get("studies", {"pageSize": "1", "fields": "NCTId"}, _page)
 
 
 def trials_client(settings: Settings, net: Net, *, steps: int = 1) -> TrialsClient:

@@ -338,13 +338,6 @@ def trial_publication(study: Study) -> Publication:
     return Publication.of("registration", registration_text(study) or NO_ABSTRACT, provider=PROVIDER, **fields)
 
 
-def trial_stub(number: str) -> Publication:
-    """Enough to recognize a trial in a session."""
-    return Publication.of(
-        "registration", NO_ABSTRACT, provider=PROVIDER, source="trial", title=NO_TITLE, nct=number.upper()
-    )
-
-
 def registration_text(study: Study) -> str:
     """What matters most, a line each: "Status: Completed." The brief summary comes last; "" if there is nothing."""
     summary = paragraphs(field_at(study, "protocolSection", "descriptionModule", "briefSummary"))

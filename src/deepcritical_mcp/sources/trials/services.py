@@ -9,7 +9,7 @@ from typing import Self
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import RecordIds, normalize_trial
-from deepcritical_mcp.models import Publication
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.sources.base import Answer, Fetched, Net, SearchRequest, Source, SourceCheck, as_sent
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup
@@ -33,7 +33,6 @@ from deepcritical_mcp.sources.trials.record import (
     nct_of,
     trial_publication,
     trial_reading,
-    trial_stub,
 )
 from deepcritical_mcp.sources.trials.request import TrialRequest
 from deepcritical_mcp.text import clean_line
@@ -92,7 +91,8 @@ class Trials(_Service, Source):
         return Fetched({id: trial_publication(study) for id, study in found.items()}, losses)
 
     def stub(self, id: str) -> Publication:
-        return trial_stub(id)
+        ids = {"source": "trial", "title": NO_TITLE, "nct": id.upper()}
+        return Publication.of("registration", NO_ABSTRACT, provider=NAME, **ids)
 
     def known_id(self, text: str) -> str:
         number = normalize_trial(text)
