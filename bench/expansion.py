@@ -36,8 +36,8 @@ from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Evidence, Expansion, Publication
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.search.asking import fuse
 from deepcritical_mcp.search.expansion.expander import QueryExpander
+from deepcritical_mcp.search.search_steps import fuse
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.vocabulary import PubMedVocabulary
 

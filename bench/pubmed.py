@@ -31,10 +31,10 @@ from pydantic import SecretStr
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.progress import no_progress
-from deepcritical_mcp.search.asking import ask_source
+from deepcritical_mcp.search.search_steps import ask_source
 from deepcritical_mcp.sources.base import MAX_VARIANTS, Net
-from deepcritical_mcp.sources.pubmed.ncbi import SPACING_WITH_KEY, SPACING_WITHOUT_KEY
-from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.pubmed.eutils import SPACING_WITH_KEY, SPACING_WITHOUT_KEY
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed
 
 SHOWN = 10

@@ -34,7 +34,7 @@ from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
-from deepcritical_mcp.search.asking import fuse
+from deepcritical_mcp.search.search_steps import fuse
 
 DEPTH = 100
 SYSTEMS = ("plain cosine", "plain BM25", "plain fusion", "deepcritical")

@@ -20,7 +20,7 @@ from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, SearchResult
 from deepcritical_mcp.search.expansion.expander import QueryExpander
 from deepcritical_mcp.search.full_texts import FullTexts
-from deepcritical_mcp.search.handler import SearchHandler
+from deepcritical_mcp.search.pipeline import SearchHandler
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources.base import Answer, Hit, Net, SearchRequest, Source

@@ -30,9 +30,9 @@ from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
 from deepcritical_mcp.models import MAX_VARIANTS, STATUSES, is_marked, status_label
 from deepcritical_mcp.prompts import PROMPTS
-from deepcritical_mcp.search.asking import ONLY_NEW_LOOKAHEAD, QUERY_WEIGHT
+from deepcritical_mcp.search.search_steps import ONLY_NEW_LOOKAHEAD, QUERY_WEIGHT
 from deepcritical_mcp.server import DeepCriticalServer, create_server
-from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.tools import PROFILES
 from tests.scripts import script
 

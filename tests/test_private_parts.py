@@ -26,7 +26,7 @@ from deepcritical_mcp.evidence.storage.collection_index import chroma_settings
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
-from deepcritical_mcp.sources.web.web_request import WebOptions
+from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.transports.http import uvicorn_server
 from deepcritical_mcp.transports.http.uvicorn_server import BoundedProtocol
 from tests.transports.processes import chroma, free_port, process, wait_for

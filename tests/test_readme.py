@@ -13,7 +13,7 @@ from deepcritical_mcp.cli.clients import McpClient, known_clients, server_entry
 from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.prompts import PROMPTS
-from deepcritical_mcp.sources.pubmed.ncbi import SPACING_WITH_KEY, SPACING_WITHOUT_KEY
+from deepcritical_mcp.sources.pubmed.eutils import SPACING_WITH_KEY, SPACING_WITHOUT_KEY
 from deepcritical_mcp.sources.web.chain import PROVIDERS
 from deepcritical_mcp.tools import TOOLS
 from tests.scripts import script

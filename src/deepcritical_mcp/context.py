@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.storage import StoreRow
     from deepcritical_mcp.search.expansion.expander import QueryExpander
     from deepcritical_mcp.search.full_texts import FullTexts
-    from deepcritical_mcp.search.handler import SearchHandler
-    from deepcritical_mcp.search.pipeline import SourceSearch
+    from deepcritical_mcp.search.pipeline import SearchHandler, SourceSearch
     from deepcritical_mcp.search.witness import Witness
     from deepcritical_mcp.sources import SourceRow
     from deepcritical_mcp.sources.lookup import LookupService
@@ -140,8 +139,7 @@ def build_services(
     from deepcritical_mcp.search.citing import CitationIndexes
     from deepcritical_mcp.search.expansion.expander import QueryExpander
     from deepcritical_mcp.search.full_texts import FullTexts
-    from deepcritical_mcp.search.handler import SearchHandler
-    from deepcritical_mcp.search.pipeline import SourceSearch
+    from deepcritical_mcp.search.pipeline import SearchHandler, SourceSearch
     from deepcritical_mcp.search.witness import Witness
     from deepcritical_mcp.sources import CROSSREF, records_off, why_off
     from deepcritical_mcp.sources.base import Net, create_sources

@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 import re
 from itertools import groupby
+from pathlib import Path
 from typing import Literal
 from unicodedata import normalize
 
@@ -92,6 +93,12 @@ FOREIGN_FUNCTION_WORDS = {
     "German": "bei das dem den der des die durch ein eine einer für im in ist mit nach oder sind und vom von wie zur",
     "Dutch": "aan als bij dat de die door een en het in is met naar of op over te van voor zijn zonder",
 }
+
+
+def data_lines(module: str, name: str) -> list[str]:
+    """The lines of the data file `name` next to a module (its `__file__`), without blank ones and comments (#)."""
+    lines = Path(module).with_name(name).read_text("utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def clean_text(text: str) -> str:

@@ -13,7 +13,7 @@ from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.models import Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.references import compare, read_reference
-from deepcritical_mcp.sources.pubmed.xml import read_records
+from deepcritical_mcp.sources.pubmed.records import read_records
 
 FOLDER = Path(os.environ.get("DEEPCRITICAL_CITATIONS_DIR", ""))
 pytestmark = pytest.mark.skipif("DEEPCRITICAL_CITATIONS_DIR" not in os.environ, reason="citations not available")

@@ -18,9 +18,9 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import Evidence, is_marked
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
-from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
-from deepcritical_mcp.sources.trials.trial_request import TrialRequest
-from deepcritical_mcp.sources.web.web_request import WebRequest
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest
+from deepcritical_mcp.sources.trials.request import TrialRequest
+from deepcritical_mcp.sources.web.request import WebRequest
 from tests.search.fake_session import FakeSession
 
 MARK = "[sample data]"

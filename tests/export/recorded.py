@@ -9,7 +9,7 @@ import pytest
 
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.sources.pubmed.xml import read_records
+from deepcritical_mcp.sources.pubmed.records import read_records
 
 FOLDER = os.environ.get("DEEPCRITICAL_RECORDED_DIR", "")
 needs_records = pytest.mark.skipif(not FOLDER, reason="DEEPCRITICAL_RECORDED_DIR is not set")

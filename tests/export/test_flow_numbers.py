@@ -9,9 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.export.distinct_search import distinct_searches
-from deepcritical_mcp.export.flow_numbers import NO_REASON, ExcludedRecords, FlowNumbers, flow_numbers
-from deepcritical_mcp.export.searched_sources import SEARCHED
+from deepcritical_mcp.export.flow_numbers import (
+    NO_REASON,
+    SEARCHED,
+    ExcludedRecords,
+    FlowNumbers,
+    distinct_searches,
+    flow_numbers,
+)
 from deepcritical_mcp.models import LoggedSearch, Publication, Text
 from deepcritical_mcp.models.search_log import LoggedQuery
 from deepcritical_mcp.sources import SOURCES

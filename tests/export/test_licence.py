@@ -8,7 +8,7 @@ import pytest
 
 from deepcritical_mcp.board import board_report
 from deepcritical_mcp.export import ExportFormat, read_jsonl
-from deepcritical_mcp.export.licence import is_open
+from deepcritical_mcp.export.reference import is_open
 from deepcritical_mcp.models import NO_ABSTRACT, Part, Publication, Text
 from tests.publications import export, published
 

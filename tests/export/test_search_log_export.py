@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.export.search_log_export import COLUMNS, search_log_export
+from deepcritical_mcp.export.search_log import COLUMNS, search_log_export
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.models.search_log import LoggedQuery
 from tests.export.test_flow_numbers import paper, search

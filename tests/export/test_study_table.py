@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.export.study_design import study_designs
-from deepcritical_mcp.export.study_size import people_included, studies_included
+from deepcritical_mcp.export.study_facts import people_included, studies_included, study_designs
 from deepcritical_mcp.export.study_table import TABLE_FIELDS, study_table
 from deepcritical_mcp.models import Publication, Text
-from deepcritical_mcp.sources.pubmed.xml import read_records
+from deepcritical_mcp.sources.pubmed.records import read_records
 from tests.publications import published
 
 FOLDER = os.environ.get("DEEPCRITICAL_CITATIONS_DIR", "")

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed
 
 AT_ONCE = 8

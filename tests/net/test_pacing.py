@@ -30,13 +30,13 @@ from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, Step, shared_pacing
 from deepcritical_mcp.net.turns import turn_of
 from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed
+from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.brave import BraveTool
 from deepcritical_mcp.sources.web.provider import WebTool
+from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.sources.web.tavily import TavilyTool
-from deepcritical_mcp.sources.web.web_request import WebOptions
-from deepcritical_mcp.sources.web.web_settings import WebSettings
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources import wire
 from tests.sources.ncbi import KEY, ncbi

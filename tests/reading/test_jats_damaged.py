@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.models import Publication, own_spans
-from deepcritical_mcp.reading.jats import JatsError, read_jats
+from deepcritical_mcp.reading.jats import XmlError, read_jats
 from tests.reading.jats_samples import article, paragraphs
 
 
@@ -28,7 +28,7 @@ def test_xml_without_an_article_gives_nothing(document: bytes) -> None:
     "document", [b"", b"  ", b'{"error": "down"}', b"%PDF-1.7", b"<!DOCTYPE article [", b"\x00\xff"]
 )
 def test_what_is_not_xml_is_refused(document: bytes) -> None:
-    with pytest.raises(JatsError):
+    with pytest.raises(XmlError):
         read_jats(document)
 
 
@@ -80,7 +80,7 @@ def test_no_entity_that_a_document_declares_is_expanded() -> None:
 
 
 def test_elements_that_are_nested_too_deeply_are_refused() -> None:
-    with pytest.raises(JatsError, match="too deeply"):
+    with pytest.raises(XmlError, match="too deeply"):
         read_jats(article("<sec>" * 50_000))
     assert paragraphs("<sec>" * 80 + "<p>Deep.</p>" + "</sec>" * 80) == ["Deep."]
 
@@ -115,7 +115,7 @@ def test_whatever_comes_is_read_or_refused(body: str, after: str, cut: int) -> N
     document = article(f"<p>Text.</p>{body}", meta=after, after=after)
     try:
         readings = read_jats(document[: len(document) - cut])
-    except JatsError:
+    except XmlError:
         return
     for reading in readings:
         anchors = [part.anchor for part in reading.parts]
@@ -134,5 +134,5 @@ def test_any_bytes_are_read_or_refused(document: bytes) -> None:
     for data in (document, b"<article>" + document, article().replace(b"<article", document + b"<article")):
         try:
             read_jats(data)
-        except JatsError:
+        except XmlError:
             continue

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepcritical_mcp.models import AuthorName
-from deepcritical_mcp.reading import PageReading, main_text, web_page
+from deepcritical_mcp.reading import PageReading, web_page
 from deepcritical_mcp.reading.web_page import decoded
 
 URL = "https://journal.example/articles/1"
@@ -19,7 +19,7 @@ TEXT = SENTENCE * 3
 def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     if request.param:
         pytest.importorskip("trafilatura")
-    monkeypatch.setattr(main_text, "HAS_TRAFILATURA", request.param)
+    monkeypatch.setattr(web_page, "HAS_TRAFILATURA", request.param)
     return bool(request.param)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from deepcritical_mcp.errors import UnreadableDocumentError
 from deepcritical_mcp.reading import PageReading
-from deepcritical_mcp.reading.layout import PdfLine, sections_of
+from deepcritical_mcp.reading.pdf import PdfLine, sections_of
 from deepcritical_mcp.reading.reader_process import read_document
 from tests.reading.pdf_files import Words, column, pdf
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import httpx
 
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from tests.search.fake_session import FakeSession
 from tests.sources.ncbi import Ncbi, ncbi, pubmed
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderUnavailableError
-from deepcritical_mcp.search.asking import Outcome, Ranking, depth, rank
+from deepcritical_mcp.search.search_steps import Outcome, Ranking, depth, rank
 from deepcritical_mcp.sources.base import Answer, Net, SearchRequest, Source
-from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 
 
 class Library(Source):

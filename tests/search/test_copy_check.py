@@ -8,7 +8,7 @@ from deepcritical_mcp.evidence.described import BEGINNING
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import AuthorName, Publication
 from deepcritical_mcp.reading import Reading, Section, assembled
-from deepcritical_mcp.search.copy_check import contradiction, doubt, identity_of_page, page_as_claim
+from deepcritical_mcp.search.copies import contradiction, doubt, identity_of_page, page_as_claim
 
 TITLE = "Zinc gluconate for common warts in adults: a randomized trial"
 BODY = "Warts were counted by two nurses every week. " * 60

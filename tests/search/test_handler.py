@@ -17,7 +17,7 @@ from deepcritical_mcp.errors import (
     RateLimitError,
 )
 from deepcritical_mcp.models import ProviderReport
-from deepcritical_mcp.search.handler import SearchHandler
+from deepcritical_mcp.search.pipeline import SearchHandler
 from deepcritical_mcp.sources.base import Answer, Hit, Net, SearchRequest, Source
 from tests.publications import published
 from tests.search.web_fakes import page

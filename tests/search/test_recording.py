@@ -16,9 +16,9 @@ from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.recording import CUT_SHORT, NOT_LOGGED, Recording, lookup_entry, recorded
 from deepcritical_mcp.sources.base import SearchRequest
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
-from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
-from deepcritical_mcp.sources.trials.trial_request import TrialRequest
-from deepcritical_mcp.sources.web.web_request import WebRequest
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest
+from deepcritical_mcp.sources.trials.request import TrialRequest
+from deepcritical_mcp.sources.web.request import WebRequest
 from deepcritical_mcp.tools.document_ids import read_document_id
 from tests.checking.reference_cases import ReadingFakeSession
 from tests.search.fake_session import FakeSession

@@ -18,7 +18,7 @@ from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.sources.web.chain import ProviderChain
 from deepcritical_mcp.sources.web.earlier_results import WebCache
-from deepcritical_mcp.sources.web.web_request import WebRequest
+from deepcritical_mcp.sources.web.request import WebRequest
 from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.search.fake_session import FakeSession
 from tests.sources import wire

@@ -20,7 +20,7 @@ from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.sources.base import Answer, Hit
 from deepcritical_mcp.sources.web.chain import ProviderChain
 from deepcritical_mcp.sources.web.earlier_results import WebCache
-from deepcritical_mcp.sources.web.web_request import WebRequest
+from deepcritical_mcp.sources.web.request import WebRequest
 from tests.search.fake_session import FakeSession
 from tests.search.web_fakes import FakeProvider, never, page
 

@@ -10,9 +10,9 @@ from anyio.lowlevel import checkpoint
 
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.sources.base import Answer, Hit, Net, SourceCheck
+from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.provider import WebPage, WebTool
-from deepcritical_mcp.sources.web.web_request import WebOptions
-from deepcritical_mcp.sources.web.web_settings import WebSettings
+from deepcritical_mcp.sources.web.request import WebOptions
 from tests.publications import published
 
 Behaviour = Callable[[str], Awaitable[Answer]]

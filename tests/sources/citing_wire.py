@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import httpx
 
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.sources.europepmc.europe_pmc_citations import EuropePMCCitations
-from deepcritical_mcp.sources.europepmc.europe_pmc_client import EuropePMCClient, explain_status
-from deepcritical_mcp.sources.icite.citation_counts import ICite
+from deepcritical_mcp.sources.europepmc.client import EuropePMCClient, explain_status
+from deepcritical_mcp.sources.europepmc.services import EuropePMCCitations
+from deepcritical_mcp.sources.icite import ICite
 from tests.net.stand_in import Answer
 from tests.sources.contract import PATIENT
 from tests.sources.full_text_wire import as_json

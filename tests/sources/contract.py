@@ -18,7 +18,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.sources.base import Hit
 from deepcritical_mcp.sources.web.provider import WebTool
-from deepcritical_mcp.sources.web.web_request import WebOptions
+from deepcritical_mcp.sources.web.request import WebOptions
 from tests.net.stand_in import Answer
 
 QUICK = RetryPolicy(attempts=3, first_backoff=0.0, attempt_timeout=0.4)

@@ -9,16 +9,15 @@ import httpx
 from pydantic import SecretStr
 
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.sources.europepmc.europe_pmc import EuropePMC
-from deepcritical_mcp.sources.europepmc.europe_pmc_client import EuropePMCClient, explain_status
-from deepcritical_mcp.sources.europepmc.europe_pmc_lookup import EuropePMCRecords
+from deepcritical_mcp.sources.europepmc.client import EuropePMCClient, explain_status
 from deepcritical_mcp.sources.europepmc.preprints import Preprints
+from deepcritical_mcp.sources.europepmc.services import EuropePMC, EuropePMCRecords
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.id_converter import IdConverter, explain_conversion
 from deepcritical_mcp.sources.pubmed.pmc import PMC, explain_pmc_refusal
-from deepcritical_mcp.sources.trials.clinical_trials import ClinicalTrials
-from deepcritical_mcp.sources.trials.trials_client import TrialsClient, explain_plain_text
-from deepcritical_mcp.sources.unpaywall.open_copies import Unpaywall, explain_unpaywall
+from deepcritical_mcp.sources.trials.client import TrialsClient, explain_plain_text
+from deepcritical_mcp.sources.trials.services import ClinicalTrials
+from deepcritical_mcp.sources.unpaywall import Unpaywall, explain_unpaywall
 from tests.net.stand_in import Answer, Asked
 from tests.sources.contract import PATIENT
 

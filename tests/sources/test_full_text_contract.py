@@ -20,9 +20,8 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.full_text import Wanted
-from deepcritical_mcp.sources.trials.trial_lookup import TrialRecords
-from deepcritical_mcp.sources.trials.trial_request import TrialRequest
-from deepcritical_mcp.sources.trials.trials_source import Trials
+from deepcritical_mcp.sources.trials.request import TrialRequest
+from deepcritical_mcp.sources.trials.services import TrialRecords, Trials
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources import citing_wire
 from tests.sources import full_text_wire as wire

@@ -97,6 +97,6 @@ def test_every_setting_is_listed_once():
 
 
 def test_other_rows_can_be_given(environment: pytest.MonkeyPatch):
-    row = SourceRow("deepcritical_mcp.sources.europepmc.europe_pmc:EuropePMC")
+    row = SourceRow("deepcritical_mcp.sources.europepmc.services:EuropePMC")
     (source,) = create_full_texts(load_settings(), Net(httpx.AsyncClient()), [row])
     assert source.title == "Europe PMC"

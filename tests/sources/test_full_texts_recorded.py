@@ -17,7 +17,7 @@ from deepcritical_mcp.errors import ProviderRequestError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, AuthorName, Publication
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.sources.europepmc.europe_pmc_client import EuropePMCClient
+from deepcritical_mcp.sources.europepmc.client import EuropePMCClient
 from deepcritical_mcp.sources.full_text import Wanted
 from deepcritical_mcp.text import clean_line
 from tests.net.stand_in import Answer, stand_in

@@ -11,7 +11,7 @@ from mcp.client import Client
 
 from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.reading import Section
-from deepcritical_mcp.sources.web.payload import hit_of
+from deepcritical_mcp.sources.web.provider import hit_of
 from tests.fakes import FakeSearch, fake_server
 from tests.net.stand_in import Answer
 from tests.publications import published

@@ -14,7 +14,7 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.progress import Progress
 from deepcritical_mcp.server import create_server
-from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types
+from deepcritical_mcp.sources.pubmed.request import near_publication_types
 from deepcritical_mcp.tools.arguments import read_arguments
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published

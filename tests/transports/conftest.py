@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from deepcritical_mcp.evidence.embedding.calibration import Calibration
     from deepcritical_mcp.evidence.store import EvidenceStore
-    from deepcritical_mcp.sources.web.web_request import WebRequest
+    from deepcritical_mcp.sources.web.request import WebRequest
 
 
 class WordEmbedder:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from deepcritical_mcp.checking.corrected_names import given_in_full, pages_in_style, title_alone
-from deepcritical_mcp.export import bibtex, csl, ris
 from deepcritical_mcp.export.reference import Reference
+from deepcritical_mcp.export.reference_managers import bibtex_entry, csl_entry, escaped_text, ris_entry
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.publication import retraction_label
 from deepcritical_mcp.net.json_fields import list_of
@@ -24,7 +24,7 @@ def corrected_entry(
     """An entry with what is wrong in its fields as the publication has it, or `anew` under its key."""
     if anew:
         reference = Reference(publication, 1, entry.key or "reference", publication.form, has_texts=False)
-        form = {"bibtex": bibtex.entry, "ris": ris.entry, "csl": csl.entry}[entry.form]
+        form = {"bibtex": bibtex_entry, "ris": ris_entry, "csl": csl_entry}[entry.form]
         return form(reference).strip()
     changes = {id(field): (field, new) for field, new in _changes(entry, publication, wrong)}
     if entry.form == "csl":
@@ -54,7 +54,7 @@ def _changes(
         yield title, f"{label}: {true}"
     for name, value in new.items():
         if (field := entry.field(name)) and value != str(field.value):
-            yield field, (bibtex.escaped_text(value) if entry.form == "bibtex" else value) or None
+            yield field, (escaped_text(value) if entry.form == "bibtex" else value) or None
     for field in entry.every("year") if "year" in wrong else ():
         year = YEAR.search(value := json.dumps(field.value))
         if year and year[0] == wrong["year"].written[:4]:
@@ -83,7 +83,7 @@ def _name(author: AuthorName, form: EntryForm) -> object:
         return {"family": family, "given": given} if given else {"literal": family}
     if form == "ris":
         return ", ".join(filter(None, (family, given, suffix))) if given else f"{family},"
-    family, given = bibtex.escaped_text(family), bibtex.escaped_text(given)
+    family, given = escaped_text(family), escaped_text(given)
     return ", ".join(filter(None, (family, suffix, given))) if given else f"{{{family}}}"
 
 

@@ -21,10 +21,9 @@ from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, CitationSource, Publication
 from deepcritical_mcp.sources.base import Answer, Fetched, Hit, Net, SearchRequest, Source
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
-from deepcritical_mcp.sources.pubmed.publication_types import publication_type
-from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
-from deepcritical_mcp.sources.trials.trial_request import TrialRequest
-from deepcritical_mcp.sources.web.web_request import WebRequest
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest, publication_type
+from deepcritical_mcp.sources.trials.request import TrialRequest
+from deepcritical_mcp.sources.web.request import WebRequest
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
 MIN_SCORE = 0.55

@@ -45,8 +45,8 @@ CROWDED = 2
 SHOWN_LENGTH = 600
 """Characters of a passage with its neighbors."""
 QUESTION_WEIGHT = 2.0
-"""Lowest weight of the question; each of its variants has weight 1. Less than `search.asking.QUERY_WEIGHT`, because
-scores are summed here, not ranks: what an off-topic variant finds has low scores."""
+"""Lowest weight of the question; each of its variants has weight 1. Less than `QUERY_WEIGHT` of `search.search_steps`,
+because scores are summed here, not ranks: what an off-topic variant finds has low scores."""
 
 
 @dataclass(frozen=True)

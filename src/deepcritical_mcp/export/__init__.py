@@ -1,23 +1,28 @@
-"""Publications in the forms that reference managers, word processors and other programs read."""
+"""Publications in the forms that reference managers, word processors and other programs read.
+
+`reference` is what all formats need of a publication, `reference_managers` and `markdown` write it. `bibliography`
+writes lists of references in journals' styles: `citation_style` reads a style, `style_items` says what it gets of a
+publication, `style_rendering` and `style_values` write an entry, as `rich_text`. `study_table` has a row for each
+study, with what `study_facts` reads in its record; `search_log` and `flow_numbers` are for PRISMA; `tables` writes
+cells.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import ValidationError
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.export import bibtex, csl, markdown, ris
-from deepcritical_mcp.export.chosen_fields import with_fields
-from deepcritical_mcp.export.licence import quotable as quotable
-from deepcritical_mcp.export.licence import without_full_texts as without_full_texts
-from deepcritical_mcp.export.reference import Reference, references
+from deepcritical_mcp.export import markdown
+from deepcritical_mcp.export.reference import Reference, references, with_fields
+from deepcritical_mcp.export.reference import quotable as quotable
 from deepcritical_mcp.export.reference import with_notes as with_notes
+from deepcritical_mcp.export.reference import without_full_texts as without_full_texts
+from deepcritical_mcp.export.reference_managers import bibtex_entry, csl_entry, ris_entry
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.models.version_0_1 import upgraded
 
 ExportFormat = Literal["bibtex", "ris", "csl-json", "markdown", "jsonl"]
 """The formats that write one record after another."""
@@ -43,9 +48,9 @@ def _jsonl(reference: Reference) -> str:
 
 NOTES_IN: tuple[ExportFormat, ...] = ("markdown", "jsonl")
 EXPORT_FILES: Mapping[ExportFormat, ExportFile] = {
-    "bibtex": ExportFile(bibtex.entry, separator="\n"),
-    "ris": ExportFile(ris.entry, separator="\n"),
-    "csl-json": ExportFile(csl.entry, head="[\n", separator=",\n", tail="\n]\n"),
+    "bibtex": ExportFile(bibtex_entry, separator="\n"),
+    "ris": ExportFile(ris_entry, separator="\n"),
+    "csl-json": ExportFile(csl_entry, head="[\n", separator=",\n", tail="\n]\n"),
     "markdown": ExportFile(markdown.entry, separator="\n"),
     "jsonl": ExportFile(_jsonl),
 }
@@ -110,21 +115,19 @@ def export_entries(publications: Sequence[Publication], format: Literal["bibtex"
 
 
 def read_jsonl(text: str) -> list[Publication]:
-    """The publications of a `jsonl` file, also one of version 0.1; empty lines are skipped.
+    """The publications of a `jsonl` file; empty lines are skipped.
 
     Raises:
         InvalidInputError: a line is not a publication; the message names the line and the problem.
     """
     lines = text.removeprefix("\ufeff").split("\n")
-    return [one for number, line in enumerate(lines, start=1) if line.strip() for one in _publications(line, number)]
+    return [_publication(line, number) for number, line in enumerate(lines, start=1) if line.strip()]
 
 
-def _publications(line: str, number: int) -> list[Publication]:
+def _publication(line: str, number: int) -> Publication:
     try:
-        return [Publication.model_validate_json(line)]
+        return Publication.model_validate_json(line)
     except ValidationError as error:
-        with suppress(ValueError):
-            return upgraded(line)
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         reason = f"{where} is missing or invalid" if where else "it is not a JSON object"

@@ -1,8 +1,9 @@
-"""Bibliographies in the styles of journals, as text, Markdown and HTML."""
+"""Bibliographies in the styles of journals, as text, Markdown and HTML, and their order."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,12 +21,97 @@ from deepcritical_mcp.export.citation_style import (
 )
 from deepcritical_mcp.export.reference import Reference, parts_of_date, references
 from deepcritical_mcp.export.rich_text import Rich, appended, as_html, as_markdown, plain, rich
-from deepcritical_mcp.export.style_branches import StyleBranches
-from deepcritical_mcp.export.style_dates import written_date_of
-from deepcritical_mcp.export.style_items import StyleDate, StyleItem, style_item
+from deepcritical_mcp.export.style_items import (
+    StyleBranches,
+    StyleDate,
+    StyleItem,
+    StyleName,
+    style_item,
+    with_particle,
+)
 from deepcritical_mcp.export.style_rendering import EntryWriter
-from deepcritical_mcp.export.style_sorting import in_style_order, year_suffixes
+from deepcritical_mcp.export.style_values import sortable_date, written_date_of
 from deepcritical_mcp.models import NoticeKind, Publication, status_label, vancouver
+from deepcritical_mcp.text import normalized
+
+_MANY = "100000000"
+
+
+def in_style_order(items: Sequence[StyleItem], branches: StyleBranches) -> list[StyleItem]:
+    """The publications as the style sorts them; as they are if it does not."""
+    sort = branches.style.layouts["bibliography"].first("sort")
+    return _sorted(items, [one for one in sort.children if one.tag == "key"] if sort else [], branches)
+
+
+def _sorted(items: Sequence[StyleItem], keys: Sequence[Node], branches: StyleBranches) -> list[StyleItem]:
+    """By the first key, and only what is equal by the next ones. What has no value comes last."""
+    if not keys or len(items) < 2:
+        return list(items)
+    groups = defaultdict[str, list[StyleItem]](list)
+    for item in items:
+        groups[_value(keys[0], item, branches)].append(item)
+    values = sorted(filter(None, groups), reverse=keys[0].get("sort") == "descending")
+    return [item for value in (*values, "") for item in _sorted(groups.get(value, ()), keys[1:], branches)]
+
+
+def year_suffixes(ordered: Sequence[StyleItem], branches: StyleBranches) -> dict[str, str]:
+    """By key, the letter of each publication that would be cited like another one: same names, same year."""
+    if not branches.style.has_year_suffixes:
+        return {}
+    citation = branches.style.layouts["citation"]
+    options = {"et-al-min": _MANY, "form": "long"} if citation.get("disambiguate-add-names") == "true" else {}
+    alike = defaultdict[str, list[str]](list)
+    for item in _possibly_alike(ordered):
+        _, cited = EntryWriter(branches, item, scope="citation", name_options=options).entry()
+        if cited:
+            alike[plain(cited)].append(item.key)
+    groups = [keys for keys in alike.values() if len(keys) > 1]
+    return {key: _letters(place) for keys in groups for place, key in enumerate(keys)}
+
+
+def _possibly_alike(ordered: Sequence[StyleItem]) -> list[StyleItem]:
+    """Those that share year and first name, or title if they name nobody, with another one."""
+    groups = defaultdict[object, list[StyleItem]](list)
+    for item in ordered:
+        first = next((names[0] for names in item.names.values() if names), None)
+        issued = item.dates.get("issued")
+        who = first.family or first.literal if first else plain(item.texts.get("title", ()))
+        groups[who, issued.begin[:1] if issued else ()].append(item)
+    shared = {item.key for group in groups.values() if len(group) > 1 for item in group}
+    return [item for item in ordered if item.key in shared]
+
+
+def _letters(place: int) -> str:
+    """a to z, then aa."""
+    letter = chr(ord("a") + place % 26)
+    return _letters(place // 26 - 1) + letter if place >= 26 else letter
+
+
+def _value(key: Node, item: StyleItem, branches: StyleBranches) -> str:
+    if macro := key.get("macro"):
+        options = {"name-as-sort-order": "all", "et-al-min": key.get("names-min")}
+        options["et-al-use-first"] = key.get("names-use-first")
+        options["et-al-use-last"] = key.get("names-use-last")
+        given = {name: value for name, value in options.items() if value}
+        return _collated(plain(EntryWriter(branches, item, name_options=given, sorting=True).macro(macro)))
+    name = key.get("variable")
+    if name in item.dates:
+        return sortable_date(item.dates[name])
+    if name in item.names:
+        return _collated("; ".join(map(_sorted_name, item.names[name])))
+    return _collated(plain(item.texts.get(name, ())))
+
+
+def _sorted_name(name: StyleName) -> str:
+    return f"{with_particle(name.particle, name.family)}, {name.given}" if not name.literal else name.literal
+
+
+def _collated(text: str) -> str:
+    """`text` for comparing: without case, accents and punctuation."""
+    folded = normalized("NFKD", text.replace("ø", "o").replace("ł", "l").replace("Ø", "O")).casefold()
+    kept = "".join(letter for letter in folded if letter.isalnum() or letter == " ")
+    return " ".join(kept.split())
+
 
 STYLES: Mapping[str, str] = {
     "vancouver": "nlm-citation-sequence",

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
-from typing import NamedTuple
-from xml.parsers import expat
+from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.reading.xml_tree import XmlError, read_xml
 
 MAX_STYLE_BYTES = 1_000_000
 """The largest style of the CSL project has a quarter of this."""
@@ -17,7 +17,7 @@ _MAX_NESTING = 120
 """Of elements within elements, macros included; Chicago's has 60."""
 _MAX_STEPS = 1_000_000
 """Elements that one entry can take, macros included."""
-_LANGUAGE = "http://www.w3.org/XML/1998/namespace lang"
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _LOCALES = ("en-US", "en-GB")
 _STYLES = resources.files("deepcritical_mcp.export") / "styles"
 
@@ -184,50 +184,26 @@ def read_style(source: bytes) -> CitationStyle:
 
 
 def _tree(source: bytes) -> Node:
+    """The root of an XML document without a document type declaration, and so without entities of its own."""
     if len(source) > MAX_STYLE_BYTES:
         raise InvalidInputError(f"The style is too large: at most {MAX_STYLE_BYTES:,} bytes.")
-    return _TreeBuilder().built(source)
-
-
-class _TreeBuilder:
-    """Nodes of an XML document without a document type declaration, and so without entities of its own."""
-
-    def __init__(self) -> None:
-        self._open = [_Element("document", {}, [], [])]
-        self._parser = expat.ParserCreate(namespace_separator=" ")
-        self._parser.StartElementHandler = self._started
-        self._parser.EndElementHandler = self._ended
-        self._parser.CharacterDataHandler = self._texted
-        self._parser.StartDoctypeDeclHandler = self._declared
-
-    def built(self, source: bytes) -> Node:
-        try:
-            self._parser.Parse(source, True)
-        except (expat.ExpatError, ValueError, LookupError):  # the latter two: an unknown encoding
-            raise InvalidInputError("The file is not a CSL style: it is not well-formed XML.") from None
-        return self._open[0].children[0]
-
-    def _started(self, name: str, attributes: dict[str, str]) -> None:
-        if len(self._open) > _MAX_NESTING:
-            raise InvalidInputError("The style's elements are nested too deeply. Choose another style.")
-        self._open.append(_Element(name.rpartition(" ")[2], attributes, [], []))
-
-    def _ended(self, name: str) -> None:
-        tag, options, children, texts = self._open.pop()
-        self._open[-1].children.append(Node(tag, options, (*children,), "".join(texts)))
-
-    def _texted(self, text: str) -> None:
-        self._open[-1].texts.append(text)
-
-    def _declared(self, name: str, *declared: object) -> None:
+    if b"<!DOCTYPE" in source:
         raise InvalidInputError("The style has a document type declaration, which is not allowed in a CSL file.")
+    try:
+        root, _, is_damaged = read_xml(source, is_huge=True)
+    except XmlError:
+        is_damaged, root = True, None
+    if is_damaged or root is None:
+        raise InvalidInputError("The file is not a CSL style: it is not well-formed XML.")
+    return _node(root, 1)
 
 
-class _Element(NamedTuple):
-    tag: str
-    options: dict[str, str]
-    children: list[Node]
-    texts: list[str]
+def _node(element: Element, depth: int) -> Node:
+    if depth > _MAX_NESTING:
+        raise InvalidInputError("The style's elements are nested too deeply. Choose another style.")
+    texts = [element.text or "", *(child.tail or "" for child in element)]
+    children = tuple(_node(child, depth + 1) for child in element)
+    return Node(element.tag.rpartition("}")[2], dict(element.attrib), children, "".join(texts))
 
 
 @cache

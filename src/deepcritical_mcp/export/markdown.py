@@ -6,8 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from urllib.parse import quote
 
-from deepcritical_mcp.export.chosen_fields import listed_value
-from deepcritical_mcp.export.reference import Reference
+from deepcritical_mcp.export.reference import Reference, listed_value
 from deepcritical_mcp.models import decision_line, decision_sentence, status_label, vancouver
 from deepcritical_mcp.text import clean_line
 

@@ -1,14 +1,17 @@
-"""What every citation format needs, derived once from a publication."""
+"""What every citation format needs, derived once from a publication: its texts as far as they may be repeated, and the
+fields that a caller chooses.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
 
-from deepcritical_mcp.export.licence import quotable, read_texts
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.identifiers import normalize_doi, record_ids
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
@@ -19,11 +22,64 @@ from deepcritical_mcp.models import (
     NoticeKind,
     Publication,
     PublicationForm,
+    Text,
     retraction_label,
     status_label,
+    vancouver,
 )
-from deepcritical_mcp.text import FUNCTION_WORDS, MONTHS, normalized
+from deepcritical_mcp.models.publication import Bibliography
+from deepcritical_mcp.models.screening import decision_of
+from deepcritical_mcp.text import FUNCTION_WORDS, MONTHS, clean_line, cut_at_sentence, normalized
 from deepcritical_mcp.urls import normalize_url
+
+SHORT_QUOTE, OPEN_QUOTE = 300, 1_500
+"""Characters that are quoted of a full text: without an open licence, and with one."""
+# What the words of a licence must have, all of a row: licences that let everybody pass the text on.
+_OPEN = (
+    {"cc", "by"},
+    {"cc0"},
+    {"cc", "zero"},
+    {"cc", "0"},
+    {"creativecommons", "by"},
+    {"creativecommons", "publicdomain"},
+    {"creative", "commons", "attribution"},
+    {"public", "domain"},
+    {"government", "work"},
+)
+_CLOSED = frozenset("nc nd non no noncommercial commercial noderivatives noderivs derivatives reserved".split())
+"""A licence with one of these allows less, or may."""
+
+
+def is_open(licence: str) -> bool:
+    """Whether a licence, as its source writes it, lets everybody pass the text on: CC BY, CC BY-SA, CC0, public domain;
+    "CC BY 4.0", "cc-by", an address and a sentence are understood. False if in doubt."""
+    words = set(re.findall("cc0|[a-z]+|[0-9]", licence.casefold()))
+    return not words & _CLOSED and any(row <= words for row in _OPEN)
+
+
+def quotable(text: Text) -> Text:
+    """`text`; of one that was read whole, its beginning without parts, shorter if its licence is not an open one."""
+    if not text.parts or text.is_users:
+        return text
+    room = OPEN_QUOTE if is_open(text.licence) else SHORT_QUOTE
+    shown = text.content if len(text.content) <= room else f"{cut_at_sentence(text.content, room)} {GAP}"
+    return text.model_copy(update={"content": shown, "parts": ()})
+
+
+def without_full_texts(publication: Publication) -> Publication:
+    """The publication with no more of its full texts than may be repeated."""
+    texts = tuple(map(quotable, publication.texts))
+    return publication if texts == publication.texts else publication.model_copy(update={"texts": texts})
+
+
+def read_texts(publication: Publication) -> tuple[Text, ...]:
+    """The texts of a publication that have, or had, parts: full texts, and pages with a licence."""
+    return tuple(
+        text
+        for text in publication.texts
+        if not text.is_users and text.content != NO_ABSTRACT and (text.kind == "full_text" or text.licence)
+    )
+
 
 _SPECIES = re.compile(r"(?<!\S)\(?[A-Z]\. [a-z]{3,}(?![^\W_])")
 _PAGES = re.compile(r"(\w+)\s*[-‐-―−]+\s*(\w+)")
@@ -320,3 +376,74 @@ def _keeps_case(word: str, *, initial_counts: bool) -> bool:
     letters = "".join(filter(str.isalnum, word))
     is_symbol = letters[:1].islower() and any(map(str.isdigit, letters))
     return is_symbol or any(map(str.isupper, letters if initial_counts else letters[1:]))
+
+
+ALWAYS = frozenset({"id", "source", "title", "status", "status_notices", "status_checked"})
+"""What every record keeps: what it is, what it is called, and that it was retracted, as of which day."""
+_ALONGSIDE: Mapping[str, tuple[str, ...]] = {
+    "title": ("vernacular_title", "book_title"),
+    "authors": ("editors",),
+    "url": ("accessed",),
+    "date": ("issue_date", "electronic_date", "publication_stage", "book_years", "revised_date"),
+    "journal": ("issn",),
+    "journal_abbreviation": ("medline_abbreviation",),
+    "publisher": ("publisher_place", "isbn", "bookshelf_id"),
+}
+"""Fields that results do not have, and the one of theirs that they go with."""
+RECORD_FIELDS = tuple(dict.fromkeys(("id", *Bibliography.model_fields, "authors", "abstract", "notes")))
+"""What can be chosen for a reference manager's file."""
+
+
+def _known_date(reference: Reference) -> str:
+    return "" if reference.publication.date == UNKNOWN_DATE else reference.publication.date
+
+
+_READ: Mapping[str, Callable[[Reference], str]] = {
+    "title": lambda one: one.title,
+    "date": _known_date,
+    "url": lambda one: one.url,
+    "status": lambda one: status_label(one.publication.status) or one.publication.status,
+    "status_notices": lambda one: one.status_note,
+    "abstract": lambda one: one.abstract or one.pasted,
+    "notes": lambda one: one.user_notes,
+    "reference": lambda one: vancouver(one.publication),
+    "decision": lambda one: decision_of(one.publication),
+    "decisions": lambda one: "; ".join(one.publication.history),
+}
+LISTED_FIELDS = tuple(dict.fromkeys((*RECORD_FIELDS, *_READ, "tags")))
+"""What can be chosen for a list or a table of values."""
+
+
+def checked_fields(fields: Collection[str], known: Sequence[str]) -> tuple[str, ...]:
+    """`fields` once each.
+
+    Raises:
+        InvalidInputError: one is not `known`; the message lists those that are.
+    """
+    if unknown := [one for one in fields if one not in known]:
+        raise InvalidInputError(f'There is no field "{clean_line(unknown[0])[:40]}". There are {", ".join(known)}.')
+    return tuple(dict.fromkeys(fields))
+
+
+def with_fields(reference: Reference, fields: Collection[str]) -> Reference:
+    """`reference` with only these fields and those that every record keeps; its form and its key stay."""
+    one = reference.publication
+    kept = {*ALWAYS, *fields}
+    kept |= {more for name in kept for more in _ALONGSIDE.get(name, ())}
+    texts = tuple(text for text in one.texts if "notes" in kept or text.kind != "note" or text is one.text)
+    blank = {
+        name: field.get_default()
+        for name, field in Publication.model_fields.items()
+        if name not in kept and not field.is_required()
+    }
+    return replace(
+        reference, publication=one.model_copy(update={**blank, "texts": texts}), has_texts="abstract" in kept
+    )
+
+
+def listed_value(reference: Reference, field: str) -> str:
+    """What a field says, for a list or a table; "" if nothing is known."""
+    if read := _READ.get(field):
+        return read(reference)
+    value: object = getattr(reference.publication, field)
+    return "; ".join(map(str, cast("tuple[object, ...]", value))) if isinstance(value, tuple) else str(value)

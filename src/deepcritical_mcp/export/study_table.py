@@ -1,20 +1,57 @@
-"""A table of studies, a row for each record, with what can be read in it without guessing."""
+"""Tables of studies and of chosen fields, a row for each record, with what can be read in it without guessing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.export.cell_tables import cell, csv_table, markdown_table
 from deepcritical_mcp.export.flow_numbers import has_whole_text
-from deepcritical_mcp.export.registered_facts import registered_facts
-from deepcritical_mcp.export.study_design import study_designs
-from deepcritical_mcp.export.study_setting import population, study_countries, trial_numbers
-from deepcritical_mcp.export.study_size import people_included, studies_included
+from deepcritical_mcp.export.reference import LISTED_FIELDS, Reference, listed_value, references, without_full_texts
+from deepcritical_mcp.export.study_facts import (
+    people_included,
+    population,
+    studies_included,
+    study_countries,
+    study_designs,
+    trial_numbers,
+)
+from deepcritical_mcp.export.tables import cell, csv_table, markdown_table
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
 from deepcritical_mcp.text import clean_line, clipped
+
+_LINE = re.compile(r"^(Status|Phase|Design|Enrollment|Countries|Sponsor): (.{1,2000})$", re.MULTILINE)
+_COUNT = re.compile(r"([0-9]{1,9})(?: \(estimated\))?", re.IGNORECASE)
+_NOT_YET_WHOLE = ("not yet recruiting", "recruiting", "enrolling by invitation")
+"""Statuses of trials whose number of people can only be planned, whether or not the registry says so."""
+_SITES = re.compile(r" \([0-9,]+ sites?\)")
+
+
+def registered_facts(record: Publication) -> Mapping[str, str]:
+    """The lines by their labels, without the full stop; empty for anything but a registration.
+
+    "Enrollment" says where it is known whether the number is "(actual)" or "(planned)", ClinicalTrials.gov's
+    "estimated". Of "Design", "Design" has what precedes masking and purpose, and "Allocation" "randomized" or
+    "non-randomized".
+    """
+    text = record.text
+    if text.kind != "registration" or text.is_users:
+        return {}
+    facts = {label: said.removesuffix(".") for label, said in _LINE.findall(text.content)}
+    parts = [part for part in facts.get("Design", "").split("; ") if part and ":" not in part]
+    allocation = [part for part in parts if part.casefold() in ("randomized", "non-randomized", "non randomized")]
+    countries = _SITES.sub("", facts.get("Countries", ""))
+    facts["Enrollment"] = _enrollment(facts.get("Enrollment", ""), facts.get("Status", ""))
+    return facts | {"Design": "; ".join(parts), "Allocation": "".join(allocation[:1]), "Countries": countries}
+
+
+def _enrollment(said: str, status: str) -> str:
+    count = _COUNT.fullmatch(said)
+    is_planned = count and (count[0] != count[1] or status.casefold() in _NOT_YET_WHOLE)
+    return f"{count[1]} (planned)" if count and is_planned else said
+
 
 TABLE_OUTPUTS = ("csv", "markdown")
 _MAX_NAME = 40
@@ -111,3 +148,23 @@ def study_table(publications: Iterable[Publication], output: str, *, fields: Seq
     if output == "csv":
         return csv_table(columns, rows)
     return markdown_table([one.replace("_", " ") for one in columns], ([cell(text) for text in row] for row in rows))
+
+
+TABLE_COLUMNS = tuple(dict.fromkeys((*TABLE_FIELDS, *LISTED_FIELDS)))
+"""What a column may be; a name that both have means the study table's."""
+
+
+def fields_table(publications: Iterable[Publication], fields: Sequence[str], output: str) -> str:
+    """A CSV file or, for `output` "markdown", a table, with these columns. The caller has applied `with_notes`."""
+    rows = [_row(one, fields) for one in references(map(without_full_texts, publications))]
+    if output == "csv":
+        return csv_table(fields, rows)
+    return markdown_table([one.replace("_", " ") for one in fields], ([cell(text) for text in row] for row in rows))
+
+
+def _row(reference: Reference, fields: Sequence[str]) -> list[str]:
+    """The title with the mark of a retracted publication, whichever table it is from."""
+    own = {name: listed_value(reference, name) for name in fields if name not in TABLE_FIELDS or name == "title"}
+    columns = [name for name in fields if name not in own]
+    values = own | dict(zip(columns, study_values(reference.publication, columns), strict=True))
+    return [values[name] for name in fields]

@@ -17,18 +17,18 @@ from deepcritical_mcp.export.rich_text import (
     with_quotation_marks,
     without_stops,
 )
-from deepcritical_mcp.export.style_branches import StyleBranches
-from deepcritical_mcp.export.style_dates import (
+from deepcritical_mcp.export.style_items import SHORT_FORMS, StyleBranches, StyleItem
+from deepcritical_mcp.export.style_values import (
+    NameOptions,
     affixed,
     finished_part,
     formatted,
     ordinal,
+    page_ranges,
     sortable_date,
     written_date_of,
+    written_names,
 )
-from deepcritical_mcp.export.style_items import SHORT_FORMS, StyleItem
-from deepcritical_mcp.export.style_names import NameOptions, written_names
-from deepcritical_mcp.export.style_pages import page_ranges
 
 _NUMERIC = re.compile(r"[A-Za-z]{0,2}[0-9]{1,20}[A-Za-z]{0,2}")
 _LEADING_ZEROS = re.compile(r"(?<![0-9A-Za-z])0+(?=[0-9])")

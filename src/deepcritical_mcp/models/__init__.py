@@ -1,13 +1,10 @@
-"""The frozen values of the package; field names are the wire names."""
+"""The frozen values of the package; field names are the wire names.
 
-from deepcritical_mcp.models.add_result import AddedItem as AddedItem
-from deepcritical_mcp.models.add_result import AddResult as AddResult
-from deepcritical_mcp.models.add_result import DecidedItem as DecidedItem
-from deepcritical_mcp.models.add_result import DuplicateItem as DuplicateItem
-from deepcritical_mcp.models.add_result import FetchVerdict as FetchVerdict
-from deepcritical_mcp.models.add_result import RecordCandidate as RecordCandidate
-from deepcritical_mcp.models.add_result import RejectedItem as RejectedItem
-from deepcritical_mcp.models.add_result import SimilarItem as SimilarItem
+`publication` and `evidence` are a publication and its texts, `record_links` what happened to it, `screening` what the
+user decided, `vancouver` how it is cited. `results`, `document` and `citation_report` are what tools return,
+`search_log` the log and the news of a session.
+"""
+
 from deepcritical_mcp.models.citation_report import CheckedClaim as CheckedClaim
 from deepcritical_mcp.models.citation_report import CheckedQuotation as CheckedQuotation
 from deepcritical_mcp.models.citation_report import CheckedRecord as CheckedRecord
@@ -28,30 +25,28 @@ from deepcritical_mcp.models.document import DocumentStatus as DocumentStatus
 from deepcritical_mcp.models.document import OutlineEntry as OutlineEntry
 from deepcritical_mcp.models.document import TableEntry as TableEntry
 from deepcritical_mcp.models.evidence import AHEAD_OF_PRINT as AHEAD_OF_PRINT
+from deepcritical_mcp.models.evidence import ANCHOR as ANCHOR
 from deepcritical_mcp.models.evidence import NO_ABSTRACT as NO_ABSTRACT
+from deepcritical_mcp.models.evidence import NOT_OWN as NOT_OWN
+from deepcritical_mcp.models.evidence import PARAGRAPH_BREAK as PARAGRAPH_BREAK
 from deepcritical_mcp.models.evidence import PREPRINT as PREPRINT
 from deepcritical_mcp.models.evidence import USER as USER
+from deepcritical_mcp.models.evidence import ParagraphAnchor as ParagraphAnchor
+from deepcritical_mcp.models.evidence import Part as Part
+from deepcritical_mcp.models.evidence import PartKind as PartKind
 from deepcritical_mcp.models.evidence import Publication as Publication
 from deepcritical_mcp.models.evidence import PublicationForm as PublicationForm
 from deepcritical_mcp.models.evidence import Text as Text
 from deepcritical_mcp.models.evidence import TextKind as TextKind
 from deepcritical_mcp.models.evidence import authority as authority
 from deepcritical_mcp.models.evidence import merged as merged
+from deepcritical_mcp.models.evidence import own_length as own_length
+from deepcritical_mcp.models.evidence import own_spans as own_spans
 from deepcritical_mcp.models.evidence import publication_id as publication_id
+from deepcritical_mcp.models.evidence import section_of as section_of
+from deepcritical_mcp.models.evidence import split_paragraph_anchor as split_paragraph_anchor
 from deepcritical_mcp.models.evidence import split_text_id as split_text_id
-from deepcritical_mcp.models.languages import language_names as language_names
-from deepcritical_mcp.models.languages import language_tag as language_tag
-from deepcritical_mcp.models.parts import ANCHOR as ANCHOR
-from deepcritical_mcp.models.parts import NOT_OWN as NOT_OWN
-from deepcritical_mcp.models.parts import PARAGRAPH_BREAK as PARAGRAPH_BREAK
-from deepcritical_mcp.models.parts import ParagraphAnchor as ParagraphAnchor
-from deepcritical_mcp.models.parts import Part as Part
-from deepcritical_mcp.models.parts import PartKind as PartKind
-from deepcritical_mcp.models.parts import own_length as own_length
-from deepcritical_mcp.models.parts import own_spans as own_spans
-from deepcritical_mcp.models.parts import section_of as section_of
-from deepcritical_mcp.models.parts import split_paragraph_anchor as split_paragraph_anchor
-from deepcritical_mcp.models.parts import with_descendants as with_descendants
+from deepcritical_mcp.models.evidence import with_descendants as with_descendants
 from deepcritical_mcp.models.publication import MAX_TRIAL_PAPERS as MAX_TRIAL_PAPERS
 from deepcritical_mcp.models.publication import MAX_VARIANTS as MAX_VARIANTS
 from deepcritical_mcp.models.publication import NO_TITLE as NO_TITLE
@@ -86,9 +81,13 @@ from deepcritical_mcp.models.publication import without_retraction_mark as witho
 from deepcritical_mcp.models.record_links import RecordLink as RecordLink
 from deepcritical_mcp.models.record_links import status_from_links as status_from_links
 from deepcritical_mcp.models.record_links import status_told_by as status_told_by
+from deepcritical_mcp.models.results import AddedItem as AddedItem
+from deepcritical_mcp.models.results import AddResult as AddResult
 from deepcritical_mcp.models.results import Citation as Citation
 from deepcritical_mcp.models.results import ClearResult as ClearResult
 from deepcritical_mcp.models.results import Concept as Concept
+from deepcritical_mcp.models.results import DecidedItem as DecidedItem
+from deepcritical_mcp.models.results import DuplicateItem as DuplicateItem
 from deepcritical_mcp.models.results import Evidence as Evidence
 from deepcritical_mcp.models.results import EvidenceList as EvidenceList
 from deepcritical_mcp.models.results import EvidencePage as EvidencePage
@@ -96,15 +95,19 @@ from deepcritical_mcp.models.results import EvidenceSummary as EvidenceSummary
 from deepcritical_mcp.models.results import ExpandedQuery as ExpandedQuery
 from deepcritical_mcp.models.results import Expansion as Expansion
 from deepcritical_mcp.models.results import ExportResult as ExportResult
+from deepcritical_mcp.models.results import FetchVerdict as FetchVerdict
 from deepcritical_mcp.models.results import MarkCount as MarkCount
 from deepcritical_mcp.models.results import ProviderReport as ProviderReport
 from deepcritical_mcp.models.results import QueryReport as QueryReport
+from deepcritical_mcp.models.results import RecordCandidate as RecordCandidate
+from deepcritical_mcp.models.results import RejectedItem as RejectedItem
 from deepcritical_mcp.models.results import RelatedEvidence as RelatedEvidence
 from deepcritical_mcp.models.results import SearchFilter as SearchFilter
 from deepcritical_mcp.models.results import SearchResult as SearchResult
 from deepcritical_mcp.models.results import SeedTerm as SeedTerm
 from deepcritical_mcp.models.results import SessionList as SessionList
 from deepcritical_mcp.models.results import SessionSummary as SessionSummary
+from deepcritical_mcp.models.results import SimilarItem as SimilarItem
 from deepcritical_mcp.models.results import SourceCount as SourceCount
 from deepcritical_mcp.models.results import StatusCount as StatusCount
 from deepcritical_mcp.models.results import with_numbers_shown as with_numbers_shown
@@ -119,11 +122,13 @@ from deepcritical_mcp.models.screening import decision_replaced as decision_repl
 from deepcritical_mcp.models.screening import decision_sentence as decision_sentence
 from deepcritical_mcp.models.screening import matches_mark as matches_mark
 from deepcritical_mcp.models.search_log import CHECK_TOOL as CHECK_TOOL
+from deepcritical_mcp.models.search_log import NEWS_LABELS as NEWS_LABELS
 from deepcritical_mcp.models.search_log import LoggedKind as LoggedKind
 from deepcritical_mcp.models.search_log import LoggedQuery as LoggedQuery
 from deepcritical_mcp.models.search_log import LoggedSearch as LoggedSearch
-from deepcritical_mcp.models.session_news import NEWS_LABELS as NEWS_LABELS
-from deepcritical_mcp.models.session_news import News as News
-from deepcritical_mcp.models.session_news import NewsItem as NewsItem
-from deepcritical_mcp.models.session_news import NewsKind as NewsKind
+from deepcritical_mcp.models.search_log import News as News
+from deepcritical_mcp.models.search_log import NewsItem as NewsItem
+from deepcritical_mcp.models.search_log import NewsKind as NewsKind
+from deepcritical_mcp.models.vancouver import language_names as language_names
+from deepcritical_mcp.models.vancouver import language_tag as language_tag
 from deepcritical_mcp.models.vancouver import vancouver as vancouver

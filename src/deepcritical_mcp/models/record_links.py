@@ -4,52 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from deepcritical_mcp.models.evidence import PREPRINT
 from deepcritical_mcp.models.publication import NOTICE_LABELS, NoticeKind, PublicationStatus, StatusNotice, gravest
+from deepcritical_mcp.text import data_lines
 
-# What PubMed, Europe PMC and JATS (related-article-type) call a link: what kind of notice it is, and the status of the
-# record that has it. A partial retraction retracts parts of a paper, so the paper counts as corrected. "RepublishedIn"
-# does not say whether the new version corrects anything.
+_ROWS = [row.split(" | ") for row in data_lines(__file__, "record_links.txt")]
 _LINKS: dict[str, tuple[NoticeKind, PublicationStatus]] = {
-    "retractionin": ("retraction", "retracted"),
-    "retractedandrepublishedin": ("retraction", "retracted"),
-    "expressionofconcernin": ("concern", "concern"),
-    "partialretractionin": ("partial_retraction", "corrected"),
-    "correctedandrepublishedin": ("erratum", "corrected"),
-    "erratumin": ("erratum", "corrected"),
-    "correctedandrepublishedfrom": ("earlier", "corrected"),
-    "retractedandrepublishedfrom": ("earlier", "corrected"),
-    "republishedfrom": ("earlier", "ok"),
-    "republishedin": ("republished", "ok"),
-    "retractionof": ("about", "notice"),
-    "partialretractionof": ("about", "notice"),
-    "erratumfor": ("about", "notice"),
-    "expressionofconcernfor": ("about", "notice"),
-    "commenton": ("about", "notice"),
-    "correctedarticle": ("about", "notice"),
-    "retractedarticle": ("about", "notice"),
-    "partialretraction": ("about", "notice"),
-    "addendedarticle": ("about", "notice"),
-    "objectofconcern": ("about", "notice"),
-    "retractionforward": ("retraction", "retracted"),
-    "concernforward": ("concern", "concern"),
-    "correctionforward": ("erratum", "corrected"),
-    "preprintof": ("published", "ok"),
-    "preprintin": ("preprint", "ok"),
+    name: (cast(NoticeKind, kind), cast(PublicationStatus, status)) for name, kind, status in _ROWS if kind
 }
 _TYPES: dict[str, PublicationStatus] = {
-    "retracted publication": "retracted",
-    "corrected and republished article": "corrected",
-    "retraction of publication": "notice",
-    "retraction notice": "notice",
-    "published erratum": "notice",
-    "expression of concern": "notice",
-    "addendum": "notice",
-    "comment": "notice",
-    "preprint-withdrawal": "retracted",
-    "preprint-removal": "retracted",
+    name: cast(PublicationStatus, status) for name, kind, status in _ROWS if not kind
 }
 # What replaces its earlier version when it is updated; a trial whose follow-up is reported elsewhere is not replaced.
 _UPDATED_AS_A_WHOLE = frozenset(

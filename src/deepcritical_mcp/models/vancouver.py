@@ -1,4 +1,4 @@
-"""References in Vancouver style: the ICMJE's sample references and NLM's "Citing Medicine"."""
+"""References in Vancouver style: the ICMJE's sample references and NLM's "Citing Medicine"; and names of languages."""
 
 from __future__ import annotations
 
@@ -6,9 +6,30 @@ import calendar
 from collections.abc import Iterator, Sequence
 
 from deepcritical_mcp.models.evidence import Publication
-from deepcritical_mcp.models.languages import language_names
 from deepcritical_mcp.models.publication import UNKNOWN_DATE, AuthorName, retraction_label
+from deepcritical_mcp.text import data_lines
 from deepcritical_mcp.urls import host_of
+
+_ROWS = [(row[:3], row[4:-3], row[-2:]) for row in data_lines(__file__, "languages.txt")]
+_LANGUAGES = {code: (name, tag) for marc, name, tag in _ROWS for code in (marc, tag)}
+_NO_LANGUAGE = ("und", "mul", "zxx")
+"""Codes for undetermined, several, and no language."""
+
+
+def language_names(codes: str) -> list[str]:
+    """The English names of languages: "eng, ger" is ["English", "German"].
+
+    Two-letter codes count too. What is not a code stands for itself; undetermined languages are left out.
+    """
+    given = [code.strip() for code in codes.split(",")]
+    return [_LANGUAGES.get(code.lower(), (code, ""))[0] for code in given if code and code.lower() not in _NO_LANGUAGE]
+
+
+def language_tag(codes: str) -> str:
+    """The BCP 47 tag of the first language, e.g. "de" for "ger"; "" if it is not known."""
+    first = codes.split(",")[0].strip().lower()
+    return _LANGUAGES.get(first, ("", first if len(first) == 2 and first.isascii() else ""))[1]
+
 
 _SENTENCE_ENDS = (".", "?", "!", "…", ".]", "?]", "!]")
 _LISTED_AUTHORS = 6

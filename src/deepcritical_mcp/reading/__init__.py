@@ -1,4 +1,9 @@
-"""Readers of documents: JATS, web pages and PDFs become paragraphs in sections."""
+"""Readers of documents: JATS, web pages and PDFs become paragraphs in sections.
+
+`reader_process` reads documents in processes of their own (`reader_child`). `jats` reads articles: `xml_tree` parses,
+`jats_front` reads what they say about themselves, `jats_sections`, `jats_tables` and `jats_text` their text.
+`web_page` reads pages, `page_metadata` what they say about themselves, and `pdf` files.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ from deepcritical_mcp.text import clean_text, clipped
 MAX_CHARACTERS = 400_000
 """Of one text, which may cost a session 8 MB with its vectors; the longest article recorded for tests has 190,780."""
 MAX_PARAGRAPHS = 9_999
-"""What an anchor can count; see `models.parts.ANCHOR`."""
+"""What an anchor can count; see `models.evidence.ANCHOR`."""
 MAX_PARTS = 2_000
 MAX_TITLE = 300
 """Characters of the title of a part."""

@@ -5,12 +5,12 @@ Rules of the format: the Journal Article Tag Library of NISO Z39.96.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.models import language_names
 from deepcritical_mcp.reading import JatsReading, Section, assembled
-from deepcritical_mcp.reading.jats_flow import line_of
 from deepcritical_mcp.reading.jats_front import (
     bibliography_of,
     front_of,
@@ -20,9 +20,17 @@ from deepcritical_mcp.reading.jats_front import (
     title_of,
 )
 from deepcritical_mcp.reading.jats_sections import OCR, JatsPart, add_floats, part_of
-from deepcritical_mcp.reading.jats_xml import DAMAGED, JatsError, attribute, parse_jats
+from deepcritical_mcp.reading.jats_text import line_of
+from deepcritical_mcp.reading.xml_tree import XmlError, attribute, read_xml
 
-__all__ = ["JatsError", "JatsReading", "read_jats"]
+__all__ = ["JatsReading", "XmlError", "read_jats"]
+MAX_BYTES = 30_000_000
+"""Several times the longest article with its formulas."""
+MAX_DEPTH = 100
+"""Levels of elements; real articles have up to 30."""
+_DAMAGED = "The document is damaged or cut off: some of its text may be missing."
+_WITHHELD = "does not allow downloading of the full text"
+"""In a comment of PMC's."""
 _FORMULAS_ARE_IMAGES = "Some formulas are images: […] stands for each of them."
 _MAIN_TYPES = ("", "abstract", "standard", "structured", "main")
 _NOT_MAIN = ("graphical", "toc", "teaser", "key-points", "author-highlights", "highlights", "web-summary", "short")
@@ -54,14 +62,33 @@ _ANCHORS = {"table": "t", "figure": "f", "references": "r"}
 def read_jats(data: bytes) -> list[JatsReading]:
     """What each `<article>` in an answer says, in order; [] if it is XML without one.
 
-    Blocks for some 20 ms an article. Raises only JatsError, if the answer is not XML, or no article has its size or
+    Blocks for some 20 ms an article. Raises only XmlError, if the answer is not XML, or no article has its size or
     depth. Of a damaged answer it reads what is there, and every reading says so in `remarks`.
     """
-    document = parse_jats(data)
-    return [
-        _reading(article, is_damaged=document.is_damaged, is_withheld=document.is_withheld)
-        for article in document.articles
-    ]
+    if len(data) > MAX_BYTES:
+        raise XmlError(f"it has more than {MAX_BYTES:,} bytes")
+    root, text, is_damaged = read_xml(data, is_huge=True)
+    _check_depth(root)
+    for element in root.iter():
+        if "}" in element.tag or ":" in element.tag:
+            element.tag = re.split("[}:]", element.tag)[-1]
+    is_withheld = _WITHHELD in text
+    return [_reading(one, is_damaged=is_damaged, is_withheld=is_withheld) for one in _outermost_articles(root)]
+
+
+def _check_depth(root: Element) -> None:
+    level, depth = [root], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise XmlError("its elements are nested too deeply")
+        level = [child for element in level for child in element]
+
+
+def _outermost_articles(element: Element) -> list[Element]:
+    if element.tag == "article":
+        return [element]
+    return [article for child in element for article in _outermost_articles(child)]
 
 
 def _reading(article: Element, *, is_damaged: bool, is_withheld: bool) -> JatsReading:
@@ -74,12 +101,12 @@ def _reading(article: Element, *, is_damaged: bool, is_withheld: bool) -> JatsRe
         for name in ("inline-formula", "disp-formula")
         for formula in article.iter(name)
     )
-    remarks = (DAMAGED if is_damaged else "", _FORMULAS_ARE_IMAGES if has_images and has_text else "")
+    remarks = (_DAMAGED if is_damaged else "", _FORMULAS_ARE_IMAGES if has_images and has_text else "")
     return JatsReading(
         content=content,
         parts=parts,
         fields=bibliography_of(article),
-        abstract="" if main is None else _abstract_text(main),
+        abstract="" if main is None else "\n".join(_lines(part_of(main, ""))),
         licence=licence_of(article),
         is_ocr=any(attribute(one, "preformat-type") == OCR for one in article.iter("preformat")),
         remarks=tuple(filter(None, remarks)),
@@ -191,12 +218,8 @@ def _abstract_title(abstract: Element) -> str:
     return f"{title} ({languages[0]})" if abstract.tag == "trans-abstract" and languages else title
 
 
-def _abstract_text(abstract: Element) -> str:
-    """As PubMed's abstracts: a section a line, with its title in front."""
-    return "\n".join(_lines(part_of(abstract, "")))
-
-
 def _lines(part: JatsPart) -> Iterator[str]:
+    """An abstract as PubMed has it: a section a line, with its title in front."""
     text = "\n".join(part.paragraphs)
     yield from filter(None, (f"{part.title.rstrip(': ')}: {text}" if part.title and text else text,))
     for section in part.sections:

@@ -19,8 +19,8 @@ from deepcritical_mcp.models import (
     without_retraction_mark,
 )
 from deepcritical_mcp.reading import RelatedArticle
-from deepcritical_mcp.reading.jats_flow import line_of
-from deepcritical_mcp.reading.jats_xml import attribute
+from deepcritical_mcp.reading.jats_text import line_of
+from deepcritical_mcp.reading.xml_tree import attribute
 
 _NOTHING = Element("nothing")
 _PUBLICATION_TYPES = {

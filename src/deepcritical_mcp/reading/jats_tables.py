@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
-from deepcritical_mcp.reading.jats_flow import FLOATS, Flow, line_of
-from deepcritical_mcp.reading.jats_xml import attribute
+from deepcritical_mcp.reading.jats_text import FLOATS, Flow, line_of
+from deepcritical_mcp.reading.xml_tree import attribute
 
 MAX_COLUMNS = 200
 """As far as merged cells and names of columns reach."""
@@ -82,16 +82,11 @@ def footnotes(wrap: Element) -> Iterator[str]:
     for foot in wrap.iter("table-wrap-foot"):
         for child in foot:
             notes = [*child] if child.tag in ("fn-group", "table-wrap-foot") else [child]
-            yield from filter(None, (note_of(note) for note in notes))
+            yield from filter(None, (line_of(note) for note in notes))
     for cell in (*wrap.iter("td"), *wrap.iter("th"), *wrap.iter("entry")):
         for aside in Flow(cell, is_paragraph=True).asides:
             if aside.tag == "fn":
-                yield note_of(aside)
-
-
-def note_of(note: Element) -> str:
-    """A footnote on one line, with its label in front: "a Adjusted for age."."""
-    return line_of(note)
+                yield line_of(aside)
 
 
 class _Columns:

@@ -42,8 +42,16 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.net.client import InFlight
 from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.reading import bounded
-from deepcritical_mcp.search.copies_found import Climb, final_status, judged, outages_of, publication_of, unconfirmed
-from deepcritical_mcp.search.copy_check import identity_of_page, page_as_claim
+from deepcritical_mcp.search.copies import (
+    Climb,
+    final_status,
+    identity_of_page,
+    judged,
+    outages_of,
+    page_as_claim,
+    publication_of,
+    unconfirmed,
+)
 from deepcritical_mcp.search.documents import DocumentId, FoundRecord, FoundText, told_first
 from deepcritical_mcp.search.item_finder import ItemFinder
 from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number

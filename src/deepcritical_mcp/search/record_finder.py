@@ -11,7 +11,11 @@ import anyio
 from deepcritical_mcp.deadline import even_share
 from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
-from deepcritical_mcp.models import Attempt, Publication, publication_id
+from deepcritical_mcp.models import (
+    Attempt,
+    Publication,
+    publication_id,
+)
 from deepcritical_mcp.search.documents import PUBMED_OFF
 from deepcritical_mcp.sources.base import Source
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted

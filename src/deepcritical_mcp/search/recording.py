@@ -14,9 +14,9 @@ from deepcritical_mcp._version import __version__
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.kept_log import KeepsDocument, log_search
 from deepcritical_mcp.models import LoggedKind, LoggedQuery, LoggedSearch, SearchResult
-from deepcritical_mcp.search.asking import Outcome
 from deepcritical_mcp.search.citing import Listing
 from deepcritical_mcp.search.documents import FoundRecord, FoundText
+from deepcritical_mcp.search.search_steps import Outcome
 from deepcritical_mcp.sources.base import SearchRequest, Source
 from deepcritical_mcp.text import clean_line, clipped, counted
 from deepcritical_mcp.urls import without_secrets

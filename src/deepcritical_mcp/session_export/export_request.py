@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import ExportFormat
-from deepcritical_mcp.export.chosen_fields import LISTED_FIELDS, RECORD_FIELDS, checked_fields
+from deepcritical_mcp.export.reference import LISTED_FIELDS, RECORD_FIELDS, checked_fields
 from deepcritical_mcp.text import clean_line
 
 AnyFormat = Literal[ExportFormat, "bibliography", "search-log", "table", "news"]
@@ -119,7 +119,7 @@ def media_type_of(name: str) -> str:
 
 def _known_fields(format: AnyFormat) -> tuple[str, ...]:
     if format == "table":
-        return pkgutil.resolve_name("deepcritical_mcp.export.fields_table:TABLE_COLUMNS")
+        return pkgutil.resolve_name("deepcritical_mcp.export.study_table:TABLE_COLUMNS")
     if format == "markdown":
         return LISTED_FIELDS
     return RECORD_FIELDS if format in ("bibtex", "ris", "csl-json") else ()

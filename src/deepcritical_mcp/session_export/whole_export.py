@@ -135,7 +135,7 @@ def notes_left_out(count: int) -> str:
 
 
 def _written_log(log: Sequence[LoggedSearch], publications: Sequence[Publication], output: str, title: str) -> str:
-    return _late("search_log_export:search_log_export")(log, publications, output, title=title)
+    return _late("search_log:search_log_export")(log, publications, output, title=title)
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class _Writing:
                 allow_paths=request.own_styles is not None,
             )
             return made.pieces, made.remarks
-        write = _late("fields_table:fields_table" if request.fields else "study_table:study_table")
+        write = _late(f"study_table:{'fields_table' if request.fields else 'study_table'}")
         text: str = write(self.publications, *((request.fields,) if request.fields else ()), request.output)
         return text.splitlines(keepends=True), ()
 

@@ -36,20 +36,20 @@ class SourceRow(NamedTuple):
 
 PUBMED = SourceRow(
     "deepcritical_mcp.sources.pubmed.source:PubMed",
-    "deepcritical_mcp.sources.pubmed.pubmed_settings:PubMedSettings",
+    "deepcritical_mcp.sources.settings:PubMedSettings",
     knows="pmid pmcid doi reference",
 )
 WEB = SourceRow(
     "deepcritical_mcp.sources.web.chain:ProviderChain",
-    "deepcritical_mcp.sources.web.web_settings:WebSettings",
+    "deepcritical_mcp.sources.settings:WebSettings",
 )
-EUROPE_PMC_SETTINGS = "deepcritical_mcp.sources.europepmc.europe_pmc_settings:EuropePMCSettings"
+EUROPE_PMC_SETTINGS = "deepcritical_mcp.sources.settings:EuropePMCSettings"
 PREPRINTS = SourceRow(
     "deepcritical_mcp.sources.europepmc.preprints:Preprints", EUROPE_PMC_SETTINGS, name="preprints", needs="europepmc"
 )
 TRIALS = SourceRow(
-    "deepcritical_mcp.sources.trials.trials_source:Trials",
-    "deepcritical_mcp.sources.trials.trials_settings:TrialsSettings",
+    "deepcritical_mcp.sources.trials.services:Trials",
+    "deepcritical_mcp.sources.settings:TrialsSettings",
 )
 SOURCES: tuple[SourceRow, ...] = (PUBMED, PREPRINTS, TRIALS, WEB)
 """In the order in which they are shown and searched."""
@@ -57,37 +57,37 @@ SOURCES: tuple[SourceRow, ...] = (PUBMED, PREPRINTS, TRIALS, WEB)
 FULL_TEXTS: tuple[SourceRow, ...] = (
     SourceRow("deepcritical_mcp.sources.pubmed.pmc:PMC", PUBMED.settings, name="pmc", knows="pmcid"),
     SourceRow(
-        "deepcritical_mcp.sources.europepmc.europe_pmc:EuropePMC", EUROPE_PMC_SETTINGS, knows="doi preprint_number"
+        "deepcritical_mcp.sources.europepmc.services:EuropePMC", EUROPE_PMC_SETTINGS, knows="doi preprint_number"
     ),
-    SourceRow("deepcritical_mcp.sources.trials.clinical_trials:ClinicalTrials", TRIALS.settings, knows="nct"),
+    SourceRow("deepcritical_mcp.sources.trials.services:ClinicalTrials", TRIALS.settings, knows="nct"),
     SourceRow(
-        "deepcritical_mcp.sources.unpaywall.open_copies:Unpaywall",
-        "deepcritical_mcp.sources.unpaywall.unpaywall_settings:UnpaywallSettings",
+        "deepcritical_mcp.sources.unpaywall:Unpaywall",
+        "deepcritical_mcp.sources.settings:UnpaywallSettings",
     ),
     SourceRow("deepcritical_mcp.sources.page:PageSource", knows="url"),
-    SourceRow("deepcritical_mcp.sources.web.tavily_extract:TavilyExtract", WEB.settings),
+    SourceRow("deepcritical_mcp.sources.web.tavily:TavilyExtract", WEB.settings),
 )
 """Providers of full texts, each a `FullTextSource`, in the order in which they are asked. What reads pages comes last,
 since it also reads the addresses that the others name."""
 
 CROSSREF = SourceRow(
-    "deepcritical_mcp.sources.crossref.crossref:Crossref",
-    "deepcritical_mcp.sources.crossref.crossref_settings:CrossrefSettings",
+    "deepcritical_mcp.sources.crossref.service:Crossref",
+    "deepcritical_mcp.sources.settings:CrossrefSettings",
     knows="doi reference",
 )
 ICITE = SourceRow(
-    "deepcritical_mcp.sources.icite.citation_counts:ICite",
-    "deepcritical_mcp.sources.icite.icite_settings:ICiteSettings",
+    "deepcritical_mcp.sources.icite:ICite",
+    "deepcritical_mcp.sources.settings:ICiteSettings",
 )
 LOOKUPS: tuple[SourceRow, ...] = (
-    SourceRow("deepcritical_mcp.sources.trials.trial_lookup:TrialRecords", TRIALS.settings),
+    SourceRow("deepcritical_mcp.sources.trials.services:TrialRecords", TRIALS.settings),
     SourceRow("deepcritical_mcp.sources.pubmed.citmatch:ECitMatch", PUBMED.settings, name="ecitmatch"),
     SourceRow(
         "deepcritical_mcp.sources.pubmed.citmatch:CitationMatcher", PUBMED.settings, name="citmatch", knows="reference"
     ),
-    SourceRow("deepcritical_mcp.sources.europepmc.europe_pmc_lookup:EuropePMCRecords", EUROPE_PMC_SETTINGS),
+    SourceRow("deepcritical_mcp.sources.europepmc.services:EuropePMCRecords", EUROPE_PMC_SETTINGS),
     CROSSREF,
-    SourceRow("deepcritical_mcp.sources.europepmc.europe_pmc_citations:EuropePMCCitations", EUROPE_PMC_SETTINGS),
+    SourceRow("deepcritical_mcp.sources.europepmc.services:EuropePMCCitations", EUROPE_PMC_SETTINGS),
     ICITE,
 )
 """Services that know something about documents, each a `LookupService`, in the order in which they are asked."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import calendar
 import pkgutil
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 from pydantic import model_validator
 
 from deepcritical_mcp import sources
+from deepcritical_mcp.dates import readings
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import MAX_VARIANTS, CitationSource, ProviderReport, Publication, Value, query_problem
@@ -187,6 +190,18 @@ class SourceCheck:
     key_variable: str = ""
     searches: bool = True
 
+    @classmethod
+    def answering(
+        cls, title: str, ask: Callable[[], Awaitable[object]], *, key_variable: str = "", searches: bool = True
+    ) -> SourceCheck:
+        """The check whether a service answers, which `ask` finds out."""
+
+        async def examine() -> Finding:
+            await ask()
+            return Finding("answers")
+
+        return cls(title, examine, key_variable=key_variable, searches=searches)
+
 
 @dataclass(frozen=True)
 class Net:
@@ -356,3 +371,36 @@ def create_sources(settings: Settings, net: Net, rows: Sequence[SourceRow] | Non
     on = sources.switched_on(rows or sources.SOURCES, settings.off)
     kinds: list[type[Source]] = [pkgutil.resolve_name(row.source) for row in on]
     return [kind.create(settings, net) for kind in kinds]
+
+
+_DATE = re.compile(r"\d{4}(-\d\d){0,2}")
+
+
+def checked_limits(min_date: str, max_date: str) -> tuple[str, str]:
+    """Both limits as "YYYY[-MM[-DD]]", "" if open; InvalidInputError if one is not a date, or they are the wrong way
+    round."""
+    earliest, latest = _checked_date("min_date", min_date), _checked_date("max_date", max_date)
+    if latest and earliest > f"{latest}~":  # "2020-05" is within "2020"
+        raise InvalidInputError(f"min_date {earliest} is after max_date {latest}: swap them.")
+    return earliest, latest
+
+
+def dates_in_words(min_date: str, max_date: str, what: str = "published") -> Iterator[str]:
+    """The limits for the log of searches: "published from 2020 to 2021-05"; nothing if both are open."""
+    limits = (
+        f"from {min_date.strip()}" if min_date.strip() else "",
+        f"to {max_date.strip()}" if max_date.strip() else "",
+    )
+    if any(limits):
+        yield " ".join(filter(None, (what, *limits)))
+
+
+def _checked_date(name: str, text: str) -> str:
+    text = text.strip()
+    if not text or readings(text) == [text]:
+        return text
+    if not _DATE.fullmatch(text):
+        raise InvalidInputError(f'{name} "{clean_line(text)[:40]}" is not a date: write YYYY, YYYY-MM or YYYY-MM-DD.')
+    days = calendar.monthrange(int(text[:4]), int(text[5:7]))[1] if readings(text[:7]) else 0
+    told = f"that month has {days} days" if days else "write YYYY, YYYY-MM or YYYY-MM-DD"
+    raise InvalidInputError(f'{name} "{text}" does not exist: {told}.')

@@ -9,7 +9,7 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.export import ExportFormat, export_part
 from deepcritical_mcp.export.reference import ET_AL
-from deepcritical_mcp.export.text_pieces import text_in_pieces
+from deepcritical_mcp.export.tables import text_in_pieces
 from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, Publication
 from deepcritical_mcp.session_export import ExportRequest
 from deepcritical_mcp.text import cut_at_sentence

@@ -9,7 +9,7 @@ from pydantic import Field
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import SearchResult
-from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
 from deepcritical_mcp.tools.params import OtherSession, evidence_id

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.models import QUERY_LIMIT, SearchResult
-from deepcritical_mcp.sources.trials.trial_request import StudyType, TrialPhase, TrialRequest, TrialStatus
+from deepcritical_mcp.sources.trials.request import StudyType, TrialPhase, TrialRequest, TrialStatus
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
 from deepcritical_mcp.tools.params import OtherSession, Word

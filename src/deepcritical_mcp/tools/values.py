@@ -14,7 +14,7 @@ from typing import cast
 from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import SESSION_ID
-from deepcritical_mcp.sources.pubmed.publication_types import near_publication_types, understood_publication_types
+from deepcritical_mcp.sources.pubmed.request import near_publication_types, understood_publication_types
 from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.tools.names import alias, plain_name, rows
 from deepcritical_mcp.tools.params import (

@@ -14,7 +14,7 @@ import pytest
 from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.references import Agreement, compare, read_reference
-from deepcritical_mcp.sources.pubmed.xml import read_records
+from deepcritical_mcp.sources.pubmed.records import read_records
 
 FOLDER = Path(os.environ.get("DEEPCRITICAL_CITATIONS_DIR", ""))
 pytestmark = pytest.mark.skipif("DEEPCRITICAL_CITATIONS_DIR" not in os.environ, reason="citations not available")

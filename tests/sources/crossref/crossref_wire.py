@@ -9,8 +9,7 @@ from typing import Any
 import httpx
 
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.sources.crossref.crossref import Crossref
-from deepcritical_mcp.sources.crossref.crossref_client import CrossrefClient, explain_crossref
+from deepcritical_mcp.sources.crossref.service import Crossref, CrossrefClient, explain_crossref
 from tests.net.stand_in import Answer, Asked
 from tests.sources.contract import PATIENT
 

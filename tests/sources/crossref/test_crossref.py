@@ -12,7 +12,7 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import StatusNotice
 from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.crossref.crossref import Crossref
+from deepcritical_mcp.sources.crossref.service import Crossref
 from deepcritical_mcp.sources.lookup import FoundRecords, create_lookups
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.crossref.crossref_wire import (

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.models import status_told_by
-from deepcritical_mcp.sources.crossref.crossref_updates import date_of, updates_of
+from deepcritical_mcp.sources.crossref.work import date_of, updates_of
 from tests.sources.crossref.crossref_wire import dated, update, work
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, AuthorName
-from deepcritical_mcp.sources.crossref.crossref_work import plain_jats, read_work
+from deepcritical_mcp.sources.crossref.work import plain_jats, read_work
 from tests.publications import export
 from tests.sources.crossref.crossref_wire import dated, update, work
 

@@ -11,7 +11,7 @@ from deepcritical_mcp.errors import ProviderError, ProviderRequestError, Provide
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, Publication, StatusNotice
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.sources.europepmc.europe_pmc_client import EuropePMCClient
+from deepcritical_mcp.sources.europepmc.client import EuropePMCClient
 from deepcritical_mcp.sources.full_text import Copy, Wanted
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.full_text_wire import as_json, epmc, fulltext, hit, jats, make_europe_pmc, no_text, preprint, results

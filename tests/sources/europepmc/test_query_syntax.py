@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.sources.europepmc.preprint_servers import SERVERS, server_named, servers_named
-from deepcritical_mcp.sources.europepmc.query_syntax import europe_pmc_query
+from deepcritical_mcp.sources.europepmc.preprint_request import SERVERS, europe_pmc_query, server_named, servers_named
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import pytest
 
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.models import NO_ABSTRACT, Publication, vancouver
-from deepcritical_mcp.sources.pubmed.xml import read_records
+from deepcritical_mcp.sources.pubmed.records import read_records
 
 SETS = {
     "recorded": os.environ.get("DEEPCRITICAL_RECORDED_DIR", ""),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deepcritical_mcp.sources.pubmed.publication_types import (
+from deepcritical_mcp.sources.pubmed.request import (
     PUBLICATION_TYPES,
     near_publication_types,
     publication_type,

@@ -25,7 +25,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.models import Evidence
 from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed
 from tests.net.stand_in import Answer, Asked
 from tests.search.fake_session import FakeSession

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.sources.pubmed.xml import read_records
+from deepcritical_mcp.sources.pubmed.records import read_records
 from tests.sources.ncbi import article, efetch
 
 in_its_own_time = settings(deadline=None)

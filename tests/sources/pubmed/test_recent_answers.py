@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deepcritical_mcp.sources.pubmed.eutils_answers import ESearchAnswer
-from deepcritical_mcp.sources.pubmed.recent_answers import KEPT_FOR_PAGES, RecentAnswers
+from deepcritical_mcp.sources.pubmed.recent import KEPT_FOR_PAGES, RecentAnswers
 from tests.net.stand_in import Answer
 from tests.search.fake_session import FakeSession
 from tests.search.pubmed_library import Library, library, request

@@ -10,14 +10,14 @@ import anyio
 import httpx
 import pytest
 
+from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderTimeoutError, ProviderUnavailableError
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.sources.base import Fetched
-from deepcritical_mcp.sources.pubmed import recent_records
-from deepcritical_mcp.sources.pubmed.recent_records import KEPT, RecentRecords
-from deepcritical_mcp.sources.pubmed.xml import read_records
+from deepcritical_mcp.sources.pubmed.recent import KEPT, RecentRecords
+from deepcritical_mcp.sources.pubmed.records import read_records
 from tests.export.recorded import FOLDER, needs_records
 from tests.net.stand_in import Answer
 from tests.publications import published
@@ -267,7 +267,7 @@ async def test_recorded_records_come_back_as_they_were():
             records = {one.pmid: one for one in read_records(path.read_bytes()).publications}
         except ProviderError:
             continue
-        today = recent_records.current_date().isoformat()
+        today = current_date().isoformat()
         records = {pmid: one.with_status(one.status, today) for pmid, one in records.items()}
         recent = RecentRecords()
         await recent.keep([*records], records)

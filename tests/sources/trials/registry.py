@@ -17,13 +17,12 @@ from deepcritical_mcp.context import AppContext, build_services
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import SourceRow
 from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.trials.clinical_trials import ClinicalTrials
-from deepcritical_mcp.sources.trials.trials_settings import TrialsSettings
-from deepcritical_mcp.sources.trials.trials_source import Trials
+from deepcritical_mcp.sources.settings import TrialsSettings
+from deepcritical_mcp.sources.trials.services import ClinicalTrials, Trials
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.sources.full_text_wire import as_json, make_trials_client, study
 
-SETTINGS = "deepcritical_mcp.sources.trials.trials_settings:TrialsSettings"
+SETTINGS = "deepcritical_mcp.sources.settings:TrialsSettings"
 BRACKETS = (
     "Error parsing query in Other terms: no viable alternative at input 'zinc ['\n"
     "mismatched input '[' expecting {<EOF>, '(', ',', 'NOT', 'AND', 'OR', 'AREA'}"

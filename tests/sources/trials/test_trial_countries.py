@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deepcritical_mcp.sources.trials.trial_countries import country_names
+from deepcritical_mcp.sources.trials.request import country_names
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.sources.trials.trial_lookup import TrialRecords
+from deepcritical_mcp.sources.trials.services import TrialRecords
 from tests.net.stand_in import stand_in
 from tests.sources.full_text_wire import make_trials_client
 from tests.sources.trials.registry import registry, trial

@@ -14,9 +14,8 @@ import pytest
 
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import MAX_TRIAL_PAPERS, NO_TITLE, UNKNOWN_DATE, Publication
-from deepcritical_mcp.sources.trials.trial_lookup import TrialRecords
-from deepcritical_mcp.sources.trials.trial_request import TrialRequest
-from deepcritical_mcp.sources.trials.trials_source import Trials
+from deepcritical_mcp.sources.trials.request import TrialRequest
+from deepcritical_mcp.sources.trials.services import TrialRecords, Trials
 from deepcritical_mcp.text import clean_line
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.full_text_wire import as_json, make_trials_client

@@ -8,8 +8,8 @@ import pytest
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import normalize_trial
 from deepcritical_mcp.models import Citation, Part, Publication, Text, merged
-from deepcritical_mcp.sources.trials.trial_request import TrialRequest
-from deepcritical_mcp.sources.trials.trials_source import Trials
+from deepcritical_mcp.sources.trials.request import TrialRequest
+from deepcritical_mcp.sources.trials.services import Trials
 from deepcritical_mcp.tools.citation_lines import registration_number
 from tests.net.stand_in import stand_in
 from tests.sources.full_text_wire import make_trials_client

@@ -18,7 +18,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.sources.web.brave import BraveTool
-from deepcritical_mcp.sources.web.web_request import WebOptions
+from deepcritical_mcp.sources.web.request import WebOptions
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources import wire
 from tests.sources.contract import PATIENT, TRIES, found

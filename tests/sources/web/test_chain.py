@@ -23,7 +23,7 @@ from deepcritical_mcp.net.turns import Slots, turn_of
 from deepcritical_mcp.sources.base import Answer
 from deepcritical_mcp.sources.web.chain import ProviderChain
 from deepcritical_mcp.sources.web.earlier_results import WebCache
-from deepcritical_mcp.sources.web.web_request import WebOptions, WebRequest
+from deepcritical_mcp.sources.web.request import WebOptions, WebRequest
 from tests.search.web_fakes import FakeProvider, never, page
 
 ANY = WebOptions()

@@ -15,9 +15,9 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import BlockedError, ProviderError, ProviderResponseError
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
-from deepcritical_mcp.sources.web.web_request import WebOptions
-from deepcritical_mcp.sources.web.web_settings import WebSettings
+from deepcritical_mcp.sources.web.request import WebOptions
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
 from tests.sources.contract import PATIENT, found

@@ -11,7 +11,7 @@ import pytest
 
 from deepcritical_mcp.sources.base import Hit
 from deepcritical_mcp.sources.web.earlier_results import CACHE_FILE, CachedAnswer, WebCache, clear_web_cache
-from deepcritical_mcp.sources.web.web_request import WebOptions
+from deepcritical_mcp.sources.web.request import WebOptions
 from tests.publications import published
 
 ANY = WebOptions()

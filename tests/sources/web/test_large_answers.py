@@ -9,13 +9,13 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.net.json_fields import MAX_ROWS, first_records, json_answer, texts_of
 from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.brave import BraveTool
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.provider import WebTool
+from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.sources.web.serpapi import SerpApiTool
 from deepcritical_mcp.sources.web.tavily import TavilyTool
-from deepcritical_mcp.sources.web.web_request import WebOptions
-from deepcritical_mcp.sources.web.web_settings import WebSettings
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
 from tests.sources.wire import Page

@@ -13,7 +13,7 @@ from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.models import Citation
 from deepcritical_mcp.net.json_fields import number_of, text_of, without_markup
 from deepcritical_mcp.sources.base import Hit
-from deepcritical_mcp.sources.web.payload import hit_of, publication_date, read_hits, without_markdown
+from deepcritical_mcp.sources.web.provider import hit_of, publication_date, read_hits, without_markdown
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -17,8 +17,8 @@ from deepcritical_mcp.errors import (
     RateLimitError,
 )
 from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.sources.web.serpapi import SerpApiTool
-from deepcritical_mcp.sources.web.web_request import WebOptions
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources import wire
 from tests.sources.contract import PATIENT, TRIES, found

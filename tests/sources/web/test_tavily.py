@@ -11,9 +11,9 @@ from pydantic import SecretStr
 from deepcritical_mcp.errors import AuthenticationError, ProviderError, ProviderRequestError, QuotaExceededError
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.settings import WebSettings
+from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.sources.web.tavily import TavilyTool
-from deepcritical_mcp.sources.web.web_request import WebOptions
-from deepcritical_mcp.sources.web.web_settings import WebSettings
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
 from tests.sources.contract import PATIENT, found

@@ -13,7 +13,7 @@ from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.guard import Guard
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy
 from deepcritical_mcp.sources.full_text import Copy, Wanted
-from deepcritical_mcp.sources.web.tavily_extract import TavilyExtract
+from deepcritical_mcp.sources.web.tavily import TavilyExtract
 from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.sources import wire
 from tests.sources.contract import PATIENT

@@ -17,7 +17,7 @@ from deepcritical_mcp.search.expansion.phrases import is_drug, stems
 from deepcritical_mcp.search.expansion.roles import EFFICACY
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic
 from deepcritical_mcp.search.expansion.word_lists import word_groups, word_list
-from deepcritical_mcp.sources.pubmed.search_filters import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup
+from deepcritical_mcp.sources.pubmed.request import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup
 
 QuestionKind = Literal[
     "treatment", "diagnosis", "harm", "safety", "course", "prediction", "views", "prevalence", "costs"

@@ -1,1 +1,1 @@
-"""Crossref."""
+"""Crossref: `service` asks it, `work` reads its records."""

@@ -1,1 +1,5 @@
-"""Europe PMC."""
+"""Europe PMC.
+
+`client` sends requests, `record` reads records; `preprints` is the source of preprints, `preprint_request` what is
+asked of it; `services` has full texts, known records and citing documents.
+"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Self
 
 from deepcritical_mcp.config import Settings
@@ -10,11 +11,18 @@ from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.json_fields import text_of
-from deepcritical_mcp.sources.base import Answer, Fetched, Finding, Net, SearchRequest, Source, SourceCheck
-from deepcritical_mcp.sources.europepmc.europe_pmc_client import MAX_PAGE, TITLE, EuropePMCClient
-from deepcritical_mcp.sources.europepmc.europe_pmc_lookup import identifier_terms
-from deepcritical_mcp.sources.europepmc.europe_pmc_record import PREPRINTS, PROVIDER, EuropePMCRecord, europe_pmc_page
+from deepcritical_mcp.sources.base import (
+    Answer,
+    Fetched,
+    Net,
+    SearchRequest,
+    Source,
+    SourceCheck,
+)
+from deepcritical_mcp.sources.europepmc.client import MAX_PAGE, TITLE, EuropePMCClient
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
+from deepcritical_mcp.sources.europepmc.record import PREPRINTS, PROVIDER, EuropePMCRecord, europe_pmc_page
+from deepcritical_mcp.sources.europepmc.services import identifier_terms
 from deepcritical_mcp.text import counted
 
 WHOLE_RECORDS = 300
@@ -111,11 +119,9 @@ class Preprints(Source):
         return ids if ids.startswith(PREPRINTS) else super().named(ids)
 
     def checks(self) -> Sequence[SourceCheck]:
-        async def examine() -> Finding:
-            await self._client.rows(_any, f"SRC:{PREPRINTS}", page_size=1, result_type="idlist")
-            return Finding("answers")
-
-        return (SourceCheck(f"{TITLE} preprints", examine),)
+        query = f"SRC:{PREPRINTS}"
+        ask = partial(self._client.rows, _any, query, page_size=1, result_type="idlist")
+        return (SourceCheck.answering(f"{TITLE} preprints", ask),)
 
 
 def records_by_id(records: Sequence[EuropePMCRecord], ids: Sequence[str]) -> dict[str, Publication]:

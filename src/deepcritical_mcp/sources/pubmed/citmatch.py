@@ -11,14 +11,14 @@ import httpx
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import BlockedError, ProviderError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
-from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
+from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, text_of
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
+from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup
-from deepcritical_mcp.sources.pubmed.eutils import EUtilities
+from deepcritical_mcp.sources.paced_client import JsonApi
+from deepcritical_mcp.sources.pubmed.eutils import EUtilities, eutilities, ncbi_client
 from deepcritical_mcp.sources.pubmed.eutils_answers import PROVIDER, explain_refusal
-from deepcritical_mcp.sources.pubmed.ncbi import eutilities, ncbi_client
-from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
+from deepcritical_mcp.sources.settings import PubMedSettings
 from deepcritical_mcp.text import clean_line
 
 CITATION_MATCHER = "PubMed's citation matcher"
@@ -55,9 +55,7 @@ class CitationMatcher(ReferenceLookup):
     title = CITATION_MATCHER
 
     def __init__(self, client: ApiClient, *, base_url: str) -> None:
-        self._client = client
-        self._url = f"{base_url}/"
-        self._in_flight = InFlight()
+        self._api = JsonApi(client, base_url)
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
@@ -66,20 +64,12 @@ class CitationMatcher(ReferenceLookup):
 
     async def match(self, reference: str) -> Sequence[RecordIds]:
         """See `ReferenceLookup`."""
-        text = clean_line(reference)[:MAX_CITATION]
-        params = {"method": "heuristic", "raw-text": text}
-        headers = {"User-Agent": USER_AGENT, "Accept": "application/json"}
-        return await self._in_flight.ask(
-            text,
-            lambda begin: self._client.request("GET", self._url, _read, begin=begin, params=params, headers=headers),
-        )
+        params = {"method": "heuristic", "raw-text": clean_line(reference)[:MAX_CITATION]}
+        return await self._api.get("", params, _read)
 
     def checks(self) -> Sequence[SourceCheck]:
-        async def examine() -> Finding:
-            await self.match("Mann BJ. Proc Natl Acad Sci U S A. 1991;88:3248.")
-            return Finding("answers")
-
-        return (SourceCheck(CITATION_MATCHER, examine, searches=False),)
+        sample = "Mann BJ. Proc Natl Acad Sci U S A. 1991;88:3248."
+        return (SourceCheck.answering(self.title, lambda: self.match(sample), searches=False),)
 
 
 def _read(response: httpx.Response) -> Sequence[RecordIds]:

@@ -12,12 +12,12 @@ import httpx
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import AuthenticationError, ProviderError, ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmid
-from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
+from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import field_at, first_records, json_answer, list_of, mapping_of, text_of
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
-from deepcritical_mcp.sources.pubmed.eutils import TOOL
-from deepcritical_mcp.sources.pubmed.ncbi import in_batches, ncbi_client
-from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
+from deepcritical_mcp.sources.base import Net, SourceCheck
+from deepcritical_mcp.sources.paced_client import JsonApi
+from deepcritical_mcp.sources.pubmed.eutils import TOOL, in_batches, ncbi_client
+from deepcritical_mcp.sources.settings import PubMedSettings
 
 NAME, TITLE = "idconv", "NCBI's ID converter"
 MAX_SPLITS = 16
@@ -53,10 +53,8 @@ class IdConverter:
     """The ID converter, which takes ids of one kind in a request. Raises only ProviderErrors."""
 
     def __init__(self, client: ApiClient, *, base_url: str, email: str = "") -> None:
-        self._client = client
-        self._url = f"{base_url}/"
+        self._api = JsonApi(client, base_url)
         self._identity = {"tool": TOOL, **({"email": email} if email else {})}
-        self._in_flight = InFlight()
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
@@ -101,24 +99,15 @@ class IdConverter:
 
     async def _ask(self, kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
         params = {"ids": ",".join(batch), "idtype": kind, "format": "json", **self._identity}
-        headers = {"User-Agent": USER_AGENT, "Accept": "application/json"}
 
         def read(response: httpx.Response) -> dict[str, RecordIds]:
             return _read(json_answer(NAME, TITLE, response), kind, batch)
 
-        return await self._in_flight.ask(
-            (kind, *batch),
-            lambda begin: self._client.request("GET", self._url, read, begin=begin, params=params, headers=headers),
-        )
+        return await self._api.get("", params, read)
 
     def check(self) -> SourceCheck:
         """The check for `doctor`."""
-
-        async def examine() -> Finding:
-            await self._ask("pmcid", ["PMC3040717"])
-            return Finding("answers")
-
-        return SourceCheck(TITLE, examine, searches=False)
+        return SourceCheck.answering(TITLE, lambda: self._ask("pmcid", ["PMC3040717"]), searches=False)
 
 
 def _key(ids: RecordIds) -> tuple[IdKind, str] | None:

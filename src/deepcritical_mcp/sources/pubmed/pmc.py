@@ -13,9 +13,9 @@ from deepcritical_mcp.errors import ProviderError, ProviderResponseError, Provid
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from deepcritical_mcp.reading import JatsReading
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
+from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, articles_in
-from deepcritical_mcp.sources.pubmed.eutils import EUtilities
+from deepcritical_mcp.sources.pubmed.eutils import EUtilities, eutilities, ncbi_client
 from deepcritical_mcp.sources.pubmed.eutils_answers import (
     NoPossibleIdError,
     explain_refusal,
@@ -23,7 +23,6 @@ from deepcritical_mcp.sources.pubmed.eutils_answers import (
     refuse_xml_errors,
     unreadable,
 )
-from deepcritical_mcp.sources.pubmed.ncbi import eutilities, ncbi_client
 from deepcritical_mcp.text import clean_line
 
 NAME, TITLE = "pmc", "PMC"
@@ -81,11 +80,8 @@ class PMC(FullTextSource):
         return [(_record(copies[pmcid]), copies[pmcid]) for pmcid in pmcids]
 
     def checks(self) -> tuple[SourceCheck, ...]:
-        async def examine() -> Finding:
-            await self.read(Wanted(RecordIds(pmcid=_SAMPLE)))
-            return Finding("answers")
-
-        return (SourceCheck(self.title, examine, key_variable="NCBI_API_KEY" if self._eutils.has_key else ""),)
+        key, sample = "NCBI_API_KEY" if self._eutils.has_key else "", Wanted(RecordIds(pmcid=_SAMPLE))
+        return (SourceCheck.answering(self.title, lambda: self.read(sample), key_variable=key),)
 
 
 def explain_pmc_refusal(response: httpx.Response) -> ProviderError | None:

@@ -22,7 +22,7 @@ from deepcritical_mcp.sources.base import (
     SourceCheck,
     as_sent,
 )
-from deepcritical_mcp.sources.pubmed.eutils import EUtilities
+from deepcritical_mcp.sources.pubmed.eutils import EUtilities, eutilities, ncbi_client
 from deepcritical_mcp.sources.pubmed.eutils_answers import (
     PROVIDER,
     ESearchAnswer,
@@ -31,13 +31,11 @@ from deepcritical_mcp.sources.pubmed.eutils_answers import (
     unreadable,
 )
 from deepcritical_mcp.sources.pubmed.id_converter import IdConverter
-from deepcritical_mcp.sources.pubmed.ncbi import eutilities, ncbi_client
-from deepcritical_mcp.sources.pubmed.pubmed_request import PubMedRequest, Sort
-from deepcritical_mcp.sources.pubmed.pubmed_settings import PubMedSettings
-from deepcritical_mcp.sources.pubmed.recent_answers import RecentAnswers
-from deepcritical_mcp.sources.pubmed.recent_records import RecentRecords
+from deepcritical_mcp.sources.pubmed.recent import RecentAnswers, RecentRecords
+from deepcritical_mcp.sources.pubmed.records import Records, read_records
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest, Sort
 from deepcritical_mcp.sources.pubmed.vocabulary import PubMedVocabulary
-from deepcritical_mcp.sources.pubmed.xml import Records, read_records
+from deepcritical_mcp.sources.settings import PubMedSettings
 from deepcritical_mcp.text import clean_line
 
 _SORTS: dict[Sort, str] = {"relevance": "relevance", "date": "pub_date"}

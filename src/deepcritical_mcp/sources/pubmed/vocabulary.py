@@ -23,7 +23,7 @@ from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.cache import Cache, cache_key
 from deepcritical_mcp.sources.base import Hits, MappedTerm, MeshDescriptor, Vocabulary
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
-from deepcritical_mcp.sources.pubmed.xml import read_records
+from deepcritical_mcp.sources.pubmed.records import read_records
 from deepcritical_mcp.text import clean_line
 
 T = TypeVar("T")

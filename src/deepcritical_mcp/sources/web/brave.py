@@ -19,9 +19,9 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.net.client import retry_after_seconds
 from deepcritical_mcp.net.json_fields import MAX_ROWS, list_of, mapping_of, number_of, text_of, without_markup
 from deepcritical_mcp.sources.base import as_sent
+from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage
-from deepcritical_mcp.sources.web.web_request import WebOptions
-from deepcritical_mcp.sources.web.web_settings import WebSettings
+from deepcritical_mcp.sources.web.request import WebOptions
 
 _MAX_PER_PAGE = {"general": 20, "news": 50}
 _FRESHNESS = {"day": "pd", "week": "pw", "month": "pm", "year": "py"}

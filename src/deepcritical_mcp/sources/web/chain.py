@@ -18,14 +18,14 @@ from deepcritical_mcp.models import ProviderReport
 from deepcritical_mcp.net.breaker import CircuitBreaker
 from deepcritical_mcp.net.turns import Slots
 from deepcritical_mcp.sources.base import Answer, Net, SearchRequest, Source, SourceCheck
+from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.brave import BraveTool
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.earlier_results import WebCache
 from deepcritical_mcp.sources.web.provider import WebTool
+from deepcritical_mcp.sources.web.request import WebOptions, WebRequest
 from deepcritical_mcp.sources.web.serpapi import SerpApiTool
 from deepcritical_mcp.sources.web.tavily import TavilyTool
-from deepcritical_mcp.sources.web.web_request import WebOptions, WebRequest
-from deepcritical_mcp.sources.web.web_settings import WebSettings
 from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)

@@ -19,10 +19,9 @@ from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.net.json_fields import MAX_ROWS, MAX_TEXT
 from deepcritical_mcp.net.pacing import Pacing
 from deepcritical_mcp.sources.base import Finding, Hit, Net, SourceCheck, as_sent
-from deepcritical_mcp.sources.web.payload import UNKNOWN_DATE, hit_of
-from deepcritical_mcp.sources.web.provider import WebPage, WebTool
-from deepcritical_mcp.sources.web.web_request import WebOptions
-from deepcritical_mcp.sources.web.web_settings import WebSettings
+from deepcritical_mcp.sources.settings import WebSettings
+from deepcritical_mcp.sources.web.provider import UNKNOWN_DATE, WebPage, WebTool, hit_of
+from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.urls import host_of
 
 _WORLDWIDE = "wt-wt"

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from deepcritical_mcp.models import Value
 from deepcritical_mcp.net.cache import Cache, cache_key
 from deepcritical_mcp.sources.base import Hit
-from deepcritical_mcp.sources.web.web_request import WebOptions
+from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.text import REQUEST_WORDS, normalized
 
 CACHE_FILE = "web-results-2.sqlite3"

@@ -12,7 +12,7 @@ from deepcritical_mcp.errors import ProviderError, ProviderResponseError, Provid
 from deepcritical_mcp.net.json_fields import mapping_of, number_of, text_of
 from deepcritical_mcp.sources.base import as_sent
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage
-from deepcritical_mcp.sources.web.web_request import WebOptions
+from deepcritical_mcp.sources.web.request import WebOptions
 
 _PER_PAGE = 10
 _NOTHING_FOUND = re.compile(r"(hasn't|has not|didn't|did not) returned? any results|no results", re.IGNORECASE)

@@ -1,0 +1,273 @@
+"""The formats of reference managers: BibTeX, CSL-JSON and RIS.
+
+BibTeX is as BibTeX, biblatex, Zotero, JabRef and pandoc read it: UTF-8 with TeX's special characters escaped, every
+value on one line. Web pages are `@online`, which classic styles treat as `@misc`; so are preprints, with their server
+in `howpublished`. CSL-JSON (the schema of citationstyles.org, 1.0.2) is as pandoc, Zotero and citeproc read it, RIS as
+EndNote, Zotero, Mendeley and RefWorks do: `XX  - value`, one line each, from TY to ER.
+"""
+
+from __future__ import annotations
+
+import calendar
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from deepcritical_mcp.export.reference import (
+    ET_AL,
+    FIELDS,
+    TRIAL_GENRE,
+    TYPES,
+    Reference,
+    parts_of_date,
+    words_with_case,
+)
+from deepcritical_mcp.models import UNKNOWN_DATE, AuthorName, language_names, language_tag, status_label
+from deepcritical_mcp.text import clean_line
+
+_SEASONS = {"spring": 21, "summer": 22, "fall": 23, "autumn": 23, "winter": 24}
+_ESCAPES = str.maketrans(
+    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {sign: f"\\{sign}" for sign in "&%$#_{}"}
+)
+_NOT_IN_ADDRESSES = re.compile(r"[\s{}\\^`\"|]")
+
+
+def bibtex_entry(reference: Reference) -> str:
+    """One bibtex_entry, with a line break at its end."""
+    lines = [f"  {name} = {value}," for name, value in _bibtex_fields(reference).items() if value not in ("", "{}")]
+    return "\n".join([f"@{TYPES[reference.form].bibtex}{{{reference.key},", *lines, "}", ""])
+
+
+def _bibtex_fields(reference: Reference) -> dict[str, str]:
+    publication, container = reference.publication, reference.container
+    year, month, day = (*reference.date, 0, 0, 0)[:3]
+    languages = language_names(publication.language)
+    words = "" if reference.within_year[:1].isdecimal() else reference.within_year
+    fields = {
+        "title": f"{{{_bibtex_title(reference.title)}}}",
+        "origtitle": _value(reference.original_title),
+        "author": _people(publication.authors),
+        "editor": _people(publication.editors),
+        "year": f"{{{year:04d}}}" if year else "",
+        "month": _value(words) if words else calendar.month_abbr[month].lower(),
+        "date": f"{{{_edtf(reference)}}}" if day or publication.issue_date else "",
+        "booktitle" if reference.form == "chapter" else "journal": _value(container),
+        **{names.bibtex: _value(getattr(publication, field)) for field, names in FIELDS.items()},
+        "pages": f"{{{escaped_text('--'.join(reference.pages), dashes=True)}}}",
+        "language": f"{{{' and '.join(map(_name_part, languages))}}}",
+        "langid": _value(languages[0].lower()) if len(languages) == 1 and languages != ["English"] else "",
+        "doi": f"{{{_address(publication.doi)}}}",
+        "url": f"{{{_address(reference.url)}}}",
+        "urldate": _value(reference.accessed),
+        "note": _value(" ".join(reference.notes)),
+        "keywords": f"{{{', '.join(map(_keyword, reference.keywords))}}}",
+        "abstract": _value(reference.abstract),
+        "annote": _value(reference.remark),
+    }
+    if reference.form == "preprint":
+        fields |= {"howpublished": _value(f"{container} [Preprint]".strip()), "number": _value(publication.pages)}
+        fields |= dict.fromkeys(("journal", "shortjournal", "publisher", "address", "volume", "pages"), "")
+    if reference.form == "trial":
+        fields |= {"institution": fields["publisher"], "publisher": "", "type": _value(TRIAL_GENRE)}
+        fields["number"] = _value(publication.nct)
+    return fields
+
+
+def _edtf(reference: Reference) -> str:
+    """The date as biblatex reads it: "2013-11/2013-12", "1990-21" for the spring of 1990."""
+    if season := _SEASONS.get(reference.within_year.lower()):
+        return f"{reference.date[0]:04d}-{season}"
+    return "/".join("-".join(f"{part:02d}" for part in date) for date in reference.issued)
+
+
+def _value(text: str) -> str:
+    return f"{{{escaped_text(text)}}}"
+
+
+def _people(names: Sequence[AuthorName]) -> str:
+    return f"{{{' and '.join(map(_bibtex_name, names))}}}"
+
+
+def escaped_text(text: str, *, dashes: bool = False) -> str:
+    """`text` on one line with TeX's characters escaped; two hyphens stay two hyphens unless they mean a dash."""
+    escaped = _balanced(clean_line(text)).translate(_ESCAPES)
+    return escaped if dashes else re.sub("-(?=-)", "-{}", escaped)
+
+
+def _balanced(text: str) -> str:
+    """`text` with unmatched braces replaced by parentheses: BibTeX counts even escaped ones."""
+    if "{" not in text and "}" not in text:
+        return text
+    letters, open_at = list(text), list[int]()
+    for position, letter in enumerate(text):
+        if letter == "{":
+            open_at.append(position)
+        elif letter == "}" and open_at:
+            open_at.pop()
+        elif letter == "}":
+            letters[position] = ")"
+    for position in open_at:
+        letters[position] = "("
+    return "".join(letters)
+
+
+def _bibtex_title(title: str) -> str:
+    """The title with braces around the words that keep their capitals when a style lowers the rest."""
+    words = words_with_case(_balanced(clean_line(title)))
+    escaped = ((re.sub("-(?=-)", "-{}", word.translate(_ESCAPES)), keeps) for word, keeps in words)
+    return " ".join(f"{{{word}}}" if keeps and _balanced(word) == word else word for word, keeps in escaped)
+
+
+def _bibtex_name(author: AuthorName) -> str:
+    if author == ET_AL:
+        return "others"
+    if not author.given:
+        return f"{{{escaped_text(author.family)}}}"
+    parts = (author.family, author.suffix, author.given) if author.suffix else (author.family, author.given)
+    return ", ".join(_name_part(part) for part in parts)
+
+
+def _name_part(part: str) -> str:
+    """In braces if readers would divide it: a lone escaped sign takes the space before the next "and" with it."""
+    divides = "," in part or re.search(r"(?:^|\s)(?:and|[&%$#_{}]+)(?:\s|$)", part, re.IGNORECASE)
+    return f"{{{escaped_text(part)}}}" if divides else escaped_text(part)
+
+
+def _keyword(word: str) -> str:
+    return f"{{{escaped_text(word)}}}" if "," in word else escaped_text(word)
+
+
+def _address(address: str) -> str:
+    """A URL or DOI unescaped, since readers take it literally; characters that end a value are percent-encoded."""
+    return _NOT_IN_ADDRESSES.sub(lambda match: f"%{ord(match[0]):02X}", address)
+
+
+# What keeps its case without the quotation marks and brackets around it, which pandoc pairs up only outside of a span.
+_CORE = re.compile(r"\w(?:[^\s\"“”„()\[\]{}<>]*(?: [a-z]+)?\w)?")
+# "key: value" at the start of a note, and "{:key: value}" anywhere, override fields in pandoc, Zotero and citeproc.
+_INITIALS = re.compile(r"(?<![^\s-])[A-Z]{2,3}(?![^\s-])")
+_OVERRIDING = re.compile(r"[^:.]*:")
+
+
+def csl_entry(reference: Reference) -> str:
+    """One csl_item of the array."""
+    return json.dumps(csl_item(reference), ensure_ascii=False)
+
+
+def csl_item(reference: Reference) -> dict[str, object]:
+    """A reference's fields in CSL-JSON, without empty ones."""
+    return {name: value for name, value in _csl_fields(reference).items() if value}
+
+
+def _csl_fields(reference: Reference) -> dict[str, object]:
+    publication, pages = reference.publication, "-".join(reference.pages)
+    # The words: Zotero would take a season's number for a month.
+    season = reference.within_year if len(reference.date) == len(reference.issued) == 1 else ""
+    fields: dict[str, object] = {
+        "id": reference.key,
+        "type": TYPES[reference.form].csl,
+        "title": _csl_title(reference.title),
+        "original-title": reference.original_title,
+        "author": [_csl_name(author) for author in publication.authors if author != ET_AL],
+        "editor": [_csl_name(editor) for editor in publication.editors],
+        "issued": _date(*reference.issued) | ({"season": season} if season else {}),
+        "available-date": _date(parts_of_date(publication.electronic_date)),
+        "container-title": reference.container,
+        **{names.csl: getattr(publication, field) for field, names in FIELDS.items()},
+        "page": pages,
+        "language": language_tag(publication.language),
+        "DOI": publication.doi,
+        "URL": reference.url,
+        "accessed": _date(parts_of_date(reference.accessed or UNKNOWN_DATE)),
+        "status": "retracted" if publication.status == "retracted" else "",
+        "note": _note(reference),
+        "annote": reference.remark,
+        "keyword": "; ".join(reference.keywords),
+        "abstract": reference.abstract,
+    }
+    if reference.form == "preprint":
+        fields |= {"genre": "Preprint", "publisher": reference.container, "number": publication.pages}
+        fields |= {"container-title": "", "container-title-short": "", "page": ""}
+    if reference.form == "trial":
+        fields |= {"genre": TRIAL_GENRE, "number": publication.nct}
+    return fields
+
+
+def _csl_title(title: str) -> str:
+    """The title, with the words marked that pandoc's and Zotero's styles must leave as they are."""
+    mark = f"{status_label('retracted')}: "
+    words = words_with_case(title.removeprefix(mark))
+    return (mark if title.startswith(mark) else "") + " ".join(
+        _CORE.sub(_protected, word) if keeps and not {"<", ">"} & set(word) else word for word, keeps in words
+    )
+
+
+def _protected(core: re.Match[str]) -> str:
+    has_case = any(letter.isupper() or letter.isdigit() for letter in core[0])
+    return f'<span class="nocase">{core[0]}</span>' if has_case else core[0]
+
+
+def _note(reference: Reference) -> str:
+    """Status and facts on one line that no reader takes for further fields."""
+    languages = language_names(reference.publication.language)
+    said = f"Text in {' and '.join(languages)}. " if len(languages) > 1 else ""
+    said += "Some authors before the last are left out." if ET_AL in reference.publication.authors else ""
+    note = clean_line(" ".join((*reference.notes, *reference.licences, said))).replace("{:", "{ :")
+    return f"Note. {note}" if _OVERRIDING.match(note) else note
+
+
+def _date(*dates: tuple[int, ...]) -> dict[str, object]:
+    return {"date-parts": dates} if any(dates) else {}
+
+
+def _csl_name(author: AuthorName) -> dict[str, str]:
+    if not author.given:
+        return {"literal": author.family}
+    parts = (author.family, _INITIALS.sub(_spaced, author.given), author.suffix)
+    return {name: part for name, part in zip(("family", "given", "suffix"), parts, strict=True) if part}
+
+
+def _spaced(initials: re.Match[str]) -> str:
+    """ "J A" for "JA", of which styles would make "J."."""
+    return " ".join(initials[0])
+
+
+def ris_entry(reference: Reference) -> str:
+    """One record, with a line break at its end."""
+    lines = [f"{tag}  - {value}" for tag, text in _ris_fields(reference) if (value := clean_line(text))]
+    return "\n".join([f"TY  - {TYPES[reference.form].ris}", *lines, "ER  - ", ""])
+
+
+def _ris_fields(reference: Reference) -> Iterator[tuple[str, str]]:
+    publication, date = reference.publication, reference.date
+    yield "TI", reference.title
+    yield from (("AU", _ris_name(author)) for author in publication.authors)
+    if date:
+        yield "PY", f"{date[0]:04d}"
+        # Year, month, day and a free part ("Nov-Dec"), of which any may be empty.
+        day = "/".join((publication.date.replace("-", "/"), *[""] * (4 - len(date))))
+        yield "DA", day + reference.within_year.replace("/", "-")
+    yield from (("A2", _ris_name(editor)) for editor in publication.editors)
+    yield "T2", publication.book_title if reference.form == "chapter" else publication.journal
+    yield "M3", {"preprint": "Preprint", "trial": TRIAL_GENRE}.get(reference.form, "")
+    yield from ((names.ris, getattr(publication, field)) for field, names in FIELDS.items() if names.ris)
+    # Of a report, Zotero and EndNote keep its number there.
+    yield "SN", publication.nct if reference.form == "trial" else publication.isbn or publication.issn
+    yield "Y2", reference.accessed.replace("-", "/")
+    yield "LA", ", ".join(language_names(publication.language))
+    yield from zip(("SP", "EP"), reference.pages, strict=False)
+    yield "DO", publication.doi
+    yield "DB", "PubMed" if publication.pmid else ""
+    yield "UR", reference.url
+    yield "N1", f"Original title: {reference.original_title}" if publication.vernacular_title else ""
+    yield from (("N1", note) for note in (*reference.notes, *reference.licences, reference.remark))
+    yield "AB", reference.abstract
+    # Zotero splits keywords at semicolons.
+    yield from (("KW", keyword.replace(";", ",")) for keyword in reference.keywords)
+
+
+def _ris_name(author: AuthorName) -> str:
+    """ "Family, Given, Suffix", or "Group," for EndNote. Commas in a part cannot be escaped and become semicolons."""
+    family, *others = (part.replace(",", ";") for part in author[:3])
+    return ", ".join(filter(None, (family, *others))) if author.given else f"{family},"

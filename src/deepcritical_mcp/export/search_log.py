@@ -1,0 +1,456 @@
+"""The log of searches as an appendix, with what PRISMA-S asks for, and a paragraph for the methods section."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.export.flow_numbers import (
+    PAGING_LIMITS,
+    SEARCHED,
+    UNLOGGED,
+    DistinctSearch,
+    ExcludedRecords,
+    FlowNumbers,
+    IdentifiedRecords,
+    SearchedSource,
+    distinct_searches,
+    flow_numbers,
+    has_since,
+    made_good,
+    repetitions,
+    searched_source,
+)
+from deepcritical_mcp.export.tables import cell, code_cell, csv_table, markdown_table, plain_line
+from deepcritical_mcp.models import LoggedQuery, LoggedSearch, Publication
+from deepcritical_mcp.text import clean_line, counted
+
+MONTH_NAMES = "January February March April May June July August September October November December".split()
+_MAX_LISTED = 8
+
+
+def methods_paragraph(log: Sequence[LoggedSearch], numbers: FlowNumbers) -> str:
+    """What was searched, how, and what came of it: plain sentences in the past tense, as Markdown.
+
+    It says only what the log knows, and also which searches failed.
+    """
+    again = repetitions(log)
+    numbered = {number: one for number, one in enumerate(log, start=1) if number - 1 not in again}
+    others = [one for one in numbered.values() if one.kind != "search" and not one.failed]
+    answered = [one for one in numbered.values() if one.kind == "search" and not one.failed]
+    sentences = ["No search of a database, register or website was answered in this session."]
+    if answered:
+        distinct = distinct_searches(answered)
+        sentences = [*_searched(answered, distinct), *_limits(numbered), *_reach(distinct)]
+    sentences += [*_other_methods(others), *_updates([log[place] for place in sorted(again)])]
+    counts = _counts(numbers) if answered or others or numbers.records else ()
+    return " ".join([*sentences, *counts, *_failures(numbered, made_good(log))])
+
+
+def _searched(answered: Sequence[LoggedSearch], distinct: Sequence[DistinctSearch]) -> Iterator[str]:
+    sources = Counter(one.source for one in distinct)
+    named = _listed([_named(source, answered) for source in sources])
+    versions = _listed(sorted({one.version for one in answered if one.version}))
+    yield (
+        f"{named[0].upper()}{named[1:]} {_was(len(sources))} searched {_period(answered)} with "
+        f"deepcritical-mcp{f' {versions}' if versions else ''}{', each on its own' if len(sources) > 1 else ''}."
+    )
+    asked = ((one.source, query) for one in answered for query in one.queries if query.status == "ok")
+    queries = len({(source, query.sent or query.query) for source, query in asked})
+    each = [f"{plain_line(source.name)}: {count}" for source, count in sources.items()]
+    split = f" ({'; '.join(each)})" if len(each) > 1 else ""
+    count = len(distinct)
+    yield (
+        f"{'There was' if count == 1 else 'There were'} {counted(count, 'search', 'searches')}{split} with "
+        f"{counted(queries, 'query', 'queries')}; the table lists each as it was sent."
+    )
+    if any(len(one.queries) > 1 for one in distinct):
+        yield "Where a search had several queries, their results were ranked together."
+    if any(query.translation for one in answered for query in one.queries):
+        yield "A source may read a query in its own way, e.g. map it to subject headings; the second table shows how."
+
+
+def _named(source: SearchedSource, answered: Iterable[LoggedSearch]) -> str:
+    """Its name and interface; of the web, the engines that answered."""
+    titles = (one.title.partition(" (")[2].removesuffix(")") for one in answered if searched_source(one) == source)
+    engines = "; ".join(dict.fromkeys(filter(None, titles))) if source.method == "website" else ""
+    through = source.interface or plain_line(engines)
+    name = "the web" if source.method == "website" else plain_line(source.name)
+    return name + (f" through {through}" if through else "")
+
+
+def _limits(log: Mapping[int, LoggedSearch]) -> Iterator[str]:
+    """Each limit with the numbers of the searches that had it."""
+    limited: dict[str, list[int]] = {}
+    for number, one in log.items():
+        for limit in (clean_line(one) for one in one.filters if not one.startswith(PAGING_LIMITS)):
+            if one.kind == "search" and not one.failed:
+                limited.setdefault(limit, []).append(number)
+    if not limited:
+        yield "No limits were set, e.g. by date, language or study type, other than those in the queries themselves."
+        return
+    said = [f"{plain_line(limit)} ({_numbered(where)})" for limit, where in [*limited.items()][:_MAX_LISTED]]
+    more = len(limited) - len(said)
+    others = f"; {more} more {'is' if more == 1 else 'are'} in the table" if more else ""
+    yield f"Limits were: {'; '.join(said)}{others}. No others were set, except in the queries themselves."
+
+
+def _reach(distinct: Sequence[DistinctSearch]) -> Iterator[str]:
+    depths = sorted({one.examined for one in distinct if one.total})
+    beyond = sum(one.total > one.examined for one in distinct)
+    if not depths:
+        yield "None of the searches had any results." if len(distinct) > 1 else "The search had no results."
+        return
+    if not beyond:
+        yield "All results were collected."
+        return
+    depth = f"{depths[0]:,}" if len(depths) == 1 else f"{depths[0]:,} to {depths[-1]:,}"
+    yield (
+        f"Results were collected in the order in which the source gave them, {depth} of each search; {beyond} of "
+        f"{counted(len(distinct), 'search', 'searches')} had more results than were collected (see the table)."
+    )
+
+
+def _other_methods(log: Sequence[LoggedSearch]) -> Iterator[str]:
+    links = [one for one in log if one.kind == "citations"]
+    looks = [one for one in log if one.kind == "lookup" and not one.is_check]
+    if links:
+        yield f"Citing, cited or similar papers were looked for {_times(len(links))} ({_period(links)})."
+    if looks:
+        yield f"Known records were fetched by identifier or reference {_times(len(looks))}."
+
+
+def _updates(repeated: Sequence[LoggedSearch]) -> Iterator[str]:
+    """When a watch repeated searches, and what that gave."""
+    answered = [one for one in repeated if not one.failed]
+    if answered:
+        last, new = max(one.at for one in answered), sum(one.new for one in repeated)
+        what = ", for what had been added since" if all(map(has_since, answered)) else ""
+        yield (
+            f"Searches were last repeated on {_day(last)}{what}; all repetitions together gave "
+            f"{counted(new, 'new record')}."
+        )
+    if failed := sum(one.failed or bool(one.errors) for one in repeated):
+        yield f"{counted(failed, 'repetition')} failed or {_was(failed)} incomplete; the table says why."
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def _counts(numbers: FlowNumbers) -> Iterator[str]:
+    found, again = numbers.total_identified, numbers.duplicates
+    unlogged = sum(one.records for one in numbers.identified if one.source == UNLOGGED)
+    by_hand = f", {unlogged} of them without a logged search" if unlogged else ""
+    yield (
+        f"In all, {counted(found, 'record')} {_was(found)} identified{by_hand}. Records were compared automatically by "
+        "PMID, DOI, PMCID and registration number, and by title, authors, year and text where a number was missing; "
+        f"{counted(again, 'duplicate')} {_was(again)} removed."
+    )
+    if numbers.left_out:
+        yield f"Filters and limits left out {counted(numbers.left_out, 'result')} after the source had answered."
+    if numbers.removed:
+        yield f"{counted(numbers.removed, 'record')} {_was(numbers.removed)} removed from the session later."
+    yield f"{counted(numbers.records, 'distinct record')} remained."
+    if numbers.screened:
+        included, excluded = numbers.included, numbers.excluded_records
+        cited = f"; {numbers.cited} {_was(numbers.cited)} marked as cited only" if numbers.cited else ""
+        yield (
+            f"Of these, {numbers.screened} {_was(numbers.screened)} screened: {included} {_was(included)} included and "
+            f"{excluded} excluded{cited}; {numbers.undecided} had no decision."
+        )
+
+
+def _was(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _failures(log: Mapping[int, LoggedSearch], later: Mapping[int, int]) -> Iterator[str]:
+    """Which entries failed or were incomplete; `later` has the places of those in which that was made good."""
+    missed = {number: one for number, one in log.items() if not one.is_whole}
+    for is_good in (False, True):
+        for is_failure, verb in ((True, "failed"), (False, "was incomplete")):
+            some = {
+                number: one
+                for number, one in missed.items()
+                if one.failed == is_failure and (number - 1 in later) == is_good
+            }
+            if some:
+                again = dict.fromkeys(str(later[number - 1] + 1) for number in some) if is_good else ()
+                yield _told_failures(some, verb, [*again])
+
+
+def _told_failures(entries: Mapping[int, LoggedSearch], verb: str, again: Sequence[str]) -> str:
+    """`again` are the numbers of the entries that made them good."""
+    said = [f"{number} ({plain_line(one.title)}, {_day(one.at)})" for number, one in entries.items()]
+    shown = said[:_MAX_LISTED]
+    more = f" and {len(said) - len(shown)} more" if len(said) > len(shown) else ""
+    is_one = len(said) == 1
+    what = verb if is_one else verb.replace("was", "were")
+    numbers = f"{'entry' if len(again) == 1 else 'entries'} {_listed(again)}"
+    end = f", but {_was(len(said))} repeated in full later ({numbers})." if again else "; the table says why."
+    return f"{'Entry' if is_one else 'Entries'} {_listed(shown)}{more} {what}{end}"
+
+
+def _numbered(numbers: Sequence[int]) -> str:
+    return f"{'search' if len(numbers) == 1 else 'searches'} {_listed(list(map(str, numbers)))}"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(texts[:-1]), *texts[-1:])))
+
+
+def _period(searches: Iterable[LoggedSearch]) -> str:
+    days = sorted(one.at[:10] for one in searches)
+    first, last = _day(days[0]), _day(days[-1])
+    if first == last:
+        return f"on {first}"
+    is_same_month = days[0][:7] == days[-1][:7]
+    return f"from {first.partition(' ')[0] if is_same_month else first} to {last}"
+
+
+def _day(at: str) -> str:
+    year, month, day = at[:10].split("-")
+    return f"{int(day)} {MONTH_NAMES[int(month) - 1]} {year}"
+
+
+_ALWAYS_LEFT: Mapping[str, str] = {
+    "Item 6, contacts": "authors, experts or manufacturers who were asked",
+    "Item 7, other methods": "any other way in which records were found",
+    "Item 8, full strategies": "who wrote the queries, a person or a language model, and from which concepts",
+    "Item 9, limits": "the reason for each limit, and for collecting only the first results where that is so",
+    "Item 10, search filters": "the citation of each published filter, and whether it was changed",
+    "Item 11, prior work": "strategies of earlier reviews that were adapted",
+    "Item 12, updates": "how often, and until when, the searches were repeated",
+    "Item 14, peer review": "whether the strategy was peer reviewed, e.g. with PRESS",
+    "PRISMA 2020": "who screened, how many reviewers there were, and how they agreed",
+}
+BLANK = "[…]"
+"""What an author replaces."""
+
+
+def left_to_the_author(log: Sequence[LoggedSearch]) -> Iterator[str]:
+    """What PRISMA-S and PRISMA 2020 ask for and no log can know, each with a blank, and which
+    kinds of sources were not searched."""
+    searched = {one.source for one in log if one.kind == "search" and not one.failed}
+    missing = [SEARCHED[name].name for name in ("pubmed", "preprints", "trials") if name not in searched]
+    left = dict[str, str]()
+    if missing:
+        left["Items 1 to 3, sources"] = f"{_listed(missing)} {_was(len(missing))} not searched here: why, or where else"
+    left["Items 1 and 2, other databases"] = "Embase, CENTRAL, Scopus and others that were searched elsewhere"
+    left["Item 4, online resources"] = "sites that were browsed by hand, and print sources"
+    if not any(one.kind == "citations" and not one.failed for one in log):
+        left["Item 5, citation searching"] = "none is in this log: whether reference lists were examined"
+    yield from (f"{item} ({what}): {BLANK}" for item, what in {**left, **_ALWAYS_LEFT}.items())
+
+
+LOG_OUTPUTS = ("markdown", "csv", "json")
+COLUMNS = (
+    "No.",
+    "Date and time (UTC)",
+    "Source",
+    "Query",
+    "Query as sent",
+    "Query as the source read it",
+    "Filters and limits",
+    "Results of the query",
+    "Results of the search",
+    "First result examined",
+    "Examined",
+    "New",
+    "Already known",
+    "Duplicates",
+    "Left out",
+    "State",
+    "Remarks",
+    "Tool",
+)
+"""The columns of the CSV; a row is a query, and the counts of the whole search stand in the row of its first query.
+
+"Query as sent" is empty for look-ups and linked papers: what was asked for is no query of a database."""
+_SHOWN = (
+    "No.",
+    "Date and time (UTC)",
+    "Source",
+    "Query as sent",
+    "Filters and limits",
+    "Results of the query",
+    "Examined",
+    "New",
+    "Already known",
+    "State",
+    "Remarks",
+)
+_ADVICE = re.compile(r"Try again\b[^.]{0,120}(?:\.|$)")
+"""What a message says to whoever called, and no appendix."""
+_CODE = ("Query", "Query as sent", "Query as the source read it")
+
+
+def search_log_export(
+    log: Sequence[LoggedSearch], publications: Iterable[Publication], output: str, *, title: str = ""
+) -> str:
+    """The log of a session with the title `title`; `publications` are all that the session has (see `flow_numbers`).
+
+    "markdown" has a table, a paragraph for the methods section, the numbers of a flow diagram, and what is left for
+    the author to add. "csv" has a row for each query. "json" is an array of the entries as they were recorded.
+
+    Raises:
+        InvalidInputError: there is no such output.
+    """
+    if output == "json":
+        return json.dumps([one.model_dump(mode="json") for one in log], ensure_ascii=False, indent=1) + "\n"
+    if output == "csv":
+        return csv_table(COLUMNS, ([row[name] for name in COLUMNS] for row in _rows(log)))
+    if output != "markdown":
+        raise InvalidInputError(
+            f'There is no output "{output[:40]}" of a search log. There are {", ".join(LOG_OUTPUTS)}.'
+        )
+    numbers = flow_numbers(log, publications)
+    heading = f"# Search log: {plain_line(title)}" if title else "# Search log"
+    sections = {
+        heading: _table(log),
+        "## Queries as the sources read them": _translations(log),
+        "## For the methods section": methods_paragraph(log, numbers),
+        "## Numbers for a PRISMA 2020 flow diagram": flow_table(numbers),
+        "## Left for the author (PRISMA-S)": "".join(f"- {one}\n" for one in left_to_the_author(log)),
+    }
+    return "\n".join(f"{name}\n\n{text.rstrip()}\n" for name, text in sections.items() if text)
+
+
+def _table(log: Sequence[LoggedSearch]) -> str:
+    if not log:
+        return (
+            "No search is in the log of this session. What was searched elsewhere or before the log began is not known."
+        )
+    rows = ([_shown(name, row) for name in _SHOWN] for row in _rows(log))
+    return markdown_table(_SHOWN, rows)
+
+
+def _translations(log: Sequence[LoggedSearch]) -> str:
+    rows = [row for row in _rows(log) if row["Query as the source read it"]]
+    shown = ("No.", "Query", "Query as the source read it")
+    return markdown_table(shown, ([_shown(name, row) for name in shown] for row in rows)) if rows else ""
+
+
+def _shown(column: str, row: Mapping[str, str]) -> str:
+    if column == "Query as sent" and not row[column]:
+        return cell(row["Query"])
+    return code_cell(row[column]) if column in _CODE else cell(row[column])
+
+
+def _rows(log: Sequence[LoggedSearch]) -> Iterator[dict[str, str]]:
+    """A row for each query; its number is that of the search, and a letter if there are several."""
+    again = repetitions(log)
+    for number, search in enumerate(log, start=1):
+        queries = search.queries or (LoggedQuery(query=""),)
+        for place, query in enumerate(queries):
+            letter = f".{place + 1}" if len(queries) > 1 else ""
+            row = dict.fromkeys(COLUMNS, "") | _of_search(search) | _of_query(query) | {"No.": f"{number}{letter}"}
+            if search.kind == "search":
+                row["Query as sent"] = query.sent or query.query
+            if number - 1 in again:
+                row["State"] = "FAILED when repeated" if query.status == "failed" else "answered when repeated"
+            remarks = (query.detail, *(() if place else search.errors))
+            told = (_ADVICE.sub("", one).strip().rstrip(".") for one in remarks)
+            row["Remarks"] = "; ".join(dict.fromkeys(filter(None, told)))
+            yield row if place else row | _counts_of(search)
+
+
+def _of_search(search: LoggedSearch) -> dict[str, str]:
+    return {
+        "Date and time (UTC)": search.at.replace("T", " ").removesuffix("Z"),
+        "Source": search.title,
+        "Filters and limits": "; ".join(search.filters),
+        "Tool": search.tool,
+    }
+
+
+def _counts_of(search: LoggedSearch) -> dict[str, str]:
+    counts = {
+        "Results of the search": search.total,
+        "First result examined": search.first,
+        "Examined": search.examined,
+        "New": search.new,
+        "Already known": max(0, len(search.ids) - search.new),
+        "Duplicates": search.duplicates,
+        "Left out": search.left_out,
+    }
+    return {name: "" if search.failed else str(count) for name, count in counts.items()}
+
+
+def _of_query(query: LoggedQuery) -> dict[str, str]:
+    is_ok = query.status == "ok"
+    return {
+        "Query": query.query,
+        "Query as the source read it": query.translation,
+        "Results of the query": str(query.results) if is_ok else "",
+        "State": "answered" if is_ok else "FAILED",
+    }
+
+
+def flow_table(numbers: FlowNumbers) -> str:
+    """The numbers of a flow diagram, and where each comes from."""
+    return markdown_table(("Step", "Records", "How it is counted"), map(list, _steps(numbers)))
+
+
+def _steps(numbers: FlowNumbers) -> Iterator[tuple[str, str, str]]:
+    for one in numbers.identified:
+        label = one.source.method if one.source.method in ("database", "register", "website") else "other methods"
+        times = _origin(one)
+        yield f"Identified: {cell(one.source.name)} ({label})", str(one.records), times
+    yield (
+        "Identified in all",
+        str(numbers.total_identified),
+        "the same record counts once for each search that found it",
+    )
+    yield "Duplicates removed", str(numbers.duplicates), "found again, by the same search or by another one"
+    yield "Left out", str(numbers.left_out), "by filters and limits, after the source had answered"
+    if numbers.removed:
+        yield "No longer in the session", str(numbers.removed), "found, and removed later; the log has no reason"
+    yield "Distinct records", str(numbers.records), "all of these are in the session"
+    yield from _decided(numbers)
+    yield "Full texts in the session", str(numbers.retrieved), "full texts, pages and whole registrations"
+    if numbers.not_retrieved:
+        yield "Full texts not retrieved", str(numbers.not_retrieved), "asked for, and not obtained; the remarks say why"
+    never = f"; nobody was asked about {numbers.unchecked:,} of them" if numbers.unchecked else ""
+    named = f": {_ids(numbers.retracted)}" if numbers.retracted else ""
+    if numbers.records:
+        yield "Retracted among the records", str(len(numbers.retracted)), f"{numbers.asked}{never}{named}"
+    if numbers.retracted:
+        for what, ids in (("included", numbers.retracted_included), ("cited", numbers.retracted_cited)):
+            if ids or what == "included":
+                yield f"Retracted among the {what}", str(len(ids)), _ids(ids)
+
+
+def _origin(one: IdentifiedRecords) -> str:
+    if one.source.method == "other" and not one.searches:
+        return "added by hand, or before searches were logged; notes do not count"
+    what = "look-up" if one.source.method == "look-up" else "search"
+    only = "; only what no search found" if what == "look-up" else ", pages and repetitions counted once"
+    return f"{counted(one.searches, what, f'{what}es' if what == 'search' else '')}{only}"
+
+
+def _ids(ids: Sequence[str]) -> str:
+    return ", ".join(map(cell, ids))
+
+
+def _decided(numbers: FlowNumbers) -> Iterator[tuple[str, str, str]]:
+    if not numbers.screened:
+        yield "Screened", "not recorded", "no decision is in the session"
+        return
+    yield "Screened", str(numbers.screened), "records with a decision"
+    yield "Undecided", str(numbers.undecided), "records without one; whether they were read is not known"
+    yield "Excluded", str(numbers.excluded_records), "for the reasons below"
+    yield from _excluded(numbers.excluded, "the full text is not in the session")
+    yield from _excluded(numbers.excluded_with_text, "the full text is in the session")
+    yield "Included", str(numbers.included), "records marked as included"
+    if numbers.cited:
+        yield "Cited", str(numbers.cited), "records marked as cited, which are not among the included"
+
+
+def _excluded(reasons: Sequence[ExcludedRecords], where: str) -> Iterator[tuple[str, str, str]]:
+    for one in reasons:
+        yield f"Excluded: {cell(one.reason)}", str(one.records), where

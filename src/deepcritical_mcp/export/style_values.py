@@ -1,0 +1,310 @@
+"""Names, dates and ranges of pages as a citation style writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from deepcritical_mcp.export.citation_style import CitationStyle, Node
+from deepcritical_mcp.export.rich_text import Rich, appended, joined_text, marked, recased, rich, without_stops
+from deepcritical_mcp.export.style_items import StyleDate, StyleName, with_particle
+
+_PARTS = ("year", "month", "day")
+
+
+class _DatePart(NamedTuple):
+    name: str
+    options: Mapping[str, str]
+
+
+def written_date_of(date: StyleDate, node: Node, style: CitationStyle, suffix: str = "") -> Rich:
+    """A date or a range of dates by a `cs:date` element; `suffix` follows the year."""
+    parts, delimiter = _date_parts(node, style)
+    writer = _DateWriter(style, f"{suffix}–" if date.is_open else suffix)
+    if not date.end:
+        return joined_text((writer.part(part, date.begin, date.season) for part in parts), delimiter)
+    known = min(len(date.begin), len(date.end))
+    parts = [part for part in parts if _PARTS.index(part.name) < known]
+    differs = next((place for place in range(known) if date.begin[place] != date.end[place]), known)
+    apart = [place for place, part in enumerate(parts) if _PARTS.index(part.name) >= differs]
+    if not apart:
+        return joined_text((writer.part(part, date.begin) for part in parts), delimiter)
+    before, among, after = parts[: apart[0]], parts[apart[0] : apart[-1] + 1], parts[apart[-1] + 1 :]
+    first = joined_text((writer.part(part, date.begin, bare=part is among[-1]) for part in among), delimiter)
+    last = joined_text((writer.part(part, date.end) for part in among), delimiter)
+    dash = among[0].options.get("range-delimiter", "–")
+    middle = appended(appended(first, rich(dash)), last) if first and last else first or last
+    start = joined_text((writer.part(part, date.begin) for part in before), delimiter)
+    return joined_text(
+        [start, middle, joined_text((writer.part(part, date.begin) for part in after), delimiter)], delimiter
+    )
+
+
+def sortable_date(date: StyleDate) -> str:
+    """Digits that sort like the date."""
+    return "".join(f"{number + 10_000 if place == 0 else number:02}" for place, number in enumerate(date.begin))
+
+
+def _date_parts(node: Node, style: CitationStyle) -> tuple[list[_DatePart], str]:
+    """The parts to write in order, and what stands between them."""
+    own = {part.get("name"): part.options for part in node.children if part.tag == "date-part"}
+    if not node.get("form"):
+        return [_DatePart(name, options) for name, options in own.items() if name in _PARTS], node.get("delimiter")
+    localized = style.dates.get(node.get("form"))
+    if localized is None:
+        return [_DatePart("year", {})], ""
+    wanted = (node.get("date-parts") or "year-month-day").split("-")
+    parts = [
+        _DatePart(part.get("name"), {**part.options, **own.get(part.get("name"), {})})
+        for part in localized.children
+        if part.get("name") in wanted and part.get("name") in _PARTS
+    ]
+    return parts, node.get("delimiter") or localized.get("delimiter")
+
+
+class _DateWriter(NamedTuple):
+    style: CitationStyle
+    suffix: str
+
+    def part(self, part: _DatePart, numbers: tuple[int, ...], season: str = "", *, bare: bool = False) -> Rich:
+        """One part; `bare` without what follows it, as before the dash of a range."""
+        place = _PARTS.index(part.name)
+        if place < len(numbers):
+            text = self._written(part, numbers[place])
+        elif part.name == "month" and season:
+            number = StyleDate((), season=season).season_number
+            text = self.style.term(f"season-{number:02}") if number else season
+        else:
+            return ()
+        return finished_part(rich(text), part.options, bare=bare)
+
+    def _written(self, part: _DatePart, number: int) -> str:
+        form = part.options.get("form", "long")
+        if part.name == "month" and form in ("long", "short"):
+            return self.style.term(f"month-{number:02}", form)
+        if part.name == "year":
+            return (str(number)[-2:] if form == "short" else str(number)) + self.suffix
+        if form == "ordinal":
+            return ordinal(number, self.style)
+        return f"{number:02}" if form == "numeric-leading-zeros" else str(number)
+
+
+def finished_part(text: Rich, options: Mapping[str, str], *, bare: bool = False) -> Rich:
+    """`text` with the periods, case, formatting and affixes that `options` ask for."""
+    if not text:
+        return ()
+    if options.get("strip-periods") == "true":
+        text = without_stops(text)
+    if case := options.get("text-case"):
+        text = recased(text, case)
+    text = formatted(text, options)
+    return text if bare else affixed(text, options)
+
+
+def formatted(text: Rich, options: Mapping[str, str]) -> Rich:
+    """`text` with the font that `options` ask for."""
+    for option, value in options.items():
+        if option in ("font-style", "font-weight", "font-variant", "text-decoration", "vertical-align"):
+            mark = "italic" if value == "oblique" else value
+            if mark in ("italic", "bold", "small-caps", "underline", "sup", "sub"):
+                text = marked(text, mark)
+    return text
+
+
+def affixed(text: Rich, options: Mapping[str, str]) -> Rich:
+    """`text` with the prefix and suffix of `options`."""
+    if not text or not ("prefix" in options or "suffix" in options):
+        return text
+    return joined_text([rich(options.get("prefix", "")), text, rich(options.get("suffix", ""))])
+
+
+def ordinal(number: int, style: CitationStyle) -> str:
+    """ "2nd"."""
+    ending = (
+        (style.term(f"ordinal-{number % 100:02}") if number % 100 > 9 else "")
+        or style.term(f"ordinal-{number % 10:02}")
+        or style.term("ordinal")
+    )
+    return f"{number}{ending}"
+
+
+_DEFAULTS: Mapping[str, str] = {
+    "delimiter": ", ",
+    "form": "long",
+    "sort-separator": ", ",
+    "delimiter-precedes-last": "contextual",
+    "delimiter-precedes-et-al": "contextual",
+    "et-al-use-first": "1",
+    "initialize": "true",
+    "initialize-with-hyphen": "true",
+    "demote-non-dropping-particle": "display-and-sort",
+}
+_OWN_NAMES = {"delimiter": "name-delimiter", "form": "name-form"}
+_SHORTENED = ("Jr", "Sr")
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+class NameOptions:
+    """What a style says about names: of the `name` element, else of the bibliography, else of the whole style.
+    `overriding` comes before all of these."""
+
+    def __init__(self, style: CitationStyle, scope: Node, node: Node | None, overriding: Mapping[str, str]) -> None:
+        self.style = style
+        self._values: dict[str, str] = dict(_DEFAULTS)
+        for element in (style.root, scope):
+            self._values |= {_OWN_NAMES.get(name, name): value for name, value in element.options.items()}
+        self._values |= {**(node.options if node else {}), **overriding}
+
+    def get(self, option: str) -> str:
+        """An option of `cs:name`, "" if it is not set."""
+        return self._values.get(option, "")
+
+    def has(self, option: str) -> bool:
+        """Whether it is set, be it to ""."""
+        return option in self._values
+
+    def number(self, option: str) -> int:
+        """An option that is a number; 0 if it is not set."""
+        value = self.get(option)
+        return int(value) if value.isdecimal() and len(value) < 9 else 0
+
+
+def written_names(names: Sequence[StyleName], options: NameOptions, et_al: Rich, *, cut: bool) -> Rich:
+    """The names with delimiters. `cut`: more names than these are not known, so that "et al." follows in any case."""
+    least, first = options.number("et-al-min"), max(1, options.number("et-al-use-first"))
+    is_shortened = bool(least) and len(names) >= least and len(names) > first
+    shown = names[:first] if is_shortened else names
+    pieces = [_written_name(name, place, options) for place, name in enumerate(shown)]
+    delimiter = options.get("delimiter")
+    if is_shortened and options.get("et-al-use-last") == "true" and len(names) > first + 1 and not cut:
+        last = _written_name(names[-1], len(names) - 1, options)
+        return joined_text([joined_text(pieces, delimiter), joined_text([rich("… "), last])], delimiter)
+    if is_shortened or cut:
+        between = delimiter if _precedes(options, "delimiter-precedes-et-al", len(pieces), 2) else " "
+        return joined_text([joined_text(pieces, delimiter), et_al], between)
+    return _with_and(pieces, options, delimiter)
+
+
+def _with_and(pieces: list[Rich], options: NameOptions, delimiter: str) -> Rich:
+    word = {"text": options.style.term("and"), "symbol": "&"}.get(options.get("and"), "")
+    if not word or len(pieces) < 2:
+        return joined_text(pieces, delimiter)
+    before = delimiter if _precedes(options, "delimiter-precedes-last", len(pieces) - 1, 2) else " "
+    return joined_text([joined_text(pieces[:-1], delimiter), joined_text([rich(f"{word} "), pieces[-1]])], before)
+
+
+def _precedes(options: NameOptions, option: str, before: int, enough: int) -> bool:
+    """Whether the delimiter stands there after `before` names."""
+    how = options.get(option)
+    if how == "after-inverted-name":
+        return _is_inverted(options, before - 1)
+    return how == "always" or (how == "contextual" and before >= enough)
+
+
+def _is_inverted(options: NameOptions, place: int) -> bool:
+    how = options.get("name-as-sort-order")
+    return how == "all" or (how == "first" and place == 0)
+
+
+def _written_name(name: StyleName, place: int, options: NameOptions) -> Rich:
+    if name.literal:
+        return rich(name.literal)
+    if options.get("form") == "short":
+        return rich(with_particle(name.particle, name.family))
+    given = initialed(name.given, options) if options.has("initialize-with") else name.given
+    suffix = _suffix(name.suffix, options)
+    if _CJK.search(name.family):
+        return rich(f"{name.family}{name.given}")
+    if not _is_inverted(options, place):
+        family = with_particle(name.particle, name.family)
+        return rich(" ".join(filter(None, (given, with_particle(name.dropping, family), suffix))))
+    after = (given, name.dropping)
+    if options.get("demote-non-dropping-particle") == "display-and-sort":
+        family, after = name.family, (*after, name.particle)
+    else:
+        family = with_particle(name.particle, name.family)
+    return rich(options.get("sort-separator").join(filter(None, (family, " ".join(filter(None, after)), suffix))))
+
+
+def _suffix(suffix: str, options: NameOptions) -> str:
+    """ "Jr." as the style's initials: without a full stop where these have none."""
+    bare = suffix.removesuffix(".")
+    has_stop = "." in options.get("initialize-with") or not options.has("initialize-with")
+    return f"{bare}." if has_stop and bare in _SHORTENED else bare
+
+
+def initialed(given: str, options: NameOptions) -> str:
+    """Given names as initials, "J.-P. A."; if the style says `initialize="false"`, only those that are initials."""
+    mark, all_names = options.get("initialize-with"), options.get("initialize") == "true"
+    keeps_hyphen = options.get("initialize-with-hyphen") == "true"
+    text = ""
+    for word in given.replace(".", ". ").split():
+        parts = [part for part in word.split("-") if part]
+        is_initial = all(len(part.rstrip(".")) == 1 and part[0].isupper() for part in parts)
+        if not (is_initial or (all_names and word[0].isupper())):
+            text = f"{text.rstrip()} {word} " if text else f"{word} "
+            continue
+        # The blank of ". " stands after the last of hyphenated initials only: "J.-P. A.".
+        inner = mark.rstrip() if keeps_hyphen else mark
+        text += ("-" if keeps_hyphen else "").join(mark.join(_letters(part)) + inner for part in parts)
+        text += mark[len(inner) :]
+    return " ".join(text.split())
+
+
+def _letters(part: str) -> str:
+    """The initials in a word: of "JA" both."""
+    bare = part.rstrip(".")
+    return bare if bare.isupper() and len(bare) <= 2 else bare[:1].upper()
+
+
+_RANGE = re.compile(r"([A-Za-z]{0,9})([0-9]{1,12})\s?[-–]\s?([A-Za-z]{0,9})([0-9]{1,12})")
+_BREAK = re.compile(r"([,;&]\s?(?:[a-z]{1,9}\s){0,3})")
+_DASH = re.compile(r"(?<=\w)\s?-\s?(?=\w)")
+
+
+def page_ranges(pages: str, how: str, dash: str) -> str:
+    """Pages such as "321-328, 401" with the last page of each range as `how` says: "expanded", "minimal",
+    "minimal-two", "chicago", "chicago-15" or "chicago-16"; "" leaves it as it is."""
+    return "".join(_one(part, how, dash) if place % 2 == 0 else part for place, part in enumerate(_BREAK.split(pages)))
+
+
+def _one(pages: str, how: str, dash: str) -> str:
+    match = _RANGE.fullmatch(pages)
+    if not match:
+        return _DASH.sub(dash, pages) if _is_two(pages) else pages
+    prefix, first, other, last = match.groups()
+    if prefix and not other:
+        return f"{prefix}{first}{dash}{last}" if int(last) > int(first) else pages  # e01611-19 is one location
+    if other != prefix or not how:
+        return f"{prefix}{first}{dash}{other}{last}"
+    if len(last) < len(first):
+        last = first[: len(first) - len(last)] + last
+    return f"{prefix}{first}{dash}{_last(prefix, first, last, how)}"
+
+
+def _is_two(pages: str) -> bool:
+    """Whether these are two pages such as xii-xx, and not one electronic location such as 10-1038."""
+    return pages.count("-") == 1 and not any(map(str.isdigit, pages))
+
+
+def _last(prefix: str, first: str, last: str, how: str) -> str:
+    if how.startswith("chicago"):
+        return _chicago(prefix, first, last, how)
+    if how == "expanded" or len(first) != len(last):
+        return prefix + last
+    least = 2 if how == "minimal-two" else 1
+    same = next((place for place in range(len(first)) if first[place] != last[place]), len(first))
+    return last[min(same, len(last) - least) :] if len(last) > least else last
+
+
+def _chicago(prefix: str, first: str, last: str, how: str) -> str:
+    """The Chicago Manual's rule (9.63): 3-10, 71-72, 100-104, 101-8, 321-25, 1087-89, 1496-1500."""
+    number, same_length = int(first), len(first) == len(last)
+    if number < 100 or number % 100 == 0 or not same_length:
+        return prefix + last
+    least = 1 if number % 100 < 10 else 2
+    same = next((place for place in range(len(first)) if first[place] != last[place]), len(first))
+    if how != "chicago-16" and len(first) == 4 and len(first) - same > 2:
+        return prefix + last
+    return last[min(same, len(last) - least) :]

@@ -1,0 +1,127 @@
+"""Tables of cells with text from outside, as CSV and as Markdown, and finished texts in pieces."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from deepcritical_mcp.text import clean_line, inert
+
+_SIGN = "[-=+@＝＋－＠]"
+_FORMULA = re.compile(rf"[^\w(\[{{]*{_SIGN}")
+"""A sign that begins a formula, after nothing but punctuation."""
+_AFTER_SEMICOLON = re.compile(rf"(;[\s\"']*)(?={_SIGN})")
+_NOT_IN_CODE = frozenset("`|\\")
+
+
+def csv_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """CSV as in RFC 4180: commas, quotation marks where they are needed, CRLF after each row.
+
+    Each cell is one line. What a spreadsheet would take for a formula has an apostrophe in front, also after a
+    semicolon, where some of them divide a line. There is no byte order mark: a file for Excel is written with the
+    encoding "utf-8-sig".
+    """
+    written = io.StringIO()
+    csv.writer(written).writerows([head, *([_without_formula(cell) for cell in row] for row in rows)])
+    return written.getvalue()
+
+
+def _without_formula(cell: str) -> str:
+    line = clean_line(cell)
+    line = _AFTER_SEMICOLON.sub(r"\1'", line)
+    return f"'{line}" if _FORMULA.match(line) else line
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in GitHub's Markdown. The cells are Markdown already: see `cell` and `code_cell`."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def cell(text: str) -> str:
+    """`text` from outside as a cell that shows the same characters and does nothing."""
+    return plain_line(text).replace("|", "\\|")
+
+
+def plain_line(text: str) -> str:
+    """`text` from outside as one line of Markdown that shows the same characters and does nothing."""
+    return inert(clean_line(text))
+
+
+def code_cell(text: str) -> str:
+    """`text` as code, so that it can be copied as it is; escaped if it cannot stand in code in a table."""
+    line = clean_line(text)
+    return cell(line) if not line or _NOT_IN_CODE & {*line} else f"`{line}`"
+
+
+_RULE = re.compile(r"\|[ :|-]{1,500}\|?\s*")
+"""The line below the head of a Markdown table."""
+
+
+@dataclass(frozen=True)
+class TextPieces:
+    """The pieces of a text; put together, all of them are that text.
+
+    `headings` has what to repeat before a piece where a part starts with it, e.g. the head of a table; "" for nothing.
+    """
+
+    pieces: Sequence[str]
+    headings: Sequence[str]
+    head: str = ""
+    separator: str = ""
+    tail: str = ""
+
+    def __len__(self) -> int:
+        return len(self.pieces)
+
+    def part(self, start: int, fits: Callable[[str], bool]) -> tuple[str, int]:
+        """As many pieces from `start` on as fit, at least one, and their number."""
+        low, high = 1, len(self.pieces) - start
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if fits(self._combined(start, middle)) else (low, middle - 1)
+        return self._combined(start, low), low
+
+    def _combined(self, start: int, count: int) -> str:
+        body = self.separator.join(self.pieces[start : start + count])
+        return f"{self.head}{self.headings[start]}{body}{self.tail}"
+
+
+def text_in_pieces(text: str, output: str, *, longest: int) -> TextPieces:
+    """The pieces of a text in the form `output`: "csv" and "json" (an array) in rows and entries, any other in lines.
+    A line that is longer than `longest` is divided."""
+    if output == "json":
+        entries = [json.dumps(one, ensure_ascii=False) for one in cast("list[object]", json.loads(text))]
+        return TextPieces(entries, [""] * len(entries), head="[\n", separator=",\n", tail="\n]\n")
+    lines = _rows(text) if output == "csv" else text.splitlines(keepends=True)
+    pieces = [line[at : at + longest] for line in lines for at in range(0, len(line), longest)]
+    if output == "csv":
+        return TextPieces(pieces, ["", *pieces[:1] * (len(pieces) - 1)])
+    return TextPieces(pieces, _table_heads(pieces) if output == "markdown" else [""] * len(pieces))
+
+
+def _rows(text: str) -> list[str]:
+    """The rows of a CSV file: a line break within quotation marks does not end one."""
+    rows, open_row = list[str](), ""
+    for line in text.splitlines(keepends=True):
+        open_row += line
+        if open_row.count('"') % 2 == 0:
+            rows.append(open_row)
+            open_row = ""
+    return [*rows, open_row] if open_row else rows
+
+
+def _table_heads(lines: Sequence[str]) -> list[str]:
+    """For each line, the head of the Markdown table whose body it belongs to; "" outside of one."""
+    heads, head = list[str](), ""
+    for at, line in enumerate(lines):
+        if at > 1 and _RULE.fullmatch(lines[at - 1]) and lines[at - 2].startswith("|"):
+            head = f"{lines[at - 2]}{lines[at - 1]}"
+        head = head if line.startswith("|") else ""
+        heads.append(head)
+    return heads

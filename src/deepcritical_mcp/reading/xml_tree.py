@@ -1,0 +1,168 @@
+"""XML as a tree: whatever a provider sends becomes elements, in linear time and without a DTD.
+
+The tree is lxml's, which reads damaged XML as far as it goes; its elements have the interface of the standard
+library's, after which they are typed here.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from html.entities import html5
+from typing import Any, NamedTuple, cast
+from xml.etree.ElementTree import Element
+
+from lxml import etree  # pyright: ignore[reportMissingTypeStubs, reportAttributeAccessIssue, reportUnknownVariableType]
+
+from deepcritical_mcp.errors import UnreadableDocumentError
+
+_LXML = cast("Any", etree)  # it has no types
+_ENCODING = re.compile(rb"""<\?xml[^<>]{0,99}encoding=["']([A-Za-z0-9._-]{1,40})["']""")
+_LEGACY = re.compile(
+    r"(?:iso-8859-[0-9]{1,2}|windows-125[0-9]|gb[a-z0-9]{1,6}|big5|shift_jis|euc-[a-z]{2}|koi8-[ru])", re.I
+)
+"""Encodings other than UTF-8 that documents may declare; no others are tried."""
+_IN_DOCTYPE = re.compile(r"<!--|[\"'\[\]>]")
+_REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9a-fA-F]{1,8})|([0-9]{1,10}));|([A-Za-z][A-Za-z0-9]{0,40});)?")
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_XML_ENTITIES = {"amp", "lt", "gt", "quot", "apos"}
+
+
+class XmlError(UnreadableDocumentError):
+    """The document cannot be read as XML: the message says why."""
+
+
+class XmlTree(NamedTuple):
+    """The root element of a document, its text from there on, and whether that was cut off or broken, so that some of
+    it may be missing."""
+
+    root: Element
+    text: str
+    is_damaged: bool = False
+
+
+def read_xml(data: bytes, *, is_huge: bool = False) -> XmlTree:
+    """The tree of a document. Nothing is loaded, and no entity that it declares is expanded; all others are those of
+    HTML. Unless it `is_huge`, elements nested more deeply than 256 levels, and texts of 10 MB, count as damage.
+
+    Raises:
+        XmlError: it is not XML.
+    """
+    text = _without_declarations(_decoded(data))
+    root, is_damaged = _parsed(_with_plain_references(text), is_huge=is_huge)
+    return XmlTree(root, text, is_damaged)
+
+
+def new_element(name: str) -> Element:
+    """An element without anything in it, to which others can be added."""
+    return cast("Element", _LXML.Element(name))
+
+
+def attribute(element: Element, name: str) -> str:
+    """An attribute, whatever its namespace, on one line: "href" also finds xlink:href; "" if it is missing."""
+    for key, value in element.attrib.items():
+        if key == name or key.endswith((f"}}{name}", f":{name}")):
+            return " ".join(value.split())
+    return ""
+
+
+def _decoded(data: bytes) -> str:
+    """The text in UTF-8 if it can be, whatever it declares; else in the encoding that it declares, or Windows' own."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.end >= len(data) - 3:  # cut off in the middle of a character
+            return data.decode("utf-8-sig", "replace")
+    declared = _ENCODING.match(data[:200].lstrip())
+    name = declared[1].decode() if declared else ""
+    return data.decode(name if _LEGACY.fullmatch(name) else "cp1252", "replace")
+
+
+def _without_declarations(text: str) -> str:
+    """The text from the root element on: without the XML declaration and the document type with its entities."""
+    at = 0
+    while (at := text.find("<", at)) >= 0:
+        if text.startswith("<!DOCTYPE", at):
+            at = _end_of_doctype(text, at)
+        elif text.startswith("<!--", at):
+            at = _after(text, "-->", at + 4)
+        elif text.startswith("<?", at):
+            at = _after(text, "?>", at)
+        elif text[at + 1 : at + 2].isalpha():
+            return text[at:]
+        else:
+            at += 1
+    return ""
+
+
+def _end_of_doctype(text: str, at: int) -> int:
+    """Where the document type that begins at `at` ends, with quotes, comments and the internal subset skipped."""
+    is_inside = False
+    while found := _IN_DOCTYPE.search(text, at):
+        mark, at = found[0], found.end()
+        if mark == ">" and not is_inside:
+            return at
+        if mark == "<!--":
+            at = _after(text, "-->", at)
+        elif mark in "\"'":
+            at = _after(text, mark, at)
+        elif mark in "[]":
+            is_inside = mark == "["
+    raise XmlError("it is cut off in its document type")
+
+
+def _after(text: str, mark: str, at: int) -> int:
+    """The position after the next `mark`, or the end of the text."""
+    found = text.find(mark, at)
+    return found + len(mark) if found >= 0 else len(text)
+
+
+def _with_plain_references(text: str) -> str:
+    """The text with every named entity as its character, and without what XML forbids; CDATA stays as it is."""
+    text = _ILLEGAL.sub("", text)
+    first, *rest = text.split("<![CDATA[")
+    plain = [_REFERENCE.sub(_plain_reference, first)]
+    for piece in rest:
+        inside, end, after = piece.partition("]]>")
+        plain.append(f"<![CDATA[{inside}{end}{_REFERENCE.sub(_plain_reference, after)}")
+    return "".join(plain)
+
+
+def _plain_reference(found: re.Match[str]) -> str:
+    hexadecimal, decimal, name = found.groups()
+    if name:
+        characters = html5.get(f"{name};", "")
+        return found[0] if name in _XML_ENTITIES else _escaped(characters or found[0])
+    if not (hexadecimal or decimal):
+        return "&amp;"
+    code = int(hexadecimal, 16) if hexadecimal else int(decimal)
+    is_legal = code in (9, 10, 13) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or 0x10000 <= code <= 0x10FFFF
+    return found[0] if is_legal else ""
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _parsed(text: str, *, is_huge: bool) -> tuple[Element, bool]:
+    """The root element, and whether the parser met more than undeclared prefixes of names."""
+    parser = _LXML.XMLParser(
+        recover=True,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        remove_comments=True,
+        remove_pis=True,
+        huge_tree=is_huge,
+        encoding="utf-8",
+    )
+    try:
+        root = _LXML.fromstring(text.encode("utf-8", "replace"), parser)
+    except _LXML.XMLSyntaxError as error:
+        raise XmlError("it is not XML") from error
+    if root is None:
+        raise XmlError("it is not XML")
+    is_damaged = any(entry.domain_name != "NAMESPACE" and entry.level_name == "FATAL" for entry in parser.error_log)
+    return cast("Element", root), is_damaged

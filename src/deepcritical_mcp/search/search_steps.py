@@ -1,0 +1,457 @@
+"""The steps of a search: ask all variants, fuse the answers into one ranking, fetch the records, and keep them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+
+from deepcritical_mcp.dates import current_date
+from deepcritical_mcp.deadline import TO_FETCH_RECORDS, TO_KEEP_RESULTS, seconds_before
+from deepcritical_mcp.errors import (
+    AllProvidersFailedError,
+    DeepCriticalError,
+    EvidenceStoreError,
+    ProviderError,
+    ProviderResponseError,
+    ProviderTimeoutError,
+    SessionBusyError,
+    SessionFullError,
+)
+from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, merged
+from deepcritical_mcp.models.screening import WITHOUT_DECISION
+from deepcritical_mcp.progress import Progress
+from deepcritical_mcp.sources.base import Answer, Fetched, Hit, SearchRequest, Source
+from deepcritical_mcp.text import counted
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.outcomes import AddOutcome
+
+RANK_CONSTANT = 60
+"""k of reciprocal rank fusion, as Cormack, Clarke and Büttcher (SIGIR 2009) chose it."""
+
+QUERY_WEIGHT = 3.0
+"""Weight of the query itself; each variant has 1. With equal weights, variants do more harm than good. More than
+`evidence.searching.QUESTION_WEIGHT`, because the first ranks count alike however little a variant fits."""
+
+ONLY_NEW_LOOKAHEAD = 200
+"""With `only_new`, how many ids beyond `max_results` are checked."""
+
+_NOT_A_LETTER = re.compile(r"[\W_]+")
+_MIN_TITLE_LENGTH, _MIN_CONTENT_LENGTH = 25, 100
+_NO_ANSWER = Answer((), 0)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A query or variant with the source's answer; with an error, the answer is empty."""
+
+    query: str
+    answer: Answer = _NO_ANSWER
+    error: DeepCriticalError | None = None
+
+    def report(self, index: int) -> QueryReport:
+        """For the result; `results` counts the records that came with the answer, else all that the source has."""
+        if self.error:
+            return QueryReport(index=index, query=self.query, status="failed", detail=self.error.message)
+        results = len(self.answer.records) or self.answer.total
+        return QueryReport(index=index, query=self.query, status="ok", results=results, detail=self.answer.detail)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The part of a ranking that a request examines: `ids` from its offset on, best first.
+
+    `total` counts all results (with several variants, those known to exist), `ends` says whether nothing follows,
+    `records` came with the answers, `duplicates` of them more than once; `found_by` has the variants that found an id.
+    """
+
+    ids: tuple[str, ...]
+    total: int
+    ends: bool
+    records: Mapping[str, Hit]
+    duplicates: int
+    found_by: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Page:
+    """The part of a ranking that answers a request: `ids` to show, best first, and where the next page begins (or -1).
+
+    `known` are the ids of results that are in the session already, `unwanted` ones do not match the request; `left_out`
+    says which. `examined` results of the ranking were looked at.
+    """
+
+    ids: tuple[str, ...]
+    next_offset: int
+    known: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    unwanted: int = 0
+    examined: int = 0
+
+
+async def ask_source(
+    source: Source, request: SearchRequest, *, max_seconds: float, progress: Progress
+) -> tuple[list[Outcome], Ranking]:
+    """The source's answer to each variant, and their combined ranking.
+
+    Raises:
+        ProviderError, AllProvidersFailedError: all variants failed, or the query itself failed and the others
+            found nothing: an outage must not look like an empty result.
+    """
+    ahead = ONLY_NEW_LOOKAHEAD if source.two_step else request.max_results
+    wanted = request.max_results + (ahead if request.only_new else 0)
+    size = min(wanted, request.LAST_RESULT - request.offset)
+    start, limit = (0, depth(source, request.offset + size)) if len(request.queries) > 1 else (request.offset, size)
+    outcomes = await _ask_all(source, request, start, limit, max_seconds=max_seconds, progress=progress)
+    ranking = rank(source, outcomes, offset=request.offset, start=start, size=size, limit=limit)
+    if outcomes[0].error and not ranking.total:
+        raise _failure(source, [outcome.error for outcome in outcomes if outcome.error])
+    return outcomes, ranking
+
+
+def depth(source: Source, last: int) -> int:
+    """How many results of each variant are needed to rank the first `last`: whole blocks."""
+    return min(source.request.LAST_RESULT, math.ceil(last / source.block) * source.block) if source.block else last
+
+
+async def _ask_all(
+    source: Source, request: SearchRequest, start: int, limit: int, *, max_seconds: float, progress: Progress
+) -> list[Outcome]:
+    """Ask every variant concurrently; each gets an answer or an error."""
+    late = ProviderTimeoutError(source.name, f"{source.title} did not answer in time. Try again with fewer variants.")
+    outcomes = [Outcome(query, error=late) for query in request.queries]
+    count, done = len(outcomes), 0
+
+    async def ask(index: int, query: str) -> None:
+        nonlocal done
+        try:
+            outcomes[index] = Outcome(query, await source.ask(query, request, offset=start, limit=limit))
+        except DeepCriticalError as error:
+            outcomes[index] = Outcome(query, error=error)
+        done += 1
+        if count > 1:
+            await progress(0.05 + 0.35 * done / count, f"{done} of {count} queries answered")
+
+    reserved = TO_FETCH_RECORDS if source.two_step else TO_KEEP_RESULTS
+    with anyio.move_on_after(seconds_before(reserved, cap=max_seconds)):
+        async with anyio.create_task_group() as tasks:
+            for index, query in enumerate(request.queries):
+                tasks.start_soon(ask, index, query)
+    return outcomes
+
+
+def rank(source: Source, outcomes: Sequence[Outcome], *, offset: int, start: int, size: int, limit: int) -> Ranking:
+    """The window of `size` results from `offset` on; each variant was asked for `limit` results from `start` on.
+
+    The first outcome is that of the query itself.
+    """
+    answers = [outcome.answer for outcome in outcomes]
+    rankings, records = _unite(source, answers)
+    found_by: dict[str, dict[str, None]] = {}
+    for outcome, ids in zip(outcomes, rankings, strict=True):
+        for id in ids:
+            found_by.setdefault(id, {})[outcome.query] = None
+    order = fuse_in_blocks(rankings, [QUERY_WEIGHT, *[1.0] * (len(outcomes) - 1)], source.block or limit)
+    counts = [answer.total for answer in answers]
+    ids = tuple(order[offset - start : offset - start + size] if source.block else order)
+    known = len(order) if len(outcomes) > 1 else counts[0]
+    exhausted = len(outcomes) == 1 or max(counts) <= limit
+    return Ranking(
+        ids,
+        total=max(len(order), *counts),
+        ends=not source.block or (exhausted and offset + len(ids) >= known),
+        records=records,
+        duplicates=sum(len(answer.records) for answer in answers) - len(records),
+        found_by={id: tuple(queries) for id, queries in found_by.items()},
+    )
+
+
+def _unite(source: Source, answers: Sequence[Answer]) -> tuple[list[list[str]], dict[str, Hit]]:
+    """The rankings of the answers, by score if there are scores, and the records that came with them, each once.
+
+    Two results are one record when they have the same id, or identical titles and texts that are long enough to
+    identify them; it is then listed under the id that was found first.
+    """
+    records: dict[str, Hit] = {}
+    by_text: dict[str, str] = {}
+    rankings: list[list[str]] = []
+    for answer in answers:
+        ids = sorted(answer.ids, key=lambda id: -answer.records[id].score) if source.scored else answer.ids
+        names: dict[str, str] = {}
+        for id in (id for id in ids if id in answer.records):
+            hit = answer.records[id]
+            name = names[id] = id if id in records else by_text.setdefault(_text_key(hit) or id, id)
+            records[name] = _united(records[name], hit) if name in records else hit
+        rankings.append([names.get(id, id) for id in ids])
+    return rankings, records
+
+
+def _text_key(hit: Hit) -> str:
+    texts = hit.publication.title, hit.publication.text.content
+    title, content = (_NOT_A_LETTER.sub(" ", text).strip().casefold() for text in texts)
+    return f"{title}\n{content}" if len(title) >= _MIN_TITLE_LENGTH and len(content) >= _MIN_CONTENT_LENGTH else ""
+
+
+def _united(hit: Hit, other: Hit) -> Hit:
+    """`hit` with the better score, merged with `other`."""
+    best = max(hit, other, key=lambda one: one.score)
+    return best.model_copy(update={"publication": merged(hit.publication, other.publication)})
+
+
+def fuse(rankings: Sequence[Sequence[str]], weights: Sequence[float] = (), k: int = RANK_CONSTANT) -> list[str]:
+    """One ranking out of several by reciprocal rank: an item scores the sum of weight / (k + rank) over the rankings.
+
+    Without `weights` all rankings count the same. Items of equal score keep the order in which they first appear; an
+    item that occurs twice in a ranking counts once, at its better rank. ValueError if `weights` are not one for each.
+    """
+    scores: dict[str, float] = {}
+    for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
+        for rank, item in enumerate(dict.fromkeys(ranking), start=1):
+            scores[item] = scores.get(item, 0.0) + weight / (k + rank)
+    return sorted(scores, key=lambda item: -scores[item])
+
+
+def fuse_in_blocks(rankings: Sequence[Sequence[str]], weights: Sequence[float], block: int) -> list[str]:
+    """Reciprocal rank fusion, block after block of each ranking: going deeper never changes what came before, so that
+    pages of one search neither repeat nor miss an item."""
+    order: dict[str, None] = {}
+    for depth in range(block, max(map(len, rankings), default=0) + block, block):
+        order.update(dict.fromkeys(fuse([ranking[:depth] for ranking in rankings], weights)))
+    return list(order)
+
+
+def _failure(source: Source, errors: Sequence[DeepCriticalError]) -> DeepCriticalError:
+    """The error of a search without an answer.
+
+    For a source with several providers it contains the first cause of each, in order.
+    """
+    chains = [error for error in errors if isinstance(error, AllProvidersFailedError)]
+    if not chains:
+        return search_failure(source, errors[0])
+    causes = {getattr(cause, "provider", ""): cause for error in reversed(chains) for cause in error.causes}
+    longest = max(chains, key=lambda error: len(error.causes))
+    order = [getattr(cause, "provider", "") for cause in longest.causes]
+    ordered = sorted(causes, key=lambda name: order.index(name) if name in order else len(order))
+    return AllProvidersFailedError(longest.message, [causes[name] for name in ordered], retry_after=longest.retry_after)
+
+
+def search_failure(source: Source, error: DeepCriticalError) -> DeepCriticalError:
+    """`error`, as the failure of a whole search."""
+    if not isinstance(error, ProviderError):
+        return error
+    message = f"{source.title} could not be searched: {with_advice(error)}"
+    return type(error)(error.provider, message, retry_after=error.retry_after, details=error.details)
+
+
+def with_advice(error: ProviderError) -> str:
+    """The message of `error`, followed by advice if it has none."""
+    if not error.retryable or "ry again" in error.message:
+        return error.message
+    return f"{error.message} Try again in a minute; semantic_search still works on the session's evidence."
+
+
+def provider_reports(source: Source, outcomes: Sequence[Outcome], total: int) -> tuple[ProviderReport, ...]:
+    """The outcome for each provider over all variants, in the order in which they are asked."""
+    by_name: dict[str, list[ProviderReport]] = {}
+    for reports in sorted(map(_reports, outcomes), key=len, reverse=True):
+        for report in reports:
+            by_name.setdefault(report.name, []).append(report)
+    if by_name:
+        return tuple(_merged(reports, of=len(outcomes)) for reports in by_name.values())
+    failed = sum(outcome.error is not None for outcome in outcomes)
+    detail = f"failed for {failed} of {len(outcomes)} queries" if failed else ""
+    return (ProviderReport(name=source.name, status="ok", detail=detail, results=total),)
+
+
+def _reports(outcome: Outcome) -> Sequence[ProviderReport]:
+    causes = outcome.error.causes if isinstance(outcome.error, AllProvidersFailedError) else ()
+    failed = [ProviderReport(name=getattr(one, "provider", ""), status="failed", detail=one.message) for one in causes]
+    return (*outcome.answer.reports, *failed)
+
+
+def _merged(reports: Sequence[ProviderReport], *, of: int) -> ProviderReport:
+    failed = [report for report in reports if report.status == "failed"]
+    answered = [report for report in reports if report.status == "ok"]
+    total = {"results": sum(report.results for report in reports)}
+    if not failed or not answered:
+        return reports[0].model_copy(update=total)
+    detail = f"failed for {len(failed)} of {of} queries: {failed[0].detail}"
+    return answered[0].model_copy(update={"detail": detail, **total})
+
+
+def errors_of(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """What is missing: failed variants and, if nothing was found, failed providers."""
+    yield from (f'"{outcome.query}": {outcome.error.message}' for outcome in outcomes if outcome.error)
+    if not any(outcome.answer.ids for outcome in outcomes):
+        reports = (report for outcome in outcomes for report in outcome.answer.reports)
+        yield from (report.detail for report in reports if report.status == "failed")
+
+
+def remarks_of(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """The source's remarks on the query and, if different, on each variant, e.g. what it ignored."""
+    first, *others = outcomes
+    yield from first.answer.remarks
+    for outcome in others:
+        new = (remark for remark in outcome.answer.remarks if remark not in first.answer.remarks)
+        yield from (f'Variant "{outcome.query}": {remark}' for remark in new)
+
+
+MAX_LISTED_IDS = 10
+
+
+class SearchSession(Protocol):
+    """The part of `EvidenceStore` that a search needs."""
+
+    @property
+    def session_id(self) -> str: ...
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
+    async def publications(self, ids: Sequence[str]) -> dict[str, Publication]: ...
+    async def known(self, publications: Sequence[Publication]) -> list[str]: ...
+    async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]: ...
+    async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]: ...
+    async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]: ...
+    async def keep_document(self, name: str, content: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Evidence as the session holds it now, each once; `ids` has the id of each record's evidence, in order. `new` of
+    it was not in the session."""
+
+    evidence: tuple[Evidence, ...]
+    ids: tuple[str, ...]
+    new: int = 0
+    related: tuple[RelatedEvidence, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    @property
+    def merged(self) -> int:
+        """How many records turned out to be the same as others."""
+        return len(self.ids) - len(self.evidence)
+
+
+async def known_ids(
+    source: Source, ids: Sequence[str], records: Mapping[str, Hit], session: SearchSession
+) -> dict[str, str]:
+    """The session's id of a publication, for each of the source's ids that the session knows."""
+    stubs = [records[id].publication if id in records else source.stub(id) for id in ids]
+    return {id: known for id, known in zip(ids, await session.known(stubs), strict=True) if known}
+
+
+async def gather(
+    source: Source,
+    ids: Sequence[str],
+    session: SearchSession,
+    *,
+    records: Mapping[str, Hit],
+    count: int,
+    also: Sequence[str] = (),
+) -> tuple[dict[str, Hit], tuple[str, ...]]:
+    """The records of `ids` and, if they exist, of `also`: from `records`, from the session, and the others in one
+    request; and errors that name those that are missing, because they do not exist or that request failed.
+
+    Raises:
+        ProviderError: there is no record for any of `ids`, or those of `also` could not be asked for; its `details`
+            contain `count` (results in all) and the ids.
+    """
+    wanted = list(dict.fromkeys((*ids, *also)))
+    found = {id: records[id] for id in wanted if id in records}
+    if source.two_step:
+        known = await known_ids(source, [id for id in wanted if id not in found], {}, session)
+        held = await session.publications(list(known.values()))
+        records_held = {id: held[kept] for id, kept in known.items() if kept in held and _is_good(source, held[kept])}
+        # What the user decides meanwhile holds.
+        plain = {id: record.model_copy(update=dict(WITHOUT_DECISION)) for id, record in records_held.items()}
+        found |= {id: Hit(publication=record) for id, record in plain.items()}
+    missing = [id for id in wanted if id not in found]
+    if not missing or not source.two_step:
+        return found, ()
+    try:
+        fetched = await source.fetch(missing)
+    except ProviderError as error:
+        if found.keys().isdisjoint(ids) or not found.keys() >= {*also}:
+            raise _fetch_failure(source, error, ids, count) from error
+        return found, (f"{_listed(source, missing)} could not be fetched: {with_advice(error)}",)
+    found |= {id: Hit(publication=record) for id, record in fetched.records.items()}
+    lost = tuple(_losses(source, [id for id in ids if id not in found], fetched))
+    if ids and found.keys().isdisjoint(ids):
+        raise _fetch_failure(source, ProviderResponseError(source.name, " ".join(lost)), ids, count)
+    return found, lost
+
+
+def _is_good(source: Source, held: Publication) -> bool:
+    """Whether what the session has is the record, and not a note or a web page about the same publication, and was
+    read today if much may happen to it later, e.g. to a preprint."""
+    return held.is_record and (not source.witnessed or held.status_checked == current_date().isoformat())
+
+
+async def keep(
+    source: Source,
+    hits: Sequence[Hit],
+    query: str,
+    session: SearchSession,
+    *,
+    queries: Sequence[str],
+    unrelated: Sequence[str],
+    records: Mapping[str, Hit],
+) -> Kept:
+    """Keep publications in the session, in their order, and score them against `query` unless they have scores.
+
+    If the session cannot keep the publications, they are returned anyway, with an error. The `found_by` of the evidence
+    refers to the positions of `queries`. The ids in `unrelated`, some of which are in `records`, must not appear as
+    related evidence, because they were omitted on purpose.
+    """
+    kept, errors = [Evidence.of(hit.publication, relevance=hit.relevance) for hit in hits], list[str]()
+    related: tuple[RelatedEvidence, ...] = ()
+    new = 0
+    try:
+        outcomes = await session.add_evidence([hit.publication for hit in hits])
+        publications = [outcome.publication for outcome in outcomes]
+        new = sum(outcome.status == "added" for outcome in outcomes)
+        scores = [hit.relevance for hit in hits] if source.scored else await session.relevance(query, publications)
+        kept = [_as_kept(outcome, score) for outcome, score in zip(outcomes, scores, strict=True)]
+        others = (await known_ids(source, unrelated, records, session)).values()
+        related = await session.related(query, exclude={*(item.id for item in kept), *others})
+    except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
+        errors.append(f"The results were found, but not all could be kept: {error.message}")
+    by_id: dict[str, Evidence] = {}
+    numbers: dict[str, set[int]] = {}
+    for item, hit in zip(kept, hits, strict=True):
+        by_id.setdefault(item.id, item)
+        numbers.setdefault(item.id, set()).update(queries.index(one) + 1 for one in hit.publication.found_by)
+    numbered = (item.model_copy(update={"found_by": tuple(sorted(numbers[id]))}) for id, item in by_id.items())
+    return Kept(tuple(numbered), tuple(item.id for item in kept), new, related, tuple(errors))
+
+
+def _as_kept(outcome: AddOutcome, score: float) -> Evidence:
+    similar = dict.fromkeys((*outcome.evidence.similar, *(id for id, _ in outcome.folds)))
+    return outcome.evidence.model_copy(update={"similar": tuple(similar), "relevance": score})
+
+
+def _losses(source: Source, missing: Sequence[str], fetched: Fetched) -> Iterator[str]:
+    """Why each of `missing` is missing, one sentence each."""
+    yield from (fetched.losses[id] for id in missing if id in fetched.losses)
+    yield from fetched.unnamed
+    if unexplained := [id for id in missing if id not in fetched.losses]:
+        yield f"{source.title} sent no record for {_listed(source, unexplained)}."
+
+
+def _fetch_failure(source: Source, error: ProviderError, ids: Sequence[str], count: int) -> ProviderError:
+    """`error`, for a search that found ids but could not fetch their records."""
+    if not ids:
+        return error
+    found, listed = counted(count, "record"), _listed(source, ids)
+    message = f"{source.title} found {found}, but could not deliver them: {with_advice(error)} Their ids: {listed}."
+    details = {**error.details, "count": count, f"{source.id_name.lower()}s": list(ids)}
+    return type(error)(error.provider, message, retry_after=error.retry_after, details=details)
+
+
+def _listed(source: Source, ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - MAX_LISTED_IDS} more" if len(ids) > MAX_LISTED_IDS else ""
+    return source.named(f"{', '.join(ids[:MAX_LISTED_IDS])}{more}")

@@ -1,0 +1,227 @@
+"""Requests to Europe PMC's REST service."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, Self, TypeVar
+
+import httpx
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import (
+    ProviderError,
+    ProviderRequestError,
+    ProviderResponseError,
+    ProviderUnavailableError,
+)
+from deepcritical_mcp.identifiers import normalize_pmid
+from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
+from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, number_of, text_of
+from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.europepmc.record import PROVIDER, EuropePMCRecord, read_record
+from deepcritical_mcp.sources.paced_client import is_web_page, paced_client
+from deepcritical_mcp.sources.settings import EuropePMCSettings
+from deepcritical_mcp.text import clean_line
+
+TITLE = "Europe PMC"
+SPACING = 0.21
+"""Seconds between two starts: EBI publishes no limit; 5 requests a second have proved safe."""
+MAX_PAGE = 1_000
+"""Results that one request may ask for."""
+T = TypeVar("T")
+_MAX_QUOTE = 200
+MAX_QUERY_STRING = 1_500
+"""Characters; a longer query is sent in the body, since some servers on the way refuse long addresses."""
+_ERROR_BEAN = re.compile(rb"<errorBean>.{0,200}?<errCode>(-?[0-9]{1,5})</errCode>.{0,200}?<errMsg>([^<>]*)", re.DOTALL)
+_NOT_OPEN = re.compile(r"not open access", re.IGNORECASE)
+
+
+class NoOpenTextError(ProviderRequestError):
+    """Europe PMC has no full text under this id that it may pass on; the id may be unknown, too."""
+
+
+@dataclass(frozen=True)
+class EuropePMCPage(Generic[T]):
+    """A page of results; `next_cursor` is "" on the last one. `skipped` rows have no id."""
+
+    records: tuple[T, ...]
+    total: int
+    next_cursor: str = ""
+    skipped: int = 0
+
+
+class CitingRow(NamedTuple):
+    """A document that cites a paper, by Europe PMC's code of its source and its number there."""
+
+    source: str
+    id: str
+
+    @property
+    def pmid(self) -> str:
+        """Its PMID; "" if it is not in PubMed."""
+        return normalize_pmid(self.id) if self.source == "MED" else ""
+
+
+@dataclass(frozen=True)
+class CitingPage:
+    """The first documents that cite a paper, of `total`."""
+
+    rows: tuple[CitingRow, ...]
+    total: int
+
+
+class EuropePMCClient:
+    """Europe PMC's search and full texts. Raises only ProviderErrors; its errors may come with HTTP 200.
+
+    `client` is built with `explain=explain_status`.
+    """
+
+    def __init__(self, client: ApiClient, *, base_url: str) -> None:
+        self._client = client
+        self._base_url = base_url
+        self._in_flight = InFlight()
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net, *, steps: int = 1) -> Self:
+        """A client as the settings describe it, in the pace that all share; `steps` is how many requests a call
+        sends."""
+        base_url = settings.of(EuropePMCSettings).europepmc_base_url
+        client = paced_client(
+            settings,
+            net,
+            name=PROVIDER,
+            title=TITLE,
+            base_url=base_url,
+            spacing=SPACING,
+            explain=explain_status,
+            steps=steps,
+        )
+        return cls(client, base_url=base_url)
+
+    async def search(
+        self, query: str, *, page_size: int = 25, cursor: str = "*", sort: str = "", result_type: str = "core"
+    ) -> EuropePMCPage[EuropePMCRecord]:
+        """A page of what `query` finds, in Europe PMC's query language."""
+        return await self.rows(
+            read_record, query, page_size=page_size, cursor=cursor, sort=sort, result_type=result_type
+        )
+
+    async def rows(
+        self,
+        read_row: Callable[[Mapping[str, object]], T | None],
+        query: str,
+        *,
+        page_size: int,
+        cursor: str = "*",
+        sort: str = "",
+        result_type: str = "lite",
+    ) -> EuropePMCPage[T]:
+        """As `search`, with what `read_row` makes of each row; None is not a record."""
+        sent = {"query": query, "resultType": result_type, "pageSize": str(page_size), "cursorMark": cursor}
+        sent |= {"format": "json", **({"sort": sort} if sort else {})}
+
+        def read(response: httpx.Response) -> EuropePMCPage[T]:
+            return _page(response, cursor, read_row)
+
+        if len(query) > MAX_QUERY_STRING:
+            return await self._ask("POST", "searchPOST", read, data=sent)
+        return await self._ask("GET", "search", read, params=sent)
+
+    async def citations(self, source: str, id: str, *, page_size: int) -> CitingPage:
+        """The documents that cite the one with this number of that source, e.g. "MED" and a PMID; at most 1,000."""
+        sent = {"page": "1", "pageSize": str(page_size), "format": "json"}
+        return await self._ask("GET", f"{source}/{id}/citations", _citing_page, params=sent)
+
+    async def full_text(self, id: str) -> bytes:
+        """The JATS of "PMC3040717" or "PPR1036674".
+
+        Raises:
+            NoOpenTextError: there is none that may be passed on.
+        """
+
+        def checked(response: httpx.Response) -> bytes:
+            body = response.content
+            if found := _ERROR_BEAN.search(body[:2_000]):
+                raise _error_of(int(found[1]), found[2].decode("utf-8", "replace"))
+            if not body.rstrip().endswith(b"</article>"):
+                raise ProviderResponseError(
+                    PROVIDER, f"{TITLE} sent a full text that is cut off, or something else. Try again in a minute."
+                )
+            return body
+
+        return await self._ask("GET", f"{id}/fullTextXML", checked)
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        read: Callable[[httpx.Response], T],
+        *,
+        params: Mapping[str, str] | None = None,
+        data: Mapping[str, str] | None = None,
+    ) -> T:
+        url, headers = f"{self._base_url}/{path}", {"User-Agent": USER_AGENT}
+        body = {"data": data} if data else {}
+        key = (path, tuple((params or data or {}).items()))
+        return await self._in_flight.ask(
+            key,
+            lambda begin: self._client.request(
+                method, url, read, begin=begin, params=params or {}, headers=headers, **body
+            ),
+        )
+
+
+def explain_status(response: httpx.Response) -> ProviderError | None:
+    """The error behind an HTTP status, if it is a full text that is not there: 404 without a web page."""
+    is_text = response.request.url.path.endswith("/fullTextXML")
+    if response.status_code != 404 or not is_text:
+        return None
+    if is_web_page(response.content):
+        return ProviderUnavailableError(PROVIDER, f"{TITLE} answered with a web page (HTTP 404). Try again later.")
+    return NoOpenTextError(PROVIDER, f"{TITLE} has no open full text under this id.")
+
+
+def _page(
+    response: httpx.Response, cursor: str, read_row: Callable[[Mapping[str, object]], T | None]
+) -> EuropePMCPage[T]:
+    payload, total, rows = _listed(response, "resultList", "result")
+    records = tuple(record for record in map(read_row, rows) if record is not None)
+    if rows and not records:
+        raise ProviderResponseError(PROVIDER, f"{TITLE} sent records without ids.")
+    following = text_of(payload.get("nextCursorMark"))
+    next_cursor = following if records and following != cursor else ""
+    return EuropePMCPage(records, total, next_cursor, len(rows) - len(records))
+
+
+def _listed(
+    response: httpx.Response, place: str, name: str
+) -> tuple[Mapping[str, object], int, list[Mapping[str, object]]]:
+    """An answer, how many rows there are in all, and those in it."""
+    payload = json_answer(PROVIDER, TITLE, response)
+    if "errCode" in payload:
+        raise _error_of(int(number_of(payload["errCode"]) or 0), text_of(payload.get("errMsg")))
+    total, listed = number_of(payload.get("hitCount")), mapping_of(payload.get(place))
+    if total is None or name not in listed:
+        raise ProviderResponseError(PROVIDER, f"{TITLE} sent JSON without a {place}.")
+    return payload, int(total), first_records(listed[name])
+
+
+def _citing_page(response: httpx.Response) -> CitingPage:
+    _, total, listed = _listed(response, "citationList", "citation")
+    rows = tuple(CitingRow(text_of(row.get("source")), text_of(row.get("id"))) for row in listed)
+    named = tuple(row for row in rows if row.source and row.id)
+    if rows and not named:
+        raise ProviderResponseError(PROVIDER, f"{TITLE} sent citing documents without ids.")
+    return CitingPage(named, total)
+
+
+def _error_of(code: int, message: str) -> ProviderError:
+    """The error in a body: Europe PMC sends it with HTTP 200."""
+    quote = clean_line(message)[:_MAX_QUOTE].strip(" .") or "no reason given"
+    if _NOT_OPEN.search(message):
+        return NoOpenTextError(PROVIDER, f'{TITLE} says: "{quote}".')
+    if 400 <= code < 500:
+        return ProviderRequestError(PROVIDER, f'{TITLE} refused the request: "{quote}".')
+    return ProviderUnavailableError(PROVIDER, f'{TITLE} reports an error: "{quote}". Try again in a minute.')

@@ -1,0 +1,236 @@
+"""A record of Europe PMC's search (resultType=core; lite has fewer fields) as a publication."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from deepcritical_mcp.dates import current_date, readings
+from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid
+from deepcritical_mcp.models import (
+    NO_ABSTRACT,
+    NO_TITLE,
+    PREPRINT,
+    UNKNOWN_DATE,
+    AuthorName,
+    Publication,
+    RecordLink,
+    split_names,
+    status_from_links,
+)
+from deepcritical_mcp.net.json_fields import field_at, mapping_of, rows_of, text_of, texts_of, without_markup
+from deepcritical_mcp.text import clean_line, clean_text
+from deepcritical_mcp.urls import is_web_address
+
+PROVIDER = "europepmc"
+PREPRINTS = "PPR"
+"""The source code of preprints."""
+_WITH_STATUS = ("MED", "PMC", PREPRINTS)
+"""Source codes of records that have links to retractions and the like; patents and theses have none."""
+_HEADING = re.compile(r"<h[1-6]>([^<>]{0,200})</h[1-6]>", re.IGNORECASE)
+_BREAK = re.compile(r"</?(?:p|br|li|ul|ol)\s*/?>", re.IGNORECASE)
+_FREE = ("OA", "F")
+"""Codes of full texts that anybody may read: open access, and free."""
+
+
+@dataclass(frozen=True)
+class EuropePMCRecord:
+    """A record, and where its text is.
+
+    Attributes:
+        source: who the record is from: "MED" (PubMed), "PMC", "PPR" (preprints); others are patents, theses and so on.
+        id: Europe PMC's own, e.g. "PPR1036674".
+        is_open: whether it is open access.
+        full_text_id: under which Europe PMC has the full text; "" if it has none.
+        licence: "cc by" and the like; "" if unknown.
+        free_copies: addresses of copies that anybody may read, PDFs first.
+    """
+
+    publication: Publication
+    source: str
+    id: str
+    is_open: bool = False
+    full_text_id: str = ""
+    licence: str = ""
+    free_copies: tuple[str, ...] = ()
+
+    @property
+    def is_preprint(self) -> bool:
+        """Whether it is a preprint server's own."""
+        return self.source == PREPRINTS
+
+
+def articles_first(record: EuropePMCRecord) -> tuple[bool, bool]:
+    """Sorts articles before preprints, and records of PubMed and PMC before others."""
+    return record.is_preprint, record.source not in ("MED", "PMC")
+
+
+def europe_pmc_page(source: str, number: str) -> str:
+    """The address of a record's page in Europe PMC."""
+    return f"https://europepmc.org/{'articles' if source == 'PMC' else f'article/{source}'}/{number}"
+
+
+def read_record(row: Mapping[str, object]) -> EuropePMCRecord | None:
+    """The record in a row of results; None if it has no id."""
+    source, number = text_of(row.get("source")), text_of(row.get("id"))
+    if not source or not number:
+        return None
+    ids = texts_of(field_at(row, "fullTextIdList", "fullTextId"))
+    has_text = text_of(row.get("inEPMC")) == "Y" or bool(ids)
+    publication = _publication(row, source, number)
+    return EuropePMCRecord(
+        publication=publication,
+        source=source,
+        id=number,
+        is_open=text_of(row.get("isOpenAccess")) == "Y",
+        full_text_id=next((one for one in (*ids, normalize_pmcid(text_of(row.get("pmcid")))) if one), "")
+        if has_text
+        else "",
+        licence=text_of(row.get("license")),
+        free_copies=_free_copies(row),
+    )
+
+
+def _publication(row: Mapping[str, object], source: str, number: str) -> Publication:
+    is_preprint = source == PREPRINTS
+    journal = mapping_of(field_at(row, "journalInfo", "journal"))
+    abbreviation = text_of(journal.get("isoabbreviation"))
+    medline = text_of(journal.get("medlineAbbreviation"))
+    types = tuple(dict.fromkeys(_types(row)))
+    status, notices = status_from_links(_links(row), types, abbreviation or medline)
+    pmid, doi = _pmid(row), normalize_doi(text_of(row.get("doi")))
+    found = Publication.of(
+        "abstract",
+        plain_abstract(text_of(row.get("abstractText"))) or NO_ABSTRACT,
+        provider=PROVIDER,
+        source="preprint" if is_preprint else "pubmed" if source in ("MED", "PMC") else "web",
+        title=clean_line(without_markup(text_of(row.get("title")))) or NO_TITLE,
+        url=_address(source, number, pmid, doi),
+        date=_date(row, is_preprint=is_preprint),
+        electronic_date=_iso_date(text_of(row.get("electronicPublicationDate"))),
+        pmid=pmid,
+        pmcid=normalize_pmcid(text_of(row.get("pmcid"))),
+        doi=doi,
+        authors=_authors(row),
+        journal=text_of(journal.get("title")) or text_of(row.get("journalTitle")),
+        journal_abbreviation=abbreviation or medline,
+        medline_abbreviation="" if medline == abbreviation or not abbreviation else medline,
+        volume=text_of(field_at(row, "journalInfo", "volume")) or text_of(row.get("journalVolume")),
+        issue=text_of(field_at(row, "journalInfo", "issue")) or text_of(row.get("issue")),
+        pages=text_of(row.get("pageInfo")),
+        issn=text_of(journal.get("issn")) or text_of(journal.get("essn")),
+        language=text_of(row.get("language")),
+        publisher=text_of(field_at(row, "bookOrReportDetails", "publisher")),
+        version=_version(row, number) if is_preprint else "",
+        preprint_number=number if is_preprint else "",
+        publication_types=types,
+        mesh_terms=_named(field_at(row, "meshHeadingList", "meshHeading"), "descriptorName"),
+        keywords=tuple(dict.fromkeys(texts_of(field_at(row, "keywordList", "keyword")))),
+        grants=tuple(dict.fromkeys(_grants(row))),
+        status=status,
+        status_notices=notices,
+        status_checked=current_date().isoformat() if source in _WITH_STATUS else "",
+    )
+    text = found.text.model_copy(update={"licence": clean_line(text_of(row.get("license")))})
+    return found.model_copy(update={"texts": (text,)})
+
+
+def _version(row: Mapping[str, object], number: str) -> str:
+    """A preprint's version, also where only the list of all versions says it."""
+    listed = rows_of(field_at(row, "versionList", "version"))
+    own = next((one.get("versionNumber") for one in listed if one.get("id") == number), None)
+    return text_of(row.get("versionNumber")) or text_of(own)
+
+
+def _address(source: str, number: str, pmid: str, doi: str) -> str:
+    if pmid:
+        return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
+    return f"https://doi.org/{doi}" if doi else europe_pmc_page(source, number)
+
+
+def _pmid(row: Mapping[str, object]) -> str:
+    return normalize_pmid(text_of(row.get("pmid"))) or (
+        normalize_pmid(text_of(row.get("id"))) if row.get("source") == "MED" else ""
+    )
+
+
+def _types(row: Mapping[str, object]) -> Iterator[str]:
+    names = texts_of(field_at(row, "pubTypeList", "pubType")) or text_of(row.get("pubType")).split(";")
+    if row.get("source") == PREPRINTS:
+        yield PREPRINT
+    yield from (PREPRINT if name.strip().lower() == "preprint" else name.strip() for name in names if name.strip())
+
+
+def _links(row: Mapping[str, object]) -> Iterator[RecordLink]:
+    """Links to other records. A preprint is known only by Europe PMC's number, e.g. "PPR179288"; it is not the article
+    that another preprint became, and neither is what has no name."""
+    for link in rows_of(field_at(row, "commentCorrectionList", "commentCorrection")):
+        number, source = text_of(link.get("id")), text_of(link.get("source"))
+        kind, reference = text_of(link.get("type")), text_of(link.get("reference"))
+        if kind.lower() == "preprint of" and (source == PREPRINTS or not (number or reference)):
+            continue
+        if not reference and source == PREPRINTS:
+            by_title = " (matched by title and first author)" if "match" in text_of(link.get("note")) else ""
+            reference = f"Preprint {number} in Europe PMC{by_title}"
+        pmid = normalize_pmid(number) if source == "MED" else ""
+        yield RecordLink(kind, reference if reference or pmid or not number else f"{number} in Europe PMC", pmid)
+
+
+def _authors(row: Mapping[str, object]) -> tuple[AuthorName, ...]:
+    listed = tuple(filter(None, map(_name, rows_of(field_at(row, "authorList", "author")))))
+    return listed or tuple(split_names(text_of(row.get("authorString")).strip().rstrip(".")))
+
+
+def _name(author: Mapping[str, object]) -> AuthorName | None:
+    """An author in parts; `initials` only where they are not those of the given name."""
+    if collective := text_of(author.get("collectiveName")):
+        return AuthorName(collective)
+    family, initials = text_of(author.get("lastName")), text_of(author.get("initials"))
+    if not family:
+        whole = text_of(author.get("fullName"))
+        return AuthorName(whole) if whole else None
+    ours = AuthorName(family, text_of(author.get("firstName")) or initials, text_of(author.get("suffix")))
+    return ours if ours.short == (theirs := ours._replace(initials=initials)).short else theirs
+
+
+def _date(row: Mapping[str, object], *, is_preprint: bool) -> str:
+    """That of the issue; of a preprint, when it was posted."""
+    posted = _iso_date(text_of(row.get("firstPublicationDate")))
+    if is_preprint and posted != UNKNOWN_DATE:
+        return posted
+    issue = mapping_of(row.get("journalInfo"))
+    year = _iso_date(text_of(issue.get("yearOfPublication")) or text_of(row.get("pubYear")))
+    if written := text_of(issue.get("dateOfPublication")):
+        # The words may be a season or a range: then only the year is sure.
+        return next(iter(readings(written)), year)
+    return posted if year in (posted[:4], UNKNOWN_DATE) else year
+
+
+def _iso_date(text: str) -> str:
+    return text if re.fullmatch(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?", text) else UNKNOWN_DATE
+
+
+def _named(rows: object, name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, (text_of(row.get(name)) for row in rows_of(rows)))))
+
+
+def _grants(row: Mapping[str, object]) -> Iterator[str]:
+    for grant in rows_of(field_at(row, "grantsList", "grant")):
+        if text := ", ".join(filter(None, (text_of(grant.get("grantId")), text_of(grant.get("agency"))))):
+            yield text
+
+
+def _free_copies(row: Mapping[str, object]) -> tuple[str, ...]:
+    """Addresses in the order in which they are worth reading; Europe PMC's own first, as a script may read those."""
+    rows = rows_of(field_at(row, "fullTextUrlList", "fullTextUrl"))
+    free = [one for one in rows if one.get("availabilityCode") in _FREE and is_web_address(text_of(one.get("url")))]
+    free.sort(key=lambda one: (one.get("documentStyle") != "pdf", one.get("availabilityCode") != "OA"))
+    return tuple(dict.fromkeys(text_of(one.get("url")) for one in free))
+
+
+def plain_abstract(text: str) -> str:
+    """An abstract without HTML, a section on each line with its heading in front: "Background: …"."""
+    text = _BREAK.sub("\n", _HEADING.sub(r"\n\1: ", text))
+    lines = (" ".join(without_markup(line).split()) for line in text.split("\n"))
+    return clean_text("\n".join(filter(None, lines)))

@@ -1,0 +1,228 @@
+"""What Europe PMC is asked besides searches: full texts, records of known documents, and who cites a paper."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Self
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import ProviderResponseError
+from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
+from deepcritical_mcp.models import NO_ABSTRACT, DocumentStatus, Publication
+from deepcritical_mcp.reading import Reading
+from deepcritical_mcp.sources.base import Net, SourceCheck
+from deepcritical_mcp.sources.europepmc.client import (
+    MAX_PAGE,
+    TITLE,
+    CitingRow,
+    EuropePMCClient,
+    NoOpenTextError,
+)
+from deepcritical_mcp.sources.europepmc.record import (
+    PREPRINTS,
+    PROVIDER,
+    EuropePMCRecord,
+    articles_first,
+    europe_pmc_page,
+)
+from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, articles_in
+from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup, FoundRecords, RecordLookup
+
+_MOST_OF_ONE = 4
+"""Records that may have one identifier: an article, its preprint, and the versions of that."""
+
+
+class _Service:
+    """What Europe PMC's services have in common; `steps` is how many requests a call sends."""
+
+    name = PROVIDER
+    title = TITLE
+    steps = 1
+
+    def __init__(self, client: EuropePMCClient) -> None:
+        self._client = client
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        return cls(EuropePMCClient.create(settings, net, steps=cls.steps))
+
+
+class EuropePMCRecords(_Service, RecordLookup):
+    """Records by PMID, PMCID, DOI or the number of a preprint; of an article and its preprint with one identifier, the
+    article's."""
+
+    def accepts(self, ids: RecordIds) -> bool:
+        return any(identifier_terms(ids))
+
+    async def records(self, wanted: Sequence[RecordIds]) -> FoundRecords:
+        terms = list(dict.fromkeys(term for ids in wanted for term in identifier_terms(ids)))
+        if not terms:
+            return FoundRecords((None,) * len(wanted))
+        size = min(MAX_PAGE, _MOST_OF_ONE * len(terms))
+        page = await self._client.search(" OR ".join(terms), page_size=size)
+        found = sorted(page.records, key=articles_first)
+        best = (max(found, key=lambda record: _shared(record, ids), default=None) for ids in wanted)
+        return FoundRecords(
+            tuple(
+                record.publication if record and _shared(record, ids) else None
+                for record, ids in zip(best, wanted, strict=True)
+            )
+        )
+
+
+def identifier_terms(ids: RecordIds) -> Iterator[str]:
+    """A term of Europe PMC's query language for each identifier that it knows."""
+    doi = normalize_doi(ids.doi).replace('"', "").replace("\\", "")
+    if ids.pmid:
+        yield f"(EXT_ID:{ids.pmid} AND SRC:MED)"
+    if ids.pmcid:
+        yield f"PMCID:{ids.pmcid}"
+    if doi:
+        yield f'DOI:"{doi}"'
+    if ids.preprint_number:
+        yield f"(EXT_ID:{ids.preprint_number} AND SRC:{PREPRINTS})"
+
+
+def shared_identifiers(record: EuropePMCRecord, ids: RecordIds) -> list[bool]:
+    """Whether the record itself has each of the identifiers, as a search also finds what is only similar."""
+    known = record.publication
+    pairs = (
+        (known.pmid, ids.pmid),
+        (known.pmcid, ids.pmcid.upper()),
+        (known.preprint_number, ids.preprint_number.upper()),
+        (normalize_doi(known.doi), normalize_doi(ids.doi)),
+    )
+    return [bool(one) and one == other for one, other in pairs]
+
+
+def _shared(record: EuropePMCRecord, ids: RecordIds) -> int:
+    return sum(shared_identifiers(record, ids))
+
+
+class EuropePMC(_Service, FullTextSource):
+    """Europe PMC: open full texts of articles and preprints, and records of nearly everything in the life sciences."""
+
+    steps = 2
+
+    def accepts(self, wanted: Wanted) -> bool:
+        return any(identifier_terms(_ids(wanted)))
+
+    async def record(self, wanted: Wanted) -> Publication | None:
+        """Its record: the published article, if that and its preprint have the same identifier."""
+        found = await self._find(wanted)
+        return found[0].publication if found else None
+
+    async def read(self, wanted: Wanted) -> Copy:
+        found = await self._find(wanted)
+        if not found:
+            return Copy("not_found", f"{TITLE} has no record with these identifiers.")
+        record, remark = found[0], " ".join(_remarks(found))
+        if not record.is_open:
+            detail = f"{TITLE} has the record; its text is not open access."
+            return _without_text(record, "not_allowed", detail, remark)
+        if not record.full_text_id:
+            detail = f"{TITLE} has the record, and says that the text is open access, but has no text of its own."
+            return _without_text(record, "abstract_only", detail, remark)
+        try:
+            reading = await _reading(await self._client.full_text(record.full_text_id), record)
+        except NoOpenTextError:
+            detail = f"{TITLE} has the record, but no open text of it."
+            return _without_text(record, "abstract_only", detail, remark)
+        if not reading.content:
+            detail = f"{TITLE} has the record; the file of its text has no text inside."
+            return _without_text(record, "no_text", detail, remark)
+        source = PREPRINTS if record.full_text_id.startswith(PREPRINTS) else "PMC"
+        return Copy("full_text", remark, reading, europe_pmc_page(source, record.full_text_id), record.free_copies)
+
+    async def _find(self, wanted: Wanted) -> list[EuropePMCRecord]:
+        """The records that have one of the identifiers: those of articles before those of preprints."""
+        ids = _ids(wanted)
+        page = await self._client.search(" OR ".join(identifier_terms(ids)))
+        found = [record for record in page.records if any(shared_identifiers(record, ids))]
+        return sorted(found, key=articles_first)
+
+    def checks(self) -> tuple[SourceCheck, ...]:
+        ask = partial(self._client.search, "EXT_ID:1 AND SRC:MED", page_size=1, result_type="idlist")
+        return (SourceCheck.answering(self.title, ask),)
+
+
+def _ids(wanted: Wanted) -> RecordIds:
+    """All identifiers; Europe PMC's number of a preprint is in the address of its page."""
+    number = next((number for url in wanted.urls if (number := preprint_number(url))), "")
+    return wanted.ids._replace(preprint_number=wanted.ids.preprint_number or number)
+
+
+def _remarks(found: list[EuropePMCRecord]) -> Iterator[str]:
+    """What a reader must know about the copy: that it is a preprint, which version, and what became of it."""
+    record = found[0]
+    if record.is_preprint:
+        server = record.publication.publisher
+        version = record.publication.version
+        facts = ", ".join(filter(None, (server, f"version {version}" if version else "")))
+        yield f"This is a preprint ({facts})." if facts else "This is a preprint."
+        for notice in record.publication.status_notices:
+            if notice.kind == "published":
+                number = f"PMID {notice.pmid}" if notice.pmid else notice.doi or notice.reference
+                yield f"It was published as {number}."
+    elif any(one.is_preprint for one in found[1:]):
+        preprint = next(one.id for one in found if one.is_preprint)
+        yield f"This is the published article; its preprint ({preprint}) has the same identifier."
+
+
+def _without_text(record: EuropePMCRecord, status: DocumentStatus, *details: str) -> Copy:
+    return Copy(status, " ".join(filter(None, details)), _abstract(record), "", record.free_copies)
+
+
+def _abstract(record: EuropePMCRecord) -> Reading:
+    """What the record says, without a text."""
+    abstract = record.publication.text.content
+    abstract = "" if abstract == NO_ABSTRACT else abstract
+    return Reading("", fields=_fields(record), abstract=abstract, licence=record.licence)
+
+
+def _fields(record: EuropePMCRecord) -> dict[str, object]:
+    """The fields of the record that have a value, with its status."""
+    known = record.publication
+    return {name: getattr(known, name) for name in known.model_dump(exclude={"id", "texts"}, exclude_defaults=True)}
+
+
+async def _reading(body: bytes, record: EuropePMCRecord) -> Reading:
+    """The article in an answer, described by its record, which knows its status; ProviderResponseError if it is
+    another one."""
+    articles = await articles_in(body, PROVIDER, TITLE)
+    named = str(articles[0].fields.get("pmcid", "")) if articles else ""
+    if not articles or (named and record.publication.pmcid and named != record.publication.pmcid):
+        raise ProviderResponseError(PROVIDER, f"{TITLE} was asked for {record.full_text_id} and sent something else.")
+    reading = articles[0]
+    fields = {**reading.fields, **_fields(record)}
+    return dataclasses.replace(reading, fields=fields, licence=reading.licence or record.licence)
+
+
+MAX_RECORDS = 100
+"""Records of citing documents without a PMID that are fetched."""
+_SAFE = re.compile(r"[A-Za-z0-9._-]{1,60}")
+"""What can stand in a query as it is."""
+
+
+class EuropePMCCitations(_Service, CitingLookup):
+    """Europe PMC's /citations, and the records of what it lists without a PMID."""
+
+    steps = 2
+
+    async def citing(self, pmid: str, limit: int) -> CitingDocuments:
+        """Documents in the order of Europe PMC. A second request fetches the first 100 of those without a PMID."""
+        page = await self._client.citations("MED", pmid, page_size=min(limit, MAX_PAGE))
+        others = [row for row in page.rows if not row.pmid and _SAFE.fullmatch(row.source + row.id)][:MAX_RECORDS]
+        records = await self._records(others) if others else ()
+        pmids = (*(row.pmid for row in page.rows if row.pmid), *(one.pmid for one in records if one.pmid))
+        ids = tuple(RecordIds(pmid=pmid) for pmid in dict.fromkeys(pmids))
+        return CitingDocuments(page.total, ids, tuple(one for one in records if not one.pmid))
+
+    async def _records(self, rows: list[CitingRow]) -> tuple[Publication, ...]:
+        query = " OR ".join(f"(EXT_ID:{row.id} AND SRC:{row.source})" for row in rows)
+        found = await self._client.search(query, page_size=len(rows))
+        by_id = {(record.source, record.id): record.publication for record in found.records}
+        return tuple(by_id[row] for row in rows if row in by_id)

@@ -1,0 +1,96 @@
+"""iCite of the NIH: which papers in PubMed cite a paper, and how many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Self, cast
+
+import httpx
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import ProviderResponseError
+from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
+from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of, text_of
+from deepcritical_mcp.sources.base import Net, SourceCheck
+from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
+from deepcritical_mcp.sources.paced_client import JsonApi, paced_client
+from deepcritical_mcp.sources.settings import ICiteSettings
+
+NAME, TITLE = "icite", "iCite"
+SPACING = 0.21
+"""Seconds between two starts; NIH publishes no limit."""
+_COUNT, _CITED_BY = "citation_count", "cited_by"
+_SAMPLE = "23456789"
+
+
+class ICite(CitingLookup):
+    """iCite's API. It counts the citations that NIH's Open Citation Collection knows, all of them between PMIDs.
+
+    `client` is built for `base_url`, which ends in /api.
+    """
+
+    name = NAME
+    title = TITLE
+    counts_citations = True
+
+    def __init__(self, client: ApiClient, *, base_url: str) -> None:
+        self._api = JsonApi(client, base_url)
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        base_url = settings.of(ICiteSettings).icite_base_url
+        client = paced_client(
+            settings, net, name=NAME, title=TITLE, base_url=base_url, spacing=SPACING, explain=lambda _: None
+        )
+        return cls(client, base_url=base_url)
+
+    async def citing(self, pmid: str, limit: int) -> CitingDocuments:
+        """The papers that cite one, those with the highest PMIDs first; none if iCite does not know the paper."""
+        row = (await self._papers([pmid], _COUNT, _CITED_BY)).get(pmid)
+        if row is None:
+            return CitingDocuments(0)
+        pmids = sorted(_pmids(row.get(_CITED_BY)), key=int, reverse=True)
+        total = max(int(number_of(row.get(_COUNT)) or 0), len(pmids))
+        return CitingDocuments(total, tuple(RecordIds(pmid=one) for one in pmids[:limit]))
+
+    async def counts(self, pmids: Sequence[str]) -> Mapping[str, int]:
+        if not pmids:
+            return {}
+        rows = await self._papers(list(dict.fromkeys(pmids)), _COUNT)
+        counts = {pmid: number_of(row.get(_COUNT)) for pmid, row in rows.items()}
+        return {pmid: int(count) for pmid, count in counts.items() if count is not None and count >= 0}
+
+    async def _papers(self, pmids: Sequence[str], *fields: str) -> Mapping[str, Mapping[str, object]]:
+        """What iCite says about papers, by PMID, in one request; it leaves out those that it does not know."""
+
+        def read(response: httpx.Response) -> Mapping[str, Mapping[str, object]]:
+            found = _rows(response)
+            if not found.keys() <= set(pmids):
+                raise ProviderResponseError(NAME, f"{TITLE} sent papers that it was not asked for.")
+            return found
+
+        sent = {"pmids": ",".join(pmids), "fl": ",".join(("pmid", *fields))}
+        return await self._api.get("pubs", sent, read)
+
+    def checks(self) -> tuple[SourceCheck, ...]:
+        return (SourceCheck.answering(self.title, lambda: self.counts([_SAMPLE]), searches=False),)
+
+
+def _rows(response: httpx.Response) -> Mapping[str, Mapping[str, object]]:
+    """The papers in an answer, by PMID."""
+    payload = json_answer(NAME, TITLE, response)
+    if not isinstance(payload.get("data"), list):
+        raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not a list of papers.")
+    rows = first_records(payload["data"])
+    found = {pmid: row for row in rows if (pmid := normalize_pmid(text_of(row.get("pmid"))))}
+    if len(found) < len(rows):
+        raise ProviderResponseError(NAME, f"{TITLE} sent papers without PMIDs.")
+    return found
+
+
+def _pmids(value: object) -> set[str]:
+    """The PMIDs in a list, or in a text with spaces between them, as older answers have it."""
+    given = value.split() if isinstance(value, str) else value
+    listed = cast("list[object]", given) if isinstance(given, list) else []  # all of them: their number is told
+    return {pmid for pmid in map(normalize_pmid, map(text_of, listed)) if pmid}

@@ -1,0 +1,263 @@
+"""Requests to PubMed: publication types, published search filters, and the term that each filter adds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+
+from pydantic import model_validator
+
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.models import SearchFilter, language_names
+from deepcritical_mcp.sources.base import Hit, SearchRequest, checked_limits, dates_in_words
+from deepcritical_mcp.text import clean_line, counted, data_lines
+
+
+def _names_by_type(mark: str) -> dict[str, str]:
+    """The types by the further names that `publication_types.txt` has after a mark."""
+    rows = (row.partition(mark) for row in _ROWS)
+    parts = ((_TYPE_END.split(row)[0], _TYPE_END.split(names)[0]) for row, _, names in rows)
+    return {name: type for type, names in parts for name in names.split("; ") if name}
+
+
+_ROWS = data_lines(__file__, "publication_types.txt")
+_TYPE_END = re.compile(r": | \? ")
+PUBLICATION_TYPES = tuple(_TYPE_END.split(row)[0] for row in _ROWS)
+_COMMON_NAMES, _VAGUE_NAMES = _names_by_type(": "), _names_by_type(" ? ")
+_NEAR = 0.65
+_PHASE = re.compile(r"phase ([1-4])\b")
+_ONLY_PHASE = re.compile(r"(phase i{1,3}v?)(?: clinical)?(?: trial)?")
+_ROMAN = ("i", "ii", "iii", "iv")
+
+
+def _plain(name: str) -> str:
+    return " ".join(re.findall(r"[^\W_]+", name.casefold()))
+
+
+_BY_NAME = {_plain(name): name for name in PUBLICATION_TYPES}
+
+
+def publication_type(name: str) -> str:
+    """PubMed's spelling of a publication type, "" if there is no such type; case and punctuation do not matter."""
+    return _BY_NAME.get(_plain(name), "")
+
+
+def understood_publication_types(text: str) -> list[str]:
+    """PubMed's names for types in plural, in British spelling, under a common name or several in one text; what is
+    not known stays as it is."""
+    parts = [
+        part
+        for part in re.split(r"[,;|/]| (?:and|or|AND|OR|&) ", " ".join(text[:400].replace("\n", ";").split()))
+        if part.strip()
+    ]
+    whole, several = _understood(text), [*map(_understood, parts)]
+    return [whole] if whole else several if len(several) > 1 and all(several) else [text]
+
+
+def _understood(name: str) -> str:
+    names = _numbers_of(name)
+    phases = [f"clinical trial {phase[1]}" for one in names if (phase := _ONLY_PHASE.fullmatch(one))]
+    return next(filter(None, ((_COMMON_NAMES | _BY_NAME).get(one) for one in (*names, *phases))), "")
+
+
+def _numbers_of(name: str) -> list[str]:
+    """A name as it is, in the singular and in the plural."""
+    plain = _numbered(name[:200])
+    ends = (("", ""), ("s", ""), ("ies", "y"), ("yses", "ysis"), ("", "s"))
+    return [plain.removesuffix(end) + singular for end, singular in ends if plain.endswith(end)]
+
+
+def _numbered(name: str) -> str:
+    american = _plain(name).replace("randomis", "randomiz").replace("centre", "center")
+    return _PHASE.sub(lambda match: f"phase {_ROMAN[int(match[1]) - 1]}", american)
+
+
+def near_publication_types(name: str, *, limit: int = 3) -> list[str]:
+    """The types that `name` most likely stands for, best first."""
+    wanted = _numbered(name)
+    if vague := next(filter(None, map(_VAGUE_NAMES.get, _numbers_of(name))), ""):
+        return [vague]
+    likeness = {key: _likeness(wanted, key) for key in _BY_NAME}
+    near = [key for key in sorted(likeness, key=lambda key: likeness[key], reverse=True) if max(likeness[key]) >= _NEAR]
+    return [one for one in dict.fromkeys([_understood(name), *(_BY_NAME[key] for key in near)]) if one][:limit]
+
+
+def _likeness(wanted: str, name: str) -> tuple[float, float]:
+    """1.0 if one has all words of the other, else 0.0; and the similarity of their spelling."""
+    words, others = set(wanted.split()), set(name.split())
+    within = bool(words) and (words <= others or others <= words)
+    return float(within), SequenceMatcher(None, wanted, name).ratio()
+
+
+StudyFilter = Literal[
+    "none",
+    "therapy",
+    "therapy_broad",
+    "diagnosis",
+    "diagnosis_broad",
+    "prognosis",
+    "prognosis_broad",
+    "etiology",
+    "etiology_broad",
+    "prediction",
+    "prediction_broad",
+    "rct",
+    "systematic_review",
+]
+AgeGroup = Literal[
+    "any",
+    "newborn",
+    "infant",
+    "preschool",
+    "child",
+    "adolescent",
+    "under_18",
+    "adult",
+    "middle_aged",
+    "aged",
+    "over_80",
+]
+
+
+_FILTERS = {
+    key: SearchFilter(name=name, pubmed=pubmed, source=source)
+    for key, name, pubmed, source in (row.split(" | ") for row in data_lines(__file__, "search_filters.txt"))
+}
+STUDY_FILTERS = {key: _FILTERS[key] for key in get_args(StudyFilter) if key in _FILTERS}
+AGE_GROUPS = {key: _FILTERS[key] for key in get_args(AgeGroup) if key in _FILTERS}
+HUMANS = _FILTERS["humans"]
+Sort = Literal["relevance", "date"]
+
+
+MAX_TERM = 200
+"""Characters of an author's, journal's or language's name."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """The term that a filter adds to every variant; `of` gets the field's value, and "" means no term."""
+
+    of: Callable[[Any], str]
+
+
+def _tagged(text: str, tag: str) -> str:
+    """A term in one field; "" for a blank one."""
+    words = clean_line(text.replace('"', " ")).rstrip(".")
+    if len(words) > MAX_TERM:
+        raise InvalidInputError(f"{tag.lower()}: at most {MAX_TERM} characters.")
+    return f'"{words}"[{tag}]' if words else ""
+
+
+def _languages_term(text: str) -> str:
+    given = re.split(r"[,;|/]| (?:and|or|AND|OR) ", text if _tagged(text, "Language") else "")
+    terms = [_tagged(name, "Language") for name in dict.fromkeys(language_names(",".join(given)))]
+    return f"({' OR '.join(terms)})" if len(terms) > 1 else "".join(terms)
+
+
+def _created_since(day: str) -> str:
+    first = day.replace("-", "/")
+    return f'("{first}"[crdt] : "3000"[crdt])' if day else ""
+
+
+def _types_term(names: Sequence[str]) -> str:
+    given = [clean_line(name) for name in names if clean_line(name)]
+    unknown = [name for name in given if not publication_type(name)]
+    if unknown:
+        raise InvalidInputError(" ".join(map(_unknown_type, unknown)))
+    terms = [f'"{name}"[Publication Type]' for name in dict.fromkeys(map(publication_type, given))]
+    return f"({' OR '.join(terms)})" if len(terms) > 1 else "".join(terms)
+
+
+def _unknown_type(name: str) -> str:
+    near = near_publication_types(name)
+    hint = f"Did you mean {' or '.join(near)}?" if near else 'E.g. "Review", "Randomized Controlled Trial".'
+    return f'publication_types: PubMed has no type "{name[:60]}". {hint}'
+
+
+def _filter_term(filters: Mapping[Any, SearchFilter], key: str) -> str:
+    """The term of one of `filters`; "" for the word that means none of them."""
+    return filters[key].pubmed if key in filters else ""
+
+
+class PubMedRequest(SearchRequest):
+    """The arguments of `pubmed_search`.
+
+    `query` and `variants` are plain words or PubMed's own syntax and reach PubMed unchanged. `min_date` and `max_date`
+    are "YYYY[-MM[-DD]]", both inclusive, "" = open. A record needs one of `publication_types` (PubMed's names).
+    `author` is written as in "Smith J", `journal` as its title or abbreviation, `language` in English or as a code.
+    `since` is the first day ("YYYY-MM-DD") on which PubMed may have created a record, "" = any.
+    """
+
+    LAST_RESULT: ClassVar[int] = 9_998
+    NARROWING: ClassVar[str] = (
+        "PubMed returns only the first 9,998 results of a search. Split it: repeat the search with min_date and "
+        "max_date for one period after another, or narrow it by publication_types or further terms."
+    )
+
+    sort: Sort = "relevance"
+    min_date: str = ""
+    max_date: str = ""
+    publication_types: Annotated[tuple[str, ...], Term(_types_term)] = ()
+    has_abstract: Annotated[bool, Term(lambda wanted: "hasabstract" if wanted else "")] = False
+    study_filter: Annotated[StudyFilter, Term(lambda key: _filter_term(STUDY_FILTERS, key))] = "none"
+    age_group: Annotated[AgeGroup, Term(lambda key: _filter_term(AGE_GROUPS, key))] = "any"
+    humans_only: Annotated[bool, Term(lambda wanted: HUMANS.pubmed if wanted else "")] = False
+    author: Annotated[str, Term(lambda name: _tagged(name, "Author"))] = ""
+    journal: Annotated[str, Term(lambda name: _tagged(name, "Journal"))] = ""
+    language: Annotated[str, Term(_languages_term)] = ""
+    since: Annotated[str, Term(_created_since)] = ""
+    include_retracted: bool = True
+
+    @property
+    def order(self) -> str:
+        return "newest first" if self.sort == "date" else "best match"
+
+    @model_validator(mode="after")
+    def _check_filters(self) -> Self:
+        checked_limits(self.min_date, self.max_date)
+        self.term("")
+        return self
+
+    def term(self, variant: str) -> str:
+        """The search term for `variant` with all filters; the variant itself if there are none."""
+        terms = [
+            term.of(getattr(self, name))
+            for name, field in type(self).model_fields.items()
+            for term in field.metadata
+            if isinstance(term, Term)
+        ]
+        filters = list(filter(None, terms))
+        return " AND ".join((f"({variant})", *filters)) if filters else variant
+
+    def limits(self) -> Iterator[str]:
+        yield from dates_in_words(self.min_date, self.max_date)
+        if self.publication_types:
+            yield f"publication type {' or '.join(map(publication_type, self.publication_types))}"
+        if self.study_filter != "none":
+            yield f"study filter {STUDY_FILTERS[self.study_filter].name}"
+        if self.age_group != "any":
+            yield f"age group {AGE_GROUPS[self.age_group].name}"
+        yield from (words for words, is_on in self._switches() if is_on)
+        names = {"author": self.author, "journal": self.journal, "language": ", ".join(language_names(self.language))}
+        yield from (f"{name} {clean_line(value)}" for name, value in names.items() if clean_line(value))
+        if self.since:
+            yield f"added to PubMed since {self.since}"
+        yield from super().limits()
+
+    def _switches(self) -> Iterator[tuple[str, bool]]:
+        yield "only with an abstract", self.has_abstract
+        yield "only humans", self.humans_only
+        yield "without retracted papers", not self.include_retracted
+        yield "newest first", self.sort == "date"
+
+    def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
+        """`found` without retracted papers, unless requested."""
+        retracted = [hit.publication.pmid for hit in found if hit.publication.status == "retracted"]
+        if self.include_retracted or not retracted:
+            return list(found), ()
+        papers = counted(len(retracted), "retracted paper was", "retracted papers were")
+        kept = [hit for hit in found if hit.publication.status != "retracted"]
+        return kept, (f"{papers} omitted from this page: PMID {', '.join(retracted)}.",)

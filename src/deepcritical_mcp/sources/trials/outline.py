@@ -1,0 +1,321 @@
+"""Writes the registration of a trial and its results as sections and tables; its Markdown becomes plain paragraphs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+
+from deepcritical_mcp.net.json_fields import field_at, list_of, mapping_of, rows_of, text_of, without_markup
+from deepcritical_mcp.reading import Section
+from deepcritical_mcp.sources.trials.contact_details import without_contacts
+from deepcritical_mcp.text import clean_line
+
+MAX_CHARACTERS = 100_000
+"""Of one field; ClinicalTrials.gov allows 32,000."""
+_ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!<>~|=&-])")
+_ITEM = re.compile(r"\s*(?:[*•-]|[0-9]{1,2}[.)])\s+")
+_WORDS = {
+    "NA": "Not applicable",
+    "ESTIMATED": "estimated",
+    "ACTUAL": "actual",
+    "DERIVED": "Found by NLM's matching",
+    "NON_RANDOMIZED": "Non-randomized",
+}
+_PHASE = re.compile(r"PHASE([0-9])")
+
+
+def in_words(code: str) -> str:
+    """The words for a code: "ACTIVE_NOT_RECRUITING" is "Active not recruiting", "PHASE2" "Phase 2"."""
+    return _WORDS.get(code) or _PHASE.sub(r"PHASE \1", code).replace("_", " ").capitalize()
+
+
+def line(value: object) -> str:
+    """A field as plain text on one line, without e-mail addresses and telephone numbers."""
+    return _on_one_line(text_of(value, MAX_CHARACTERS))
+
+
+def paragraphs(value: object) -> list[str]:
+    """A field as plain paragraphs, each item of a list one of its own; without e-mail addresses and telephone
+    numbers."""
+    found: list[str] = []
+    for block in re.split(r"\n\s*\n", text_of(value, MAX_CHARACTERS).replace("\r\n", "\n")):
+        begins = True
+        for row in filter(str.strip, block.split("\n")):
+            if begins or _ITEM.match(row):
+                found.append(row)
+            else:
+                found[-1] = f"{found[-1]} {row}"
+            begins = False
+    return [text for text in map(_on_one_line, found) if text]
+
+
+def labeled(label: str, value: str) -> list[str]:
+    """ "Label: value" as a paragraph; none without a value."""
+    return [f"{label}: {value}"] if value else []
+
+
+def _on_one_line(text: str) -> str:
+    return without_contacts(clean_line(without_markup(_ESCAPE.sub(r"\1", text))))
+
+
+class TrialPart:
+    """A section of a registration, with its tables and the sections in it. What is empty is never written."""
+
+    def __init__(self, title: str, texts: Iterable[str] = (), *, is_table: bool = False) -> None:
+        self._title = title
+        self._texts = [*texts]
+        self._is_table = is_table
+        self._inner: list[TrialPart] = []
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no text in it or in its parts."""
+        return not self._texts and all(part.is_empty for part in self._inner)
+
+    def add(self, title: str, texts: Iterable[str] = ()) -> TrialPart:
+        """Add a section to this one."""
+        self._inner.append(TrialPart(title, texts))
+        return self._inner[-1]
+
+    def add_table(
+        self, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Iterable[str] = ()
+    ) -> None:
+        """Add a table, with its notes after it; of a table without rows, the caption and the notes remain."""
+        table = [_markdown(header, rows)] if rows else []
+        self._inner.append(TrialPart(caption, [*table, *notes], is_table=True))
+
+    def written(self) -> Iterator[Section]:
+        """The sections in this one, numbered: "s2.1" is the first section within the second, "t3" a table."""
+        return self._written("", (), count(1))
+
+    def _written(self, parent: str, path: tuple[str, ...], tables: Iterator[int]) -> Iterator[Section]:
+        numbers = count(1)
+        for part in self._inner:
+            if part._is_table:
+                name = f"Table {(number := next(tables))}"
+                texts = [f"{name}. {part._title}", *part._texts]
+                yield Section(f"t{number}", texts, "table", (*path, name), parent)
+            elif not part.is_empty:
+                anchor = f"{parent}.{next(numbers)}" if parent else f"s{next(numbers)}"
+                inner = (*path, part._title)
+                yield Section(anchor, part._texts, path=inner, parent=parent)
+                yield from part._written(anchor, inner, tables)
+
+
+def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(clean_line(cell).replace("|", "\\|") for cell in row) + " |" for row in lines)
+
+
+Row = Mapping[str, object]
+TableRow = list[str]
+
+
+def add_results(outline: TrialPart, results: Row) -> None:
+    """Add everything in a study's results to `outline`; nothing if it has none."""
+    whole = outline.add("Results")
+    _add_flow(whole, mapping_of(results.get("participantFlowModule")))
+    _add_baseline(whole, mapping_of(results.get("baselineCharacteristicsModule")))
+    measures = whole.add("Outcome measures")
+    for measure in rows_of(field_at(results, "outcomeMeasuresModule", "outcomeMeasures")):
+        _add_measure(measures, measure)
+    _add_events(whole, mapping_of(results.get("adverseEventsModule")))
+    limits = field_at(results, "moreInfoModule", "limitationsAndCaveats", "description")
+    whole.add("Limitations and caveats", paragraphs(limits))
+
+
+class _Groups:
+    """The groups of a table: their ids and titles in order."""
+
+    def __init__(self, rows: object) -> None:
+        self.rows = rows_of(rows)
+        self.ids = [text_of(row.get("id")) for row in self.rows]
+
+    def header(self, first: str) -> TableRow:
+        return [first, *(line(row.get("title")) or number for row, number in zip(self.rows, self.ids, strict=True))]
+
+    def described(self) -> list[str]:
+        """What each group is, a paragraph for each."""
+        return [f"{line(row.get('title'))}: {text}" for row in self.rows if (text := line(row.get("description")))]
+
+    def cells(self, values: Mapping[str, str]) -> TableRow:
+        """One cell for each group; "" where nothing was posted for it."""
+        return [values.get(number, "") for number in self.ids]
+
+
+def _add_flow(whole: TrialPart, flow: Row) -> None:
+    groups = _Groups(flow.get("groups"))
+    texts = [*paragraphs(flow.get("recruitmentDetails")), *paragraphs(flow.get("preAssignmentDetails"))]
+    section = whole.add("Participant flow", [*texts, *groups.described()])
+    for period in rows_of(flow.get("periods")):
+        rows = [
+            [in_words(text_of(one.get("type"))), *groups.cells(_counts(one.get("achievements")))]
+            for one in rows_of(period.get("milestones"))
+        ]
+        rows += [
+            [f"Left: {line(one.get('type'))}", *groups.cells(_counts(one.get("reasons")))]
+            for one in rows_of(period.get("dropWithdraws"))
+        ]
+        section.add_table(line(period.get("title")), groups.header("Milestone"), rows)
+
+
+def _counts(rows: object) -> dict[str, str]:
+    """Numbers of participants by group."""
+    found: dict[str, str] = {}
+    for row in rows_of(rows):
+        units = text_of(row.get("numUnits"))
+        parts = (text_of(row.get("numSubjects")), f"[{units} units]" if units else "", _comment(row))
+        found[text_of(row.get("groupId"))] = " ".join(filter(None, parts))
+    return found
+
+
+def _comment(row: Row) -> str:
+    return f"({comment})" if (comment := line(row.get("comment"))) else ""
+
+
+def _add_baseline(whole: TrialPart, baseline: Row) -> None:
+    groups = _Groups(baseline.get("groups"))
+    texts = [*paragraphs(baseline.get("populationDescription")), *groups.described()]
+    section = whole.add("Baseline characteristics", texts)
+    rows = whole_rows = _denominators(baseline, groups)
+    notes: list[str] = []
+    for measure in rows_of(baseline.get("measures")):
+        name = _measured(measure)
+        rows = [*rows, *_measurements(measure, groups, f"{line(measure.get('title'))}{name}", whole_rows)]
+        notes += labeled(line(measure.get("title")), line(measure.get("description")))
+    if rows:
+        section.add_table("Baseline characteristics", groups.header("Characteristic"), rows, notes)
+
+
+def _measured(measure: Row) -> str:
+    """How a measure is given, e.g. " (mean ± standard deviation, years)"."""
+    how = [
+        in_words(text_of(measure.get(name))).lower() for name in ("paramType", "dispersionType") if measure.get(name)
+    ]
+    parts = (" and ".join(how), line(measure.get("unitOfMeasure")))
+    return f" ({', '.join(filter(None, parts))})" if any(parts) else ""
+
+
+def _denominators(of: Row, groups: _Groups, name: str = "Analyzed") -> list[TableRow]:
+    return [
+        [
+            f"{name}: {line(one.get('units')).lower()}",
+            *groups.cells(
+                {text_of(row.get("groupId")): text_of(row.get("value")) for row in rows_of(one.get("counts"))}
+            ),
+        ]
+        for one in rows_of(of.get("denoms"))
+    ]
+
+
+def _measurements(measure: Row, groups: _Groups, name: str, analyzed: Sequence[TableRow]) -> list[TableRow]:
+    """A row for each category of each class, and who was analyzed where that is not what `analyzed` says."""
+    numbers = [row[1:] for row in analyzed]
+    rows: list[TableRow] = []
+    for one in rows_of(measure.get("classes")):
+        title = line(one.get("title"))
+        counted = _denominators(one, groups, " – ".join(filter(None, (name, title, "analyzed"))))
+        rows += [row for row in counted if row[1:] not in numbers]
+        for category in rows_of(one.get("categories")):
+            label = " – ".join(filter(None, (name, title, line(category.get("title")))))
+            values = {text_of(row.get("groupId")): _value(row) for row in rows_of(category.get("measurements"))}
+            rows.append([label or "Value", *groups.cells(values)])
+    return rows
+
+
+def _value(row: Row) -> str:
+    """A value with its spread or its limits, and the sponsor's comment on it ("NA" is explained there)."""
+    spread, low, high = (text_of(row.get(name)) for name in ("spread", "lowerLimit", "upperLimit"))
+    limits = f"[{low or '–'} to {high or '–'}]" if low or high else ""
+    parts = (text_of(row.get("value")), f"({spread})" if spread else "", limits, _comment(row))
+    return " ".join(filter(None, parts))
+
+
+def _add_measure(within: TrialPart, measure: Row) -> None:
+    groups = _Groups(measure.get("groups"))
+    kind = in_words(text_of(measure.get("type")))
+    frame = line(measure.get("timeFrame"))
+    title = f"{kind} outcome: {line(measure.get('title'))}{_measured(measure)}"
+    analyzed = _denominators(measure, groups)
+    rows = [*analyzed, *_measurements(measure, groups, "", analyzed)]
+    notes = [*paragraphs(measure.get("description")), *paragraphs(measure.get("populationDescription"))]
+    for analysis in rows_of(measure.get("analyses")):
+        notes.append(_analysis(analysis, groups))
+    caption = f"{title}. Time frame: {frame}" if frame else title
+    within.add_table(caption, groups.header("Measure"), rows, notes)
+
+
+def _analysis(analysis: Row, groups: _Groups) -> str:
+    """A statistical analysis in one line: what was compared, how, and what came out."""
+    titles = dict(zip(groups.ids, groups.header("")[1:], strict=True))
+    compared = " versus ".join(titles.get(text_of(one), text_of(one)) for one in list_of(analysis.get("groupIds")))
+    percent, low, high = (text_of(analysis.get(name)) for name in ("ciPctValue", "ciLowerLimit", "ciUpperLimit"))
+    interval = f"{percent}% CI {low or '–'} to {high or '–'}" if low or high else ""
+    spread = text_of(analysis.get("dispersionValue"))
+    dispersion = f"{in_words(text_of(analysis.get('dispersionType'))).lower()} {spread}" if spread else ""
+    estimate = " ".join(filter(None, (line(analysis.get("paramType")), text_of(analysis.get("paramValue")))))
+    p_value = text_of(analysis.get("pValue"))
+    parts = (
+        f"p {p_value}" if p_value[:1] in "<>=" and p_value else f"p = {p_value}" if p_value else "",
+        line(analysis.get("statisticalMethod")),
+        estimate,
+        interval,
+        dispersion,
+        in_words(text_of(analysis.get("nonInferiorityType"))).lower() if analysis.get("nonInferiorityType") else "",
+        *(line(analysis.get(name)) for name in ("estimateComment", "groupDescription", "statisticalComment")),
+        *(line(analysis.get(name)) for name in ("pValueComment", "nonInferiorityComment")),
+    )
+    return f"Analysis of {compared or 'all groups'}: {'; '.join(filter(None, parts))}"
+
+
+def _add_events(whole: TrialPart, events: Row) -> None:
+    groups = _Groups(events.get("eventGroups"))
+    threshold = text_of(events.get("frequencyThreshold"))
+    texts = [
+        *labeled("Time frame", line(events.get("timeFrame"))),
+        *paragraphs(events.get("description")),
+        *labeled("Other events are listed above a frequency of", f"{threshold}%" if threshold else ""),
+        *groups.described(),
+    ]
+    section = whole.add("Adverse events", texts)
+    totals = [row for row in _totals(groups) if any(row[1:])]
+    if totals:
+        # Groups may overlap: their numbers must never be added up.
+        note = "Participants affected / at risk. Groups may overlap, so their numbers cannot be added up."
+        section.add_table("Totals", groups.header("Events"), totals, [note])
+    for name, caption in (("seriousEvents", "Serious adverse events"), ("otherEvents", "Other adverse events")):
+        rows = [_event(one, groups) for one in rows_of(events.get(name))]
+        if rows:
+            note = "Participants affected / at risk, and events in brackets."
+            section.add_table(caption, groups.header("Event"), rows, [note])
+
+
+def _totals(groups: _Groups) -> Iterator[TableRow]:
+    for kind, title in (("deaths", "Deaths"), ("serious", "Serious"), ("other", "Other")):
+        pairs = ((text_of(row.get(f"{kind}NumAffected")), text_of(row.get(f"{kind}NumAtRisk"))) for row in groups.rows)
+        yield [title, *(_ratio(affected, at_risk) for affected, at_risk in pairs)]
+
+
+def _event(event: Row, groups: _Groups) -> TableRow:
+    values: dict[str, str] = {}
+    for row in rows_of(event.get("stats")):
+        count = text_of(row.get("numEvents"))
+        ratio = _ratio(text_of(row.get("numAffected")), text_of(row.get("numAtRisk")))
+        values[text_of(row.get("groupId"))] = f"{ratio} [{count}]" if count else ratio
+    system, notes = line(event.get("organSystem")), line(event.get("notes"))
+    name = line(event.get("term"))
+    return [f"{name} ({'; '.join(filter(None, (system, notes)))})" if system or notes else name, *groups.cells(values)]
+
+
+def _ratio(affected: str, at_risk: str) -> str:
+    return f"{affected} / {at_risk}" if at_risk else affected
+
+
+def outcome_rows(outcomes: object) -> Sequence[str]:
+    """The planned outcomes, a paragraph for each."""
+    found: list[str] = []
+    for one in rows_of(outcomes):
+        frame, text = line(one.get("timeFrame")), line(one.get("description"))
+        found.append(line(one.get("measure")) + (f" [{frame}]" if frame else "") + (f": {text}" if text else ""))
+    return found

@@ -1,0 +1,479 @@
+"""A study of ClinicalTrials.gov as a publication and as a text with sections. Contact persons are never read."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from deepcritical_mcp.dates import current_date
+from deepcritical_mcp.identifiers import normalize_pmid, normalize_trial
+from deepcritical_mcp.models import (
+    MAX_TRIAL_PAPERS,
+    NO_ABSTRACT,
+    NO_TITLE,
+    UNKNOWN_DATE,
+    AuthorName,
+    NoticeKind,
+    Publication,
+    StatusNotice,
+)
+from deepcritical_mcp.net.json_fields import field_at, mapping_of, number_of, rows_of, text_of, texts_of
+from deepcritical_mcp.reading import Reading, Section, assembled
+from deepcritical_mcp.sources.trials.contact_details import without_contacts
+from deepcritical_mcp.sources.trials.outline import (
+    TrialPart,
+    add_results,
+    in_words,
+    labeled,
+    line,
+    outcome_rows,
+    paragraphs,
+)
+from deepcritical_mcp.text import clipped, counted
+
+FIELDS = ",".join(
+    """NCTId NCTIdAlias Acronym BriefTitle OfficialTitle OrgStudyIdInfo SecondaryIdInfo StatusModule LeadSponsor
+    Collaborator DescriptionModule ConditionsModule DesignModule ArmsInterventionsModule OutcomesModule
+    EligibilityModule LocationFacility LocationStatus LocationCity LocationState LocationCountry ReferencesModule
+    ParticipantFlowModule BaselineCharacteristicsModule OutcomeMeasuresModule AdverseEventsModule
+    LimitationsAndCaveats ConditionMeshTerm InterventionMeshTerm VersionHolder HasResults""".split()
+)
+"""All that is read of a whole study, and no contact persons."""
+RECORD_FIELDS = ",".join(
+    """NCTId NCTIdAlias Acronym BriefTitle OfficialTitle SecondaryIdInfo StatusModule LeadSponsor BriefSummary
+    ConditionsModule DesignModule ArmGroupLabel ArmGroupType InterventionType InterventionName PrimaryOutcomeMeasure
+    PrimaryOutcomeTimeFrame LocationCountry ReferencesModule ConditionMeshTerm InterventionMeshTerm VersionHolder
+    HasResults""".split()
+)
+"""All that a record of a study needs."""
+REGISTRY = "ClinicalTrials.gov"
+ADDRESS = "https://clinicaltrials.gov/study/"
+UNKNOWN_COUNT = 99_999_999
+DATES = (
+    ("Start", "startDateStruct"),
+    ("Primary completion", "primaryCompletionDateStruct"),
+    ("Completion", "completionDateStruct"),
+    ("First posted", "studyFirstPostDateStruct"),
+    ("Results first posted", "resultsFirstPostDateStruct"),
+    ("Last update posted", "lastUpdatePostDateStruct"),
+)
+"""What each date in a study's status is called."""
+NCT_NUMBER = re.compile(r"NCT[0-9]{8}")
+_DATE = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?")
+Study = Mapping[str, object]
+_Rows = Sequence[tuple[str, str, Callable[[object], str]]]
+"""Labels, the paths to their fields, and the readers of these."""
+
+
+def nct_of(study: Study) -> str:
+    """A study's number; "" if it has none."""
+    return text_of(field_at(study, "protocolSection", "identificationModule", "nctId")).upper()
+
+
+def former_numbers(study: Study) -> tuple[str, ...]:
+    """The numbers that the study had before."""
+    return texts_of(field_at(study, "protocolSection", "identificationModule", "nctIdAliases"))
+
+
+def data_date(study: Study) -> str:
+    """Of which day the data are; "" if the answer does not say."""
+    return _date(field_at(study, "derivedSection", "miscInfoModule", "versionHolder"))
+
+
+def attribution(study: Study) -> str:
+    """What must be said wherever the text is used, by the terms of ClinicalTrials.gov."""
+    dated = f", data of {day}" if (day := data_date(study)) else ""
+    return (
+        f"Source: ClinicalTrials.gov, U.S. National Library of Medicine{dated}. The text is the sponsor's; its layout "
+        "was changed."
+    )
+
+
+def trial_fields(study: Study) -> dict[str, object]:
+    """Fields of `Publication`. The sponsor stands for the authors; `version` is the day of the data."""
+    protocol = mapping_of(study.get("protocolSection"))
+    names, status = mapping_of(protocol.get("identificationModule")), mapping_of(protocol.get("statusModule"))
+    conditions, derived = mapping_of(protocol.get("conditionsModule")), mapping_of(study.get("derivedSection"))
+    first = _date_in(status, "studyFirstPostDateStruct") or _date(status.get("studyFirstSubmitDate"))
+    # Another trial's number is in the full text: here it would be taken for a former number of this one.
+    others = (text_of(one.get("id")) for one in rows_of(names.get("secondaryIdInfos")))
+    secondary = (one for one in others if not NCT_NUMBER.fullmatch(normalize_trial(one)))
+    browse = ("conditionBrowseModule", "interventionBrowseModule")
+    terms = (text_of(one.get("term")) for name in browse for one in rows_of(field_at(derived, name, "meshes")))
+    keywords = [line(one) for name in ("conditions", "keywords") for one in texts_of(conditions.get(name))]
+    number, updated = nct_of(study), _date_in(status, "lastUpdatePostDateStruct")
+    sponsor = line(field_at(protocol, "sponsorCollaboratorsModule", "leadSponsor", "name"))
+    return {
+        "source": "trial",
+        "title": line(names.get("briefTitle")) or line(names.get("officialTitle")),
+        "url": f"{ADDRESS}{number}",
+        "date": first or _date_in(status, "startDateStruct") or UNKNOWN_DATE,
+        "nct": number,
+        "authors": (AuthorName(sponsor),) if sponsor else (),
+        "publisher": REGISTRY,
+        "publication_types": tuple(_status_words(study)),
+        "mesh_terms": tuple(dict.fromkeys(filter(None, terms))),
+        "keywords": tuple(dict.fromkeys(filter(None, keywords))),
+        "registrations": tuple(dict.fromkeys(filter(None, (*former_numbers(study), *secondary)))),
+        "revised_date": updated or UNKNOWN_DATE,
+        "version": data_date(study),
+        "accessed": current_date().isoformat(),
+    }
+
+
+def _status_words(study: Study) -> Iterator[str]:
+    """Kind, phase and state of a trial: "Interventional", "Phase 2", "Completed", "Results posted"."""
+    protocol = mapping_of(study.get("protocolSection"))
+    design = mapping_of(protocol.get("designModule"))
+    codes = (
+        text_of(design.get("studyType")),
+        *(code for code in texts_of(design.get("phases")) if code != "NA"),
+        text_of(field_at(protocol, "statusModule", "overallStatus")),
+    )
+    yield from map(in_words, filter(None, codes))
+    if study.get("hasResults") is True:
+        yield "Results posted"
+
+
+def trial_reading(study: Study) -> Reading:
+    """The registration and, if there are any, its results."""
+    outline = TrialPart("Registration")
+    protocol = mapping_of(study.get("protocolSection"))
+    description = mapping_of(protocol.get("descriptionModule"))
+    outline.add("Brief summary", paragraphs(description.get("briefSummary")))
+    outline.add("Detailed description", paragraphs(description.get("detailedDescription")))
+    outline.add("Identification", _lines(protocol, _IDENTIFICATION))
+    outline.add("Status", _lines(protocol.get("statusModule"), _STATUS))
+    outline.add("Design", _lines(protocol.get("designModule"), _DESIGN))
+    outline.add("Conditions", _lines(protocol, _CONDITIONS))
+    outline.add("Arms and interventions", _arms(mapping_of(protocol.get("armsInterventionsModule"))))
+    outcomes = mapping_of(protocol.get("outcomesModule"))
+    planned = outline.add("Planned outcomes")
+    for kind in ("Primary", "Secondary", "Other"):
+        planned.add(f"{kind} outcomes", outcome_rows(outcomes.get(f"{kind.lower()}Outcomes")))
+    outline.add("Eligibility", _eligibility(mapping_of(protocol.get("eligibilityModule"))))
+    outline.add("Locations", _locations(rows_of(field_at(protocol, "contactsLocationsModule", "locations"))))
+    add_results(outline, mapping_of(study.get("resultsSection")))
+    content, parts = assembled([*outline.written(), *_references(mapping_of(protocol.get("referencesModule")))])
+    return Reading(
+        content, parts, trial_fields(study), licence="Free to use, with attribution", remarks=(attribution(study),)
+    )
+
+
+def _lines(module: object, rows: _Rows) -> list[str]:
+    """A labeled line for each field of a module that has a value: its label, the path to it, and its reader."""
+    found = ((label, read(field_at(module, *filter(None, path.split("."))))) for label, path, read in rows)
+    return [text for label, value in found for text in labeled(label, value)]
+
+
+def _coded(value: object) -> str:
+    return in_words(text_of(value))
+
+
+def _each(value: object) -> str:
+    return "; ".join(map(line, texts_of(value)))
+
+
+def _other_numbers(value: object) -> str:
+    pairs = ((text_of(one.get("type")), text_of(one.get("id"))) for one in rows_of(value))
+    return "; ".join(" ".join(filter(None, pair)) for pair in pairs)
+
+
+def dated(struct: object) -> str:
+    """A date with whether it is an estimate: "2020-05 (actual)"."""
+    day, kind = text_of(field_at(struct, "date")), text_of(field_at(struct, "type"))
+    return f"{day} ({in_words(kind)})" if day and kind else day
+
+
+def enrollment(design: object) -> str:
+    """How many take part, and whether that is an estimate: "120 (actual)"; "" if it is unknown."""
+    count = number_of(field_at(design, "enrollmentInfo", "count"))
+    kind = text_of(field_at(design, "enrollmentInfo", "type"))
+    if count is None or count >= UNKNOWN_COUNT:
+        return ""
+    return f"{int(count)} ({in_words(kind)})" if kind else f"{int(count)}"
+
+
+_IDENTIFICATION: _Rows = (
+    ("Brief title", "identificationModule.briefTitle", line),
+    ("Official title", "identificationModule.officialTitle", line),
+    ("Acronym", "identificationModule.acronym", line),
+    ("Sponsor's number", "identificationModule.orgStudyIdInfo.id", text_of),
+    ("Other numbers", "identificationModule.secondaryIdInfos", _other_numbers),
+    ("Former numbers", "identificationModule.nctIdAliases", _each),
+    ("Sponsor", "sponsorCollaboratorsModule.leadSponsor.name", line),
+    (
+        "Collaborators",
+        "sponsorCollaboratorsModule.collaborators",
+        lambda value: "; ".join(line(one.get("name")) for one in rows_of(value)),
+    ),
+)
+_STATUS: _Rows = (
+    ("Status", "overallStatus", _coded),
+    ("Last known status", "lastKnownStatus", _coded),
+    ("Why it was stopped", "whyStopped", line),
+    *((label, name, dated) for label, name in DATES),
+)
+_DESIGN: _Rows = (
+    ("Phase", "phases", lambda value: ", ".join(map(in_words, texts_of(value)))),
+    ("Study type", "studyType", _coded),
+    ("Allocation", "designInfo.allocation", _coded),
+    ("Intervention model", "designInfo.interventionModel", _coded),
+    ("Observational model", "designInfo.observationalModel", _coded),
+    ("Time perspective", "designInfo.timePerspective", _coded),
+    ("Primary purpose", "designInfo.primaryPurpose", _coded),
+    ("Masking", "designInfo.maskingInfo.masking", _coded),
+    (
+        "Masked",
+        "designInfo.maskingInfo.whoMasked",
+        lambda value: ", ".join(in_words(w).lower() for w in texts_of(value)),
+    ),
+    ("Enrollment", "", enrollment),
+    ("Target duration", "targetDuration", line),
+)
+_CONDITIONS: _Rows = (
+    ("Conditions", "conditionsModule.conditions", _each),
+    ("Keywords", "conditionsModule.keywords", _each),
+)
+_ELIGIBILITY: _Rows = (
+    ("Sex", "sex", _coded),
+    ("Minimum age", "minimumAge", text_of),
+    ("Maximum age", "maximumAge", text_of),
+    ("Healthy volunteers", "healthyVolunteers", lambda value: ("no", "yes")[value] if isinstance(value, bool) else ""),
+)
+"""The labeled lines of a registration."""
+
+
+def _arms(module: Study) -> list[str]:
+    arms = [
+        ": ".join(filter(None, (_typed("Arm", one, "label"), line(one.get("description")))))
+        for one in rows_of(module.get("armGroups"))
+    ]
+    for one in rows_of(module.get("interventions")):
+        others = ", ".join(map(line, texts_of(one.get("otherNames"))))
+        name = _typed("Intervention", one, "name") + (f", also {others}" if others else "")
+        arms.append(": ".join(filter(None, (name, line(one.get("description"))))))
+    return arms
+
+
+def _typed(label: str, row: Study, name: str) -> str:
+    kind = text_of(row.get("type"))
+    return f"{label} {line(row.get(name))}" + (f" ({in_words(kind).lower()})" if kind else "")
+
+
+def _eligibility(module: Study) -> list[str]:
+    return [
+        *paragraphs(module.get("eligibilityCriteria")),
+        *paragraphs(module.get("studyPopulation")),
+        *_lines(module, _ELIGIBILITY),
+    ]
+
+
+def _locations(rows: list[Mapping[str, object]]) -> list[str]:
+    """Sites by country, without the persons who answer there."""
+    countries = Counter(line(row.get("country")) or "Country unknown" for row in rows)
+    found = [f"{counted(len(rows), 'site')} in {counted(len(countries), 'country', 'countries')}"] if rows else []
+    for country, count in countries.items():
+        sites = (_site(row) for row in rows if (line(row.get("country")) or "Country unknown") == country)
+        named = "; ".join(dict.fromkeys(site for site in sites if site))
+        found.append(f"{country} ({count}): {named}" if named else f"{country} ({count})")
+    return found
+
+
+def _site(row: Mapping[str, object]) -> str:
+    return ", ".join(filter(None, (line(row.get(name)) for name in ("facility", "city", "state"))))
+
+
+def _references(module: Study) -> Iterator[Section]:
+    """Publications; those marked as found by NLM's matching were not named by the sponsor."""
+    rows: list[str] = []
+    for one in rows_of(module.get("references")):
+        pmid, kind = text_of(one.get("pmid")), in_words(text_of(one.get("type")))
+        marks = (
+            f"PMID {pmid}." if pmid else "",
+            f"[{kind}]" if kind else "",
+            "[Retracted]" if is_retracted(one) else "",
+        )
+        rows.append(" ".join(filter(None, (line(one.get("citation")), *marks))))
+    for one in rows_of(module.get("seeAlsoLinks")):
+        rows.append(" ".join(filter(None, (line(one.get("label")), without_contacts(text_of(one.get("url")))))))
+    if rows:
+        yield Section("r1", rows, "references", ("References",))
+
+
+def is_retracted(reference: Study) -> bool:
+    """Whether ClinicalTrials.gov knows of a retraction of a publication that a study lists."""
+    return bool(rows_of(reference.get("retractions")))
+
+
+def _date(value: object) -> str:
+    day = text_of(value)[:10]
+    return day if _DATE.fullmatch(day) else ""
+
+
+def _date_in(status: Study, name: str) -> str:
+    return _date(field_at(status, name, "date"))
+
+
+PROVIDER = "trials"
+_MAX_LISTED = 500
+"""Characters of a list in one line."""
+_CITED, _MAX_CITATION = 5, 200
+"""Of the first papers that the sponsor names, so many characters of the citation are kept; of others, the PMID."""
+_SPONSORS = {
+    "INDUSTRY": "industry",
+    "NIH": "NIH",
+    "FED": "U.S. federal agency",
+    "OTHER_GOV": "government",
+    "NETWORK": "network",
+    "INDIV": "individual",
+}
+_PAPERS: dict[str, NoticeKind] = {"RESULT": "result", "DERIVED": "derived"}
+
+
+def trial_publication(study: Study) -> Publication:
+    """A study as a publication; its text, of the kind "registration", consists of labeled lines, then the summary."""
+    fields = {"title": NO_TITLE, **trial_fields(study), "status_notices": papers_of(study)}
+    return Publication.of("registration", registration_text(study) or NO_ABSTRACT, provider=PROVIDER, **fields)
+
+
+def registration_text(study: Study) -> str:
+    """What matters most, a line each: "Status: Completed." The brief summary comes last; "" if there is nothing."""
+    summary = paragraphs(field_at(study, "protocolSection", "descriptionModule", "briefSummary"))
+    # Full stops, because exports write a text on one line.
+    facts = (fact if fact.endswith((".", "?", "!")) else f"{fact}." for fact in _facts(study))
+    return "\n".join([*facts, *labeled("Brief summary", "\n".join(summary))])
+
+
+def _facts(study: Study) -> Iterator[str]:
+    protocol = mapping_of(study.get("protocolSection"))
+    design, status = mapping_of(protocol.get("designModule")), mapping_of(protocol.get("statusModule"))
+    facts = {
+        "Acronym": line(field_at(protocol, "identificationModule", "acronym")),
+        "Former numbers": ", ".join(former_numbers(study)),
+        "Status": _state(status),
+        "Why stopped": line(status.get("whyStopped")),
+        "Phase": ", ".join(map(in_words, texts_of(design.get("phases")))),
+        "Design": _design_in_short(design),
+        "Enrollment": enrollment(design),
+        "Conditions": _listed([*map(line, texts_of(field_at(protocol, "conditionsModule", "conditions")))]),
+        **_compared(mapping_of(protocol.get("armsInterventionsModule"))),
+        "Primary outcomes": _listed(_outcomes(field_at(protocol, "outcomesModule", "primaryOutcomes"))),
+        "Dates": "; ".join(f"{name.lower()} {day}" for name, field in DATES if (day := dated(status.get(field)))),
+        "Sponsor": _sponsor(mapping_of(field_at(protocol, "sponsorCollaboratorsModule", "leadSponsor"))),
+        "Results": _results(study.get("hasResults")),
+        "Countries": _countries(field_at(protocol, "contactsLocationsModule", "locations")),
+        "Papers": _counted_papers(study),
+    }
+    for label, value in facts.items():
+        yield from labeled(label, value)
+
+
+def _state(module: Study) -> str:
+    code, last = text_of(module.get("overallStatus")), text_of(module.get("lastKnownStatus"))
+    return in_words(code) + (f" (last known: {in_words(last).lower()})" if last else "") if code else ""
+
+
+def _design_in_short(design: Study) -> str:
+    info = mapping_of(design.get("designInfo"))
+    names = ("allocation", "interventionModel", "observationalModel", "timePerspective")
+    codes = [text_of(design.get("studyType")), *(text_of(info.get(name)) for name in names)]
+    masking, purpose = text_of(field_at(info, "maskingInfo", "masking")), text_of(info.get("primaryPurpose"))
+    parts = [in_words(code).lower() for code in codes if code and code != "NA"]
+    parts += labeled("masking", in_words(masking).lower() if masking else "")
+    parts += labeled("purpose", in_words(purpose).lower() if purpose else "")
+    return "; ".join(parts).capitalize()
+
+
+def _compared(module: Study) -> dict[str, str]:
+    """Arms and interventions, each with its type."""
+    arms, interventions = rows_of(module.get("armGroups")), rows_of(module.get("interventions"))
+    return {
+        "Arms": _listed([_named_type(line(one.get("label")), one) for one in arms]),
+        "Interventions": _listed([_named_type(line(one.get("name")), one) for one in interventions]),
+    }
+
+
+def _named_type(name: str, row: Study) -> str:
+    kind = text_of(row.get("type"))
+    return f"{name} ({in_words(kind).lower()})" if kind and name else name
+
+
+def _outcomes(rows: object) -> list[str]:
+    frames = [(line(one.get("measure")), line(one.get("timeFrame"))) for one in rows_of(rows)]
+    return [f"{measure} [{frame}]" if frame else measure for measure, frame in frames]
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """The first ones, and how many more there are; at least one."""
+    found: list[str] = []
+    room = _MAX_LISTED
+    known = list(dict.fromkeys(filter(None, texts)))
+    for text in known:
+        room -= len(text)
+        if found and room < 0:
+            break
+        found.append(clipped(text, _MAX_LISTED))
+    more = len(known) - len(found)
+    return "; ".join(found) + (f"; and {more} more" if more else "")
+
+
+def _sponsor(module: Study) -> str:
+    name, kind = line(module.get("name")), _SPONSORS.get(text_of(module.get("class")), "")
+    return f"{name} ({kind})" if name and kind else name
+
+
+def _results(are_posted: object) -> str:
+    return ("posted" if are_posted else "none posted") if isinstance(are_posted, bool) else ""
+
+
+def _countries(rows: object) -> str:
+    sites = Counter(line(one.get("country")) for one in rows_of(rows))
+    known = [(country, count) for country, count in sites.items() if country]
+    return ", ".join(f"{country} ({counted(count, 'site')})" for country, count in known)
+
+
+def _papers(study: Study) -> dict[NoticeKind, dict[str, Study]]:
+    """The papers that the sponsor names as its results, and those that NLM found, by PMID or else citation; a paper in
+    both is one of the sponsor's."""
+    rows = rows_of(field_at(study, "protocolSection", "referencesModule", "references"))
+    found: dict[NoticeKind, dict[str, Study]] = {"result": {}, "derived": {}}
+    for one in rows:
+        kind, name = _PAPERS.get(text_of(one.get("type"))), _pmid(one) or line(one.get("citation"))
+        if kind and name:
+            found[kind].setdefault(name, one)
+    found["derived"] = {name: one for name, one in found["derived"].items() if name not in found["result"]}
+    return found
+
+
+def _pmid(reference: Study) -> str:
+    return normalize_pmid(text_of(reference.get("pmid")))
+
+
+def _counted_papers(study: Study) -> str:
+    papers = _papers(study)
+    counts = {"named by the sponsor": papers["result"], "found by NLM's matching": papers["derived"]}
+    return ", ".join(f"{len(named)} {how}" for how, named in counts.items() if named)
+
+
+def papers_of(study: Study) -> tuple[StatusNotice, ...]:
+    """The first `MAX_TRIAL_PAPERS` papers of a trial, those that the sponsor names first. What is only background is
+    left to the full text."""
+    papers = _papers(study)
+    named: list[tuple[NoticeKind, Study]] = [("result", one) for one in papers["result"].values()]
+    named.extend(("derived", one) for one in papers["derived"].values())
+    return tuple(
+        _paper(kind, one, is_cited=kind == "result" and number < _CITED)
+        for number, (kind, one) in enumerate(named[:MAX_TRIAL_PAPERS])
+    )
+
+
+def _paper(kind: NoticeKind, reference: Study, *, is_cited: bool) -> StatusNotice:
+    pmid, citation = _pmid(reference), line(reference.get("citation"))
+    authors, stop, rest = citation.partition(". ")
+    names = authors.split(", ")
+    short = f"{names[0]}, et al{stop}{rest}" if len(names) > 2 and rest else citation
+    shown = clipped(short, _MAX_CITATION) if is_cited or not pmid else ""
+    mark = "[Retracted]" if is_retracted(reference) else ""
+    return StatusNotice(kind=kind, pmid=pmid, reference=" ".join(filter(None, (mark, shown))))

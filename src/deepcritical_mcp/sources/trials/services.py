@@ -1,0 +1,185 @@
+"""ClinicalTrials.gov as a source of evidence, of records of known trials, and of whole registrations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.identifiers import RecordIds, normalize_trial
+from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
+from deepcritical_mcp.sources.base import Answer, Fetched, Net, SearchRequest, Source, SourceCheck, as_sent
+from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup
+from deepcritical_mcp.sources.trials.client import (
+    LARGEST_PAGE,
+    NAME,
+    TITLE,
+    StudyPage,
+    TrialsClient,
+    UnknownTrialError,
+    UnreadableQueryError,
+    moved,
+    trials_client,
+)
+from deepcritical_mcp.sources.trials.record import (
+    ADDRESS,
+    NCT_NUMBER,
+    Study,
+    attribution,
+    former_numbers,
+    nct_of,
+    trial_publication,
+    trial_reading,
+)
+from deepcritical_mcp.sources.trials.request import TrialRequest
+from deepcritical_mcp.text import clean_line
+
+_NUMBER_IN_TEXT = re.compile(r"\bNCT[0-9]{8}\b", re.IGNORECASE)
+
+
+class _Service:
+    """What the services of ClinicalTrials.gov have in common; `steps` is how many requests a call sends."""
+
+    name = NAME
+    title = TITLE
+    steps = 1
+
+    def __init__(self, client: TrialsClient) -> None:
+        self._client = client
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        return cls(trials_client(settings, net, steps=cls.steps))
+
+
+class Trials(_Service, Source):
+    """ClinicalTrials.gov: one request returns the numbers of trials, one their records."""
+
+    kind = "trials"
+    cited_as = "trial"
+    tool = "trial_search"
+    request = TrialRequest
+    two_step = True
+    id_name = "NCT"
+    steps = 2
+
+    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+        """One page of the trials that match `variant`; pages are not kept by the other side, so that each is asked for
+        together with those before it."""
+        assert isinstance(request, TrialRequest)
+        params = request.params(variant)
+        try:
+            page = await self._client.search(params, min(offset + limit, LARGEST_PAGE))
+        except UnreadableQueryError as error:
+            raise UnreadableQueryError(NAME, _unreadable(error.message, request.special(variant))) from error
+        ids = tuple(map(nct_of, page.studies))[offset : offset + limit]
+        remarks = (*request.remarks(variant), *_remarks(variant, page))
+        sent = self.sent(variant, request)
+        return Answer(ids, page.total, remarks=remarks, translation=sent, sent=sent)
+
+    def sent(self, variant: str, request: SearchRequest) -> str:
+        assert isinstance(request, TrialRequest)
+        return as_sent(request.params(variant))
+
+    async def fetch(self, ids: Sequence[str]) -> Fetched:
+        """The records of trials, by the number asked for, which may be a former one."""
+        found = await self._client.studies(ids)
+        losses = {id: f"{TITLE} has no trial {id}." for id in ids if id not in found}
+        return Fetched({id: trial_publication(study) for id, study in found.items()}, losses)
+
+    def stub(self, id: str) -> Publication:
+        ids = {"source": "trial", "title": NO_TITLE, "nct": id.upper()}
+        return Publication.of("registration", NO_ABSTRACT, provider=NAME, **ids)
+
+    def known_id(self, text: str) -> str:
+        number = normalize_trial(text)
+        if not NCT_NUMBER.fullmatch(number):
+            raise InvalidInputError(f'"{clean_line(text)[:40]}" is not an NCT number such as NCT02130466.')
+        return number
+
+    def checks(self) -> Sequence[SourceCheck]:
+        return (SourceCheck.answering(self.title, self._client.examine),)
+
+
+def _remarks(variant: str, page: StudyPage) -> Iterator[str]:
+    """Trials found under a former number, and what must be said wherever the data are shown."""
+    written = {number.upper() for number in _NUMBER_IN_TEXT.findall(variant)}
+    for study in page.studies:
+        yield from (moved(old, nct_of(study)) for old in former_numbers(study) if old in written)
+    if page.studies:
+        yield attribution(page.studies[0])
+
+
+def _unreadable(said: str, special: str) -> str:
+    advice = "Write the query in plain words with AND, OR, NOT."
+    if special:
+        advice = (
+            f"Remove {special} from it, or put what belongs together in pairs of ( ) or quotation marks. [ ] are "
+            "reserved for AREA[…] and the like: PubMed's tags ([ti], [MeSH Terms]) are not understood."
+        )
+    return f"{said} It is not a query that ClinicalTrials.gov can read. {advice}"
+
+
+class TrialRecords(_Service, RecordLookup):
+    """Records of trials by NCT numbers, also former ones: 100 cost one request."""
+
+    def accepts(self, ids: RecordIds) -> bool:
+        """Only if the registration itself is wanted: an article that names its trial is another document."""
+        return bool(NCT_NUMBER.fullmatch(normalize_trial(ids.nct))) and not (ids.pmid or ids.pmcid or ids.doi)
+
+    async def records(self, wanted: Sequence[RecordIds]) -> FoundRecords:
+        """See `RecordLookup`. A record found under a former number has it among its `registrations`; a remark says
+        so."""
+        numbers = [normalize_trial(ids.nct) for ids in wanted]
+        found = await self._client.studies(numbers)
+        told = [
+            moved(number, nct_of(found[number])) if number in found else f"{TITLE} has no trial {number}."
+            for number in numbers
+        ]
+        records = {number: trial_publication(study) for number, study in found.items()}
+        remarks = {place: remark for place, remark in enumerate(told) if remark}
+        return FoundRecords(tuple(map(records.get, numbers)), remarks)
+
+
+class ClinicalTrials(_Service, FullTextSource):
+    """ClinicalTrials.gov's API, by NCT number. Other registries' numbers (ISRCTN…) are not in it."""
+
+    def accepts(self, wanted: Wanted) -> bool:
+        """Only if the registration itself is wanted: an article that names its trial is another document."""
+        return bool(wanted.ids.nct) and not (wanted.ids.pmid or wanted.ids.pmcid or wanted.ids.doi)
+
+    async def read(self, wanted: Wanted) -> Copy:
+        number = normalize_trial(wanted.ids.nct)
+        if not NCT_NUMBER.fullmatch(number):
+            page = f"https://www.isrctn.com/{number}" if number.startswith("ISRCTN") else ""
+            detail = f"{TITLE} has trials by their NCT numbers only, not those of other registries."
+            return Copy("not_found", detail, elsewhere=(page,) if page else ())
+        try:
+            return _copy(number, await self._client.study(number))
+        except UnknownTrialError:
+            return Copy("not_found", f"{TITLE} has no trial {number}.")
+
+    async def record(self, wanted: Wanted) -> Publication | None:
+        return (await self.record_and_copy(wanted))[0]
+
+    async def record_and_copy(self, wanted: Wanted) -> tuple[Publication | None, Copy | None]:
+        """The registration with what matters most of it as text, and the whole of it, of one answer."""
+        number = normalize_trial(wanted.ids.nct)
+        if not NCT_NUMBER.fullmatch(number):
+            return None, None
+        try:
+            study = await self._client.study(number)
+        except UnknownTrialError:
+            return None, None
+        return trial_publication(study), _copy(number, study)
+
+
+def _copy(number: str, study: Study) -> Copy:
+    reading, current = trial_reading(study), nct_of(study)
+    detail = moved(number, current)
+    if not reading.content:
+        return Copy("no_text", f"{TITLE} has {current} without any text. {detail}".strip(), reading)
+    return Copy("full_text", detail, reading, f"{ADDRESS}{current}")
