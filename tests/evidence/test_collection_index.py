@@ -13,9 +13,8 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionBusyError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.evidence.storage.collection_index import SMALL, CollectionIndex
 from deepcritical_mcp.evidence.storage.rows import NearPassage
-from deepcritical_mcp.evidence.storage.vector_table import VectorTable
+from deepcritical_mcp.evidence.storage.vector_table import SMALL, CollectionIndex, VectorTable
 from tests.evidence.stand_ins import HashingModel, piece
 
 RANDOM = np.random.default_rng(7)

@@ -7,6 +7,8 @@ import logging
 import os
 import secrets
 import shutil
+import sqlite3
+import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from dataclasses import replace
@@ -22,12 +24,18 @@ from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, Sessi
 from deepcritical_mcp.evidence.embedding.service import CACHE_FILE
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.idle_times import IdleTimes
-from deepcritical_mcp.evidence.storage.moving import without_writers
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, packed
-from deepcritical_mcp.evidence.storage.salvage import Salvaged, salvaged
-from deepcritical_mcp.evidence.storage.session_file import NOTHING_LEFT, DamagedFileError, SessionFile, failures
+from deepcritical_mcp.evidence.storage.session_file import (
+    BUSY_SECONDS,
+    NOTHING_LEFT,
+    DamagedFileError,
+    Salvaged,
+    SessionFile,
+    failures,
+    salvaged,
+)
 from deepcritical_mcp.evidence.storage.sqlite_space import LOCAL_BATCH, SqliteSpace
-from deepcritical_mcp.evidence.storage.version_0_2 import OldSession, is_old_session, old_info, old_session
+from deepcritical_mcp.evidence.storage.version_0_2 import is_old_session, old_info, old_session
 from deepcritical_mcp.net.cache import Cache, make_private_folder
 from deepcritical_mcp.text import counted
 
@@ -248,7 +256,7 @@ class FolderBackend(Backend):
             try:
                 return _sound(path)  # another process may have repaired it
             except DamagedFileError:
-                with failures("open the session"), without_writers(path), path.open("rb") as damaged:
+                with failures("open the session"), _without_writers(path), path.open("rb") as damaged:
                     self._repair(path, damaged.read())  # closed before, it would give the lock back
         return _sound(path)
 
@@ -265,7 +273,7 @@ class FolderBackend(Backend):
         aside.write_bytes(data)
         info = found.info or SessionInfo("", "", title="(recovered)")
         with _new_file(path, replace(info, damage=damage)) as file, file.writing():
-            for row in found.rows.values():
+            for row in found.rows:
                 file.put(row.kind, [(row.key, row.value)], row.change)
 
     def _upgrade(self, session_id: str) -> None:
@@ -277,10 +285,10 @@ class FolderBackend(Backend):
         with self._alone():
             if path.exists():  # another process has done it
                 return
-            with old_session(folder) as old, _new_file(path, _upgraded(old)) as file, file.writing():
+            with old_session(folder) as old, _new_file(path, old.info) as file, file.writing():
                 file.put("item", [(item.publication.id, packed(item)) for item in old.items], 1)
                 file.put("document", [(name, text.encode()) for name, text in old.documents.items()])
-            self._move(folder, "trash" if old.is_whole else "damaged")
+            self._move(folder, "trash")
 
     @contextlib.contextmanager
     def _alone(self) -> Generator[None]:
@@ -302,7 +310,7 @@ class FolderBackend(Backend):
             if target.is_dir():
                 shutil.rmtree(target)
             self._idle.begin_anew(f"{place}/{path.name}")
-            with without_writers(path) if path.is_file() else contextlib.nullcontext():
+            with _without_writers(path) if path.is_file() else contextlib.nullcontext():
                 try:
                     path.replace(target)
                 except FileNotFoundError:  # another process has moved it
@@ -350,6 +358,31 @@ def _new_file(path: Path, info: SessionInfo) -> Generator[SessionFile]:
         raise
 
 
+@contextlib.contextmanager
+def _without_writers(path: Path) -> Generator[None]:
+    """Nobody writes to the file meanwhile, so that it can be moved or replaced: what another process wrote would be
+    lost, and its journal would be applied to the file that has the name then. What a killed process had not finished is
+    undone before.
+
+    Raises:
+        SessionBusyError: another process does not let go of it.
+    """
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", BUSY_SECONDS, isolation_level=None, uri=True)
+    try:
+        with failures("move the session"):
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.Error as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+                    raise
+                # it is damaged or read-only: nobody writes to it
+        if sys.platform == "win32":
+            connection.close()  # a file that anybody has open cannot be moved there
+        yield
+    finally:
+        connection.close()
+
+
 def _sound(path: Path) -> SessionFile:
     file = SessionFile.open(path)
     try:
@@ -375,23 +408,15 @@ def _number(path: Path) -> tuple[int, int]:
 
 def _damage(found: Salvaged) -> str:
     """What happened to a session, for people."""
-    there = sum(row.kind == "item" for row in found.rows.values())
-    ids = [key for kind, key in found.lost if kind == "item" and key.isprintable()]
+    there = sum(row.kind == "item" for row in found.rows)
+    ids = [key for kind, key in found.lost if kind == "item"]
     others = found.lost_count - len(ids)
     lost = [", ".join(ids[:MAX_NAMED]) + (f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else "")]
     lost += [f"{counted(others, 'other entry', 'other entries')} (evidence, searches or reports)"] if others > 0 else []
     said = [f"Lost: {what}." for what in [" and ".join(filter(None, lost))] if what]
     said += [] if found.info else [f"What {'else ' if said else ''}is lost is not known."]
-    return _found_damaged(there, " ".join(said) or "Nothing is known to be lost.")
-
-
-def _upgraded(old: OldSession) -> SessionInfo:
-    damage = "" if old.is_whole else _found_damaged(len(old.items), "What is lost is not known.")
-    return replace(old.info, damage=damage)
-
-
-def _found_damaged(items: int, lost: str) -> str:
     return (
-        f"This session's file was found damaged on {datetime.now(UTC):%Y-%m-%d}. {counted(items, 'item')} could be "
-        f'read. {lost} A copy of the damaged file is in the folder "damaged".'
+        f"This session's file was found damaged on {datetime.now(UTC):%Y-%m-%d}. {counted(there, 'item')} could be "
+        f"read. {' '.join(said) or 'Nothing is known to be lost.'} A copy of the damaged file is in the folder "
+        '"damaged".'
     )
