@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Generator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 FORMAT = 2
 """Written next to each session; version 0.1 wrote none."""
+_WRITTEN = ("owner", "model", "used", "created", "items", "searches")
 _REASONS = {
     "the Chroma server does not respond. Evidence stored earlier is safe; try again in a moment.": (
         "could not connect",
@@ -60,22 +62,14 @@ def translated(action: str) -> Generator[None]:
 
 def session_info(metadata: Mapping[str, Any] | None) -> SessionInfo:
     """What a collection's metadata says about its session."""
-    row = metadata or {}
-    return SessionInfo(
-        owner=str(row.get("owner", "")),
-        model=str(row.get("model", "")),
-        used=float(row.get("used", 0.0)),
-        created=float(row.get("created", 0.0)),
-        title=str(row.get("title", "")),
-        items=int(row.get("items", -1)),
-        searches=int(row.get("searches", -1)),
-    )
+    blank = SessionInfo("", "")
+    known = {name: value for name, value in (metadata or {}).items() if name in (*_WRITTEN, "title")}
+    return replace(blank, **{name: type(getattr(blank, name))(value) for name, value in known.items()})
 
 
 def collection_metadata(info: SessionInfo) -> dict[str, Any]:
     """The metadata from which `session_info` reads the same, except for the title."""
-    written = {name: getattr(info, name) for name in ("owner", "model", "used", "created", "items", "searches")}
-    return {**written, "format": FORMAT}
+    return {name: getattr(info, name) for name in _WRITTEN} | {"format": FORMAT}
 
 
 def record_row(item: KeptItem, part: int = 0) -> Metadata:

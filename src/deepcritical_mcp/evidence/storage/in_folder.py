@@ -98,7 +98,10 @@ class FolderBackend(Backend):
         if session_id in self._unwritten:  # closed since, because others were used
             return self.create(session_id, replace(self._unwritten[session_id], model=model))
         path = self._path(session_id)
-        if not self._is_there(path):
+        try:
+            with failures("open the session"):
+                _number(path)
+        except SessionNotFoundError:
             self._upgrade(session_id)
         file = self._checked(path)
         try:
@@ -174,10 +177,7 @@ class FolderBackend(Backend):
                     self._purge(path)
                 elif path.suffix == SUFFIX:  # what an earlier version has kept stays until it is opened
                     self._move_all(path.stem, "expired")
-                    days = (ttl / 86_400, EXPIRED_SECONDS / 86_400)
-                    logger.warning(
-                        "session %s has not been used for %.3g days; it is deleted in %.3g", path.stem, *days
-                    )
+                    logger.warning("session %s has not been used for %.3g days", path.stem, ttl / 86_400)
 
     def check(self) -> None:
         if self.data_dir.parts[:1] == ("~",):
@@ -192,13 +192,6 @@ class FolderBackend(Backend):
 
     def _path(self, session_id: str) -> Path:
         return self.data_dir / "sessions" / f"{session_id}{SUFFIX}"
-
-    @staticmethod
-    def _is_there(path: Path) -> bool:
-        with failures("open the session"), contextlib.suppress(FileNotFoundError):
-            path.lstat()
-            return True
-        return False
 
     def _paths(self, session_id: str, place: Place) -> list[Path]:
         """The session's file there, and its folder if version 0.2 has kept it."""
@@ -248,17 +241,14 @@ class FolderBackend(Backend):
 
     def _checked(self, path: Path) -> SessionFile:
         """The open file, as it was written or repaired."""
-        try:
-            return _sound(path)
-        except DamagedFileError:
-            pass
+        with contextlib.suppress(DamagedFileError):
+            return SessionFile.open(path, whole=True)
         with self._alone():
-            try:
-                return _sound(path)  # another process may have repaired it
-            except DamagedFileError:
-                with failures("open the session"), _without_writers(path), path.open("rb") as damaged:
-                    self._repair(path, damaged.read())  # closed before, it would give the lock back
-        return _sound(path)
+            with contextlib.suppress(DamagedFileError):
+                return SessionFile.open(path, whole=True)  # another process may have repaired it
+            with failures("open the session"), _without_writers(path), path.open("rb") as damaged:
+                self._repair(path, damaged.read())  # closed before, it would give the lock back
+        return SessionFile.open(path, whole=True)
 
     def _repair(self, path: Path, data: bytes) -> None:
         """Put what can be read of a damaged file in its place, and a copy of the damaged one aside."""
@@ -383,16 +373,6 @@ def _without_writers(path: Path) -> Generator[None]:
         connection.close()
 
 
-def _sound(path: Path) -> SessionFile:
-    file = SessionFile.open(path)
-    try:
-        file.check()
-    except BaseException:
-        file.close()
-        raise
-    return file
-
-
 def _journal(path: Path) -> Path:
     """What SQLite needs to undo what was not finished."""
     return path.with_name(f"{path.name}-journal")
@@ -409,14 +389,12 @@ def _number(path: Path) -> tuple[int, int]:
 def _damage(found: Salvaged) -> str:
     """What happened to a session, for people."""
     there = sum(row.kind == "item" for row in found.rows)
-    ids = [key for kind, key in found.lost if kind == "item"]
+    ids = [key for kind, key in found.lost if kind == "item"][:MAX_NAMED]
     others = found.lost_count - len(ids)
-    lost = [", ".join(ids[:MAX_NAMED]) + (f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else "")]
-    lost += [f"{counted(others, 'other entry', 'other entries')} (evidence, searches or reports)"] if others > 0 else []
-    said = [f"Lost: {what}." for what in [" and ".join(filter(None, lost))] if what]
-    said += [] if found.info else [f"What {'else ' if said else ''}is lost is not known."]
+    named = ", ".join([*ids, *([counted(others, "other entry", "other entries")] if others > 0 else [])])
+    lost = f"Lost: {named}." if named else "Nothing is known to be lost."
     return (
         f"This session's file was found damaged on {datetime.now(UTC):%Y-%m-%d}. {counted(there, 'item')} could be "
-        f"read. {' '.join(said) or 'Nothing is known to be lost.'} A copy of the damaged file is in the folder "
+        f"read. {lost if found.info else 'What is lost is not known.'} A copy of the damaged file is in the folder "
         '"damaged".'
     )

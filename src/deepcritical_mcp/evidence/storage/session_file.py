@@ -34,6 +34,8 @@ PAGE = 200
 """Rows read at once."""
 PAGE_SIZE = 4_096
 """Bytes; SQLite's default, with which all our files are made."""
+MEMORY_PAGE_SIZE = 1_024
+"""Bytes, in memory, where a record takes only what it needs of its last page: 50 of them take 0.39 MB instead of 0.54."""
 COUNTED: tuple[RowKind, ...] = ("item", "document")
 """The kinds whose rows are counted; the others can be made again."""
 DISK_FULL = "the disk is full. Evidence stored earlier is safe; free some space and try again."
@@ -132,6 +134,8 @@ class SessionFile:
             if path is not None:
                 path.touch(0o600, exist_ok=False)  # the files that SQLite makes beside it get the same mode
             connection = _connected(str(path or ":memory:"))
+            if path is None:
+                connection.execute(f"PRAGMA page_size = {MEMORY_PAGE_SIZE}")
             connection.executescript(f"BEGIN; {_SCHEMA}")
             file = cls(connection, info)
             file._put_own_row()
@@ -139,9 +143,9 @@ class SessionFile:
         return file
 
     @classmethod
-    def open(cls, path: Path, *, patience: float | None = None) -> Self:
-        """The session in that file, of which only what it says of itself has been read; see `check`. `patience` are
-        the seconds to wait for another process that is writing."""
+    def open(cls, path: Path, *, whole: bool = False, patience: float | None = None) -> Self:
+        """The session in that file, of which only what it says of itself is read, unless all must be as it was written,
+        `whole`. `patience` are the seconds to wait for another process that is writing."""
         with failures("open the session"):
             if not path.exists() or path.is_symlink():
                 raise SessionNotFoundError()
@@ -151,6 +155,8 @@ class SessionFile:
         try:
             file = cls(connection, SessionInfo("", ""))
             file.refresh()
+            if whole:
+                file._check()
         except BaseException:
             connection.close()
             raise
@@ -160,15 +166,6 @@ class SessionFile:
         """Close the database; one in memory is gone."""
         with self.lock:
             self._connection.close()
-
-    def check(self) -> None:
-        """Raise DamagedFileError unless everything is as it was written."""
-        with self.reading(), failures("open the session"):
-            is_ok = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-            own = self._own_row()
-            rows = (row for row in itertools.starmap(Row, self._pages(_ALL)) if row.kind != "session")
-            if not (is_ok and own.rows == self._count() and all(row.is_intact(own.info.owner) for row in rows)):
-                raise DamagedFileError()
 
     @contextlib.contextmanager
     def writing(self) -> Generator[None]:
@@ -259,6 +256,14 @@ class SessionFile:
         """Read what the session says of itself, which another process may have written."""
         with self.lock:
             self.info, _, self.change = self._own_row()
+
+    def _check(self) -> None:
+        with self.reading(), failures("open the session"):
+            is_ok = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+            own = self._own_row()
+            rows = (row for row in itertools.starmap(Row, self._pages(_ALL)) if row.kind != "session")
+            if not (is_ok and own.rows == self._count() and all(row.is_intact(own.info.owner) for row in rows)):
+                raise DamagedFileError()
 
     def _pages(self, query: str, *given: str | int) -> Iterator[tuple[Any, ...]]:
         last, page = -1, [()]
