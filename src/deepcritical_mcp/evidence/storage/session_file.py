@@ -186,7 +186,9 @@ class SessionFile:
     @contextlib.contextmanager
     def _transaction(self, kind: str, action: str) -> Generator[None]:
         with self.lock:
-            if self._connection.in_transaction:
+            with failures(action):
+                is_part = self._connection.in_transaction
+            if is_part:
                 yield
                 return
             before = self.info, self.change
