@@ -27,9 +27,7 @@ from deepcritical_mcp.evidence.storage.idle_times import IdleTimes
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, packed
 from deepcritical_mcp.evidence.storage.session_file import (
     BUSY_SECONDS,
-    NOTHING_LEFT,
     DamagedFileError,
-    Salvaged,
     SessionFile,
     failures,
     salvaged,
@@ -37,7 +35,6 @@ from deepcritical_mcp.evidence.storage.session_file import (
 from deepcritical_mcp.evidence.storage.sqlite_space import LOCAL_BATCH, SqliteSpace
 from deepcritical_mcp.evidence.storage.version_0_2 import is_old_session, old_info, old_session
 from deepcritical_mcp.net.cache import Cache, make_private_folder
-from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +46,6 @@ EXPIRED_SECONDS = 30 * 86_400.0
 LISTING_PATIENCE = 0.2
 """Seconds that a list of sessions waits for a program that has locked one."""
 REPLACING_PATIENCE = 60.0  # seconds
-MAX_NAMED = 20
 
 Place = Literal["sessions", "trash", "expired", "damaged"]
 
@@ -252,18 +248,14 @@ class FolderBackend(Backend):
 
     def _repair(self, path: Path, data: bytes) -> None:
         """Put what can be read of a damaged file in its place, and a copy of the damaged one aside."""
-        found = salvaged(data)
-        if found.info is None and not found.rows:
-            raise EvidenceStoreError(NOTHING_LEFT)
-        damage = _damage(found)
-        logger.warning("session %s: %s", path.stem, damage)
+        info, rows = salvaged(data)
+        logger.warning("session %s: %s", path.stem, info.damage)
         self._make_folders()
         aside = self.data_dir / "damaged" / f"{path.stem}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}{SUFFIX}"
         aside.touch(0o600)
         aside.write_bytes(data)
-        info = found.info or SessionInfo("", "", title="(recovered)")
-        with _new_file(path, replace(info, damage=damage)) as file, file.writing():
-            for row in found.rows:
+        with _new_file(path, info) as file, file.writing():
+            for row in rows:
                 file.put(row.kind, [(row.key, row.value)], row.change)
 
     def _upgrade(self, session_id: str) -> None:
@@ -384,17 +376,3 @@ def _number(path: Path) -> tuple[int, int]:
     except FileNotFoundError:
         raise SessionNotFoundError() from None
     return stat.st_dev, stat.st_ino
-
-
-def _damage(found: Salvaged) -> str:
-    """What happened to a session, for people."""
-    there = sum(row.kind == "item" for row in found.rows)
-    ids = [key for kind, key in found.lost if kind == "item"][:MAX_NAMED]
-    others = found.lost_count - len(ids)
-    named = ", ".join([*ids, *([counted(others, "other entry", "other entries")] if others > 0 else [])])
-    lost = f"Lost: {named}." if named else "Nothing is known to be lost."
-    return (
-        f"This session's file was found damaged on {datetime.now(UTC):%Y-%m-%d}. {counted(there, 'item')} could be "
-        f"read. {lost if found.info else 'What is lost is not known.'} A copy of the damaged file is in the folder "
-        '"damaged".'
-    )

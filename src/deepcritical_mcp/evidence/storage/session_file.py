@@ -16,11 +16,14 @@ import sqlite3
 import threading
 import zlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, cast
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.rows import SessionInfo
+from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +38,8 @@ PAGE = 200
 PAGE_SIZE = 4_096
 """Bytes; SQLite's default, with which all our files are made."""
 MEMORY_PAGE_SIZE = 1_024
-"""Bytes, in memory, where a record takes only what it needs of its last page: 50 of them take 0.39 MB instead of 0.54."""
+"""Bytes, in memory: a record wastes less of its last page, so that 50 take 0.39 MB instead of 0.54."""
+MAX_NAMED = 20
 COUNTED: tuple[RowKind, ...] = ("item", "document")
 """The kinds whose rows are counted; the others can be made again."""
 DISK_FULL = "the disk is full. Evidence stored earlier is safe; free some space and try again."
@@ -302,25 +306,13 @@ class SessionFile:
         return self._connection.execute(_COUNT).fetchone()[0]
 
 
-class Salvaged(NamedTuple):
-    """What is left of a session.
+def salvaged(data: bytes) -> tuple[SessionInfo, Sequence[Row]]:
+    """What SQLite can read of the bytes of a damaged file, and checksums prove to be as it was written, with what is
+    lost in `SessionInfo.damage`. Of a session whose owner is lost, only what belongs to nobody in particular.
 
-    Attributes:
-        info: what it says of itself; None if that is lost.
-        rows: what is as it was written.
-        lost: the kinds and keys of what is known to be missing.
-        lost_count: how many publications and documents are missing, at least.
+    Raises:
+        EvidenceStoreError: that is nothing.
     """
-
-    info: SessionInfo | None
-    rows: Sequence[Row]
-    lost: Sequence[tuple[str, str]]
-    lost_count: int
-
-
-def salvaged(data: bytes) -> Salvaged:
-    """What SQLite can read of the bytes of a damaged file, and checksums prove to be as it was written. Of a session
-    whose owner is lost, only what belongs to nobody in particular."""
     info, count = None, 0
     with contextlib.closing(_connected(":memory:")) as connection:
         connection.executescript(_SCHEMA)
@@ -336,10 +328,20 @@ def salvaged(data: bytes) -> Salvaged:
         with contextlib.suppress(DamagedFileError):
             info, count, _ = _own_row_of(row.value)
     rows = [row for row in found if row.kind != "session" and row.is_intact(info.owner if info else "")]
+    if not (info or rows):
+        raise EvidenceStoreError(NOTHING_LEFT)
     there = {(row.kind, row.key) for row in rows if row.kind in COUNTED}
-    named = {(kind, key) for _, kind, key in names if kind in COUNTED and str(key).isprintable()}
-    lost = sorted(named - there)
-    return Salvaged(info, rows, lost, max(count - len(there), len(lost)))
+    lost = sorted({(kind, key) for _, kind, key in names if kind in COUNTED and str(key).isprintable()} - there)
+    ids = [key for kind, key in lost if kind == "item"][:MAX_NAMED]
+    others = max(count - len(there), len(lost)) - len(ids)
+    named = ", ".join([*ids, *([counted(others, "other entry", "other entries")] if others > 0 else [])])
+    said = f"Lost: {named}." if named else "Nothing is known to be lost."
+    damage = (
+        f"This session's file was found damaged on {datetime.now(UTC):%Y-%m-%d}. "
+        f"{counted(sum(kind == 'item' for kind, _ in there), 'item')} could be read. "
+        f'{said if info else "What is lost is not known."} A copy of the damaged file is in the folder "damaged".'
+    )
+    return replace(info or SessionInfo("", "", title="(recovered)"), damage=damage), rows
 
 
 def _read(connection: sqlite3.Connection, query: str, most: int, *given: Any) -> Iterator[tuple[Any, ...]]:
