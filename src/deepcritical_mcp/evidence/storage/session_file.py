@@ -68,8 +68,8 @@ _COLUMNS = "SELECT number, kind, key, change, checksum, value"
 _ALL = f"{_COLUMNS} FROM rows WHERE number > ? ORDER BY number LIMIT {PAGE}"
 _SINCE = f"{_COLUMNS} FROM rows WHERE kind = ? AND change > ? AND number > ? ORDER BY number LIMIT {PAGE}"
 _ONE = "SELECT kind, key, change, checksum, value FROM rows WHERE kind = ? AND key = ?"
-_NUMBERED = "SELECT kind, key, change, checksum, value FROM rows WHERE number = ?"
-_COPY = "SELECT kind, key, change, checksum, value FROM own_row"
+_NUMBERED = "SELECT kind, key, change, checksum, value FROM rows WHERE number = ? AND typeof(change) = 'integer'"
+_COPY = "SELECT kind, key, change, checksum, value FROM own_row WHERE typeof(change) = 'integer'"
 _NUMBERS = "SELECT number FROM rows NOT INDEXED ORDER BY number {0}"
 _NAMES = "SELECT number, kind, key FROM rows INDEXED BY sqlite_autoindex_rows_1 ORDER BY kind {0}, key {0}"
 _LAST = "\U0010ffff"
@@ -328,6 +328,7 @@ def salvaged(data: bytes) -> tuple[SessionInfo, Sequence[Row]]:
         with contextlib.suppress(DamagedFileError):
             info, count, _ = _own_row_of(row.value)
     rows = [row for row in found if row.kind != "session" and row.is_intact(info.owner if info else "")]
+    rows.sort(key=lambda row: row.change)
     if not (info or rows):
         raise EvidenceStoreError(NOTHING_LEFT)
     there = {(row.kind, row.key) for row in rows if row.kind in COUNTED}
