@@ -37,8 +37,6 @@ PAGE = 200
 """Rows read at once."""
 PAGE_SIZE = 4_096
 """Bytes; SQLite's default, with which all our files are made."""
-MEMORY_PAGE_SIZE = 1_024
-"""Bytes, in memory: a record wastes less of its last page, so that 50 take 0.39 MB instead of 0.54."""
 MAX_NAMED = 20
 COUNTED: tuple[RowKind, ...] = ("item", "document")
 """The kinds whose rows are counted; the others can be made again."""
@@ -138,8 +136,6 @@ class SessionFile:
             if path is not None:
                 path.touch(0o600, exist_ok=False)  # the files that SQLite makes beside it get the same mode
             connection = _connected(str(path or ":memory:"))
-            if path is None:
-                connection.execute(f"PRAGMA page_size = {MEMORY_PAGE_SIZE}")
             connection.executescript(f"BEGIN; {_SCHEMA}")
             file = cls(connection, info)
             file._put_own_row()
