@@ -1,4 +1,12 @@
-"""Where sessions are kept. To add a store, write its file here, its row in `STORES`, and its tests."""
+"""Where sessions are kept. To add a store, write its file here, its row in `STORES`, and its tests.
+
+- `backend`: what a store offers. `rows`: the values that it keeps.
+- `session_file`: a session as an SQLite database, and what can be read of a damaged one.
+- `sqlite_space`: a session in such a database, and the store in memory. `vector_table`: its vectors and collection.
+- `in_folder`: the store in a folder. `idle_times`: for how long nobody has used its sessions.
+- `version_0_2`: the folders of version 0.2.
+- `on_server`: the store on a Chroma server. `server_space`: a session there. `chroma_records`: its records.
+"""
 
 from __future__ import annotations
 
