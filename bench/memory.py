@@ -30,7 +30,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.evidence.storage.collection_index import chroma_settings
+from deepcritical_mcp.evidence.storage.vector_table import chroma_settings
 from deepcritical_mcp.models import Publication
 
 DIMENSION = 384

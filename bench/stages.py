@@ -79,7 +79,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         f"{OURS}evidence.storage.{place}.{name}"
         for place, names in (
             ("sqlite_space:SqliteSpace", ("write", "extend", "rewrite", "remove_parts", "nearest", "vectors", "read")),
-            ("collection_index:CollectionIndex", ("_work",)),
+            ("vector_table:CollectionIndex", ("_work",)),
         )
         for name in names
     ),

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from deepcritical_mcp.config import Setting, Settings, every_setting, load_settings
 from deepcritical_mcp.errors import ConfigurationError
-from deepcritical_mcp.evidence.storage.chroma_server_settings import ChromaServerSettings
+from deepcritical_mcp.evidence.storage import ChromaServerSettings
 from deepcritical_mcp.sources.settings import PubMedSettings, WebSettings
 
 SECRETS = [setting for setting in every_setting() if setting.info.annotation is SecretStr]

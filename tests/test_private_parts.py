@@ -20,9 +20,8 @@ from uvicorn.server import ServerState
 import deepcritical_mcp
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.evidence.storage import on_server
-from deepcritical_mcp.evidence.storage.chroma_server_settings import ChromaServerSettings
-from deepcritical_mcp.evidence.storage.collection_index import chroma_settings
+from deepcritical_mcp.evidence.storage import ChromaServerSettings, on_server
+from deepcritical_mcp.evidence.storage.vector_table import chroma_settings
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool

@@ -15,10 +15,10 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.scope import EVERYTHING, Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import chroma_space, open_backend
-from deepcritical_mcp.evidence.storage.chroma_space import ChromaSpace
-from deepcritical_mcp.evidence.storage.item_rows import first_row, item_of, progress_row
+from deepcritical_mcp.evidence.storage import open_backend, server_space
+from deepcritical_mcp.evidence.storage.chroma_records import item_of, progress_row, record_row
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector
+from deepcritical_mcp.evidence.storage.server_space import ServerSpace
 from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace
 from deepcritical_mcp.evidence.storage.vector_table import stacked
 from deepcritical_mcp.evidence.store import EvidenceStore
@@ -229,7 +229,7 @@ async def test_what_another_process_writes_while_a_paper_is_indexed_stays(
     registries = [SessionRegistry(settings, HashingModel(), open_backend(settings)) for _ in range(2)]
     store = await registries[0].open()
     elsewhere = await registries[1].get(store.session_id)
-    extend, is_first = ChromaSpace.extend, [True]
+    extend, is_first = ServerSpace.extend, [True]
 
     async def change() -> None:
         (id,) = await elsewhere.ids()
@@ -239,12 +239,12 @@ async def test_what_another_process_writes_while_a_paper_is_indexed_stays(
         else:
             await elsewhere.set_statuses([known.model_copy(update={"status": "retracted"})])
 
-    def then_extended(self: ChromaSpace, item: KeptItem, vectors: Sequence[Vector]) -> None:
+    def then_extended(self: ServerSpace, item: KeptItem, vectors: Sequence[Vector]) -> None:
         if is_first.pop() if is_first else False:
             anyio.from_thread.run(change)
         extend(self, item, vectors)
 
-    monkeypatch.setattr(ChromaSpace, "extend", then_extended)
+    monkeypatch.setattr(ServerSpace, "extend", then_extended)
     await store.add_evidence([paper(long_sections("zinc", 60), TITLE, pmid="1")])
     await store.search_similar("zinc")
     assert not is_first
@@ -279,7 +279,7 @@ async def test_what_was_read_before_a_text_changed_is_not_kept_as_its_vector(
             anyio.from_thread.run(store.add_evidence, [page("A longer page than that.")])
         return read(ids, vectors)
 
-    monkeypatch.setattr(chroma_space, "stacked", then_replaced)
+    monkeypatch.setattr(server_space, "stacked", then_replaced)
     for scope in (Scope(kind="page"), EVERYTHING):
         found = await store.search(f"{TITLE}. A short page.", scope=scope)
         (shown,) = (one for one in found.evidence if one.content == "A longer page than that.")
@@ -291,6 +291,6 @@ async def test_what_was_read_before_a_text_changed_is_not_kept_as_its_vector(
 def test_vectors_of_an_earlier_text_are_none_of_the_text_that_was_written_meanwhile() -> None:
     before = KeptItem(page("A short page."), order=0, parts=3, embedded=True, written=1)
     now = KeptItem(page("A longer page than that."), order=0, parts=2, embedded=True, written=2)
-    assert item_of({**first_row(now)}, True).parts == 2
-    assert item_of({**first_row(now), **progress_row(before)}, True).parts == 0
-    assert item_of({**first_row(before), **progress_row(before)}, True).parts == 3
+    assert item_of({**record_row(now)}, True).parts == 2
+    assert item_of({**record_row(now), **progress_row(before)}, True).parts == 0
+    assert item_of({**record_row(before), **progress_row(before)}, True).parts == 3

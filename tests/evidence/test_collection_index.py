@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionBusyError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.evidence.storage.collection_index import SMALL, CollectionIndex
+from deepcritical_mcp.evidence.storage import open_backend, vector_table
 from deepcritical_mcp.evidence.storage.rows import NearPassage
-from deepcritical_mcp.evidence.storage.vector_table import VectorTable
+from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex, VectorTable
 from tests.evidence.stand_ins import HashingModel, piece
 
 RANDOM = np.random.default_rng(7)
 SOURCES = ("pubmed", "web")
+SMALL = 200
 
 
 class Unasked(VectorTable):
@@ -43,6 +43,11 @@ def filled(table: VectorTable, vectors: NDArray[np.float32]) -> None:
 
 def failing(*_: object, **__: object) -> None:
     raise RuntimeError("no collection today")
+
+
+@pytest.fixture(autouse=True)
+def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_table, "SMALL", SMALL)
 
 
 @pytest.fixture

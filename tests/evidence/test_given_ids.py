@@ -10,7 +10,7 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.evidence.storage.chroma_space import ChromaSpace
+from deepcritical_mcp.evidence.storage.server_space import ServerSpace
 from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import HashingModel, piece
 
@@ -66,7 +66,7 @@ async def test_an_interrupted_renaming_leaves_nothing_behind(tmp_path: Path, mon
     store = await registry.open()
     await store.add_evidence([aspirin()])
     with monkeypatch.context() as killed:
-        killed.setattr(ChromaSpace, "remove_parts", _nothing)
+        killed.setattr(ServerSpace, "remove_parts", _nothing)
         await store.add_evidence([aspirin(pmid="1")])
         await registry.aclose()
     for expected in (["pubmed:1"], []):

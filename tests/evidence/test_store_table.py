@@ -13,7 +13,7 @@ from deepcritical_mcp.context import AppContext, build_services
 from deepcritical_mcp.evidence import storage
 from deepcritical_mcp.evidence.storage import STORES, StoreRow, in_memory_only, open_backend
 from deepcritical_mcp.evidence.storage.in_folder import FolderBackend
-from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
+from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from deepcritical_mcp.server import DeepCriticalServer
 from tests.evidence.toy_store import ShelfBackend, ShelfSettings
 from tests.scripts import script

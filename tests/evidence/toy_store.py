@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr
 
 from deepcritical_mcp.config import Key, OwnSettings, Settings
 from deepcritical_mcp.errors import EvidenceStoreError
-from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
+from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 
 
 class ShelfSettings(OwnSettings):

@@ -13,7 +13,7 @@ from chromadb.config import Settings as ChromaSettings
 from chromadb.config import System
 from chromadb.types import Metadata
 
-from deepcritical_mcp.evidence.storage.item_rows import record_rows
+from deepcritical_mcp.evidence.storage.chroma_records import record_row
 from deepcritical_mcp.evidence.storage.rows import KeptItem, new_session_id
 from deepcritical_mcp.evidence.storage.vector_table import part_id
 from deepcritical_mcp.models import Publication
@@ -54,7 +54,7 @@ def kept_by_0_2(
     for order, one in enumerate(publications):
         is_last = order == len(publications) - 1
         item = KeptItem(one, order, 1 if is_last else 2, embedded=not is_last, written=order + 1)
-        rows: list[Metadata] = record_rows(item)
+        rows: list[Metadata] = [record_row(item, part) for part in range(item.parts)]
         ids = [part_id(one.id, part) for part in range(len(rows))]
         dimension = 1 if is_last else 16
         vectors = np.random.default_rng(order).standard_normal((len(rows), dimension)).astype(np.float32)

@@ -42,7 +42,7 @@ from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import configured_backends, in_memory_only
 from deepcritical_mcp.evidence.storage.backend import Backend
 from deepcritical_mcp.evidence.storage.in_folder import FolderBackend
-from deepcritical_mcp.evidence.storage.in_memory import MemoryBackend
+from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.net.pacing import RedisPlace

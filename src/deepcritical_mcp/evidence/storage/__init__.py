@@ -1,13 +1,32 @@
-"""Where sessions are kept. To add a store, write its file here, its row in `STORES`, and its tests."""
+"""Where sessions are kept. To add a store, write its file here, its row in `STORES`, and its tests.
+
+- `backend`: what a store offers. `rows`: the values that it keeps.
+- `session_file`: a session as an SQLite database, and what can be read of a damaged one.
+- `sqlite_space`: a session in such a database, and the store in memory. `vector_table`: its vectors and collection.
+- `in_folder`: the store in a folder. `idle_times`: for how long nobody has used its sessions.
+- `version_0_2`: the folders of version 0.2.
+- `on_server`: the store on a Chroma server. `server_space`: a session there. `chroma_records`: its records.
+"""
 
 from __future__ import annotations
 
 import logging
 import pkgutil
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from deepcritical_mcp.config import IN_MEMORY, Settings, every_setting, user_data_folder, variable_name
+from pydantic import Field, SecretStr
+
+from deepcritical_mcp.config import (
+    IN_MEMORY,
+    Key,
+    OwnSettings,
+    SecretAddress,
+    Settings,
+    every_setting,
+    user_data_folder,
+    variable_name,
+)
 from deepcritical_mcp.errors import EvidenceStoreError
 
 if TYPE_CHECKING:
@@ -18,6 +37,23 @@ logger = logging.getLogger(__name__)
 _HERE = "deepcritical_mcp.evidence.storage"
 
 
+class ChromaServerSettings(OwnSettings):
+    """Address and credentials."""
+
+    chroma_url: SecretAddress = Field(
+        SecretStr(""),
+        description="Chroma server that stores the sessions; https://name:password@host/path for basic authentication, "
+        "https://api.trychroma.com for Chroma Cloud",
+    )
+    chroma_token: Key = Field(SecretStr(""), description="token of the Chroma server, or API key of Chroma Cloud")
+    chroma_token_header: Literal["X-Chroma-Token", "Authorization"] = Field(
+        "X-Chroma-Token", description="header that carries the token; Authorization: as a bearer token"
+    )
+    chroma_tenant: str = Field("default_tenant", description="tenant on the Chroma server")
+    chroma_database: str = Field("default_database", description="database on the Chroma server")
+    chroma_timeout: float = Field(10, gt=0, description="seconds to wait for each response of the Chroma server")
+
+
 class StoreRow(NamedTuple):
     """A store's `Backend` class and its `OwnSettings` class, if it has one, by their names: "package.module:Class"."""
 
@@ -26,9 +62,9 @@ class StoreRow(NamedTuple):
 
 
 STORES: tuple[StoreRow, ...] = (
-    StoreRow(f"{_HERE}.on_server:ServerBackend", f"{_HERE}.chroma_server_settings:ChromaServerSettings"),
+    StoreRow(f"{_HERE}.on_server:ServerBackend", f"{_HERE}:ChromaServerSettings"),
     StoreRow(f"{_HERE}.in_folder:FolderBackend"),
-    StoreRow(f"{_HERE}.in_memory:MemoryBackend"),
+    StoreRow(f"{_HERE}.sqlite_space:MemoryBackend"),
 )
 """The first one that is configured is used; the last one always is."""
 

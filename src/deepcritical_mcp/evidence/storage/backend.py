@@ -18,7 +18,7 @@ from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, Sessio
 
 
 class Space(Protocol):
-    """The place of one session.
+    """The place of one session. A subclass overrides what it does differently.
 
     Every method raises SessionNotFoundError if the session is gone, and EvidenceStoreError if the store fails.
 
@@ -75,12 +75,11 @@ class Space(Protocol):
 
     def index(self) -> Mapping[str, NDArray[Any]]:
         """What `keep_index` kept; {} where nothing is kept, or if it cannot be read."""
-        ...
+        return {}
 
     def keep_index(self, index: Mapping[str, NDArray[Any]]) -> None:
         """Keep what was derived from the session, in place of what was kept earlier, if this place can; it may be
         lost at any time."""
-        ...
 
     def keep_document(self, name: str, content: str) -> None:
         """Keep a text that is no evidence, in place of an earlier one with that name; atomically."""
@@ -118,7 +117,7 @@ class Space(Protocol):
 
     def delete(self) -> None:
         """Delete the session with all its evidence."""
-        ...
+        self.close()
 
 
 class Backend(Protocol):
@@ -178,7 +177,7 @@ class Backend(Protocol):
         ...
 
     def release(self, space: Space) -> None:
-        """Close an open session; if the backend is not lasting, delete it."""
+        """Close an open session; in memory, it is gone."""
         space.close()
 
     def delete(self, space: Space) -> None:

@@ -7,6 +7,8 @@ import logging
 import os
 import secrets
 import shutil
+import sqlite3
+import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from dataclasses import replace
@@ -22,14 +24,17 @@ from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, Sessi
 from deepcritical_mcp.evidence.embedding.service import CACHE_FILE
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.idle_times import IdleTimes
-from deepcritical_mcp.evidence.storage.moving import without_writers
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, packed
-from deepcritical_mcp.evidence.storage.salvage import Salvaged, salvaged
-from deepcritical_mcp.evidence.storage.session_file import NOTHING_LEFT, DamagedFileError, SessionFile, failures
+from deepcritical_mcp.evidence.storage.session_file import (
+    BUSY_SECONDS,
+    DamagedFileError,
+    SessionFile,
+    failures,
+    salvaged,
+)
 from deepcritical_mcp.evidence.storage.sqlite_space import LOCAL_BATCH, SqliteSpace
-from deepcritical_mcp.evidence.storage.version_0_2 import OldSession, is_old_session, old_info, old_session
+from deepcritical_mcp.evidence.storage.version_0_2 import is_old_session, old_info, old_session
 from deepcritical_mcp.net.cache import Cache, make_private_folder
-from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +46,6 @@ EXPIRED_SECONDS = 30 * 86_400.0
 LISTING_PATIENCE = 0.2
 """Seconds that a list of sessions waits for a program that has locked one."""
 REPLACING_PATIENCE = 60.0  # seconds
-MAX_NAMED = 20
 
 Place = Literal["sessions", "trash", "expired", "damaged"]
 
@@ -90,7 +94,10 @@ class FolderBackend(Backend):
         if session_id in self._unwritten:  # closed since, because others were used
             return self.create(session_id, replace(self._unwritten[session_id], model=model))
         path = self._path(session_id)
-        if not self._is_there(path):
+        try:
+            with failures("open the session"):
+                _number(path)
+        except SessionNotFoundError:
             self._upgrade(session_id)
         file = self._checked(path)
         try:
@@ -166,10 +173,7 @@ class FolderBackend(Backend):
                     self._purge(path)
                 elif path.suffix == SUFFIX:  # what an earlier version has kept stays until it is opened
                     self._move_all(path.stem, "expired")
-                    days = (ttl / 86_400, EXPIRED_SECONDS / 86_400)
-                    logger.warning(
-                        "session %s has not been used for %.3g days; it is deleted in %.3g", path.stem, *days
-                    )
+                    logger.warning("session %s has not been used for %.3g days", path.stem, ttl / 86_400)
 
     def check(self) -> None:
         if self.data_dir.parts[:1] == ("~",):
@@ -184,13 +188,6 @@ class FolderBackend(Backend):
 
     def _path(self, session_id: str) -> Path:
         return self.data_dir / "sessions" / f"{session_id}{SUFFIX}"
-
-    @staticmethod
-    def _is_there(path: Path) -> bool:
-        with failures("open the session"), contextlib.suppress(FileNotFoundError):
-            path.lstat()
-            return True
-        return False
 
     def _paths(self, session_id: str, place: Place) -> list[Path]:
         """The session's file there, and its folder if version 0.2 has kept it."""
@@ -240,32 +237,25 @@ class FolderBackend(Backend):
 
     def _checked(self, path: Path) -> SessionFile:
         """The open file, as it was written or repaired."""
-        try:
-            return _sound(path)
-        except DamagedFileError:
-            pass
+        with contextlib.suppress(DamagedFileError):
+            return SessionFile.open(path, whole=True)
         with self._alone():
-            try:
-                return _sound(path)  # another process may have repaired it
-            except DamagedFileError:
-                with failures("open the session"), without_writers(path), path.open("rb") as damaged:
-                    self._repair(path, damaged.read())  # closed before, it would give the lock back
-        return _sound(path)
+            with contextlib.suppress(DamagedFileError):
+                return SessionFile.open(path, whole=True)  # another process may have repaired it
+            with failures("open the session"), _without_writers(path), path.open("rb") as damaged:
+                self._repair(path, damaged.read())  # closed before, it would give the lock back
+        return SessionFile.open(path, whole=True)
 
     def _repair(self, path: Path, data: bytes) -> None:
         """Put what can be read of a damaged file in its place, and a copy of the damaged one aside."""
-        found = salvaged(data)
-        if found.info is None and not found.rows:
-            raise EvidenceStoreError(NOTHING_LEFT)
-        damage = _damage(found)
-        logger.warning("session %s: %s", path.stem, damage)
+        info, rows = salvaged(data)
+        logger.warning("session %s: %s", path.stem, info.damage)
         self._make_folders()
         aside = self.data_dir / "damaged" / f"{path.stem}.{datetime.now(UTC):%Y%m%dT%H%M%S%f}{SUFFIX}"
         aside.touch(0o600)
         aside.write_bytes(data)
-        info = found.info or SessionInfo("", "", title="(recovered)")
-        with _new_file(path, replace(info, damage=damage)) as file, file.writing():
-            for row in found.rows.values():
+        with _new_file(path, info) as file, file.writing():
+            for row in rows:
                 file.put(row.kind, [(row.key, row.value)], row.change)
 
     def _upgrade(self, session_id: str) -> None:
@@ -277,10 +267,10 @@ class FolderBackend(Backend):
         with self._alone():
             if path.exists():  # another process has done it
                 return
-            with old_session(folder) as old, _new_file(path, _upgraded(old)) as file, file.writing():
+            with old_session(folder) as old, _new_file(path, old.info) as file, file.writing():
                 file.put("item", [(item.publication.id, packed(item)) for item in old.items], 1)
                 file.put("document", [(name, text.encode()) for name, text in old.documents.items()])
-            self._move(folder, "trash" if old.is_whole else "damaged")
+            self._move(folder, "trash")
 
     @contextlib.contextmanager
     def _alone(self) -> Generator[None]:
@@ -302,7 +292,7 @@ class FolderBackend(Backend):
             if target.is_dir():
                 shutil.rmtree(target)
             self._idle.begin_anew(f"{place}/{path.name}")
-            with without_writers(path) if path.is_file() else contextlib.nullcontext():
+            with _without_writers(path) if path.is_file() else contextlib.nullcontext():
                 try:
                     path.replace(target)
                 except FileNotFoundError:  # another process has moved it
@@ -350,14 +340,29 @@ def _new_file(path: Path, info: SessionInfo) -> Generator[SessionFile]:
         raise
 
 
-def _sound(path: Path) -> SessionFile:
-    file = SessionFile.open(path)
+@contextlib.contextmanager
+def _without_writers(path: Path) -> Generator[None]:
+    """Nobody writes to the file meanwhile, so that it can be moved or replaced: what another process wrote would be
+    lost, and its journal would be applied to the file that has the name then. What a killed process had not finished is
+    undone before.
+
+    Raises:
+        SessionBusyError: another process does not let go of it.
+    """
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", BUSY_SECONDS, isolation_level=None, uri=True)
     try:
-        file.check()
-    except BaseException:
-        file.close()
-        raise
-    return file
+        with failures("move the session"):
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.Error as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+                    raise
+                # it is damaged or read-only: nobody writes to it
+        if sys.platform == "win32":
+            connection.close()  # a file that anybody has open cannot be moved there
+        yield
+    finally:
+        connection.close()
 
 
 def _journal(path: Path) -> Path:
@@ -371,27 +376,3 @@ def _number(path: Path) -> tuple[int, int]:
     except FileNotFoundError:
         raise SessionNotFoundError() from None
     return stat.st_dev, stat.st_ino
-
-
-def _damage(found: Salvaged) -> str:
-    """What happened to a session, for people."""
-    there = sum(row.kind == "item" for row in found.rows.values())
-    ids = [key for kind, key in found.lost if kind == "item" and key.isprintable()]
-    others = found.lost_count - len(ids)
-    lost = [", ".join(ids[:MAX_NAMED]) + (f" and {len(ids) - MAX_NAMED} more" if len(ids) > MAX_NAMED else "")]
-    lost += [f"{counted(others, 'other entry', 'other entries')} (evidence, searches or reports)"] if others > 0 else []
-    said = [f"Lost: {what}." for what in [" and ".join(filter(None, lost))] if what]
-    said += [] if found.info else [f"What {'else ' if said else ''}is lost is not known."]
-    return _found_damaged(there, " ".join(said) or "Nothing is known to be lost.")
-
-
-def _upgraded(old: OldSession) -> SessionInfo:
-    damage = "" if old.is_whole else _found_damaged(len(old.items), "What is lost is not known.")
-    return replace(old.info, damage=damage)
-
-
-def _found_damaged(items: int, lost: str) -> str:
-    return (
-        f"This session's file was found damaged on {datetime.now(UTC):%Y-%m-%d}. {counted(items, 'item')} could be "
-        f'read. {lost} A copy of the damaged file is in the folder "damaged".'
-    )

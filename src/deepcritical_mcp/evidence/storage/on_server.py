@@ -14,20 +14,17 @@ from chromadb.errors import NotFoundError, error_types
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderTimeoutError
-from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.chroma_failures import translated
-from deepcritical_mcp.evidence.storage.chroma_server_settings import ChromaServerSettings
-from deepcritical_mcp.evidence.storage.chroma_space import PAGE, WORDS
-from deepcritical_mcp.evidence.storage.collection_index import chroma_settings
-from deepcritical_mcp.evidence.storage.collection_metadata import session_info
+from deepcritical_mcp.evidence.storage import ChromaServerSettings
+from deepcritical_mcp.evidence.storage.backend import Backend
+from deepcritical_mcp.evidence.storage.chroma_records import session_info, translated
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
-from deepcritical_mcp.evidence.storage.server_space import TURN, ServerSpace
+from deepcritical_mcp.evidence.storage.server_space import BATCH, PAGE, TURN, WORDS, ServerSpace
+from deepcritical_mcp.evidence.storage.vector_table import chroma_settings
 from deepcritical_mcp.net.breaker import CircuitBreaker
 
 if TYPE_CHECKING:
     from chromadb import Collection
 
-SERVER_BATCH = 64
 _MEANINGS = {
     401: "check DEEPCRITICAL_CHROMA_TOKEN and DEEPCRITICAL_CHROMA_TOKEN_HEADER, or the name and password in "
     "DEEPCRITICAL_CHROMA_URL.",
@@ -44,7 +41,7 @@ class ServerBackend(Backend):
     advice = "Start the server that DEEPCRITICAL_CHROMA_URL names, or unset it."
     lasting = True
     shared = remote = True
-    batch = SERVER_BATCH
+    batch = BATCH
 
     def __init__(self, settings: ChromaServerSettings, *, limit: int) -> None:
         self.limit = limit
@@ -62,9 +59,6 @@ class ServerBackend(Backend):
 
     def open(self, session_id: str, model: str) -> ServerSpace:
         return ServerSpace.open(self._client(), session_id, model)
-
-    def delete(self, space: Space) -> None:
-        space.delete()
 
     def sessions(self, owner: str | None) -> dict[str, SessionInfo]:
         with translated("list the sessions"):

@@ -2,23 +2,28 @@
 
 One table holds rows of a few kinds, each with a checksum, and one of them says how many there are, so that what is
 missing or damaged is noticed. The file has a rollback journal and no write-ahead log: between writes, which take
-milliseconds, one file is the whole session, and any copy of it is one.
+milliseconds, one file is the whole session, any copy of it is one, a folder that is read-only can be read, and what was
+deleted is nowhere else.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import logging
 import sqlite3
 import threading
 import zlib
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, cast
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.rows import SessionInfo
+from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +35,9 @@ BUSY_SECONDS = 15.0
 """How long to wait for another process that is writing."""
 PAGE = 200
 """Rows read at once."""
+PAGE_SIZE = 4_096
+"""Bytes; SQLite's default, with which all our files are made."""
+MAX_NAMED = 20
 COUNTED: tuple[RowKind, ...] = ("item", "document")
 """The kinds whose rows are counted; the others can be made again."""
 DISK_FULL = "the disk is full. Evidence stored earlier is safe; free some space and try again."
@@ -52,13 +60,16 @@ _PUT = """
 INSERT INTO rows (kind, key, change, checksum, value) VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, key)
 DO UPDATE SET change = excluded.change, checksum = excluded.checksum, value = excluded.value
 """
-_PUT_COPY = "INSERT OR REPLACE INTO own_row VALUES (?, ?, ?, ?, ?, ?)"
-COPIES = 5
-"""Of the row without which no other can be told to be intact, on a page of their own, for `salvaged`."""
-_COLUMNS = "SELECT number, kind, key, change, checksum, value FROM rows"
-_ALL = f"{_COLUMNS} WHERE number > ? ORDER BY number LIMIT {PAGE}"
-_SINCE = f"{_COLUMNS} WHERE kind = ? AND change > ? AND number > ? ORDER BY number LIMIT {PAGE}"
-_ONE = f"{_COLUMNS} WHERE kind = ? AND key = ?"
+_PUT_COPY = "INSERT OR REPLACE INTO own_row VALUES (0, ?, ?, ?, ?, ?)"
+"""Of the row without which no other can be told to be intact, on a page of its own, for `salvaged`."""
+_COLUMNS = "SELECT number, kind, key, change, checksum, value"
+_ALL = f"{_COLUMNS} FROM rows WHERE number > ? ORDER BY number LIMIT {PAGE}"
+_SINCE = f"{_COLUMNS} FROM rows WHERE kind = ? AND change > ? AND number > ? ORDER BY number LIMIT {PAGE}"
+_ONE = "SELECT kind, key, change, checksum, value FROM rows WHERE kind = ? AND key = ?"
+_NUMBERED = "SELECT kind, key, change, checksum, value FROM rows WHERE number = ? AND typeof(change) = 'integer'"
+_COPY = "SELECT kind, key, change, checksum, value FROM own_row WHERE typeof(change) = 'integer'"
+_NUMBERS = "SELECT number FROM rows NOT INDEXED ORDER BY number {0}"
+_NAMES = "SELECT number, kind, key FROM rows INDEXED BY sqlite_autoindex_rows_1 ORDER BY kind {0}, key {0}"
 _LAST = "\U0010ffff"
 """Behind all that begins the same."""
 _COUNT = f"SELECT count(*) FROM rows WHERE kind IN {COUNTED}"
@@ -117,7 +128,6 @@ class SessionFile:
         self.info = info
         self.change = 0
         self._connection = connection
-        self._is_writing = self._has_written = False
 
     @classmethod
     def create(cls, path: Path | None, info: SessionInfo) -> Self:
@@ -126,16 +136,16 @@ class SessionFile:
             if path is not None:
                 path.touch(0o600, exist_ok=False)  # the files that SQLite makes beside it get the same mode
             connection = _connected(str(path or ":memory:"))
-            connection.executescript(_SCHEMA)
-        file = cls(connection, info)
-        with file.writing():
-            file.set_info(info)
+            connection.executescript(f"BEGIN; {_SCHEMA}")
+            file = cls(connection, info)
+            file._put_own_row()
+            connection.execute("COMMIT")
         return file
 
     @classmethod
-    def open(cls, path: Path, *, patience: float | None = None) -> Self:
-        """The session in that file, of which only what it says of itself has been read; see `check`. `patience` are
-        the seconds to wait for another process that is writing."""
+    def open(cls, path: Path, *, whole: bool = False, patience: float | None = None) -> Self:
+        """The session in that file, of which only what it says of itself is read, unless all must be as it was written,
+        `whole`. `patience` are the seconds to wait for another process that is writing."""
         with failures("open the session"):
             if not path.exists() or path.is_symlink():
                 raise SessionNotFoundError()
@@ -145,6 +155,8 @@ class SessionFile:
         try:
             file = cls(connection, SessionInfo("", ""))
             file.refresh()
+            if whole:
+                file._check()
         except BaseException:
             connection.close()
             raise
@@ -155,72 +167,56 @@ class SessionFile:
         with self.lock:
             self._connection.close()
 
-    def check(self) -> None:
-        """Raise DamagedFileError unless everything is as it was written."""
-        with self.reading(), failures("open the session"):
-            is_ok = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-            own = self._own_row()
-            owner = own.info.owner
-            if not (is_ok and own.rows == self._count()):
-                raise DamagedFileError()
-            if not all(row.is_intact(owner if row.kind != "session" else "") for row in self.rows()):
-                raise DamagedFileError()
-
     @contextlib.contextmanager
     def writing(self) -> Generator[None]:
         """A transaction: what is written in it is there as a whole or not at all, and no other process writes
         meanwhile. One within another is part of it."""
+        with self._transaction("IMMEDIATE", "keep the evidence"):
+            self.refresh()
+            before = self.info, self.change, self._connection.total_changes
+            yield
+            if before != (self.info, self.change, self._connection.total_changes):
+                with failures("keep the evidence"):
+                    self._put_own_row()
+
+    def reading(self) -> contextlib.AbstractContextManager[None]:
+        """What is read within is of one moment."""
+        return self._transaction("DEFERRED", "read the session")
+
+    @contextlib.contextmanager
+    def _transaction(self, kind: str, action: str) -> Generator[None]:
         with self.lock:
-            if self._is_writing:
+            with failures(action):
+                is_part = self._connection.in_transaction
+            if is_part:
                 yield
                 return
-            with failures("keep the evidence"):
-                self._connection.execute("BEGIN IMMEDIATE")
-            self._is_writing, before = True, (self.info, self.change)
+            before = self.info, self.change
             try:
-                if self._own_row_exists():
-                    self.refresh()
+                with failures(action):
+                    self._connection.execute(f"BEGIN {kind}")
                 yield
-                with failures("keep the evidence"):
-                    if self._has_written:
-                        self._put_own_row()
+                with failures(action):
                     self._connection.execute("COMMIT")
             except BaseException:
                 self.info, self.change = before
                 with contextlib.suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
-            finally:
-                self._is_writing = self._has_written = False
-
-    @contextlib.contextmanager
-    def reading(self) -> Generator[None]:
-        """What is read within is of one moment."""
-        with self.lock:
-            if self._is_writing:
-                yield
-                return
-            with failures("read the session"):
-                self._connection.execute("BEGIN")
-            try:
-                yield
-            finally:
-                with contextlib.suppress(sqlite3.Error):
-                    self._connection.execute("COMMIT")
 
     def next_change(self) -> int:
         """The number of the next change, which is used up. Part of a transaction."""
-        self.change, self._has_written = self.change + 1, True
+        self.change += 1
         return self.change
 
     def set_info(self, info: SessionInfo) -> None:
         """Write what the session says of itself."""
         with self.writing():
-            self.info, self._has_written = info, True
+            self.info = info
 
     def put(self, kind: RowKind, rows: Iterable[tuple[str, bytes]], change: int = 0) -> None:
         """Write values by key, in place of earlier ones."""
-        with self._changing():
+        with self.writing(), failures("keep the evidence"):
             owner = self.info.owner
             values = [(kind, key, change, checksum(owner, kind, key, value), value) for key, value in rows]
             self._connection.executemany(_PUT, values)
@@ -228,30 +224,26 @@ class SessionFile:
 
     def mark(self, kind: RowKind, key: str, change: int) -> None:
         """Let a row count as changed, so that other processes look at it again."""
-        with self._changing():
+        with self.writing(), failures("keep the evidence"):
             self._connection.execute("UPDATE rows SET change = ? WHERE kind = ? AND key = ?", (change, kind, key))
             self.change = max(self.change, change)
 
     def delete(self, kind: RowKind, keys: Iterable[str]) -> None:
         """Delete rows, and overwrite what they said."""
-        with self._changing():
+        with self.writing(), failures("keep the evidence"):
             self._connection.executemany("DELETE FROM rows WHERE kind = ? AND key = ?", [(kind, key) for key in keys])
 
     def value(self, kind: RowKind, key: str) -> bytes | None:
         """The value with that key."""
         with self.lock, failures("read the session"):
             found = self._connection.execute(_ONE, (kind, key)).fetchone()
-            return self._intact(Row(*found[1:])).value if found else None
+            return self._intact(found).value if found else None
 
     def keys(self, kind: RowKind, prefix: str = "") -> list[str]:
         """The keys that begin so, in order."""
         with self.lock, failures("read the session"):
             query = "SELECT key FROM rows WHERE kind = ? AND key >= ? AND key < ? ORDER BY key"
             return [key for (key,) in self._connection.execute(query, (kind, prefix, prefix + _LAST))]
-
-    def rows(self) -> Iterator[Row]:
-        """All rows, damaged ones too."""
-        return self._pages(_ALL)
 
     def changed(self, kind: RowKind, since: int = -1) -> Iterator[Row]:
         """The rows of a kind which changes after number `since` have written."""
@@ -267,37 +259,36 @@ class SessionFile:
         with self.lock:
             self.info, _, self.change = self._own_row()
 
-    @contextlib.contextmanager
-    def _changing(self) -> Generator[None]:
-        with self.writing(), failures("keep the evidence"):
-            self._has_written = True
-            yield
+    def _check(self) -> None:
+        with self.reading(), failures("open the session"):
+            is_ok = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+            own = self._own_row()
+            rows = (row for row in itertools.starmap(Row, self._pages(_ALL)) if row.kind != "session")
+            if not (is_ok and own.rows == self._count() and all(row.is_intact(own.info.owner) for row in rows)):
+                raise DamagedFileError()
 
-    def _pages(self, query: str, *given: str | int) -> Iterator[Row]:
+    def _pages(self, query: str, *given: str | int) -> Iterator[tuple[Any, ...]]:
         last, page = -1, [()]
         while page:
             with self.lock, failures("read the session"):
                 page = self._connection.execute(query, (*given, last)).fetchall()
             for number, *values in page:
-                yield Row(*values)
+                yield tuple(values)
                 last = number
 
-    def _intact(self, row: Row) -> Row:
+    def _intact(self, values: Iterable[Any]) -> Row:
+        row = Row(*values)
         if not row.is_intact(self.info.owner):
             raise DamagedFileError()
         return row
 
-    def _own_row_exists(self) -> bool:
-        with failures("keep the evidence"):
-            return self._connection.execute(_ONE, ("session", "")).fetchone() is not None
-
     def _own_row(self) -> OwnRow:
-        """See `own_row_of`."""
+        """See `_own_row_of`."""
         with failures("open the session"):
             found = self._connection.execute(_ONE, ("session", "")).fetchone()
-        if found is None or not Row(*found[1:]).is_intact(""):
+        if found is None or not Row(*found).is_intact(""):
             raise DamagedFileError()
-        return own_row_of(found[-1])
+        return _own_row_of(found[-1])
 
     def _put_own_row(self) -> None:
         value = json.dumps(
@@ -305,13 +296,59 @@ class SessionFile:
         ).encode()
         row = "session", "", 0, checksum("", "session", "", value), value
         self._connection.execute(_PUT, row)
-        self._connection.executemany(_PUT_COPY, [(number, *row) for number in range(COPIES)])
+        self._connection.execute(_PUT_COPY, row)
 
     def _count(self) -> int:
         return self._connection.execute(_COUNT).fetchone()[0]
 
 
-def own_row_of(value: bytes) -> OwnRow:
+def salvaged(data: bytes) -> tuple[SessionInfo, Sequence[Row]]:
+    """What SQLite can read of the bytes of a damaged file, and checksums prove to be as it was written, with what is
+    lost in `SessionInfo.damage`. Of a session whose owner is lost, only what belongs to nobody in particular.
+
+    Raises:
+        EvidenceStoreError: that is nothing.
+    """
+    info, count = None, 0
+    with contextlib.closing(_connected(":memory:")) as connection:
+        connection.executescript(_SCHEMA)
+        size = -(-len(data) // PAGE_SIZE)
+        head = bytearray(connection.serialize()[:PAGE_SIZE])  # the same in all our files, but for the free pages
+        head[28:40] = size.to_bytes(4) + bytes(8)
+        connection.deserialize(bytes(head) + data[PAGE_SIZE:].ljust((size - 1) * PAGE_SIZE, b"\0"))
+        names = set(_read(connection, _NAMES, len(data)))
+        numbers = {number for number, _, _ in names} | {number for (number,) in _read(connection, _NUMBERS, len(data))}
+        found = {Row(*values) for number in numbers for values in _read(connection, _NUMBERED, 1, number)}
+        found |= {Row(*values) for values in _read(connection, _COPY, 1)}
+    for row in (row for row in found if row.kind == "session" and row.is_intact("")):
+        with contextlib.suppress(DamagedFileError):
+            info, count, _ = _own_row_of(row.value)
+    rows = [row for row in found if row.kind != "session" and row.is_intact(info.owner if info else "")]
+    rows.sort(key=lambda row: row.change)
+    if not (info or rows):
+        raise EvidenceStoreError(NOTHING_LEFT)
+    there = {(row.kind, row.key) for row in rows if row.kind in COUNTED}
+    lost = sorted({(kind, key) for _, kind, key in names if kind in COUNTED and str(key).isprintable()} - there)
+    ids = [key for kind, key in lost if kind == "item"][:MAX_NAMED]
+    others = max(count - len(there), len(lost)) - len(ids)
+    named = ", ".join([*ids, *([counted(others, "other entry", "other entries")] if others > 0 else [])])
+    said = f"Lost: {named}." if named else "Nothing is known to be lost."
+    damage = (
+        f"This session's file was found damaged on {datetime.now(UTC):%Y-%m-%d}. "
+        f"{counted(sum(kind == 'item' for kind, _ in there), 'item')} could be read. "
+        f'{said if info else "What is lost is not known."} A copy of the damaged file is in the folder "damaged".'
+    )
+    return replace(info or SessionInfo("", "", title="(recovered)"), damage=damage), rows
+
+
+def _read(connection: sqlite3.Connection, query: str, most: int, *given: Any) -> Iterator[tuple[Any, ...]]:
+    """At most so many rows from the first, and from the last on, until one cannot be read."""
+    for order in ("ASC", "DESC"):
+        with contextlib.suppress(sqlite3.DatabaseError, UnicodeDecodeError):
+            yield from itertools.islice(connection.execute(query.format(order), given), most)
+
+
+def _own_row_of(value: bytes) -> OwnRow:
     """The row of a session about itself.
 
     Raises:
@@ -366,7 +403,7 @@ def _translated(error: sqlite3.Error, action: str) -> Exception:
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_ERROR:
             return DamagedFileError()
         case sqlite3.SQLITE_FULL:
-            return EvidenceStoreError(f"The evidence store could not {action}: {DISK_FULL}")
+            reason = DISK_FULL
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
             reason = "DEEPCRITICAL_DATA_DIR must be a writable folder. Evidence stored earlier is safe."
         case _:

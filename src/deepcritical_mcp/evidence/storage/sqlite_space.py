@@ -1,5 +1,5 @@
 """A session in an SQLite database, in a file or in memory, which is the truth; what finds its passages is built from
-it."""
+it. In memory, sessions end with the process."""
 
 from __future__ import annotations
 
@@ -7,39 +7,26 @@ import contextlib
 import io
 import threading
 import zipfile
-import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deepcritical_mcp.errors import SessionBusyError
-from deepcritical_mcp.evidence.storage.collection_index import CollectionIndex
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import SessionBusyError, SessionNotFoundError
+from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, packed, unpacked
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
-from deepcritical_mcp.evidence.storage.vector_table import PART, VectorTable, id_and_part
+from deepcritical_mcp.evidence.storage.vector_table import PART, CollectionIndex, VectorTable, id_and_part
 
-_UNREADABLE = (
-    OSError,
-    ValueError,
-    EOFError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What NumPy raises for an index that there is not, or that another version made."""
 LOCAL_BATCH = 32
 """Publications per write: all are compared with what the session holds at once."""
 
 
-class SqliteSpace:
-    """See `Space`. The file of a new session is created when something is first kept in it.
+class SqliteSpace(Space):
+    """The file of a new session is created when something is first kept in it.
 
     Args:
         session_id: the session's.
@@ -81,7 +68,7 @@ class SqliteSpace:
                 self._file.refresh()
                 self._seen = self._file.change
                 items = [row.value for row in self._file.changed("item")]
-                self._load_vectors(self._file, None)
+                self._load_vectors((row.key, row.value) for row in self._file.changed("vectors"))
             return iter([self._known(map(unpacked, items))])
 
     def news(self) -> Iterator[list[KeptItem]]:
@@ -92,7 +79,10 @@ class SqliteSpace:
                 self._file.refresh()
                 self._check_model(self._file)
                 rows = list(self._file.changed("item", since=self._seen))
-                self._load_vectors(self._file, [row.key for row in rows])
+                for row in rows:
+                    self._table.cut(row.key)
+                    keys = self._file.keys("vectors", row.key + PART)
+                    self._load_vectors((key, self._file.value("vectors", key) or b"") for key in keys)
                 self._state, self._seen = state, self._file.change
             return iter([self._known(unpacked(row.value) for row in rows)])
 
@@ -141,7 +131,7 @@ class SqliteSpace:
         try:
             with np.load(io.BytesIO(data or b""), allow_pickle=False) as arrays:
                 return dict(arrays)
-        except _UNREADABLE:
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile):  # none is kept, or another version's
             return {}
 
     def keep_index(self, index: Mapping[str, NDArray[Any]]) -> None:
@@ -180,13 +170,9 @@ class SqliteSpace:
         self._table.clear()
 
     def close(self) -> None:
-        """Close the file; a session in memory is gone."""
         self.rest()
         if self._file is not None:
             self._file.close()
-
-    def delete(self) -> None:
-        self.close()
 
     @property
     def is_begun(self) -> bool:
@@ -237,19 +223,9 @@ class SqliteSpace:
             known.append(replace(item, parts=count or 1, embedded=count > 0))
         return known
 
-    def _load_vectors(self, file: SessionFile, ids: Iterable[str] | None) -> None:
-        """Read the vectors of these publications; None = of all."""
-        if ids is None:
-            rows = [(row.key, row.value) for row in file.changed("vectors")]
-        else:
-            keys = [key for id in ids for key in file.keys("vectors", id + PART)]
-            rows = [(key, file.value("vectors", key) or b"") for key in keys]
-            for id in ids:
-                self._table.cut(id)
-        chunks = sorted((*id_and_part(key), value) for key, value in rows)
-        for id, some in groupby(chunks, key=lambda chunk: chunk[0]):
-            for _, first, value in some:
-                self._table.put(id, first, _array(value))
+    def _load_vectors(self, rows: Iterable[tuple[str, bytes]]) -> None:
+        for id, first, value in sorted((*id_and_part(key), value) for key, value in rows):
+            self._table.put(id, first, np.frombuffer(value, "<f4", offset=4).reshape(int.from_bytes(value[:4]), -1))
 
     def _put_vectors(self, file: SessionFile, item: KeptItem, first: int, vectors: Sequence[Vector]) -> None:
         if len(vectors):
@@ -277,5 +253,24 @@ def _bytes(vectors: NDArray[np.float32]) -> bytes:
     return len(vectors).to_bytes(4) + vectors.astype("<f4").tobytes()
 
 
-def _array(value: bytes) -> NDArray[np.float32]:
-    return np.frombuffer(value, "<f4", offset=4).reshape(int.from_bytes(value[:4]), -1).astype(np.float32)
+class MemoryBackend(Backend):
+    """Keeps sessions in memory until they are closed."""
+
+    title = "Memory"
+    lasting = False
+    shared = False
+    batch = LOCAL_BATCH
+    max_awake = 32
+
+    def __init__(self, *, limit: int) -> None:
+        self.limit = limit
+
+    @classmethod
+    def configured(cls, settings: Settings) -> Self | None:
+        return cls(limit=settings.max_sessions)
+
+    def create(self, session_id: str, info: SessionInfo) -> Space:
+        return SqliteSpace(session_id, info, create=lambda info: SessionFile.create(None, info))
+
+    def open(self, session_id: str, model: str) -> Space:
+        raise SessionNotFoundError()

@@ -7,31 +7,28 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from filelock import FileLock, Timeout
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
-from deepcritical_mcp.evidence.storage.item_rows import item_of
+from deepcritical_mcp.evidence.storage.chroma_records import item_of
 from deepcritical_mcp.evidence.storage.rows import KeptItem, SessionInfo
-from deepcritical_mcp.evidence.storage.session_file import failures
+from deepcritical_mcp.evidence.storage.session_file import DamagedFileError, failures
 from deepcritical_mcp.text import clean_line, clipped
 
 FORMAT = 2
 """What the metadata of its collections has as `format`; version 0.1 had none."""
-WORDS = "-words"
 _DOCUMENT = "document\n"
 _LATEST = 4_102_444_800.0
 """Unix seconds, in the year 2100: later times are mistaken."""
 _DELETED = 3
 """A deletion, in Chroma's log."""
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 
 _COLLECTIONS = """
-SELECT name, segments.id, 'persistent://default/default/' || collections.id FROM collections
+SELECT segments.id, 'persistent://default/default/' || collections.id FROM collections
 JOIN segments ON segments.collection = collections.id WHERE scope = 'METADATA'
 """
 _FORMATS = "SELECT int_value FROM collection_metadata WHERE key = 'format'"
@@ -45,14 +42,12 @@ WHERE topic = ? AND seq_id > coalesce((SELECT max(seq_id) FROM max_seq_id WHERE 
 """
 
 
-@dataclass(frozen=True)
-class OldSession:
-    """What is kept in such a folder: items without their vectors, and documents by name; all of it if it `is_whole`."""
+class OldSession(NamedTuple):
+    """What is kept in such a folder: items without their vectors, and documents by name."""
 
     info: SessionInfo
     items: Sequence[KeptItem]
     documents: Mapping[str, str]
-    is_whole: bool
 
 
 def is_old_session(folder: Path) -> bool:
@@ -69,7 +64,7 @@ def old_info(folder: Path) -> SessionInfo:
     title, created = row.get("title"), row.get("created")
     counts = [value if isinstance(value := row.get(name), int) and value >= 0 else -1 for name in ("items", "searches")]
     return SessionInfo(
-        _owner(folder),
+        _beginning(folder / "used", 256).decode("utf-8", "replace").strip(),  # "" too if a backup has dropped the file
         "",
         created=float(created) if isinstance(created, int | float) and 0 <= created <= _LATEST else 0.0,
         title=clipped(clean_line(title), 120) if isinstance(title, str) else "",
@@ -84,7 +79,7 @@ def old_session(folder: Path) -> Generator[OldSession]:
 
     Raises:
         SessionBusyError: a server of version 0.2 has it open.
-        EvidenceStoreError: nothing of it can be read, or version 0.1 has kept it.
+        EvidenceStoreError: it is damaged, or version 0.1 has kept it.
     """
     lock = FileLock(folder / "lock", mode=0o600, thread_local=False)
     try:
@@ -98,82 +93,51 @@ def old_session(folder: Path) -> Generator[OldSession]:
         with failures("open the session"):
             old = _read(folder)
         yield old
+    except (DamagedFileError, ValueError, TypeError, KeyError) as error:
+        raise EvidenceStoreError(
+            "This session, which version 0.2 of deepcritical-mcp has kept, is damaged: nothing of it can be read. Its "
+            'folder stays as it is. Pass session_id="new" to continue in a fresh session.'
+        ) from error
     finally:
         lock.release()
 
 
 def _read(folder: Path) -> OldSession:
     database = folder / "chroma" / "chroma.sqlite3"
-    connection = sqlite3.connect(f"{database.absolute().as_uri()}?mode=rw", uri=True)
-    try:
+    with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=rw", uri=True)) as connection:
         connection.execute("PRAGMA query_only = ON")
-        reading = _OldDatabase(connection)
-        reading.is_whole = [*reading.rows("PRAGMA integrity_check(1)")] == [("ok",)]  # its index has the texts too
-        found = [_records(reading, *place) for place in [*reading.rows(_COLLECTIONS)]]
-        formats = {version for (version,) in reading.rows(_FORMATS)}
-    finally:
-        connection.close()
-    rows = {id: row for some in found for id, row in some.items()}
-    is_later = formats == {FORMAT} or not (formats or reading.is_whole)
-    if not is_later or any(row.get("evidence") for row in rows.values()):
+        if [*connection.execute("PRAGMA integrity_check(1)")] != [("ok",)]:
+            raise DamagedFileError()
+        formats = {version for (version,) in connection.execute(_FORMATS)}
+        rows: dict[str, dict[str, Any]] = {}
+        for segment, topic in connection.execute(_COLLECTIONS).fetchall():
+            rows |= _records(connection, segment, topic)
+    if formats != {FORMAT} or any(row.get("evidence") for row in rows.values()):
         raise EvidenceStoreError(
             "Version 0.1 of deepcritical-mcp kept this session. This version cannot read it, and leaves it as it is."
         )
-    items: list[KeptItem] = []
-    for row in rows.values():
-        if "publication" in row:
-            try:
-                items.append(item_of(row, embedded=False))
-            except (ValueError, TypeError, KeyError):
-                reading.is_whole = False
+    items = [item_of(row, embedded=False) for row in rows.values() if "publication" in row]
     documents = {id.removeprefix(_DOCUMENT): str(row["document"]) for id, row in rows.items() if "document" in row}
-    if not (reading.is_whole or items or documents):
-        raise EvidenceStoreError("This session is damaged: nothing of it can be read. Its folder stays as it is.")
-    return OldSession(old_info(folder), items, documents, reading.is_whole)
+    return OldSession(old_info(folder), items, documents)
 
 
-class _OldDatabase:
-    """Queries of a database, as far as it can be read."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self.is_whole = True
-
-    def rows(self, query: str, *given: str) -> Iterator[Any]:
-        try:
-            yield from self._connection.execute(query, given)
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in _DAMAGED:
-                raise
-            self.is_whole = False
-
-
-def _records(reading: _OldDatabase, name: str, segment: str, topic: str) -> dict[str, dict[str, Any]]:
+def _records(connection: sqlite3.Connection, segment: str, topic: str) -> dict[str, dict[str, Any]]:
     """The metadata of a collection's records by id, with what the log has beyond it."""
     rows: dict[str, dict[str, Any]] = {}
-    for id, key, value in reading.rows(_METADATA, segment):
+    for id, key, value in connection.execute(_METADATA, (segment,)):
         rows.setdefault(id, {})[key] = value
-    for id, operation, metadata in reading.rows(_LOGGED, topic, segment):
+    for id, operation, metadata in connection.execute(_LOGGED, (topic, segment)):
         if operation == _DELETED:
             rows.pop(id, None)
         else:
-            try:
-                rows[id] = rows.get(id, {}) | json.loads(metadata or "{}")
-            except (ValueError, TypeError):
-                reading.is_whole = False
+            rows[id] = rows.get(id, {}) | json.loads(metadata or "{}")
     return rows
 
 
-def _owner(folder: Path) -> str:
-    """The session's owner; "" without authentication, or if the file is missing, which a backup may drop if empty."""
-    with contextlib.suppress(OSError):
-        return _beginning(folder / "used", 256).decode("utf-8", "replace").strip()
-    return ""
-
-
 def _beginning(path: Path, size: int) -> bytes:
-    """What a file begins with; b"" if it is none, e.g. a pipe, or of another place. Raises OSError."""
-    if path.is_symlink() or not path.is_file():
-        return b""
-    with path.open("rb") as file:
-        return file.read(size)
+    """What a file begins with; b"" if it is none, e.g. a pipe, or of another place, or cannot be read."""
+    with contextlib.suppress(OSError):
+        if path.is_file() and not path.is_symlink():
+            with path.open("rb") as file:
+                return file.read(size)
+    return b""
