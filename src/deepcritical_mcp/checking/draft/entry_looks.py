@@ -230,3 +230,8 @@ def is_remark(text: str) -> bool:
     if has_id(text[:_LONGEST]) or is_bare_id(text) or (_DATED.search(text) and starts_like_entry(text)):
         return False
     return has_verbs(text[:_LONGEST]) or (len(text) < 60 and not _DATED.search(text))
+
+
+def is_one(text: str) -> bool:
+    """Whether a text is one whole reference, and no sentence."""
+    return is_whole_entry(text) and not is_prose(text)

@@ -34,6 +34,7 @@ _PERCENT, _CELL, _ROW = "\x1a", "\x1f", "\x1e"
 
 def latex_as_markdown(text: str) -> str:
     """LaTeX as Markdown. What is nested too deeply is read paragraph by paragraph, and at worst as it is written."""
+    text = text.partition("\\begin{document}")[2] or text
     reader, text = _LatexReader(), _ADDRESS.sub(lambda found: found[0].replace("%", _PERCENT), text)
     nodes = latex_nodes(text)
     if nodes is None:
@@ -41,8 +42,7 @@ def latex_as_markdown(text: str) -> str:
         pieces = [text[start:end] for start, end in pairwise(cuts)]
         read = "\n\n".join(piece if (some := latex_nodes(piece)) is None else reader.text(some) for piece in pieces)
     else:
-        document = [one for one in nodes if kind_of(one) == "Environment" and one.environmentname == "document"]
-        read = reader.text(document or nodes)
+        read = reader.text(nodes)
     notes = (f"[^{number}]: {note}" for number, note in enumerate(reader.notes, 1))
     return "\n\n".join((read, *notes)).replace(_PERCENT, "%").replace(_CELL, " ").replace(_ROW, "\n")
 
