@@ -101,20 +101,19 @@ _NAME = (
 )
 _INITIALS = r"[A-ZÀ-ÞА-Я]\.(?:[ -]{0,2}[A-ZÀ-ÞА-Я]\.){0,3}"
 _YEAR = r"(?:1[5-9]|20)\d\d[a-z]?"
-_NAMES = re.compile(
-    rf"""[*_\"“„«'‘(\[]{{0,3}}(?:
+_START = re.compile(
+    rf"""(?P<names>[*_\"“„«'‘(\[]{{0,3}}(?:
       (?:{_NAME}\ ){{0,3}}{_NAME},?\ (?:{_INITIALS}|[A-ZÀ-Þ]{{1,3}}(?:[,.;:(/\ ]|$))    # Berg, J. A.   van der Berg JA,
     | {_INITIALS}\ ?(?:{_NAME}\ ){{0,2}}{_NAME}[,.;\ ]                                 # J. A. Berg,
     | (?:{_NAME}\ ){{0,2}}{_NAME},\ {_NAME}                                            # Berg, Jan
     | (?:{_NAME}\ ){{0,2}}{_NAME},?\ (?:et\ al|and\ |&|\(?{_YEAR}[,.:)]                 # Berg et al.   Berg (2019)
         |\((?:[Ee]ds?\b|[A-Z]{{2,8}}\)))                                               # Ministerio da Saude (BR)
-    | [㐀-鿿가-힣]{{2,4}}[,，.\ ]                                                        # 王伟,
-    )""",
+    | [㐀-鿿가-힣]{{2,4}}[,，.\ ]))                                                       # 王伟,
+    | (?P<title>[\"“„«]|\[[^\]\n]{{8,600}}\]\(https?:)
+    | (?P<body>[^\W\d_a-zß-öø-ÿа-я][^\d()\n]{{3,120}}?[.,]?\ ?(?:\({_YEAR}[,)]|{_YEAR}\.\s))""",
     re.VERBOSE,
 )
-_BODY_START = re.compile(rf"[^\W\d_a-zß-öø-ÿа-я][^\d()\n]{{3,120}}?[.,]? ?(?:\({_YEAR}[,)]|{_YEAR}\.\s)")
-"""World Health Organization. (2020)."""
-_TITLE_START = re.compile(r"[\"“„«]|\[[^\]\n]{8,600}\]\(https?:")
+"""How an entry begins; a body: World Health Organization. (2020)."""
 _DATED = re.compile(rf"(?<![\w.]){_YEAR}(?![\w-])")
 _PLACE = re.compile(
     r"\d{1,4} {0,2}(?:\([^()\n]{1,20}\))?[:,;] {0,2}(?:(?:pp?|S)\. ?)?[A-Za-z]{0,2}\d|\b(?:pp?|S)\. ?\d"
@@ -125,10 +124,6 @@ _BARE_ID = re.compile(
     r"[\s\[(<]{0,4}(?:(?:PMIDs?|PubMed(?: ID)?|PMCID|DOI|https?|arXiv|NCT)(?![^\W\d])|10\.[0-9]{4}"
     r"|PMC[0-9]|NCT[0-9]|[1-9][0-9]{5,8}\b)[\s:#]{0,4}(?:[^\s]{1,1000}[ ,;]{0,3}){0,2}\s{0,4}",
     re.IGNORECASE,
-)
-_TITLE_AND_ID = re.compile(
-    r"[^\n]{10,600}[(\[](?:PMID|PMCID|doi|https?|PMC|NCT|10\.)[^()\n]{1,300}[)\]]\s{0,3}"
-    rf"|[“\"„«][^\n]{{8,500}}[”\"“»],? ?\([^()\n]{{3,120}}\b{_YEAR}\)\.?\s{{0,3}}"
 )
 WORD = re.compile(r"[^\W\d_]+")
 _PROSE = re.compile(
@@ -156,18 +151,20 @@ def has_verbs(text: str) -> bool:
     return not draft_words("verbs").isdisjoint(_words(text))
 
 
+def _start(text: str) -> str:
+    """With what a text begins as entries do: "names", a "title" in quotation marks or with a link, a "body", or ""."""
+    found = _START.match(" ".join(text[:700].split()).lstrip(" )]}.,;:"))
+    return str(found.lastgroup) if found and not (found["body"] and has_verbs(found[0])) else ""
+
+
 def starts_with_names(text: str) -> bool:
     """Whether a text begins with the name of a person, as entries write it."""
-    return _NAMES.match(" ".join(text[:200].split())) is not None
+    return _start(text) == "names"
 
 
 def starts_like_entry(text: str) -> bool:
-    """Whether a text begins as entries do: with names, a title in quotation marks, a link or a number of a record."""
-    text = " ".join(text[:700].split()).lstrip(" )]}.,;:")
-    if _NAMES.match(text) or _TITLE_START.match(text) or _BARE_ID.match(text):
-        return True
-    body = _BODY_START.match(text)
-    return body is not None and not has_verbs(body[0])
+    """Whether a text begins as entries do, or with a number of a record."""
+    return _start(text) != "" or _BARE_ID.match(text) is not None
 
 
 def is_bare_id(text: str) -> bool:
@@ -193,30 +190,25 @@ def is_repeated(text: str) -> bool:
 def is_whole_entry(text: str) -> bool:
     """Whether a text says enough to be one reference: a number of a record, or a year and more."""
     text = text[:_LONGEST]
-    if has_id(text) or _BARE_ID.fullmatch(text):
+    if has_id(text) or is_bare_id(text):
         return True
-    says_more = _NAMES.match(text) or _PLACE.search(text) or _TITLE_START.match(text)
-    return bool(_DATED.search(text) and (says_more or draft_words("of books").intersection(_words(text))))
+    says_more = _start(text) or _PLACE.search(text) or draft_words("of books").intersection(_words(text))
+    return bool(_DATED.search(text) and says_more)
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text cites, or tells as sentences do, "Berg et al. (2001) found", and references do not."""
-    return _PROSE.search(text, 1, _LONGEST) is not None
-
-
-def has_place(text: str) -> bool:
-    """Whether a text has the volume and pages of a journal, as references have."""
-    return _PLACE.search(text, 0, _LONGEST) is not None
+    """Whether a text cites, or tells as sentences do, "Berg et al. (2001) found", and has no volume and pages of a
+    journal, as references have."""
+    return _PROSE.search(text, 1, _LONGEST) is not None and _PLACE.search(text, 0, _LONGEST) is None
 
 
 def is_surely_entry(text: str) -> bool:
     """Whether a text without a heading above it is a reference rather than a sentence of a draft."""
-    if len(text) > _LONGEST or not (text := " ".join(text.split())):
-        return False
-    is_linked = "](" not in text or (text.startswith("[") and text.count("](") < 2)
-    if _BARE_ID.fullmatch(text) or (is_linked and _TITLE_AND_ID.fullmatch(text)):
+    text = " ".join(text.split())
+    ids = [*{one.key: one for one in stated_ids(text)}.values()]
+    if is_bare_id(text) or (len(ids) == 1 and text[ids[0].end :] in (")", "]") and "](" not in text):
         return True
-    if is_prose(text) or len({one.key for one in stated_ids(text) if one.key.startswith("pmid:")}) > 1:
+    if len(text) > _LONGEST or is_prose(text) or sum(one.key.startswith("pmid:") for one in ids) > 1:
         return False
     words = _words(text)
     is_told = sum(word in draft_words("verbs") for word in words) > 2 or not {"we", "our"}.isdisjoint(words)
@@ -230,8 +222,3 @@ def is_remark(text: str) -> bool:
     if has_id(text[:_LONGEST]) or is_bare_id(text) or (_DATED.search(text) and starts_like_entry(text)):
         return False
     return has_verbs(text[:_LONGEST]) or (len(text) < 60 and not _DATED.search(text))
-
-
-def is_one(text: str) -> bool:
-    """Whether a text is one whole reference, and no sentence."""
-    return is_whole_entry(text) and not is_prose(text)

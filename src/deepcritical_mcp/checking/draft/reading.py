@@ -124,7 +124,7 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     listed = sorted((*listed, *rows.values(), *others), key=lambda one: one.place)
     read, unread = [one for one in listed if not one.reason], [one for one in listed if one.reason]
     apart = {one.place[0] for one in (*others, *rows.values())}
-    taken = {(line.number, line.part) for one in lists for line in lines[one.first : one.end]}
+    taken = {line.place for one in lists for line in lines[one.first : one.end]}
     body = RunningText(
         (number, part)
         for number, one in enumerate(blocks)
@@ -133,7 +133,7 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     )
     if not any(one.label for one in read) and cites_by_place(body.text, body.marks, len(read)):
         read = [one._replace(label=str(at)) for at, one in enumerate(read, 1)]
-    found = find_citations(body.text, body.marks, read, [body.after(lines[one.first].number) for one in lists])
+    found = find_citations(body.text, body.marks, read, [body.after(lines[one.first].place[0]) for one in lists])
     references = [DraftReference(at, one.text, one.label) for at, one in enumerate(read, 1)]
     inline = enumerate(found.inline, len(read) + 1)
     references += (DraftReference(at, one, is_inline=True) for at, one in inline)

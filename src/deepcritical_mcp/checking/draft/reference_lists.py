@@ -13,16 +13,13 @@ from typing import NamedTuple
 from deepcritical_mcp.checking.draft.draft_parts import Block, ListEntry, draft_words
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
-    has_place,
     is_bare_id,
-    is_one,
     is_prose,
     is_remark,
     is_repeated,
     is_surely_entry,
     is_whole_entry,
     starts_like_entry,
-    starts_with_names,
     stated_ids,
 )
 from deepcritical_mcp.text import clean_line
@@ -49,29 +46,28 @@ _MOST_MISSING = 10
 NEAR = 4
 """Lines in which a list begins."""
 _MARKUP = " \t#>*_=:.~—–-{}\\|•·<>/"
-_NUMBERING = re.compile(
+_AROUND_TITLE = re.compile(
     r"^(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}[.)]?|[IVX]{1,5}[.)]|[A-Z][.)]|第?[一二三四五六七八九十]{1,3}[、.])\s{0,5}(?=\S)"
+    r"|\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| (?:[0-9]{1,3}|[a-z])| (?:of|der|des|to) .{1,40})$"
 )
-_COUNT = re.compile(r"\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| (?:[0-9]{1,3}|[a-z])| (?:of|der|des|to) .{1,40})$")
-_RUN_IN = re.compile(r"(?<!\S)(?:\[([0-9]{1,3})\]|\(([0-9]{1,3})\)|([0-9]{1,3})[.)])(?=\s)")
+_LAST_WORDS = re.compile(r"\S{1,40}")
+_RUN_IN = re.compile(r"(?<!\S)([\[(]?)([0-9]{1,3})([\]).])(?=\s)")
 _LONGEST_HEADING = 90
 _LEAST_CELL = 40
 _NAMED = ("reference", "references", "citation", "citations")
 
 
 class DraftLine(NamedTuple):
-    """A line of a draft, as written from its first letter on; `number` is that of its block, `part` its own in the
-    block."""
+    """A line of a draft, as written from its first letter on; `place`: the number of its block, and its own in this."""
 
     text: str
     block: Block
-    number: int
-    part: int
+    place: tuple[int, int]
 
     @property
     def opens(self) -> bool:
         """Whether it is the first line of its block."""
-        return self.part == 0
+        return self.place[1] == 0
 
 
 class EntryMark(NamedTuple):
@@ -100,40 +96,34 @@ class _Piece:
     """An entry as far as it was read, or what may be one."""
 
     def __init__(self, line: DraftLine, mark: EntryMark, label: str, *, is_marked: bool) -> None:
-        self.first, self.mark, self.label, self.is_marked = line, mark, label, is_marked
-        self.lines = list[str]()
-        self.is_dated, self.is_bare = False, True
-        self.add(line._replace(text=line.text[mark.length :]))
+        self.first, self.label, self.is_marked, self.lines = line, label, is_marked, list[str]()
+        self.is_dated = False
+        self.add(line.text[mark.length :])
 
     @property
     def is_whole(self) -> bool:
-        return (self.is_dated or self.is_bare) and self.is_ended
+        """Whether it has what entries have, and its last line does not end within a title or among names."""
+        last = self.lines[-1].rstrip()[-400:].rpartition(" ")[2]
+        return self.is_dated and (last[-1:] in '.])}>"”’*' or last[-1:].isdigit() or "/" in last[:-1])
 
-    def add(self, line: DraftLine) -> None:
-        self.is_bare = not any(self.lines) and is_bare_id(line.text)
-        self.lines.append(line.text)
-        self.is_ended = _has_ended(line)
-        self.is_dated = self.is_dated or has_date_or_id(line.text)
+    def add(self, line: str) -> None:
+        self.lines.append(line)
+        self.is_dated = self.is_dated or has_date_or_id(line) or is_bare_id(line)
 
     def entry(self, *, is_among_marked: bool) -> ListEntry:
-        text, place = "\n".join(self.lines).strip(), (self.first.number, self.first.part)
+        text = "\n".join(self.lines).strip()
         if not any(map(str.isalnum, text)):
-            return ListEntry(f"{self.label}. {text}" if self.label else text, place, "", STRAY)
+            return ListEntry(f"{self.label}. {text}" if self.label else text, self.first.place, "", STRAY)
         if is_repeated(text):
-            return ListEntry(text, place, self.label, POINTS)
-        is_like = not is_remark(text) or (starts_with_names(text) and (has_place(text) or not is_prose(text)))
-        is_read = self.label or (is_like and (self.is_marked or not is_among_marked or is_one(text)))
-        return ListEntry(text, place, self.label, "" if is_read else STRAY)
+            return ListEntry(text, self.first.place, self.label, POINTS)
+        is_like = not is_remark(text) and (self.is_marked or not is_among_marked or is_whole_entry(text))
+        return ListEntry(text, self.first.place, self.label, "" if self.label or is_like else STRAY)
 
 
 def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     """What a list consists of: its entries, and what is none of them."""
-    kinds = ("heading", "row")
-    lines = [
-        one
-        for one in lines
-        if any(map(str.isalnum, one.text)) and (one.block.kind not in kinds or is_whole_entry(one.block.text))
-    ]
+    lines = [one for one in lines if one.block.kind != "heading" or is_whole_entry(one.text)]
+    lines = [one for one in lines if any(map(str.isalnum, one.text))]
     marks = [mark_of(line) for line in lines]
     starts, found = _marked(lines, marks), list[_Piece]()
     begins = _begins_among_marked if starts else _looks_of_plain(lines)
@@ -143,7 +133,7 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
         elif not found or begins(line, mark, found[-1]):
             found.append(_Piece(line, mark if mark.kind == "bullet" else EntryMark(), "", is_marked=False))
         else:
-            found[-1].add(line)
+            found[-1].add(line.text)
     entries = [one.entry(is_among_marked=bool(starts)) for one in found]
     return [part for one in entries if any(map(str.isalnum, one.text)) for part in _ids_apart(one)]
 
@@ -209,26 +199,14 @@ def _looks_of_plain(lines: Sequence[DraftLine]) -> Callable[[DraftLine, EntryMar
         is_small = line.text[:1].islower()
         if one_a_line:
             return is_whole_entry(line.text) or not is_small
+        is_start, is_bare, is_whole = starts_like_entry(line.text), is_bare_id(line.text), is_whole_entry(line.text)
         if line.opens and (last.is_dated or not is_small):
-            is_start = starts_like_entry(line.text) and not is_bare_id(line.text)
-            return last.is_whole or is_start or is_repeated(line.text)
-        return last.is_whole and _begins(line.text, is_separated=is_separated)
+            return last.is_whole or (is_start and not is_bare) or is_repeated(line.text)
+        if is_separated or is_bare or not last.is_whole:
+            return last.is_whole and is_start and is_whole and not is_bare
+        return is_start or (is_whole and line.text[:1].isupper() and ";" not in line.text[:6])
 
     return begins
-
-
-def _begins(line: str, *, is_separated: bool) -> bool:
-    """Whether a line begins an entry, with the one before it complete."""
-    if is_separated or is_bare_id(line):
-        return starts_like_entry(line) and is_whole_entry(line) and not is_bare_id(line)
-    return starts_like_entry(line) or (is_whole_entry(line) and line[:1].isupper() and ";" not in line[:6])
-
-
-def _has_ended(line: DraftLine) -> bool:
-    end = line.text.rstrip()
-    word = end[-400:].rpartition(" ")[2]
-    is_number = end[-1:].isdigit() or (end[-2:-1].isdigit() and end[-1:].islower())
-    return is_number or end.endswith((*'.])}>"”’*',)) or "/" in word[:-1]
 
 
 def _ids_apart(entry: ListEntry) -> Iterator[ListEntry]:
@@ -254,39 +232,39 @@ class FoundList(NamedTuple):
 def draft_lines(blocks: Sequence[Block]) -> list[DraftLine]:
     """The lines of a draft's blocks, as they are written."""
     return [
-        DraftLine(line, block, number, part)
+        DraftLine(line, block, (number, part))
         for number, block in enumerate(blocks)
         for part, line in enumerate(block.source.split("\n"))
     ]
 
 
 def with_lists_apart(text: str) -> str:
-    """`text` with a line for each entry of a list that is written on one line, and for the heading
-    in front of it, "References: 1. Berg … 2. Ruiz …"."""
+    """`text` with a line for each entry of a list that is written on one line, and for the heading in front of it,
+    "References: 1. Berg … 2. Ruiz …"."""
     return "\n\n".join(map(_with_list_apart, text.split("\n\n")))
 
 
 def _with_list_apart(text: str) -> str:
-    for form in (1, 2, 3):
-        chains = [list[re.Match[str]]()]
-        for found in _RUN_IN.finditer(text):
-            value = int(found[form] or 0)
-            if value == 1:
-                chains.append([found])
-            elif value and value == len(chains[-1]) + 1:
-                chains[-1].append(found)
-        chain = max(chains, key=len)
-        starts = [one.start() for one in chain]
-        pieces = [text[one.end() : end] for one, end in zip(chain, [*starts[1:], len(text)], strict=False)]
-        before = text[: starts[0]] if chain else ""
-        words = before.split()[-4:]
-        title = next((n for n in (4, 3, 2, 1) if _title(" ".join(words[-n:])) in draft_words("list")), 0)
-        is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and len(chain) + bool(title) > 1
-        if is_list and not is_prose(pieces[0]) and (title or before[-1:] in ("", "\n")):
-            parts = [text[one:two] for one, two in pairwise((*starts, len(text)))]
-            head = before.rsplit(None, title)[0] if title and len(words) > title else before
-            rest = before[len(head) + 1 :] if head != before else ""
-            return "\n".join((*((head, rest) if rest else (head,)), *parts))
+    chains = dict[str, list[list[int]]]()
+    for found in _RUN_IN.finditer(text):
+        of_form = chains.setdefault(found[1] + found[3], [[]])
+        if found[2] == "1":
+            of_form.append([found.start()])
+        elif int(found[2]) == len(of_form[-1]) + 1 > 1:
+            of_form[-1].append(found.start())
+    starts = max((one for of_form in chains.values() for one in of_form), key=len, default=[])
+    if not starts:
+        return text
+    before = text[: starts[0]].rstrip()
+    parts = [text[one:two] for one, two in pairwise((*starts, len(text)))]
+    pieces = [part.partition(" ")[2] for part in parts]
+    words = [at.start() for at in _LAST_WORDS.finditer(before, max(0, len(before) - _LONGEST_HEADING))]
+    head = next((at for at in words[-4:] if _title(before[at:]) in draft_words("list")), len(before))
+    is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and not is_prose(pieces[0])
+    if is_list and (
+        head < len(before) or (len(parts) > 1 and text[len(before) : starts[0]].count("\n") == bool(before))
+    ):
+        return "\n".join((before[:head], before[head:], *parts))
     return text
 
 
@@ -300,21 +278,16 @@ def _title(line: str) -> str:
     """What a line says as a heading, in small letters without markup and number; "" if it is too long for one."""
     if len(line) > 2 * _LONGEST_HEADING:
         return ""
-    bare = _NUMBERING.sub("", line.strip(_MARKUP), count=1).strip(_MARKUP)
-    bare = " ".join(bare.split()).casefold() if len(bare) <= _LONGEST_HEADING else ""
-    short = _COUNT.sub("", bare).strip(_MARKUP)
-    return short or bare
+    bare = " ".join(line.strip(_MARKUP).split())
+    return (_AROUND_TITLE.sub("", bare).strip(_MARKUP) or bare).casefold() if len(bare) <= _LONGEST_HEADING else ""
 
 
 def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
-    at, known = 0, {word for title in draft_words("list") for word in title.split()}
+    at = 0
     while at < len(lines):
         line, title = lines[at], _title(lines[at].text)
-        is_sure, words = title in draft_words("list"), title.replace(",", " ").split()
-        may_be = title in draft_words("maybe") or (
-            (line.block.kind == "heading" or {*words} <= known)
-            and any(all(word in words for word in one.split()) for one in draft_words("words"))
-        )
+        is_sure, words = title in draft_words("list"), {*title.replace(",", " ").split()}
+        may_be = title in draft_words("maybe") or any(words >= {*one.split()} for one in draft_words("words"))
         if line.block.kind not in ("item", "row") and (is_sure or may_be):
             end = _end(lines, at + 1, line.block.level)
             entries = entries_in(lines[at + 1 : end])
@@ -325,51 +298,42 @@ def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
 
 
 def _are_entries(entries: Sequence[ListEntry]) -> bool:
+    whole = [is_whole_entry(one.text) for one in entries]
+    prose = [is_prose(one.text) for one in entries]
     alike = sum(
-        bool(one.label and is_whole_entry(one.text))
-        or is_surely_entry(one.text)
-        or is_repeated(one.text)
-        or (starts_like_entry(one.text) and not is_prose(one.text))
-        for one in entries
+        is_repeated(one.text) or (is_whole and one.label != "") or (starts_like_entry(one.text) and not is_told)
+        for one, is_whole, is_told in zip(entries, whole, prose, strict=True)
     )
-    return any(is_one(one.text) for one in entries) and 2 * alike > len(entries)
+    return 2 * alike > len(entries) and any(
+        is_whole and not is_told for is_whole, is_told in zip(whole, prose, strict=True)
+    )
 
 
 def _end(lines: Sequence[DraftLine], first: int, level: int) -> int:
     """The line before which a list ends. A heading under which the numbers go on does not end it."""
     last = 0
     for at in range(first, len(lines)):
-        line = lines[at]
-        last = mark_of(line).value or last
-        if _ends_list(line, level):
-            is_known = _title(line.text) in draft_words("other") | draft_words("list")
-            if not _goes_on(lines[at + 1 : at + 1 + NEAR], last) or (is_known and not last):
-                return at
+        last = mark_of(lines[at]).value or last
+        if _ends_list(lines[at], level) and not _goes_on(lines[at + 1 : at + 1 + NEAR], last):
+            return at
     return len(lines)
 
 
 def _goes_on(lines: Sequence[DraftLine], last: int) -> bool:
     """Whether one of these lines, before the heading of another list, is the entry with the number after `last`."""
     here = takewhile(lambda line: _title(line.text) not in draft_words("list"), lines)
-    rests = [line.text[mark.length :] for line in here if (mark := mark_of(line)).value == last + 1]
+    rests = [line.text[mark.length :] for line in here if (mark := mark_of(line)).value == last + 1 > 1]
     return any(starts_like_entry(rest) or is_whole_entry(rest) for rest in rests)
 
 
 def _ends_list(line: DraftLine, level: int) -> bool:
     title = _title(line.text)
-    if title in draft_words("list"):
-        return True
-    if title and (title in draft_words("other") or _is_float(title)) and not is_surely_entry(line.text):
-        return True
-    if line.block.kind == "heading" and not starts_like_entry(line.text.strip(" #*")):
-        return not 0 < level < line.block.level  # a part of the list: "### Books" under "## References"
-    return False
-
-
-def _is_float(title: str) -> bool:
-    """Whether a line is the title of a figure or table, "Table 2. Doses"."""
     name, number, *_ = [*title.split(), "", ""]
-    return name in draft_words("float") and 0 < len(number.rstrip(".:")) < 5
+    is_float = name in draft_words("float") and 0 < len(number.rstrip(".:")) < 5  # "Table 2. Doses"
+    if title in draft_words("list") or title in draft_words("other") or is_float:
+        return True
+    # A part of the list does not end it: "### Books" under "## References".
+    return line.block.kind == "heading" and not (starts_like_entry(line.text) or 0 < level < line.block.level)
 
 
 def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
@@ -377,13 +341,13 @@ def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
     entries, end = entries_in(lines), len(lines)
     while entries and entries[-1].reason:
         last = entries.pop()
-        end = next(at for at, line in enumerate(lines) if (line.number, line.part) == last.place)
+        end = next(at for at, line in enumerate(lines) if line.place == last.place)
     sure = [is_surely_entry(one.text) for one in entries]
     starts = (at for at, one in enumerate(sure) if one and sum(sure[at:]) > 0.6 * len(sure[at:]))
     first = next(starts, len(sure))
     if len(sure) - first < min(2, len(sure)) or not entries[first:]:
         return []
-    start = next(at for at, line in enumerate(lines) if (line.number, line.part) == entries[first].place)
+    start = next(at for at, line in enumerate(lines) if line.place == entries[first].place)
     return [FoundList(start, end, entries[first:])]
 
 
@@ -392,17 +356,16 @@ def table_entries(blocks: Sequence[Block]) -> dict[int, ListEntry]:
     blocks."""
     found = dict[int, ListEntry]()
     for kind, group in groupby(enumerate(blocks), key=lambda one: one[1].kind):
-        rows = [(number, block, block.text.split("\t")) for number, block in group] if kind == "row" else []
-        names, before = [cell.strip("*_ ").casefold() for cell in rows[0][2]] if rows else [], len(found)
-        for number, _, written in rows:
-            named = [*zip_longest(names[: len(written)], written)]
-            cells = [f"PMID {cell}" if name == "pmid" and cell[:1].isdigit() else cell for name, cell in named]
+        rows = [(number, block.text.split("\t")) for number, block in group] if kind == "row" else []
+        names, before = [cell.strip("*_ ").casefold() for cell in rows[0][1]] if rows else [], len(found)
+        for number, cells in rows:
+            named = [*zip_longest(names[: len(cells)], cells)]
             whole = [cell for name, cell in named if is_surely_entry(cell) or (name in _NAMED and is_whole_entry(cell))]
-            ids = [cell for cell in cells[1:] if is_bare_id(cell) and any(map(str.isdigit, cell))]
+            ids = [f"PMID {cell}" if name == "pmid" else cell for name, cell in named[1:] if is_bare_id(cell)]
             label = cells[0].strip("[]. ") if cells[0].strip("[]. ").isdecimal() else ""
             if whole and len(whole[0]) >= _LEAST_CELL:
                 found[number] = ListEntry(clean_line(" ".join((whole[0], *ids))), (number, 0), label)
-        others = [(number, block) for number, block, cells in rows[1:] if number not in found and any(cells)]
+        others = [number for number, cells in rows[1:] if number not in found and any(cells)]
         if len(found) - before > len(others):
-            found |= {number: ListEntry(clean_line(one.text), (number, 0), reason=STRAY) for number, one in others}
+            found |= {one: ListEntry(clean_line(blocks[one].text), (one, 0), reason=STRAY) for one in others}
     return found
