@@ -115,37 +115,43 @@ def find_citations(
     """The citations in `body`, a draft without its lists of references, which followed the places `sections`."""
     labels, found, unknown = _Labels(entries, sections), list[DraftCitation](), dict[str, None]()
     for start, end, cited in _without_overlaps([*_by_mark(body, marks, labels), *_by_number(body, marks, labels)]):
-        known = [number + 1 for label in cited for number in labels.entries(label, start)]
+        known = dict.fromkeys(number + 1 for label in cited for number in labels.entries(label, start))
         unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
-        found.append(DraftCitation(start, end, tuple(dict.fromkeys(known))))
+        found.append(DraftCitation(start, end, tuple(known)))
     named = [*named_citations(body, NameIndex([one.text for one in entries]))]
-    missing = [one for one in named if not one.entries]
+    missing, known_names = [one for one in named if not one.entries], [one for one in named if one.entries]
     inline = _inline(body, marks, entries, found, missing)
-    covered = Citations(found, body)
-    known_names = [one for one in named if one.entries]
-    found += (
-        DraftCitation(one.start if one.opened < 0 else one.opened, one.end, tuple(number + 1 for number in one.entries))
-        for one in known_names
-    )
     if known_names or not any(entry.label for entry in entries):
-        apart = (one for one in missing if not covered.covers(max(one.start, one.opened), one.end))
+        covered = Citations(found, body)
+        apart = (one for one in missing if not covered.covers(one.mark, one.end))
         unknown |= dict.fromkeys(clean_line(body[one.start : one.end]) for one in apart)
+    found += (DraftCitation(one.mark, one.end, tuple(number + 1 for number in one.entries)) for one in known_names)
     return FoundCitations(Citations(found, body), inline, [*unknown])
 
 
-def _cited_numbers(body: str) -> Iterator[tuple[str, int, int, tuple[str, ...]]]:
-    """What may cite by numbers: its form, where it stands, and the numbers."""
+_Cited = tuple[int, int, tuple[str, ...]]
+
+
+def _cited_numbers(body: str, marks: Sequence[Mark]) -> dict[str, list[_Cited]]:
+    """What may cite by numbers, by form: where it stands, and the numbers."""
+    forms = {name: list[_Cited]() for name in _FORMS.groupindex}
     for found in _FORMS.finditer(body):
         form = str(found.lastgroup)
         if form != "raised" or not _is_power(body, *found.span()):
-            yield form.replace("joined", "brackets"), *found.span(), _expanded(found[form])
+            forms[form].append((*found.span(), _expanded(found[form])))
+    for one in marks:
+        is_number = one.kind in ("raised", "link") and _NUMBERS.fullmatch(body, one.start, one.end)
+        is_sure = one.kind == "link" or body[one.start - 1 : one.start] == "("
+        if is_number and (is_sure or not _is_power(body, one.start, one.end)):
+            forms["raised"].append((one.start, one.end, _expanded(body[one.start : one.end])))
+    forms["brackets"] += forms.pop("joined")
+    return forms
 
 
 def cites_by_place(body: str, marks: Sequence[Mark], count: int) -> bool:
     """Whether a list of `count` entries without labels is cited by numbers."""
-    raised = [_expanded(body[one.start : one.end]) for one in marks if one.kind == "raised"]
-    brackets = [numbers for form, _, _, numbers in _cited_numbers(body) if form == "brackets"]
-    cited = [int(number) for numbers in (*raised, *brackets) for number in numbers]
+    forms = _cited_numbers(body, marks)
+    cited = [int(number) for number in (*_all(forms["raised"]), *_all(forms["brackets"]))]
     return bool(cited) and max(cited) <= count
 
 
@@ -153,28 +159,20 @@ class _Labels:
     """Entries by label: those of the list that follows a citation first, because each section may have its own."""
 
     def __init__(self, entries: Sequence[ListEntry], sections: Sequence[int]) -> None:
-        self._sections = sections
-        self._by_label = dict[str, dict[int, list[int]]]()
+        self._sections, self._by_label = sections, dict[str, dict[int, int]]()
         for number, one in enumerate(entries):
-            known = self._by_label.setdefault(one.label, {}).setdefault(one.section, [])
-            known[len(known) :] = [number] if not known or one.label.startswith("^") else []
-        self._by_label.pop("", None)
-        self.has_keys = any(not label.isdecimal() and not label.startswith("^") for label in self._by_label)
+            if one.label:
+                self._by_label.setdefault(one.label, {}).setdefault(one.section, number)
         self.numbers = frozenset(int(label) for label in self._by_label if label.isdecimal())
 
     def __contains__(self, label: str) -> bool:
         return label in self._by_label
 
     def entries(self, label: str, at: int) -> list[int]:
-        """The entries that a label means at a place of the draft."""
+        """The entry that a label means at a place of the draft; [] for none."""
         found = self._by_label.get(label, {})
         section = bisect_right(self._sections, at)
-        if label.startswith("^"):
-            return [one for numbers in found.values() for one in numbers]
-        return found.get(section) or next(iter(found.values()), list[int]())
-
-
-_Cited = tuple[int, int, tuple[str, ...]]
+        return [found[section]] if section in found else [*found.values()][:1]
 
 
 def _by_mark(body: str, marks: Sequence[Mark], labels: _Labels) -> Iterator[_Cited]:
@@ -186,7 +184,7 @@ def _by_mark(body: str, marks: Sequence[Mark], labels: _Labels) -> Iterator[_Cit
             keys = tuple(filter(None, (key.strip() for key in one.target.split(","))))
             if body[one.start] != "@" or keys[0] in labels:  # else it may be anybody's name
                 yield one.start, one.end, keys
-    for found in _LETTERED.finditer(body) if labels.has_keys else ():
+    for found in _LETTERED.finditer(body):
         keys = tuple(key.strip() for key in found[1].replace(";", ",").split(","))
         if any(key in labels for key in keys):
             yield *found.span(), keys
@@ -197,14 +195,7 @@ def _by_number(body: str, marks: Sequence[Mark], labels: _Labels) -> list[_Cited
     brackets may be missing from the list."""
     if not labels.numbers:
         return []
-    most, forms = max(labels.numbers), {name: list[_Cited]() for name in _FORMS.groupindex}
-    for form, start, end, cited in _cited_numbers(body):
-        forms[form].append((start, end, cited))
-    for one in marks:
-        is_number = one.kind in ("raised", "link") and _NUMBERS.fullmatch(body, one.start, one.end)
-        is_sure = one.kind == "link" or body[one.start - 1 : one.start] == "("
-        if is_number and (is_sure or not _is_power(body, one.start, one.end)):
-            forms["raised"].append((one.start, one.end, _expanded(body[one.start : one.end])))
+    most, forms = max(labels.numbers), _cited_numbers(body, marks)
     sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= most + 50]
     known = {name: [one for one in found if _are_known(one[2], labels)] for name, found in forms.items()}
     if sure or known["raised"]:
@@ -268,42 +259,35 @@ def _inline(
         for one in stated_ids(entry.text):
             known.setdefault(one.key, number)
     inline, by_end = list[str](), [one.end for one in names]
-    links = [(one, mark) for mark in marks if mark.kind == "link" for one in [*stated_ids(mark.target)][:1]]
-    stated = [(one, mark) for one, mark in links if one.is_record or one.key in known]
-    linked = {at for mark in marks if mark.kind == "link" for at in range(mark.start, min(mark.end, mark.start + 200))}
-    stated += [(one, None) for one in stated_ids(body) if one.start not in linked]
-    for one, mark in sorted(stated, key=lambda pair: pair[1].start if pair[1] else pair[0].start):
+    links = [mark for mark in marks if mark.kind == "link"]
+    linked = {at for mark in links for at in range(mark.start, min(mark.end, mark.start + 200))}
+    stated = [(mark.start, mark.end, one, True) for mark in links for one in [*stated_ids(mark.target)][:1]]
+    stated += [(one.start, one.end, one, False) for one in stated_ids(body) if one.start not in linked]
+    for start, end, one, is_link in sorted(stated, key=lambda one: one[0]):
         if one.key not in known and not one.is_record:
             continue
-        start, end = (mark.start, mark.end) if mark else (one.start, one.end)
         written, low, high = one.written, start, end
         is_next = body[start].isdigit() and one.key.startswith("pmid:")  # of a list, behind the first one's names
         named = names[at] if not is_next and (at := bisect_right(by_end, end) - 1) >= 0 else None
-        if named and mark and named.start >= start:  # "[Berg et al., 2020](https://…)"
+        if named and named.start >= start:  # "[Berg et al., 2020](https://…)"
             written = f"{body[named.start : named.end]} {one.written}"
         elif named and _BEFORE_ID.fullmatch(body, named.end, start):  # "(Berg et al., 2020; PMID 1)"
-            high += named.opened >= 0 and body[end : end + 1] in (")", "]")
-            low, written = named.start if named.opened < 0 else named.opened, body[named.start : high]
-            written = f"{written} {one.written}" if mark else written
+            low, high = named.mark, high + (named.mark > named.start and body[end : end + 1] in (")", "]"))
+            written = f"{body[named.start : high]} {one.written}" if is_link else body[named.start : high]
         if one.key not in known:
             known[one.key] = len(entries) + len(inline)
             inline.append(clean_line(written))
-        citations.append(DraftCitation(low, high, (known[one.key] + 1,), is_mark=not mark))
+        citations.append(DraftCitation(low, high, (known[one.key] + 1,), is_mark=not is_link))
     return inline
 
 
 class NamedCitation(NamedTuple):
-    """A citation by names and a year: where it stands without the brackets around it, its names, its year with the
-    letter, and the entries that it means.
-
-    `opened` is where the bracket between names and year stands, "Smith (2020) found", or -1.
-    """
+    """A citation by names and a year: where it begins and ends, where the mark in it begins, "(2020)" in "Smith (2020)
+    found", and the entries that it means."""
 
     start: int
+    mark: int
     end: int
-    names: tuple[str, ...]
-    year: str
-    opened: int
     entries: tuple[int, ...] = ()
 
 
@@ -343,79 +327,59 @@ def named_citations(text: str, index: NameIndex) -> Iterator[NamedCitation]:
     """The citations by names and year in a text: those that entries explain, and what can be nothing else."""
     at = 0
     for found in _YEAR.finditer(text):
-        if found.start() < at:
+        pieces, opened = _pieces_before(text, max(at, found.start() - _BACK), found.start())
+        if not pieces:
             continue
-        low = max(at, found.start() - _BACK)
-        if not (pieces := _pieces_before(text, low, found.start())):
-            continue
-        pieces, opened = pieces
         year, at, years = found[1], found.end(), [found[1] + found[2]]
-        while len(years) < _MOST_PIECES and (more := _MORE_YEARS.match(text, at)):
-            if more[3] and not found[2]:
-                break
+        while len(years) < _MOST_PIECES and (more := _MORE_YEARS.match(text, at)) and (found[2] or not more[3]):
             year, at = more[1] or year, more.end()
             years.append(year + (more[2] or more[3] or ""))
-        stop = at + (opened >= 0 and text[at : at + 1] in (")", "]"))
-        for one in years:
-            if citation := _citation(text, index, pieces, one, opened):
-                yield citation._replace(end=stop)
+        end = at + (opened >= 0 and text[at : at + 1] in (")", "]"))
+        for start, entries in (_entries(text, index, pieces, one, is_apart=opened >= 0) for one in years):
+            if start >= 0:
+                yield NamedCitation(start, max(start, opened), end, entries)
 
 
-def _citation(
-    text: str, index: NameIndex, pieces: Sequence[re.Match[str]], year: str, opened: int
-) -> NamedCitation | None:
-    """The citation in some pieces of a text before a year: from the first word on that begins names of an entry."""
-    words = [piece for piece in pieces if _is_name(piece[0])]
-    names = [piece[0].removesuffix("’s").removesuffix("'s").strip(" .") for piece in words]
-    for at, word in enumerate(words):
-        if entries := index.entries([one for one in names[at:] if len(one) > 1], year) if len(names[at]) > 1 else []:
-            start = _before_particles(pieces, word)
-            return NamedCitation(start, 0, tuple(names[at:]), year, opened, tuple(entries))
+def _entries(
+    text: str, index: NameIndex, pieces: Sequence[re.Match[str]], year: str, *, is_apart: bool
+) -> tuple[int, tuple[int, ...]]:
+    """Where the first word stands in some pieces of a text before a year that begins names of an entry, and what they
+    mean; -1 if they cite nothing."""
+    words = [(at, piece[0].removesuffix("’s").removesuffix("'s").strip(" .")) for at, piece in enumerate(pieces)]
+    words = [(at, word) for at, word in words if len(word) > 1 and _is_name(pieces[at][0])]
+    for number, (at, _) in enumerate(words):
+        if entries := index.entries([word for _, word in words[number:]], year):
+            while at and pieces[at - 1][0].lower() in draft_words("particles"):  # "van den Berg"
+                at -= 1
+            return pieces[at].start(), tuple(entries)
     before = text[max(0, pieces[0].start() - 3) : pieces[0].start()].rstrip()[-1:]
-    is_sure = any(piece[0].lower().rstrip(".") in draft_words("and others") or piece[0] == "&" for piece in pieces)
-    if not words or not (is_sure or (opened < 0 and before and before in "(;[")):
-        return None
-    names = [one for one in names if len(one) > 1]
-    return NamedCitation(pieces[0].start(), 0, tuple(names), year, opened)
+    is_sure = any(_bare(piece) in draft_words("and others") or piece[0] == "&" for piece in pieces)
+    is_sure = is_sure or (not is_apart and before in ("(", ";", "["))
+    return (pieces[0].start() if words and is_sure else -1), ()
 
 
-def _before_particles(pieces: Sequence[re.Match[str]], name: re.Match[str]) -> int:
-    """Where a name begins, with its particles: "van den Berg"."""
-    at = pieces.index(name)
-    while at and pieces[at - 1][0].lower() in draft_words("particles"):
-        at -= 1
-    return pieces[at].start()
+def _bare(piece: re.Match[str]) -> str:
+    return piece[0].lower().rstrip(".") or piece[0]
 
 
 def _is_name(word: str) -> bool:
     return word[:1].isalpha() and not word[:1].islower() and word.lower().rstrip(".") not in draft_words("no names")
 
 
-def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[str]], int] | None:
+def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[str]], int]:
     """The words before a year that may be names and what joins them, from the first name on, and where the bracket
     between them and the year stands (-1 without one)."""
     low = max(low, text.rfind("\n\n", low, high) + 1)  # not those of the block above
-    pieces = [*_PIECE.finditer(text, low, high)][-_MOST_PIECES:]
-    if pieces and pieces[0].start() == low and low and text[low - 1 : low + 1].isalnum():
-        pieces.pop(0)
-    opened, first = -1, len(pieces)
-    last = first
-    for at in range(len(pieces) - 1, -1, -1):
-        word = pieces[at][0]
-        bare = word.lower().rstrip(".") or word
-        if word[0] in "([" and len(word) > 1:  # "World Health Organization [WHO], 2019"
-            continue
-        if word in "([" and opened < 0 and first == len(pieces):
-            opened, last = pieces[at].start(), at
-            continue
-        is_end = word.endswith(".") and len(word) > 3 and bare not in draft_words("and others")
-        if is_end or not (
-            _is_name(word)
-            or bare in draft_words("and others")
-            or bare in draft_words("particles")
-            or bare in draft_words("between names")
-        ):
-            break
-        if _is_name(word) or (bare in draft_words("particles") and first == at + 1):
-            first = at
-    return (pieces[first:last], opened) if first < last else None
+    opened, kept, joining = -1, list[re.Match[str]](), draft_words("between names") | draft_words("and others")
+    for piece in [*_PIECE.finditer(text, low, high)][: -_MOST_PIECES - 1 : -1]:
+        word, is_name = piece[0], _is_name(piece[0])
+        if word in ("(", "[") and opened < 0 and not any(_is_name(one[0]) for one in kept):
+            opened, kept = piece.start(), []
+        elif word[0] not in "([" or len(word) == 1:  # else it is as in "World Health Organization [WHO], 2019"
+            is_end = word.endswith(".") and len(word) > 3 and _bare(piece) not in draft_words("and others")
+            if is_end or not (is_name or _bare(piece) in joining):
+                break
+            kept.append(piece)
+    while kept and not (_is_name(kept[-1][0]) or (kept[-1][0].lower() in draft_words("particles") and len(kept) > 1)):
+        kept.pop()
+    return kept[::-1], opened

@@ -252,7 +252,9 @@ def _with_list_apart(text: str) -> str:
             of_form.append([found.start()])
         elif int(found[2]) == len(of_form[-1]) + 1 > 1:
             of_form[-1].append(found.start())
-    starts = max((one for of_form in chains.values() for one in of_form), key=len, default=[])
+    if not chains:
+        return text
+    starts = max((one for of_form in chains.values() for one in of_form), key=len)
     if not starts:
         return text
     before = text[: starts[0]].rstrip()
