@@ -8,13 +8,14 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import ListEntry, Mark, draft_words
-from deepcritical_mcp.checking.draft.entry_looks import WORD, stated_ids
+from deepcritical_mcp.checking.draft.entry_looks import WORD, YEAR, stated_ids
 from deepcritical_mcp.text import clean_line, normalized
 
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺‚˒’–—−‐‑;", "0123456789-+,,,-----,")
 _PART = r"[0-9]{1,4}(?:\s{0,2}[-–—−‐‑]{1,2}\s{0,2}[0-9]{1,4})?"
 _LIST = rf"{_PART}(?:\s{{0,2}}[,;]\s{{0,2}}{_PART}){{0,40}}"
-_NUMBERS = re.compile(rf"[\s(\[^${{]*({_LIST})[\s)\]}}^$]*")
+_OF_NUMBERS = frozenset("0123456789 ,;-–—−‐‑()[]{}^$")
+"""What a mark of numbers has."""
 _TIGHT = _LIST.replace(r"\s{0,2}", "")
 _FORMS = re.compile(
     r"\[(?P<joined>[0-9]{1,4}\]\s?[-–—−‐‑]\s?\[[0-9]{1,4})\]"
@@ -32,12 +33,10 @@ _LETTERED = re.compile(r"\[([A-Za-z][\w+:.-]{1,40}(?:[,;] {0,2}[A-Za-z][\w+:.-]{
 _JOINT = re.compile(r"[\s,;/–—-]{0,5}(?:(?:and|und|&|see also|see|e\.g\.,?)\s)?")
 _BEFORE_ID = re.compile(r"[,;:.)\]]?[^()\[\]\d\n;]{0,120}[(\[]?")
 _MOST_IN_RANGE = 100
-_YEAR = re.compile(r"(?<![\w./–-])((?:1[5-9]|20)[0-9]{2})([a-z]?)(?![\w–-])")
 _MORE_YEARS = re.compile(
     r"\s{0,2}(?:[,;&]|and)\s{0,2}(?:((?:1[5-9]|20)[0-9]{2})([a-z]?)|([a-h]))(?![\w–-])(?!\s{0,2}(?:et\b|&))"
 )
 _PIECE = re.compile(r"\[[A-Z]{2,10}\]|\([A-Z]{2,10}\)|[^\W\d_](?:[\w'’‐-]|\.(?=\w))*\.?|[^\s\w*_]|[0-9]+")
-_YEAR_OF_ENTRY = re.compile(r"(?<![0-9])(?:(?:1[5-9]|20)[0-9]{2})[a-z]?(?![0-9])")
 _MARKUP = str.maketrans("", "", "*_{}\\")
 _BACK = 160
 _MOST_PIECES = 24
@@ -140,7 +139,7 @@ def _cited_numbers(body: str, marks: Sequence[Mark]) -> dict[str, list[_Cited]]:
         if form != "raised" or not _is_power(body, *found.span()):
             forms[form].append((*found.span(), _expanded(found[form])))
     for one in marks:
-        is_number = one.kind in ("raised", "link") and _NUMBERS.fullmatch(body, one.start, one.end)
+        is_number = one.kind in ("raised", "link") and _OF_NUMBERS.issuperset(body[one.start : one.end])
         is_sure = one.kind == "link" or body[one.start - 1 : one.start] == "("
         if is_number and (is_sure or not _is_power(body, one.start, one.end)):
             forms["raised"].append((one.start, one.end, _expanded(body[one.start : one.end])))
@@ -303,7 +302,7 @@ class NameIndex:
 
     def __init__(self, entries: Sequence[str]) -> None:
         self._heads = [tuple(WORD.findall(folded(one[:400].translate(_MARKUP)))) for one in entries]
-        self._years = [frozenset(_YEAR_OF_ENTRY.findall(one[:2_000])) for one in entries]
+        self._years = [frozenset(found[0] for found in YEAR.finditer(one[:2_000])) for one in entries]
         self._by_name = dict[tuple[str, str], list[int]]()
         for number, head in enumerate(self._heads):
             initials = "".join(word[0] for word in head[:8])
@@ -326,7 +325,7 @@ class NameIndex:
 def named_citations(text: str, index: NameIndex) -> Iterator[NamedCitation]:
     """The citations by names and year in a text: those that entries explain, and what can be nothing else."""
     at = 0
-    for found in _YEAR.finditer(text):
+    for found in YEAR.finditer(text):
         pieces, opened = _pieces_before(text, max(at, found.start() - _BACK), found.start())
         if not pieces:
             continue

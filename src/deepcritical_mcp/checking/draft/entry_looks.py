@@ -114,7 +114,7 @@ _START = re.compile(
     re.VERBOSE,
 )
 """How an entry begins; a body: World Health Organization. (2020)."""
-_DATED = re.compile(rf"(?<![\w.]){_YEAR}(?![\w-])")
+YEAR = re.compile(r"(?<![\w./–-])((?:1[5-9]|20)[0-9]{2})([a-z]?)(?![\w–-])")
 _PLACE = re.compile(
     r"\d{1,4} {0,2}(?:\([^()\n]{1,20}\))?[:,;] {0,2}(?:(?:pp?|S)\. ?)?[A-Za-z]{0,2}\d|\b(?:pp?|S)\. ?\d"
     r"|\bvol(?:\.|ume)|\bno\. ?\d|\[[JMCD](?:/OL)?\]",
@@ -179,7 +179,7 @@ def has_id(text: str) -> bool:
 
 def has_date_or_id(text: str) -> bool:
     """Whether a year or a number of a record stands in a text."""
-    return bool(_DATED.search(text) or has_id(text))
+    return bool(YEAR.search(text) or has_id(text))
 
 
 def is_repeated(text: str) -> bool:
@@ -193,7 +193,7 @@ def is_whole_entry(text: str) -> bool:
     if has_id(text) or is_bare_id(text):
         return True
     says_more = _start(text) or _PLACE.search(text) or draft_words("of books").intersection(_words(text))
-    return bool(_DATED.search(text) and says_more)
+    return bool(YEAR.search(text) and says_more)
 
 
 def is_prose(text: str) -> bool:
@@ -219,6 +219,6 @@ def is_remark(text: str) -> bool:
     """Whether a text is a heading or a sentence rather than a reference."""
     if is_prose(text):
         return True
-    if has_id(text[:_LONGEST]) or is_bare_id(text) or (_DATED.search(text) and starts_like_entry(text)):
+    if has_id(text[:_LONGEST]) or is_bare_id(text) or (YEAR.search(text) and starts_like_entry(text)):
         return False
-    return has_verbs(text[:_LONGEST]) or (len(text) < 60 and not _DATED.search(text))
+    return has_verbs(text[:_LONGEST]) or (len(text) < 60 and not YEAR.search(text))

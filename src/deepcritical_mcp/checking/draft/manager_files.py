@@ -11,10 +11,11 @@ from typing import NamedTuple, cast
 from deepcritical_mcp.checking.draft.draft_parts import DraftForm, UnreadEntry
 from deepcritical_mcp.search.references.labelled import TAG, LabelledEntry, bibtex_block, csl_entry, read_entry
 
-_BIBTEX = re.compile(r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}[{(])", re.MULTILINE)
-_RECORD = re.compile(r"^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )", re.MULTILINE)
-
-
+_ENTRY = re.compile(
+    r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}[{(])|^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )",
+    re.MULTILINE,
+)
+"""What an entry of BibTeX, or a record of RIS or PubMed's form begins with."""
 _LONGEST_HEADING = 400
 _COLUMNS = ("title", "article title", "reference", "citation", "pmid", "doi")
 _COUNTS = ("", "#", "id", "no", "no.", "nr", "number")
@@ -47,10 +48,10 @@ def manager_entries(text: str) -> ManagerEntries:
     if (found := _csl(text)).entries:
         return found
     found, macros, kept, at = ManagerEntries("ris", [], [], ""), dict[str, str](), list[str](), 0
-    starts = sorted((one.end(), form is _RECORD) for form in (_BIBTEX, _RECORD) for one in form.finditer(text))
-    for (start, is_record), (end, _) in pairwise((*starts, (len(text), False))):
-        count = len(found.entries)
-        if raw := _record(text[start:end], found) if is_record else _bibtex(text[start:end], found, macros):
+    starts = [one.end() for one in _ENTRY.finditer(text)]
+    for start, end in pairwise((*starts, len(text))):
+        count, piece = len(found.entries), text[start:end]
+        if raw := _bibtex(piece, found, macros) if piece.startswith("@") else _record(piece, found):
             kept += text[at:start], "\n\n", *(f"[^{entry_place(one)}]:\n\n" for one in range(count, len(found.entries)))
             at = start + len(raw)
     is_bibtex = any(one.text.startswith("@") for one in (*found.entries, *found.unread))

@@ -19,7 +19,7 @@ from deepcritical_mcp.checking.draft.entry_looks import WORD, is_bare_id, starts
 
 _BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
 _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
-    ("note", re.compile(r"\[\^([^\]\s]{1,60})\](?!:)")),
+    ("note", re.compile(r"\[\^([^\]\s]{1,60})\](?!:)|\^\[([^\[\]]{8,1000})\]")),
     ("key", re.compile(r"\[(?=[^\[\]\n]{0,80}@)[^\[\]]{1,600}\]|(?<![\w.@/-])@\{?\w[\w:-]{1,100}")),
     ("raised", re.compile(r"\$?\{?\}?\^[\[{]?([0-9][0-9,;– -]{0,120})[\]}]?[\^$]")),
 )
@@ -27,7 +27,6 @@ _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
 _MARKUP = frozenset("\\`*_[]<&!~")
 _KEY = re.compile(r"(?<![\w.])@\{?(\w[\w:.#$%&+?<>~/-]{0,100})")
 _NOTE = re.compile(r"^[ \t>]{0,20}\[\^([^\]\s]{1,100})\]:[ \t]*", re.MULTILINE)
-_NOTE_INSIDE = re.compile(r"\^\[([^\[\]]{8,1000})\]")
 _LINK_NAMED = re.compile(r"\[([^\[\]\n]{1,60})\]\[([^\[\]\n]{1,60})\]")
 _LINK_TARGET = re.compile(
     r"^ {0,3}\[([^\[\]\n]{1,60})\]:[ \t]{1,8}<?(https?://[^\s<>]{1,1000})>?(?:[ \t]{1,8}[\"'(][^\n]{0,200})?$",
@@ -38,7 +37,7 @@ _LONGEST_HEADING = 90
 _MOST_OF_FRONT = 20_000
 _MOST_NESTED = 5
 _MOST_OF_IT = 0.8
-_PAGE_NUMBER = re.compile(r"(?:page |p\. ?|[-–—] ?)?#(?: ?[-–—]|(?: of | ?/ ?)#)?")
+_PAGE_NUMBERS = frozenset(("#", "page #", "p. #", "p.#", "# of #", "page # of #", "#/#", "# / #"))
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}\n[ \t>]{0,40}([^\W\d_]+)(\S*)[ \n]?")
 _BEGINS = re.compile(r"[*_\\]{0,3}[\[(]?[0-9]{1,4}[\].)]|[#>•*-]")
@@ -199,13 +198,11 @@ def _marks_in(text: str) -> Iterator[Mark]:
     if "^" not in text and "@" not in text:
         return
     for kind, pattern in _IN_TEXT:
-        for found in pattern.finditer(text):
+        for at, found in enumerate(pattern.finditer(text), 1):
             keys = ",".join(key.rstrip(".,:;?") for key in _KEY.findall(found[0]))
-            target = found[1] if kind == "note" else keys
+            target = (found[1] or f"{at}i") if kind == "note" else keys
             if target or kind == "raised":
                 yield Mark(kind, *found.span(), target)
-    for at, found in enumerate(_NOTE_INSIDE.finditer(text), 1):
-        yield Mark("note", *found.span(), f"{at}i")
 
 
 def _notes_inside(block: Block) -> Iterator[Block]:
@@ -241,7 +238,7 @@ def _of_pages(lines: Sequence[str], filled: Sequence[int]) -> set[int]:
     for at, head in heads.items():
         alike.setdefault(head.words, []).append(at)
     for words, places in alike.items():
-        is_number, run = _PAGE_NUMBER.fullmatch(words) is not None, list[int]()
+        is_number, run = words.strip("-–— ") in _PAGE_NUMBERS, list[int]()
         may_be = is_number or (len(words) >= _LEAST_HEAD and _is_at_end(words))
         for at in places if may_be else ():
             is_alone = (

@@ -65,7 +65,6 @@ _BREAKS = str.maketrans(
 )
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
 _WORDS = re.compile(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]")
-_PAGE = re.compile(r"\b\d{1,5}\b(?!\s?(?:%|[a-z]{2}))")
 _ROW = "a row of a table that may name a work: give the whole reference"
 _LEAST_CLAIM = 2
 """Words."""
@@ -167,7 +166,7 @@ def _of_note(number: int, block: Block) -> Iterator[ListEntry]:
     is_short = len(text) <= _LONGEST_SHORT_NOTE and not has_verbs(text) and text[:1].isupper()
     if block.kind == "entry" or (block.kind == "note" and (is_whole or reason)):
         yield entry
-    elif block.kind == "note" and is_short and _PAGE.search(text):
+    elif block.kind == "note" and is_short and text.rstrip(". ")[-1:].isdigit():
         yield entry._replace(reason=POINTS)
 
 

@@ -50,7 +50,6 @@ _AROUND_TITLE = re.compile(
     r"^(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}[.)]?|[IVX]{1,5}[.)]|[A-Z][.)]|第?[一二三四五六七八九十]{1,3}[、.])\s{0,5}(?=\S)"
     r"|\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| (?:[0-9]{1,3}|[a-z])| (?:of|der|des|to) .{1,40})$"
 )
-_LAST_WORDS = re.compile(r"\S{1,40}")
 _RUN_IN = re.compile(r"(?<!\S)([\[(]?)([0-9]{1,3})([\]).])(?=\s)")
 _LONGEST_HEADING = 90
 _LEAST_CELL = 40
@@ -260,8 +259,9 @@ def _with_list_apart(text: str) -> str:
     before = text[: starts[0]].rstrip()
     parts = [text[one:two] for one, two in pairwise((*starts, len(text)))]
     pieces = [part.partition(" ")[2] for part in parts]
-    words = [at.start() for at in _LAST_WORDS.finditer(before, max(0, len(before) - _LONGEST_HEADING))]
-    head = next((at for at in words[-4:] if _title(before[at:]) in draft_words("list")), len(before))
+    tails = [" ".join(before.split(" ")[-count:]) for count in (4, 3, 2, 1)]
+    title = next((tail for tail in tails if _title(tail) in draft_words("list")), "")
+    head = len(before) - len(title)
     is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and not is_prose(pieces[0])
     if is_list and (
         head < len(before) or (len(parts) > 1 and text[len(before) : starts[0]].count("\n") == bool(before))
