@@ -57,47 +57,49 @@ _NAMED = ("reference", "references", "citation", "citations")
 
 
 class DraftLine(NamedTuple):
-    """A line of a draft, as written from its first letter on; `place`: the number of its block, and its own in this."""
+    """A line of a draft, as written from its first letter on; `place`: the number of its block, and its own in this.
+
+    It may begin with a mark of some `kind`, a number or key (its `label`) or a "bullet", and has the `rest` behind it.
+    """
 
     text: str
     block: Block
     place: tuple[int, int]
+    kind: str = ""
+    label: str = ""
+    rest: str = ""
 
     @property
     def opens(self) -> bool:
         """Whether it is the first line of its block."""
         return self.place[1] == 0
 
-
-class EntryMark(NamedTuple):
-    """What stands in front of an entry: a number, a key or a bullet."""
-
-    kind: str = ""
-    label: str = ""
-    length: int = 0
-
     @property
     def value(self) -> int:
+        """The number in its mark, or 0."""
         return int(self.label) if self.kind not in ("", "key", "bullet") else 0
 
 
-def mark_of(line: DraftLine) -> EntryMark:
-    """What stands in front of the entry that begins in a line."""
-    if not (found := _MARK.match(line.text)):
-        return EntryMark()
-    kind = str(found.lastgroup)
-    label = found[kind].translate(_SUPERSCRIPTS)
-    is_number = kind == "key" and label.isdecimal()
-    return EntryMark("bracket" if is_number else kind, label if kind != "bullet" else "", found.end())
+def draft_lines(blocks: Sequence[Block]) -> Iterator[DraftLine]:
+    """The lines of a draft's blocks, as they are written."""
+    for number, block in enumerate(blocks):
+        for part, text in enumerate(block.source.split("\n")):
+            line = DraftLine(text, block, (number, part), rest=text)
+            if found := _MARK.match(text):
+                kind = str(found.lastgroup)
+                label = found[kind].translate(_SUPERSCRIPTS) if kind != "bullet" else ""
+                kind = "bracket" if kind == "key" and label.isdecimal() else kind
+                line = line._replace(kind=kind, label=label, rest=text[found.end() :])
+            yield line
 
 
 class _Piece:
     """An entry as far as it was read, or what may be one."""
 
-    def __init__(self, line: DraftLine, mark: EntryMark, label: str, *, is_marked: bool) -> None:
+    def __init__(self, line: DraftLine, label: str, *, is_marked: bool) -> None:
         self.first, self.label, self.is_marked, self.lines = line, label, is_marked, list[str]()
         self.is_dated = False
-        self.add(line.text[mark.length :])
+        self.add(line.rest if is_marked or line.kind == "bullet" else line.text)
 
     @property
     def is_whole(self) -> bool:
@@ -123,33 +125,29 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     """What a list consists of: its entries, and what is none of them."""
     lines = [one for one in lines if one.block.kind != "heading" or is_whole_entry(one.text)]
     lines = [one for one in lines if any(map(str.isalnum, one.text))]
-    marks = [mark_of(line) for line in lines]
-    starts, found = _marked(lines, marks), list[_Piece]()
+    starts, found = _marked(lines), list[_Piece]()
     begins = _begins_among_marked if starts else _looks_of_plain(lines)
-    for at, (line, mark) in enumerate(zip(lines, marks, strict=True)):
-        if at in starts:
-            found.append(_Piece(line, mark, starts[at], is_marked=True))
-        elif not found or begins(line, mark, found[-1]):
-            found.append(_Piece(line, mark if mark.kind == "bullet" else EntryMark(), "", is_marked=False))
+    for at, line in enumerate(lines):
+        if at in starts or not found or begins(line, found[-1]):
+            found.append(_Piece(line, starts.get(at, ""), is_marked=at in starts))
         else:
             found[-1].add(line.text)
     entries = [one.entry(is_among_marked=bool(starts)) for one in found]
     return [part for one in entries if any(map(str.isalnum, one.text)) for part in _ids_apart(one)]
 
 
-def _marked(lines: Sequence[DraftLine], marks: Sequence[EntryMark]) -> Mapping[int, str]:
+def _marked(lines: Sequence[DraftLine]) -> Mapping[int, str]:
     """The lines at which marks say that entries begin, with their labels: numbers that go on from one to the next, for
     a wrapped line may begin with one, too; else keys, or bullets of the outermost level."""
-    numbers = [at for at, mark in enumerate(marks) if mark.value]
-    chain = max((_chain(lines, marks, numbers[one:]) for one in range(min(NEAR, len(numbers)) or 1)), key=len)
-    first = min(chain, default=0)
-    if chain and _opens_list(lines, first):
+    numbers = [at for at, line in enumerate(lines) if line.value]
+    chain = max((_chain(lines, numbers[one:]) for one in range(min(NEAR, len(numbers)) or 1)), key=len)
+    if chain and _opens_list(lines, min(chain)):
         return chain
     for kind in ("key", "bullet"):
-        places = [at for at, mark in enumerate(marks) if mark.kind == kind]
+        places = [at for at, line in enumerate(lines) if line.kind == kind]
         if places and _opens_list(lines, places[0]):
-            least = min(lines[at].block.level for at in places) if kind == "bullet" else 0
-            return {at: marks[at].label for at in places if kind == "key" or lines[at].block.level == least}
+            least = min(lines[at].block.level for at in places)
+            return {at: lines[at].label for at in places if kind == "key" or lines[at].block.level == least}
     return {}
 
 
@@ -157,44 +155,44 @@ def _opens_list(lines: Sequence[DraftLine], first: int) -> bool:
     return first < NEAR and not any(is_whole_entry(line.text) for line in lines[:first])
 
 
-def _chain(lines: Sequence[DraftLine], marks: Sequence[EntryMark], numbers: Sequence[int]) -> dict[int, str]:
+def _chain(lines: Sequence[DraftLine], numbers: Sequence[int]) -> dict[int, str]:
     """The lines whose numbers go on from that of the first, with these; "1." may stand for each next number."""
     found, last = dict[int, str](), 0
     for at in numbers:
-        mark = marks[at]
-        if not found or (mark.kind == marks[numbers[0]].kind and _follows(mark, last, lines[at].text[mark.length :])):
-            lazy = mark.value == last == 1 or (mark.value == 1 < last and next(reversed(found.values())) != str(last))
-            found[at] = str(len(found) + 1) if lazy else mark.label
-            last = mark.value
+        line = lines[at]
+        if not found or (line.kind == lines[numbers[0]].kind and _follows(line, last)):
+            found[at] = str(len(found) + 1) if line.value == last == 1 else line.label
+            last = line.value
     return found
 
 
-def _follows(mark: EntryMark, last: int, rest: str) -> bool:
-    """Whether a number in front of a line is the next entry's."""
-    if mark.value == last + 1:
-        return True
-    capital = rest.lstrip('*_"“„«[ ')[:1]
-    looks = (not capital.islower() and has_date_or_id(rest)) or starts_like_entry(rest)
-    return looks and (mark.value == 1 or last - 1 <= mark.value <= last + _MOST_MISSING)
+def _follows(line: DraftLine, last: int) -> bool:
+    """Whether the number in front of a line is the next entry's."""
+    may_be = line.value == 1 or last - 1 <= line.value <= last + _MOST_MISSING
+    return line.value == last + 1 or (may_be and _may_be_entry(line.rest))
 
 
-def _begins_among_marked(line: DraftLine, mark: EntryMark, last: _Piece) -> bool:
+def _may_be_entry(text: str) -> bool:
+    return starts_like_entry(text) or is_whole_entry(text)
+
+
+def _begins_among_marked(line: DraftLine, last: _Piece) -> bool:
     """Whether a line without the mark of the list begins an entry, or what is none, behind the last one."""
-    rest, first, level = line.text[mark.length :], line.text[:1], line.block.level
-    is_bullet = mark.kind == "bullet" and 0 < level <= last.first.block.level
-    is_nested = level > 1 and is_whole_entry(rest) and not is_remark(rest) and not is_bare_id(rest)
-    is_apart = not (level or first.islower() or first.isdigit() or is_bare_id(rest.split(" ")[0]))
-    begins = not last.is_marked or is_repeated(rest) or is_bullet or is_nested or (is_apart and last.is_whole)
+    first, level = line.text[:1], line.block.level
+    is_bullet = line.kind == "bullet" and 0 < level <= last.first.block.level
+    is_nested = level > 1 and is_whole_entry(line.rest) and not is_remark(line.rest) and not is_bare_id(line.rest)
+    is_apart = not (level or first.islower() or first.isdigit() or is_bare_id(line.rest.split(" ")[0]))
+    begins = not last.is_marked or is_repeated(line.rest) or is_bullet or is_nested or (is_apart and last.is_whole)
     return line.opens and begins
 
 
-def _looks_of_plain(lines: Sequence[DraftLine]) -> Callable[[DraftLine, EntryMark, _Piece], bool]:
+def _looks_of_plain(lines: Sequence[DraftLine]) -> Callable[[DraftLine, _Piece], bool]:
     """How entries without marks begin: each line, if most are whole by themselves; else the first line of each
     paragraph, and within one each line that begins like an entry after one that is complete."""
     one_a_line = sum(is_whole_entry(line.text) for line in lines) >= _MOST * len(lines)
     is_separated = 8 * sum(line.opens for line in lines[1:]) > len(lines)
 
-    def begins(line: DraftLine, _: EntryMark, last: _Piece) -> bool:
+    def begins(line: DraftLine, last: _Piece) -> bool:
         is_small = line.text[:1].islower()
         if one_a_line:
             return is_whole_entry(line.text) or not is_small
@@ -226,15 +224,6 @@ class FoundList(NamedTuple):
     first: int
     end: int
     entries: Sequence[ListEntry]
-
-
-def draft_lines(blocks: Sequence[Block]) -> list[DraftLine]:
-    """The lines of a draft's blocks, as they are written."""
-    return [
-        DraftLine(line, block, (number, part))
-        for number, block in enumerate(blocks)
-        for part, line in enumerate(block.source.split("\n"))
-    ]
 
 
 def with_lists_apart(text: str) -> str:
@@ -312,20 +301,16 @@ def _are_entries(entries: Sequence[ListEntry]) -> bool:
 
 
 def _end(lines: Sequence[DraftLine], first: int, level: int) -> int:
-    """The line before which a list ends. A heading under which the numbers go on does not end it."""
+    """The line before which a list ends. A heading under which the numbers go on, before that of another list, does not
+    end it."""
     last = 0
     for at in range(first, len(lines)):
-        last = mark_of(lines[at]).value or last
-        if _ends_list(lines[at], level) and not _goes_on(lines[at + 1 : at + 1 + NEAR], last):
-            return at
+        last = lines[at].value or last
+        if _ends_list(lines[at], level):
+            near = takewhile(lambda line: _title(line.text) not in draft_words("list"), lines[at + 1 : at + 1 + NEAR])
+            if not any(line.value == last + 1 > 1 and _may_be_entry(line.rest) for line in near):
+                return at
     return len(lines)
-
-
-def _goes_on(lines: Sequence[DraftLine], last: int) -> bool:
-    """Whether one of these lines, before the heading of another list, is the entry with the number after `last`."""
-    here = takewhile(lambda line: _title(line.text) not in draft_words("list"), lines)
-    rests = [line.text[mark.length :] for line in here if (mark := mark_of(line)).value == last + 1 > 1]
-    return any(starts_like_entry(rest) or is_whole_entry(rest) for rest in rests)
 
 
 def _ends_list(line: DraftLine, level: int) -> bool:
@@ -341,16 +326,13 @@ def _ends_list(line: DraftLine, level: int) -> bool:
 def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
     """The block of entries at the end of a draft, or the whole of it, if its entries look like references."""
     entries, end = entries_in(lines), len(lines)
+    places = {line.place: at for at, line in enumerate(lines)}
     while entries and entries[-1].reason:
-        last = entries.pop()
-        end = next(at for at, line in enumerate(lines) if line.place == last.place)
+        end = places[entries.pop().place]
     sure = [is_surely_entry(one.text) for one in entries]
     starts = (at for at, one in enumerate(sure) if one and sum(sure[at:]) > 0.6 * len(sure[at:]))
-    first = next(starts, len(sure))
-    if len(sure) - first < min(2, len(sure)) or not entries[first:]:
-        return []
-    start = next(at for at, line in enumerate(lines) if line.place == entries[first].place)
-    return [FoundList(start, end, entries[first:])]
+    entries = entries[next(starts, len(sure)) :]
+    return [FoundList(places[entries[0].place], end, entries)] if len(entries) >= min(2, len(sure)) > 0 else []
 
 
 def table_entries(blocks: Sequence[Block]) -> dict[int, ListEntry]:
