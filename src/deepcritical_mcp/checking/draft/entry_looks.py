@@ -24,7 +24,7 @@ _STATED = re.compile(
         (?:(?:\s\([^()\n]{1,60}\))?(?:\s{0,2}[,;/]\s{0,2}(?:(?:and|or|und|&)\s{1,2})?|\s(?:and|or|und|&)\s)
         (?:PMID:?\s?)?[1-9][0-9]{4,8}(?![0-9])){0,40})
     | \b(?P<pmcid>PMC[1-9][0-9]{2,9})\b
-    | \b(?P<trial>NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b
+    | \b(?P<nct>NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b
     | (?<![\w/.])(?:doi(?:\.org/|\b)[\s:]{0,3})?(?P<doi>10\.[0-9]{4,9}(?:\.[0-9]{1,6}){0,3}/[^\s"<>\]}|]{1,300})
     | \b(?P<arxiv>arXiv\ ?:\ ?(?:[a-z.-]{2,20}/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(?:v[0-9]{1,3})?)\b""",
     re.VERBOSE | re.IGNORECASE,
@@ -32,11 +32,7 @@ _STATED = re.compile(
 _NUMBER = re.compile(r"\([^()]{1,60}\)|([1-9][0-9]{2,8})")
 """A number, which is none within brackets: "30000001 (Berg 2019) and 30000002"."""
 
-
-_NORMALIZED = {
-    "doi": ("doi", normalize_doi), "arxiv": ("doi", arxiv_doi), "trial": ("nct", normalize_trial),
-    "pmcid": ("pmcid", normalize_pmcid),
-}  # fmt: skip
+_NORMALIZED = {"doi": normalize_doi, "arxiv": arxiv_doi, "nct": normalize_trial, "pmcid": normalize_pmcid}
 
 
 class StatedId(NamedTuple):
@@ -87,12 +83,10 @@ def _balanced(address: str) -> str:
 
 
 def _key(kind: str, value: str) -> str:
-    if kind == "link":
-        ids = record_ids(value)
-        found = next(((name, one) for name, one in zip(ids._fields, ids, strict=True) if one), None)
-        return f"{found[0]}:{found[1].lower()}" if found else value.rstrip("/").lower() if "." in value else ""
-    name, form = _NORMALIZED[kind]
-    return f"{name}:{form(value).lower()}"
+    if kind != "link":
+        return f"{'doi' if kind == 'arxiv' else kind}:{_NORMALIZED[kind](value).lower()}"
+    found = (f"{name}:{one.lower()}" for name, one in record_ids(value)._asdict().items() if one)
+    return next(found, value.rstrip("/").lower() if "." in value else "")
 
 
 _NAME = (
@@ -174,7 +168,7 @@ def is_bare_id(text: str) -> bool:
 
 def has_id(text: str) -> bool:
     """Whether an identifier or an address stands in a text."""
-    return _STATED.search(text) is not None or "ISBN" in text
+    return _STATED.search(text) is not None
 
 
 def has_date_or_id(text: str) -> bool:
@@ -197,9 +191,8 @@ def is_whole_entry(text: str) -> bool:
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text cites, or tells as sentences do, "Berg et al. (2001) found", and has no volume and pages of a
-    journal, as references have."""
-    return _PROSE.search(text, 1, _LONGEST) is not None and _PLACE.search(text, 0, _LONGEST) is None
+    """Whether a text cites, or tells as sentences do, "Berg et al. (2001) found", and references do not."""
+    return _PROSE.search(text, 1, _LONGEST) is not None
 
 
 def is_surely_entry(text: str) -> bool:
@@ -217,8 +210,6 @@ def is_surely_entry(text: str) -> bool:
 
 def is_remark(text: str) -> bool:
     """Whether a text is a heading or a sentence rather than a reference."""
-    if is_prose(text):
-        return True
     if has_id(text[:_LONGEST]) or is_bare_id(text) or (YEAR.search(text) and starts_like_entry(text)):
         return False
     return has_verbs(text[:_LONGEST]) or (len(text) < 60 and not YEAR.search(text))

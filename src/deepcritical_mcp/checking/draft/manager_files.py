@@ -12,7 +12,8 @@ from deepcritical_mcp.checking.draft.draft_parts import DraftForm, UnreadEntry
 from deepcritical_mcp.search.references.labelled import TAG, LabelledEntry, bibtex_block, csl_entry, read_entry
 
 _ENTRY = re.compile(
-    r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}[{(])|^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )",
+    r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}[{(])"
+    r"|^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )",
     re.MULTILINE,
 )
 """What an entry of BibTeX, or a record of RIS or PubMed's form begins with."""

@@ -5,7 +5,8 @@ belongs to an entry or to a piece that is not read as one, so nothing vanishes."
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby, pairwise, takewhile, zip_longest
 from string import ascii_lowercase
 from typing import NamedTuple
@@ -126,7 +127,10 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     lines = [one for one in lines if one.block.kind != "heading" or is_whole_entry(one.text)]
     lines = [one for one in lines if any(map(str.isalnum, one.text))]
     starts, found = _marked(lines), list[_Piece]()
-    begins = _begins_among_marked if starts else _looks_of_plain(lines)
+    one_a_line = sum(is_whole_entry(line.text) for line in lines) >= _MOST * len(lines)
+    is_separated = 8 * sum(line.opens for line in lines[1:]) > len(lines)
+    plain = partial(_begins_among_plain, one_a_line=one_a_line, is_separated=is_separated)
+    begins = _begins_among_marked if starts else plain
     for at, line in enumerate(lines):
         if at in starts or not found or begins(line, found[-1]):
             found.append(_Piece(line, starts.get(at, ""), is_marked=at in starts))
@@ -186,24 +190,19 @@ def _begins_among_marked(line: DraftLine, last: _Piece) -> bool:
     return line.opens and begins
 
 
-def _looks_of_plain(lines: Sequence[DraftLine]) -> Callable[[DraftLine, _Piece], bool]:
-    """How entries without marks begin: each line, if most are whole by themselves; else the first line of each
-    paragraph, and within one each line that begins like an entry after one that is complete."""
-    one_a_line = sum(is_whole_entry(line.text) for line in lines) >= _MOST * len(lines)
-    is_separated = 8 * sum(line.opens for line in lines[1:]) > len(lines)
-
-    def begins(line: DraftLine, last: _Piece) -> bool:
-        is_small = line.text[:1].islower()
-        if one_a_line:
-            return is_whole_entry(line.text) or not is_small
-        is_start, is_bare, is_whole = starts_like_entry(line.text), is_bare_id(line.text), is_whole_entry(line.text)
-        if line.opens and (last.is_dated or not is_small):
-            return last.is_whole or (is_start and not is_bare) or is_repeated(line.text)
-        if is_separated or is_bare or not last.is_whole:
-            return last.is_whole and is_start and is_whole and not is_bare
-        return is_start or (is_whole and line.text[:1].isupper() and ";" not in line.text[:6])
-
-    return begins
+def _begins_among_plain(line: DraftLine, last: _Piece, *, one_a_line: bool, is_separated: bool) -> bool:
+    """Whether a line of a list without marks begins an entry behind the last one: each line, if most are whole by
+    themselves; else the first line of a paragraph, and within one each that begins like an entry (and says enough, if
+    paragraphs separate the entries)."""
+    is_whole, is_bare = is_whole_entry(line.text), is_bare_id(line.text)
+    if one_a_line:
+        return is_whole or not line.text[:1].islower()
+    is_start = starts_like_entry(line.text) and not is_bare
+    if line.opens:
+        return last.is_whole or is_start or is_repeated(line.text)
+    if is_separated:
+        return last.is_whole and is_start and is_whole
+    return last.is_whole and (is_start or (is_whole and line.text[:1].isupper() and not is_bare))
 
 
 def _ids_apart(entry: ListEntry) -> Iterator[ListEntry]:
