@@ -76,9 +76,7 @@ class Citations:
         for one in self.between(low, high):
             if one.is_mark:
                 start, end = one.start - low, one.end - low
-                is_joined = found and _JOINT.fullmatch(
-                    self._body, found[-1][1] + low, max(one.start, found[-1][1] + low)
-                )
+                is_joined = found and _JOINT.fullmatch(self._body[found[-1][1] + low : one.start])
                 found[-1:] = [(found[-1][0], max(end, found[-1][1]))] if is_joined else [*found[-1:], (start, end)]
         return found
 

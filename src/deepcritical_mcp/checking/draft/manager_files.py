@@ -112,12 +112,12 @@ def listed_strings(text: str) -> str:
 
 def _rows(text: str) -> list[str]:
     """The rows of CSV with a heading for titles, references or numbers of records; [] of other text."""
-    head = text.lstrip()[:_LONGEST_HEADING].partition("\n")[0].casefold()
-    if "," not in head or not any(name in head for name in _COLUMNS):
+    head, _, below = text.lstrip().partition("\n")
+    names = [name.strip().casefold() for name in head[:_LONGEST_HEADING].split(",")]
+    if len(names) < 2 or {*names}.isdisjoint(_COLUMNS):
         return []
-    names, *rows = [row for row in csv.reader(text.strip().splitlines()) if row] or [[]]
-    names = [name.strip().casefold() for name in names]
-    if {*names}.isdisjoint(_COLUMNS) or not rows or any(len(row) != len(names) for row in rows):
+    rows = [row for row in csv.reader(below.splitlines()) if row]
+    if any(len(row) != len(names) for row in rows):
         return []
     return [
         ". ".join(

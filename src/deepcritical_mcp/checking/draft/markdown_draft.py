@@ -15,7 +15,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, draft_words
-from deepcritical_mcp.checking.draft.entry_looks import WORD, is_bare_id, starts_like_entry
+from deepcritical_mcp.checking.draft.entry_looks import WORD, is_bare_id
 
 _BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
 _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
@@ -33,7 +33,6 @@ _LINK_TARGET = re.compile(
     re.MULTILINE,
 )
 _TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
-_LONGEST_HEADING = 90
 _MOST_OF_FRONT = 20_000
 _MOST_NESTED = 5
 _MOST_OF_IT = 0.8
@@ -69,17 +68,15 @@ def with_links_in_place(text: str) -> str:
     """`text` with the addresses of its links where they are first used: "[text][name]", and "[name]: https://…"
     anywhere. "[1][2]" may cite two entries of a list of addresses."""
     targets = {found[1].casefold(): found[2] for found in _LINK_TARGET.finditer(text)}
-    used = set[str]()
+    left = dict(targets)
 
     def put(link: re.Match[str]) -> str:
         label, name = link[1].casefold(), link[2].casefold()
-        if name not in targets or name in used or label in targets or label.isdecimal():
-            return link[0]
-        used.add(name)
-        return f"[{link[1]}]({targets[name]})"
+        is_list = label in targets or label.isdecimal() or name not in left
+        return link[0] if is_list else f"[{link[1]}]({left.pop(name)})"
 
-    placed = _LINK_NAMED.sub(put, text) if targets else text
-    return _LINK_TARGET.sub(lambda found: "" if found[1].casefold() in used else found[0], placed) if used else text
+    placed = _LINK_NAMED.sub(put, text)
+    return _LINK_TARGET.sub(lambda found: found[0] if found[1].casefold() in left else "", placed)
 
 
 def html_as_markdown(text: str) -> str:
@@ -145,8 +142,7 @@ def _block(token: Token, inline: Token, lines: Sequence[str], items: list[str]) 
     text, marks = _read(inline)
     is_underlined = token.markup in ("-", "=")
     source = "\n".join(line.lstrip(" \t>#").rstrip() for line in lines[: len(lines) - is_underlined])
-    is_heading = token.type == "heading_open" and "\n" not in text and len(text) <= 2 * _LONGEST_HEADING
-    if is_heading and not (is_underlined and text.endswith(".")):
+    if token.type == "heading_open" and not (is_underlined and ("\n" in text or text.endswith("."))):
         return Block("heading", text, source, int(token.tag[1:]))
     if mark := _NOTE.match(text):
         cut = _NOTE.match(source)
@@ -290,7 +286,7 @@ def _goes_on(before: str, after: str) -> bool:
     """Whether a page break stands within a sentence, or within a reference."""
     if after[:1].islower():
         return before[-1:] not in ".!?"
-    is_apart = any(map(str.isdigit, before)) or _BEGINS.match(after) or starts_like_entry(after)
+    is_apart = any(map(str.isdigit, before)) or _BEGINS.match(after)
     return (before[-1:] in ",-–(" and after[:1].isalnum()) or not is_apart
 
 

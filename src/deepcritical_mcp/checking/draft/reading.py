@@ -103,17 +103,13 @@ def read_draft(text: str) -> Draft:
 
 def _says_more(rest: str) -> bool:
     """Whether there is a draft around the records of a file, or another reference."""
-    is_draft = (
-        len(_WORDS.findall(rest)) > 60 or bool(_LATEX.search(rest)) or re.search(r"(?:\[|^|\s)@\w", rest) is not None
-    )
-    return is_draft or any(is_surely_entry(line.strip()) for line in rest.split("\n"))
+    is_draft = len(_WORDS.findall(rest)) > 60 or _LATEX.search(rest) or re.search(r"(?:\[|^|\s)@\w", rest)
+    return bool(is_draft) or any(is_surely_entry(line.strip()) for line in rest.split("\n"))
 
 
 def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
-    rows, numbers = (
-        table_entries(blocks),
-        {one.label: number for number, one in enumerate(blocks) if one.kind == "entry"},
-    )
+    numbers = {one.label: number for number, one in enumerate(blocks) if one.kind == "entry"}
+    rows = table_entries(blocks)
     placed = [numbers.pop(entry_place(at)[1:], len(blocks)) for at in range(len(managed.entries))]
     lines = [line for line in draft_lines(blocks) if line.block.kind not in ("note", "entry", "row")]
     lists = [] if numbers else reference_lists(lines)
@@ -134,8 +130,7 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
         read = [one._replace(label=str(at)) for at, one in enumerate(read, 1)]
     found = find_citations(body.text, body.marks, read, [body.after(lines[one.first].place[0]) for one in lists])
     references = [DraftReference(at, one.text, one.label) for at, one in enumerate(read, 1)]
-    inline = enumerate(found.inline, len(read) + 1)
-    references += (DraftReference(at, one, is_inline=True) for at, one in inline)
+    references += (DraftReference(at, one, is_inline=True) for at, one in enumerate(found.inline, len(read) + 1))
     # A table shows works; nobody cites its rows, unless it is the list and they have numbers.
     shown = {at for at, one in enumerate(read, 1) if one.place[0] in rows and (lists or not one.label)}
     uncited = [one for one in references if one.index not in found.citations.cited and one.index not in shown]
@@ -162,8 +157,8 @@ def _of_note(number: int, block: Block) -> Iterator[ListEntry]:
     label = block.label if block.kind == "entry" else f"^{block.label}"
     reason = POINTS if is_repeated(text) else "" if any(map(str.isalnum, text)) else STRAY
     entry = ListEntry(text, (number, 0), label, reason)
-    is_whole = is_whole_entry(block.text) or (has_date_or_id(block.text) and not is_remark(block.text))
     is_short = len(text) <= _LONGEST_SHORT_NOTE and not has_verbs(text) and text[:1].isupper()
+    is_whole = is_whole_entry(text) or (has_date_or_id(text) and not is_remark(text))
     if block.kind == "entry" or (block.kind == "note" and (is_whole or reason)):
         yield entry
     elif block.kind == "note" and is_short and text.rstrip(". ")[-1:].isdigit():
@@ -222,16 +217,17 @@ def _remarks(
     if unknown := [one for one in found.unknown if one not in notes]:
         where = "but not in the list of references" if listed else "without a list of references, so not looked up"
         yield f"Cited, {where}: {_enumerated(unknown)}."
-    labels = Counter(one.label for one in listed)  # a second list may begin at 1 again
     if uncited and len(uncited) < len(listed):
-        named = [_name_of(one, named=labels[one.label] == 1) for one in uncited if not one.is_inline]
-        yield f"In the list of references, but never cited: {_enumerated(named)}."
+        labels = Counter(one.label for one in listed)  # a second list may begin at 1 again
+        names = [_name_of(one, is_sure=labels[one.label] == 1) for one in uncited if not one.is_inline]
+        yield f"In the list of references, but never cited: {_enumerated(names)}."
 
 
-def _name_of(reference: DraftReference, *, named: bool) -> str:
+def _name_of(reference: DraftReference, *, is_sure: bool) -> str:
     """A reference in a few words: its label, or the beginning of its text."""
-    is_short = named and reference.label
-    return f"[{reference.label}]" if is_short else f"“{clipped(clean_line(reference.text[:200]), 40)}”"
+    return (
+        f"[{reference.label}]" if reference.label and is_sure else f"“{clipped(clean_line(reference.text[:200]), 40)}”"
+    )
 
 
 def _enumerated(names: Sequence[str]) -> str:
@@ -282,7 +278,7 @@ class RunningText:
         if "\t" in plain:  # a row of a table
             cells = (clean_line(cell) for cell in plain.split("\t"))
             plain = "; ".join(cell for cell in cells if any(map(str.isalnum, cell)))
-        return clean_line(_EMPTY.sub("", _EMPTY.sub("", clean_line(plain)))).strip(" ,;")
+        return clean_line(_EMPTY.sub("", clean_line(plain))).strip(" ,;")
 
     def quotations(self) -> list[Span]:
         """What stands between quotation marks, or in quoted blocks, without the marks, in order."""
@@ -300,12 +296,10 @@ class RunningText:
         for mark in _QUOTES.finditer(self.text, *span):
             if opened is None:
                 opened = mark if _opens(self.text, mark) else None
-            elif mark[0] in _CLOSERS[opened[0]] and _closes(self.text, mark):
+            elif mark[0] in _CLOSERS[opened[0]]:
                 if mark.start() - opened.end() <= _LONGEST:
                     yield Span(opened.end(), mark.start())
                 opened = None
-            elif mark[0] == opened[0] and mark.start() - opened.end() > _LONGEST:
-                opened = mark
 
 
 def _signature(quotation: str) -> str:
@@ -315,14 +309,8 @@ def _signature(quotation: str) -> str:
 
 
 def _opens(text: str, mark: re.Match[str]) -> bool:
-    if mark[0] not in _CLOSERS or (mark[0] == "»" and "«" in text[mark.end() : mark.end() + 1]):
-        return False
     before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-    return mark[0] != '"' or (not before.isalnum() and not after.isspace() and after != "")
-
-
-def _closes(text: str, mark: re.Match[str]) -> bool:
-    return mark[0] not in ('"', "’") or not text[mark.end() : mark.end() + 1].isalpha()
+    return mark[0] in _CLOSERS and (mark[0] != '"' or not (before.isalnum() or after.isspace() or after == ""))
 
 
 def attributed(
@@ -331,19 +319,15 @@ def attributed(
     """The references that each quotation is attributed to: those cited right behind it, or else in its quoted block,
     before it in its sentence, in the rest of it, in the sentence that introduces it, or in the one that follows it."""
     blocks = {one.start: one.end for one in passages if one.block.is_quotation}
-    for number, quote in enumerate(quotes):
+    sentences = sentences or [Span(0, 0)]
+    for quote, before in zip(quotes, [0, *(one.end for one in quotes)], strict=False):
         first = max(0, bisect_right(sentences, Span(quote.start, _FAR)) - 1)
         last = max(first, bisect_right(sentences, Span(quote.end, _FAR)) - 1)
-        in_block = cites.within(quote.start, blocks.get(quote.start, quote.start))
-        if not sentences or in_block:
-            yield in_block or cites.within(quote.start, quote.end)
-            continue
-        before = quotes[number - 1].end if number else 0
         low, high = sentences[first].start, max(sentences[last].end, quote.end)
         yield (
-            cites.right_behind(quote.end)
+            cites.within(quote.start, blocks.get(quote.start, quote.start))
+            or cites.right_behind(quote.end)
             or cites.within(max(low, before), quote.start, last=True)
-            or cites.within(quote.start, high)
             or cites.within(low, high)
             or cites.within(*sentences[max(0, first - 1)])
             or cites.within(*sentences[min(last + 1, len(sentences) - 1)])
