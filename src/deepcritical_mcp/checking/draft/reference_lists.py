@@ -247,7 +247,7 @@ def _with_list_apart(text: str) -> str:
     before = text[: starts[0]].rstrip()
     parts = [text[one:two] for one, two in pairwise((*starts, len(text)))]
     pieces = [part.partition(" ")[2] for part in parts]
-    tails = [" ".join(before.split(" ")[-count:]) for count in (4, 3, 2, 1)]
+    tails = [" ".join(before.replace("\n", " ").split(" ")[-count:]) for count in (4, 3, 2, 1)]
     title = next((tail for tail in tails if _title(tail) in draft_words("list")), "")
     head = len(before) - len(title)
     is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and not is_prose(pieces[0])
@@ -273,12 +273,13 @@ def _title(line: str) -> str:
 
 
 def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
-    at = 0
+    at, known = 0, {word for title in draft_words("list") for word in title.split()}
     while at < len(lines):
         line, title = lines[at], _title(lines[at].text)
         is_sure, words = title in draft_words("list"), {*title.replace(",", " ").split()}
-        may_be = title in draft_words("maybe") or any(words >= {*one.split()} for one in draft_words("words"))
-        if line.block.kind not in ("item", "row") and (is_sure or may_be):
+        is_heading = line.block.kind == "heading" or words <= known
+        names_list = is_heading and any(words >= {*one.split()} for one in draft_words("words"))
+        if line.block.kind not in ("item", "row") and (is_sure or names_list or title in draft_words("maybe")):
             end = _end(lines, at + 1, line.block.level)
             entries = entries_in(lines[at + 1 : end])
             if is_sure or _are_entries(entries):
