@@ -21,6 +21,7 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     is_surely_entry,
     is_whole_entry,
     starts_like_entry,
+    starts_with_names,
     stated_ids,
 )
 from deepcritical_mcp.text import clean_line
@@ -118,7 +119,8 @@ class _Piece:
             return ListEntry(f"{self.label}. {text}" if self.label else text, self.first.place, "", STRAY)
         if is_repeated(text):
             return ListEntry(text, self.first.place, self.label, POINTS)
-        is_like = not is_remark(text) and (self.is_marked or not is_among_marked or is_whole_entry(text))
+        is_like = not is_remark(text) or (starts_with_names(text) and not is_prose(text))
+        is_like = is_like and (self.is_marked or not is_among_marked or is_whole_entry(text))
         return ListEntry(text, self.first.place, self.label, "" if self.label or is_like else STRAY)
 
 
