@@ -58,9 +58,13 @@ class DraftCitation(NamedTuple):
 
 
 class Citations:
-    """The citations of a draft, in order."""
+    """The citations of a draft, in order; the references that stand in its text only (identifiers, with names and year
+    if these stand next to them), and what is cited without an entry."""
 
-    def __init__(self, citations: Sequence[DraftCitation], body: str) -> None:
+    def __init__(
+        self, citations: Sequence[DraftCitation], body: str, inline: Sequence[str] = (), unknown: Sequence[str] = ()
+    ) -> None:
+        self.inline, self.unknown = inline, unknown
         self.all = sorted(citations)
         self.cited = frozenset(number for one in citations for number in one.references)
         self._starts = [one.start for one in self.all]
@@ -97,33 +101,29 @@ class Citations:
         return any(one.end >= high for one in self.all[max(0, at - 2) : at])
 
 
-class FoundCitations(NamedTuple):
-    """All citations of a draft, the references that stand in the text only (identifiers, with names and year if these
-    stand next to them), and what is without an entry."""
-
-    citations: Citations
-    inline: Sequence[str]
-    unknown: Sequence[str]
-
-
 def find_citations(
     body: str, marks: Sequence[Mark], entries: Sequence[ListEntry], sections: Sequence[int]
-) -> FoundCitations:
-    """The citations in `body`, a draft without its lists of references, which followed the places `sections`."""
-    labels, found, unknown = _Labels(entries, sections), list[DraftCitation](), dict[str, None]()
+) -> Citations:
+    """The citations in `body`, a draft without its lists of references, which followed the places `sections`. A label
+    means the entry of the list that follows a citation first, because each section may have its own."""
+    labels, found, unknown = dict[str, dict[int, int]](), list[DraftCitation](), dict[str, None]()
+    for number, one in enumerate(entries, 1):
+        if one.label:
+            labels.setdefault(one.label, {}).setdefault(one.section, number)
     for start, end, cited in _without_overlaps([*_by_mark(body, marks, labels), *_by_number(body, marks, labels)]):
-        known = dict.fromkeys(number + 1 for label in cited for number in labels.entries(label, start))
+        section = bisect_right(sections, start)
+        known = [one.get(section) or next(iter(one.values())) for one in map(labels.get, cited) if one]
         unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
-        found.append(DraftCitation(start, end, tuple(known)))
+        found.append(DraftCitation(start, end, tuple(dict.fromkeys(known))))
     named = [*named_citations(body, NameIndex([one.text for one in entries]))]
     missing, known_names = [one for one in named if not one.entries], [one for one in named if one.entries]
     inline = _inline(body, marks, entries, found, missing)
-    if known_names or not any(entry.label for entry in entries):
+    if known_names or not labels:
         covered = Citations(found, body)
         apart = (one for one in missing if not covered.covers(one.mark, one.end))
         unknown |= dict.fromkeys(clean_line(body[one.start : one.end]) for one in apart)
     found += (DraftCitation(one.mark, one.end, tuple(number + 1 for number in one.entries)) for one in known_names)
-    return FoundCitations(Citations(found, body), inline, [*unknown])
+    return Citations(found, body, inline, [*unknown])
 
 
 _Cited = tuple[int, int, tuple[str, ...]]
@@ -152,27 +152,7 @@ def cites_by_place(body: str, marks: Sequence[Mark], count: int) -> bool:
     return bool(cited) and max(cited) <= count
 
 
-class _Labels:
-    """Entries by label: those of the list that follows a citation first, because each section may have its own."""
-
-    def __init__(self, entries: Sequence[ListEntry], sections: Sequence[int]) -> None:
-        self._sections, self._by_label = sections, dict[str, dict[int, int]]()
-        for number, one in enumerate(entries):
-            if one.label:
-                self._by_label.setdefault(one.label, {}).setdefault(one.section, number)
-        self.numbers = frozenset(int(label) for label in self._by_label if label.isdecimal())
-
-    def __contains__(self, label: str) -> bool:
-        return label in self._by_label
-
-    def entries(self, label: str, at: int) -> list[int]:
-        """The entry that a label means at a place of the draft; [] for none."""
-        found = self._by_label.get(label, {})
-        section = bisect_right(self._sections, at)
-        return [found[section]] if section in found else [*found.values()][:1]
-
-
-def _by_mark(body: str, marks: Sequence[Mark], labels: _Labels) -> Iterator[_Cited]:
+def _by_mark(body: str, marks: Sequence[Mark], labels: Collection[str]) -> Iterator[_Cited]:
     """What marks of notes and keys cite."""
     for one in marks:
         if one.kind == "note":
@@ -187,12 +167,13 @@ def _by_mark(body: str, marks: Sequence[Mark], labels: _Labels) -> Iterator[_Cit
             yield *found.span(), keys
 
 
-def _by_number(body: str, marks: Sequence[Mark], labels: _Labels) -> list[_Cited]:
+def _by_number(body: str, marks: Sequence[Mark], labels: Collection[str]) -> list[_Cited]:
     """What numbers cite, in the form that cites most of the list; in brackets or raised at the same time. Numbers in
     brackets may be missing from the list."""
-    if not labels.numbers:
+    numbers = [int(label) for label in labels if label.isdecimal()]
+    if not numbers:
         return []
-    most, forms = max(labels.numbers), _cited_numbers(body, marks)
+    most, forms = max(numbers), _cited_numbers(body, marks)
     sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= most + 50]
     known = {name: [one for one in found if _are_known(one[2], labels)] for name, found in forms.items()}
     if sure or known["raised"]:
@@ -200,14 +181,14 @@ def _by_number(body: str, marks: Sequence[Mark], labels: _Labels) -> list[_Cited
     most_cited = max(("parentheses", "behind", "glued"), key=lambda name: len({*_all(known[name])}))
     found = known[most_cited]
     # Words and numbers stand together for many reasons: "interleukin6".
-    return found if most_cited != "glued" or 3 * len({*_all(found)}) >= len(labels.numbers) else []
+    return found if most_cited != "glued" or 3 * len({*_all(found)}) >= len(numbers) else []
 
 
 def _all(found: Sequence[_Cited]) -> Iterator[str]:
     return (label for one in found for label in one[2])
 
 
-def _are_known(cited: Collection[str], labels: _Labels) -> bool:
+def _are_known(cited: Collection[str], labels: Collection[str]) -> bool:
     return bool(cited) and all(label in labels for label in cited)
 
 

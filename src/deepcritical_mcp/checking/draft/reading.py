@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.citations import (
     Citations,
-    FoundCitations,
     cites_by_place,
     find_citations,
     folded,
@@ -133,19 +132,19 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     references += (DraftReference(at, one, is_inline=True) for at, one in enumerate(found.inline, len(read) + 1))
     # A table shows works; nobody cites its rows, unless it is the list and they have numbers.
     shown = {at for at, one in enumerate(read, 1) if one.place[0] in rows and (lists or not one.label)}
-    uncited = [one for one in references if one.index not in found.citations.cited and one.index not in shown]
-    spans = body.sentences(found.citations)
+    uncited = [one for one in references if one.index not in found.cited and one.index not in shown]
+    spans = body.sentences(found)
     unread += [
         ListEntry(clean_line(one.block.text), (one.number, 0), reason=_ROW)
         for one in body.passages
-        if one.block.kind == "row" and _names_work(one.block.text) and not found.citations.within(one.start, one.end)
+        if one.block.kind == "row" and _names_work(one.block.text) and not found.within(one.start, one.end)
     ]
     told = (UnreadEntry(one.text, one.reason) for one in sorted(unread, key=lambda one: one.place))
     return Draft(
         "text",
         tuple(references),
-        tuple(sorted(_sentences(body, spans, found.citations), key=lambda one: one.start)),
-        tuple(_quotations(body, spans, found.citations, references)),
+        tuple(sorted(_sentences(body, spans, found), key=lambda one: one.start)),
+        tuple(_quotations(body, spans, found, references)),
         tuple(_remarks(references, uncited, found, {f"[^{one.label}]" for one in blocks if one.kind == "note"})),
         (*told, *managed.unread),
     )
@@ -209,7 +208,7 @@ def _key(text: str) -> str:
 def _remarks(
     references: Sequence[DraftReference],
     uncited: Sequence[DraftReference],
-    found: FoundCitations,
+    found: Citations,
     notes: Collection[str],
 ) -> Iterator[str]:
     """What is to be said of a draft as a whole: what has no entry, and entries that nothing cites."""
