@@ -163,7 +163,7 @@ def starts_like_entry(text: str) -> bool:
 
 def is_bare_id(text: str) -> bool:
     """Whether a text is nothing but a number or an address of a record."""
-    return _BARE_ID.fullmatch(text) is not None
+    return _BARE_ID.fullmatch(text) is not None and any(map(str.isdigit, text))
 
 
 def has_id(text: str) -> bool:

@@ -21,9 +21,10 @@ _HEADINGS = {
     "title": 1, "part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5,
     "subparagraph": 6,
 }  # fmt: skip
+_PERCENT, _CELL, _ROW = "\x1a", "\x1f", "\x1e"
 _FRAMES = {name: f"\n\n{'#' * level} {{}}\n\n" for name, level in _HEADINGS.items()} | {
     "caption": "\n\n{}\n\n", "enquote": "“{}”", "textquote": "“{}”", "blockquote": "“{}”",
-    "textsuperscript": "<sup>{}</sup>", "\\": "\x1e",
+    "textsuperscript": "<sup>{}</sup>", "\\": _ROW,
 }  # fmt: skip
 """What commands put around their text."""
 _LISTS = frozenset({"itemize", "enumerate", "description"})
@@ -34,7 +35,6 @@ _RULES = frozenset({"hline", "toprule", "midrule", "bottomrule", "endhead", "mak
 _ADDRESS = re.compile(r"\\(?:url|path|href)\s{0,3}\{[^{}\n]{1,2000}\}")
 """Where "%" begins no comment."""
 _CUT = re.compile(r"\n[ \t]{0,200}\n|(?=\\(?:bibitem|section|end\{document\}))")
-_PERCENT, _CELL, _ROW = "\x1a", "\x1f", "\x1e"
 
 
 def latex_as_markdown(text: str) -> str:

@@ -338,7 +338,7 @@ def _blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     parts, at = list[str](), 0
     for start, end in sorted(spans):
         if end > at:
-            gap = text[max(start, at) : end].split("\n")
-            parts += [text[at : max(start, at)], "\n".join(" " * len(line) for line in gap)]
+            start = max(start, at)
+            parts += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
             at = end
     return "".join((*parts, text[at:]))
