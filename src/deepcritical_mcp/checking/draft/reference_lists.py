@@ -249,14 +249,13 @@ def _with_list_apart(text: str) -> str:
     before = text[: starts[0]].rstrip()
     parts = [text[one:two] for one, two in pairwise((*starts, len(text)))]
     pieces = [part.partition(" ")[2] for part in parts]
-    tails = [" ".join(before.replace("\n", " ").split(" ")[-count:]) for count in (4, 3, 2, 1)]
+    words = before.replace("\n", " ").split(" ")
+    tails = [" ".join(words[-count:]) for count in (4, 3, 2, 1)]
     title = next((tail for tail in tails if _title(tail) in draft_words("list")), "")
-    head = len(before) - len(title)
     is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and not is_prose(pieces[0])
-    if is_list and (
-        head < len(before) or (len(parts) > 1 and text[len(before) : starts[0]].count("\n") == bool(before))
-    ):
-        return "\n".join((before[:head], before[head:], *parts))
+    is_apart = len(parts) > 1 and (not before or "\n" in text[len(before) : starts[0]])
+    if is_list and (title or is_apart):
+        return "\n".join((before[: len(before) - len(title)], title, *parts))
     return text
 
 
