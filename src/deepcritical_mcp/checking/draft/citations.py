@@ -37,7 +37,8 @@ _MORE_YEARS = re.compile(
     r"\s{0,2}(?:[,;&]|and)\s{0,2}(?:((?:1[5-9]|20)[0-9]{2})([a-z]?)|([a-h]))(?![\w–-])(?!\s{0,2}(?:et\b|&))"
 )
 _PIECE = re.compile(r"\[[A-Z]{2,10}\]|\([A-Z]{2,10}\)|[^\W\d_](?:[\w'’‐-]|\.(?=\w))*\.?|[^\s\w*_]|[0-9]+")
-_MARKUP = str.maketrans("", "", "*_{}\\")
+_APART = str.maketrans("-–/.", "    ", "*_{}\\")
+"""What stands between the years and words of an entry, and its markup."""
 _BACK = 160
 _MOST_PIECES = 24
 _TOKENS = 60
@@ -280,8 +281,8 @@ class NameIndex:
     """The entries of a list of references by the names and years in them."""
 
     def __init__(self, entries: Sequence[str]) -> None:
-        self._heads = [tuple(WORD.findall(folded(one[:400].translate(_MARKUP)))) for one in entries]
-        self._years = [frozenset(found[0] for found in YEAR.finditer(one[:2_000])) for one in entries]
+        self._heads = [tuple(WORD.findall(folded(one[:400].translate(_APART)))) for one in entries]
+        self._years = [frozenset(found[0] for found in YEAR.finditer(one[:2_000].translate(_APART))) for one in entries]
         self._by_name = dict[tuple[str, str], list[int]]()
         for number, head in enumerate(self._heads):
             initials = "".join(word[0] for word in head[:8])
