@@ -163,7 +163,7 @@ async def checked_all(
 ) -> ReferenceOutcomes:
     """What becomes of references where `records` are all that anybody knows; `error` is that of the service that reads
     citations."""
-    drafted = [DraftReference(number, text, 0, 0, is_inline=inline) for number, text in enumerate(written, 1)]
+    drafted = [DraftReference(number, text, is_inline=inline) for number, text in enumerate(written, 1)]
     return await _checked(drafted, records, session, error)
 
 

@@ -37,7 +37,9 @@ def test_what_is_quoted_in_a_quoted_block_is_the_quotation() -> None:
     draft = read_draft(
         f"> Berg writes that “zinc closed most of the wounds within nine days” [1].\n\n# References\n1. {ONE}"
     )
-    assert [one.text for one in draft.quotations] == ["zinc closed most of the wounds within nine days"]
+    assert [(one.text, one.references) for one in draft.quotations] == [
+        ("zinc closed most of the wounds within nine days", (1,))
+    ]
 
 
 THREE = "Lind D. A Study of Iron, Copper, and Zinc in Old Wounds. Heal. 2015;3:11-9."

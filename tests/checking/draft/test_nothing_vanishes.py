@@ -33,6 +33,7 @@ def read(text: str) -> tuple[list[str], list[str]]:
         (f"1. {BERG}\n2. 1998. Hyne J. Iron. Lancet 12:3.\n", [BERG, "1998. Hyne J. Iron. Lancet 12:3."], []),
         (f"(1) {BERG[:-1]}; (2) {LIND}; (3) {OKA}\n", [BERG[:-1] + ";", LIND + ";", OKA], []),
         (f"• {BERG}\n• {OKA}\n", [BERG, OKA], []),
+        (f"1. {BERG}\n\nPMID\n\n2. {OKA}\n", [BERG, OKA], ["PMID"]),
         (f"1. {BERG}\n- {LIND}\n2. {OKA}\n", [BERG, LIND, OKA], []),
         (f"- Basics\n  - {BERG}\n- More\n  - {OKA}\n", [BERG, OKA], ["Basics", "More"]),
     ],

@@ -7,15 +7,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.author_year import NamedCitation, NameIndex, named_citations
-from deepcritical_mcp.checking.draft.draft_parts import ListEntry, Mark
-from deepcritical_mcp.checking.draft.entry_looks import stated_ids
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.checking.draft.draft_parts import ListEntry, Mark, draft_words
+from deepcritical_mcp.checking.draft.entry_looks import WORD, YEAR, stated_ids
+from deepcritical_mcp.text import clean_line, normalized
 
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺‚˒’–—−‐‑;", "0123456789-+,,,-----,")
 _PART = r"[0-9]{1,4}(?:\s{0,2}[-–—−‐‑]{1,2}\s{0,2}[0-9]{1,4})?"
 _LIST = rf"{_PART}(?:\s{{0,2}}[,;]\s{{0,2}}{_PART}){{0,40}}"
-_NUMBERS = re.compile(rf"[\s(\[^${{]*({_LIST})[\s)\]}}^$]*")
+_OF_NUMBERS = frozenset("0123456789 ,;-–—−‐‑()[]{}^$")
+"""What a mark of numbers has."""
 _TIGHT = _LIST.replace(r"\s{0,2}", "")
 _FORMS = re.compile(
     r"\[(?P<joined>[0-9]{1,4}\]\s?[-–—−‐‑]\s?\[[0-9]{1,4})\]"
@@ -33,6 +33,19 @@ _LETTERED = re.compile(r"\[([A-Za-z][\w+:.-]{1,40}(?:[,;] {0,2}[A-Za-z][\w+:.-]{
 _JOINT = re.compile(r"[\s,;/–—-]{0,5}(?:(?:and|und|&|see also|see|e\.g\.,?)\s)?")
 _BEFORE_ID = re.compile(r"[,;:.)\]]?[^()\[\]\d\n;]{0,120}[(\[]?")
 _MOST_IN_RANGE = 100
+_MORE_YEARS = re.compile(
+    r"\s{0,2}(?:[,;&]|and)\s{0,2}(?:((?:1[5-9]|20)[0-9]{2})([a-z]?)|([a-h]))(?![\w–-])(?!\s{0,2}(?:et\b|&))"
+)
+_PIECE = re.compile(r"\[[A-Z]{2,10}\]|\([A-Z]{2,10}\)|[^\W\d_](?:[\w'’‐-]|\.(?=\w))*\.?|[^\s\w*_]|[0-9]+")
+_APART = str.maketrans("-–/.", "    ", "*_{}\\")
+"""What stands between the years and words of an entry, and its markup."""
+_BACK = 160
+_MOST_PIECES = 24
+_TOKENS = 60
+_LEADING = 3
+_MOST_ALIKE = 30
+"""Entries with one name and year that are told apart."""
+_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 
 
 class DraftCitation(NamedTuple):
@@ -46,9 +59,13 @@ class DraftCitation(NamedTuple):
 
 
 class Citations:
-    """The citations of a draft, in order."""
+    """The citations of a draft, in order; the references that stand in its text only (identifiers, with names and year
+    if these stand next to them), and what is cited without an entry."""
 
-    def __init__(self, citations: Sequence[DraftCitation], body: str) -> None:
+    def __init__(
+        self, citations: Sequence[DraftCitation], body: str, inline: Sequence[str] = (), unknown: Sequence[str] = ()
+    ) -> None:
+        self.inline, self.unknown = inline, unknown
         self.all = sorted(citations)
         self.cited = frozenset(number for one in citations for number in one.references)
         self._starts = [one.start for one in self.all]
@@ -64,9 +81,7 @@ class Citations:
         for one in self.between(low, high):
             if one.is_mark:
                 start, end = one.start - low, one.end - low
-                is_joined = found and _JOINT.fullmatch(
-                    self._body, found[-1][1] + low, max(one.start, found[-1][1] + low)
-                )
+                is_joined = found and _JOINT.fullmatch(self._body[found[-1][1] + low : one.start])
                 found[-1:] = [(found[-1][0], max(end, found[-1][1]))] if is_joined else [*found[-1:], (start, end)]
         return found
 
@@ -87,91 +102,58 @@ class Citations:
         return any(one.end >= high for one in self.all[max(0, at - 2) : at])
 
 
-class InlineReference(NamedTuple):
-    """A reference that stands in the text only: its identifier, with names and year if they stand next to it."""
-
-    text: str
-    start: int
-    end: int
-
-
-class FoundCitations(NamedTuple):
-    """All citations of a draft, the references that stand in the text only, and what is without an entry."""
-
-    citations: Citations
-    inline: Sequence[InlineReference]
-    unknown: Sequence[str]
-
-
 def find_citations(
     body: str, marks: Sequence[Mark], entries: Sequence[ListEntry], sections: Sequence[int]
-) -> FoundCitations:
-    """The citations in `body`, a draft without its lists of references, which followed the places `sections`."""
-    labels, found, unknown = _Labels(entries, sections), list[DraftCitation](), dict[str, None]()
+) -> Citations:
+    """The citations in `body`, a draft without its lists of references, which followed the places `sections`. A label
+    means the entry of the list that follows a citation first, because each section may have its own."""
+    labels, found, unknown = dict[str, dict[int, int]](), list[DraftCitation](), dict[str, None]()
+    for number, one in enumerate(entries, 1):
+        if one.label:
+            labels.setdefault(one.label, {}).setdefault(one.section, number)
     for start, end, cited in _without_overlaps([*_by_mark(body, marks, labels), *_by_number(body, marks, labels)]):
-        known = [number + 1 for label in cited for number in labels.entries(label, start)]
+        section = bisect_right(sections, start)
+        known = [one.get(section) or next(iter(one.values())) for one in map(labels.get, cited) if one]
         unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
         found.append(DraftCitation(start, end, tuple(dict.fromkeys(known))))
     named = [*named_citations(body, NameIndex([one.text for one in entries]))]
-    missing = [one for one in named if not one.entries]
+    missing, known_names = [one for one in named if not one.entries], [one for one in named if one.entries]
     inline = _inline(body, marks, entries, found, missing)
-    covered = Citations(found, body)
-    known_names = [one for one in named if one.entries]
-    found += (
-        DraftCitation(one.start if one.opened < 0 else one.opened, one.end, tuple(number + 1 for number in one.entries))
-        for one in known_names
-    )
-    if known_names or not any(entry.label for entry in entries):
-        apart = (one for one in missing if not covered.covers(max(one.start, one.opened), one.end))
+    if known_names or not labels:
+        covered = Citations(found, body)
+        apart = (one for one in missing if not covered.covers(one.mark, one.end))
         unknown |= dict.fromkeys(clean_line(body[one.start : one.end]) for one in apart)
-    return FoundCitations(Citations(found, body), inline, [*unknown])
-
-
-def _cited_numbers(body: str) -> Iterator[tuple[str, int, int, tuple[str, ...]]]:
-    """What may cite by numbers: its form, where it stands, and the numbers."""
-    for found in _FORMS.finditer(body):
-        form = str(found.lastgroup)
-        if form != "raised" or not _is_power(body, *found.span()):
-            yield form.replace("joined", "brackets"), *found.span(), _expanded(found[form])
-
-
-def cites_by_place(body: str, marks: Sequence[Mark], count: int) -> bool:
-    """Whether a list of `count` entries without labels is cited by numbers."""
-    raised = [_expanded(body[one.start : one.end]) for one in marks if one.kind == "raised"]
-    brackets = [numbers for form, _, _, numbers in _cited_numbers(body) if form == "brackets"]
-    cited = [int(number) for numbers in (*raised, *brackets) for number in numbers]
-    return bool(cited) and max(cited) <= count
-
-
-class _Labels:
-    """Entries by label: those of the list that follows a citation first, because each section may have its own."""
-
-    def __init__(self, entries: Sequence[ListEntry], sections: Sequence[int]) -> None:
-        self._sections = sections
-        self._by_label = dict[str, dict[int, list[int]]]()
-        for number, one in enumerate(entries):
-            known = self._by_label.setdefault(one.label, {}).setdefault(one.section, [])
-            known[len(known) :] = [number] if not known or one.label.startswith("^") else []
-        self._by_label.pop("", None)
-        self.has_keys = any(not label.isdecimal() and not label.startswith("^") for label in self._by_label)
-        self.numbers = frozenset(int(label) for label in self._by_label if label.isdecimal())
-
-    def __contains__(self, label: str) -> bool:
-        return label in self._by_label
-
-    def entries(self, label: str, at: int) -> list[int]:
-        """The entries that a label means at a place of the draft."""
-        found = self._by_label.get(label, {})
-        section = bisect_right(self._sections, at)
-        if label.startswith("^"):
-            return [one for numbers in found.values() for one in numbers]
-        return found.get(section) or next(iter(found.values()), list[int]())
+    found += (DraftCitation(one.mark, one.end, tuple(number + 1 for number in one.entries)) for one in known_names)
+    return Citations(found, body, inline, [*unknown])
 
 
 _Cited = tuple[int, int, tuple[str, ...]]
 
 
-def _by_mark(body: str, marks: Sequence[Mark], labels: _Labels) -> Iterator[_Cited]:
+def _cited_numbers(body: str, marks: Sequence[Mark]) -> dict[str, list[_Cited]]:
+    """What may cite by numbers, by form: where it stands, and the numbers."""
+    forms = {name: list[_Cited]() for name in _FORMS.groupindex}
+    for found in _FORMS.finditer(body):
+        form = str(found.lastgroup)
+        if form != "raised" or not _is_power(body, *found.span()):
+            forms[form].append((*found.span(), _expanded(found[form])))
+    for one in marks:
+        is_number = one.kind in ("raised", "link") and _OF_NUMBERS.issuperset(body[one.start : one.end])
+        is_sure = one.kind == "link" or body[one.start - 1 : one.start] == "("
+        if is_number and (is_sure or not _is_power(body, one.start, one.end)):
+            forms["raised"].append((one.start, one.end, _expanded(body[one.start : one.end])))
+    forms["brackets"] += forms.pop("joined")
+    return forms
+
+
+def cites_by_place(body: str, marks: Sequence[Mark], count: int) -> bool:
+    """Whether a list of `count` entries without labels is cited by numbers."""
+    forms = _cited_numbers(body, marks)
+    cited = [int(number) for number in (*_all(forms["raised"]), *_all(forms["brackets"]))]
+    return bool(cited) and max(cited) <= count
+
+
+def _by_mark(body: str, marks: Sequence[Mark], labels: Collection[str]) -> Iterator[_Cited]:
     """What marks of notes and keys cite."""
     for one in marks:
         if one.kind == "note":
@@ -180,25 +162,19 @@ def _by_mark(body: str, marks: Sequence[Mark], labels: _Labels) -> Iterator[_Cit
             keys = tuple(filter(None, (key.strip() for key in one.target.split(","))))
             if body[one.start] != "@" or keys[0] in labels:  # else it may be anybody's name
                 yield one.start, one.end, keys
-    for found in _LETTERED.finditer(body) if labels.has_keys else ():
+    for found in _LETTERED.finditer(body):
         keys = tuple(key.strip() for key in found[1].replace(";", ",").split(","))
         if any(key in labels for key in keys):
             yield *found.span(), keys
 
 
-def _by_number(body: str, marks: Sequence[Mark], labels: _Labels) -> list[_Cited]:
+def _by_number(body: str, marks: Sequence[Mark], labels: Collection[str]) -> list[_Cited]:
     """What numbers cite, in the form that cites most of the list; in brackets or raised at the same time. Numbers in
     brackets may be missing from the list."""
-    if not labels.numbers:
+    numbers = [int(label) for label in labels if label.isdecimal()]
+    if not numbers:
         return []
-    most, forms = max(labels.numbers), {name: list[_Cited]() for name in _FORMS.groupindex}
-    for form, start, end, cited in _cited_numbers(body):
-        forms[form].append((start, end, cited))
-    for one in marks:
-        is_number = one.kind in ("raised", "link") and _NUMBERS.fullmatch(body, one.start, one.end)
-        is_sure = one.kind == "link" or body[one.start - 1 : one.start] == "("
-        if is_number and (is_sure or not _is_power(body, one.start, one.end)):
-            forms["raised"].append((one.start, one.end, _expanded(body[one.start : one.end])))
+    most, forms = max(numbers), _cited_numbers(body, marks)
     sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= most + 50]
     known = {name: [one for one in found if _are_known(one[2], labels)] for name, found in forms.items()}
     if sure or known["raised"]:
@@ -206,14 +182,14 @@ def _by_number(body: str, marks: Sequence[Mark], labels: _Labels) -> list[_Cited
     most_cited = max(("parentheses", "behind", "glued"), key=lambda name: len({*_all(known[name])}))
     found = known[most_cited]
     # Words and numbers stand together for many reasons: "interleukin6".
-    return found if most_cited != "glued" or 3 * len({*_all(found)}) >= len(labels.numbers) else []
+    return found if most_cited != "glued" or 3 * len({*_all(found)}) >= len(numbers) else []
 
 
 def _all(found: Sequence[_Cited]) -> Iterator[str]:
     return (label for one in found for label in one[2])
 
 
-def _are_known(cited: Collection[str], labels: _Labels) -> bool:
+def _are_known(cited: Collection[str], labels: Collection[str]) -> bool:
     return bool(cited) and all(label in labels for label in cited)
 
 
@@ -255,32 +231,134 @@ def _inline(
     entries: Sequence[ListEntry],
     citations: list[DraftCitation],
     names: Sequence[NamedCitation],
-) -> list[InlineReference]:
+) -> list[str]:
     """Add what cites by an identifier to the citations; the references that no entry has."""
     known = dict[str, int]()
     for number, entry in enumerate(entries):
         for one in stated_ids(entry.text):
             known.setdefault(one.key, number)
-    inline, by_end = list[InlineReference](), [one.end for one in names]
-    links = [(one, mark) for mark in marks if mark.kind == "link" for one in [*stated_ids(mark.target)][:1]]
-    stated = [(one, mark) for one, mark in links if one.is_record or one.key in known]
-    linked = {at for mark in marks if mark.kind == "link" for at in range(mark.start, min(mark.end, mark.start + 200))}
-    stated += [(one, None) for one in stated_ids(body) if one.start not in linked]
-    for one, mark in sorted(stated, key=lambda pair: pair[1].start if pair[1] else pair[0].start):
+    inline, by_end = list[str](), [one.end for one in names]
+    links = [mark for mark in marks if mark.kind == "link"]
+    linked = {at for mark in links for at in range(mark.start, min(mark.end, mark.start + 200))}
+    stated = [(mark.start, mark.end, one, True) for mark in links for one in [*stated_ids(mark.target)][:1]]
+    stated += [(one.start, one.end, one, False) for one in stated_ids(body) if one.start not in linked]
+    for start, end, one, is_link in sorted(stated, key=lambda one: one[0]):
         if one.key not in known and not one.is_record:
             continue
-        start, end = (mark.start, mark.end) if mark else (one.start, one.end)
         written, low, high = one.written, start, end
         is_next = body[start].isdigit() and one.key.startswith("pmid:")  # of a list, behind the first one's names
         named = names[at] if not is_next and (at := bisect_right(by_end, end) - 1) >= 0 else None
-        if named and mark and named.start >= start:  # "[Berg et al., 2020](https://…)"
+        if named and named.start >= start:  # "[Berg et al., 2020](https://…)"
             written = f"{body[named.start : named.end]} {one.written}"
         elif named and _BEFORE_ID.fullmatch(body, named.end, start):  # "(Berg et al., 2020; PMID 1)"
-            high += named.opened >= 0 and body[end : end + 1] in (")", "]")
-            low, written = named.start if named.opened < 0 else named.opened, body[named.start : high]
-            written = f"{written} {one.written}" if mark else written
+            low, high = named.mark, high + (named.mark > named.start and body[end : end + 1] in (")", "]"))
+            written = f"{body[named.start : high]} {one.written}" if is_link else body[named.start : high]
         if one.key not in known:
             known[one.key] = len(entries) + len(inline)
-            inline.append(InlineReference(clean_line(written), start, end))
-        citations.append(DraftCitation(low, high, (known[one.key] + 1,), is_mark=not mark))
+            inline.append(clean_line(written))
+        citations.append(DraftCitation(low, high, (known[one.key] + 1,), is_mark=not is_link))
     return inline
+
+
+class NamedCitation(NamedTuple):
+    """A citation by names and a year: where it begins and ends, where the mark in it begins, "(2020)" in "Smith (2020)
+    found", and the entries that it means."""
+
+    start: int
+    mark: int
+    end: int
+    entries: tuple[int, ...] = ()
+
+
+def folded(text: str) -> str:
+    """Letters in one spelling: "Müller", "Mueller" and "Muller" are the same."""
+    plain = normalized("NFKD", text.casefold().translate(_LETTERS))
+    letters = "".join(letter for letter in plain if not "\u0300" <= letter <= "\u036f")
+    return letters.replace("ae", "a").replace("oe", "o").replace("ue", "u")
+
+
+class NameIndex:
+    """The entries of a list of references by the names and years in them."""
+
+    def __init__(self, entries: Sequence[str]) -> None:
+        self._heads = [tuple(WORD.findall(folded(one[:400].translate(_APART)))) for one in entries]
+        self._years = [frozenset(found[0] for found in YEAR.finditer(one[:2_000].translate(_APART))) for one in entries]
+        self._by_name = dict[tuple[str, str], list[int]]()
+        for number, head in enumerate(self._heads):
+            initials = "".join(word[0] for word in head[:8])
+            bodies = (initials[:length] for length in range(2, len(initials) + 1))
+            for token in dict.fromkeys((*head[:_TOKENS], *bodies)):
+                for year in {one[:4] for one in self._years[number]}:
+                    known = self._by_name.setdefault((token, year), [])
+                    known[len(known) :] = [number] if len(known) < _MOST_ALIKE else []
+
+    def entries(self, names: Sequence[str], year: str) -> list[int]:
+        """The entries that names and a year mean, several if these do not tell them apart; [] for none."""
+        tokens = [token for name in names for token in WORD.findall(folded(name))[-1:]]
+        found = self._by_name.get((tokens[0], year[:4]), []) if tokens else []
+        found = [one for one in found if names[0].isupper() or tokens[0] in self._heads[one][:_TOKENS]]
+        exact = [one for one in found if year in self._years[one]] or found
+        leading = [one for one in exact if tokens[0] in self._heads[one][:_LEADING]] or exact
+        return [one for one in leading if {*tokens[1:3]} <= {*self._heads[one]}] or leading
+
+
+def named_citations(text: str, index: NameIndex) -> Iterator[NamedCitation]:
+    """The citations by names and year in a text: those that entries explain, and what can be nothing else."""
+    at = 0
+    for found in YEAR.finditer(text):
+        pieces, opened = _pieces_before(text, max(at, found.start() - _BACK), found.start())
+        if not pieces:
+            continue
+        year, at, years = found[1], found.end(), [found[1] + found[2]]
+        while len(years) < _MOST_PIECES and (more := _MORE_YEARS.match(text, at)) and (found[2] or not more[3]):
+            year, at = more[1] or year, more.end()
+            years.append(year + (more[2] or more[3] or ""))
+        end = at + (opened >= 0 and text[at : at + 1] in (")", "]"))
+        for start, entries in (_entries(text, index, pieces, one, is_apart=opened >= 0) for one in years):
+            if start >= 0:
+                yield NamedCitation(start, max(start, opened), end, entries)
+
+
+def _entries(
+    text: str, index: NameIndex, pieces: Sequence[re.Match[str]], year: str, *, is_apart: bool
+) -> tuple[int, tuple[int, ...]]:
+    """Where the first word stands in some pieces of a text before a year that begins names of an entry, and what they
+    mean; -1 if they cite nothing."""
+    words = [(at, piece[0].removesuffix("’s").removesuffix("'s").strip(" .")) for at, piece in enumerate(pieces)]
+    words = [(at, word) for at, word in words if len(word) > 1 and _is_name(pieces[at][0])]
+    for number, (at, _) in enumerate(words):
+        if entries := index.entries([word for _, word in words[number:]], year):
+            while at and pieces[at - 1][0].lower() in draft_words("particles"):  # "van den Berg"
+                at -= 1
+            return pieces[at].start(), tuple(entries)
+    before = text[max(0, pieces[0].start() - 3) : pieces[0].start()].rstrip()[-1:]
+    is_sure = any(_bare(piece) in draft_words("and others") or piece[0] == "&" for piece in pieces)
+    is_sure = is_sure or (not is_apart and before in ("(", ";", "["))
+    return (pieces[0].start() if words and is_sure else -1), ()
+
+
+def _bare(piece: re.Match[str]) -> str:
+    return piece[0].lower().rstrip(".") or piece[0]
+
+
+def _is_name(word: str) -> bool:
+    return word[:1].isalpha() and not word[:1].islower() and word.lower().rstrip(".") not in draft_words("no names")
+
+
+def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[str]], int]:
+    """The words before a year that may be names and what joins them, from the first name on, and where the bracket
+    between them and the year stands (-1 without one)."""
+    low = max(low, text.rfind("\n\n", low, high) + 1)  # not those of the block above
+    opened, kept, joining = -1, list[re.Match[str]](), draft_words("between names") | draft_words("and others")
+    for piece in [*_PIECE.finditer(text, low, high)][: -_MOST_PIECES - 1 : -1]:
+        word, is_name = piece[0], _is_name(piece[0])
+        if word in ("(", "[") and opened < 0 and not any(_is_name(one[0]) for one in kept):
+            opened, kept = piece.start(), []
+        elif word[0] not in "([" or len(word) == 1:  # else it is as in "World Health Organization [WHO], 2019"
+            is_end = word.endswith(".") and len(word) > 3 and _bare(piece) not in draft_words("and others")
+            if is_end or not (is_name or _bare(piece) in joining):
+                break
+            kept.append(piece)
+    while kept and not (_is_name(kept[-1][0]) or (kept[-1][0].lower() in draft_words("particles") and len(kept) > 1)):
+        kept.pop()
+    return kept[::-1], opened

@@ -1,13 +1,8 @@
-"""What a draft consists of: its blocks, as every reader gives them, and what it cites.
-
-Positions are characters of the draft as Markdown, but those of sentences, quotations and references in the text are
-characters of its running text.
-"""
+"""What a draft consists of: its blocks, as the parser of Markdown gives them, and what it cites."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Literal, NamedTuple
@@ -40,8 +35,6 @@ class DraftReference:
 
     index: int
     text: str
-    start: int
-    end: int
     label: str = ""
     is_inline: bool = False
 
@@ -53,6 +46,7 @@ class CitingSentence:
     Attributes:
         text: on one line, as written, with the marks that cite.
         claim: the same without these marks and without markup.
+        start: where it stands in the draft's running text.
     """
 
     text: str
@@ -66,7 +60,6 @@ class DraftQuotation:
     """A quotation: its words without the marks around them, and the references that it is attributed to (indexes)."""
 
     text: str
-    start: int
     references: tuple[int, ...] = ()
 
 
@@ -75,7 +68,6 @@ class UnreadEntry:
     """What stands in a draft as a reference, or among them, and was not read as one: as written, and why."""
 
     text: str
-    start: int
     reason: str
 
 
@@ -94,11 +86,11 @@ class Draft:
 
 class ListEntry(NamedTuple):
     """An entry of a list, or what stands there and is not read as one, for a `reason`; `text` is as written, without
-    its mark, and `section` is the number of its list in the draft."""
+    its mark. It begins at `place`, the number of its block and that of its line in this, and `section` is the number of
+    its list in the draft."""
 
     text: str
-    start: int
-    end: int
+    place: tuple[int, int]
     label: str = ""
     reason: str = ""
     section: int = 0
@@ -132,7 +124,8 @@ class Block:
         kind: "row": its cells are joined by tabs; "note": a footnote's text; "entry": known to be a reference, as a
             LaTeX \\bibitem.
         text: as it reads, without markup, with the source's line breaks.
-        start: where it stands in the draft, in characters; up to `end`.
+        source: its lines as written, without the blanks and marks of quotations and headings in front of them, or the
+            label of a note.
         level: of a heading from 1, or the depth of an item from 1.
         label: the number of an item as written, the label of a note, the key of an entry.
         is_quotation: whether it stands in a block quotation.
@@ -140,39 +133,8 @@ class Block:
 
     kind: BlockKind
     text: str
-    start: int
-    end: int
+    source: str
     level: int = 0
     label: str = ""
     marks: tuple[Mark, ...] = ()
     is_quotation: bool = False
-
-
-def lines_apart(block: Block, source: str) -> list[Block]:
-    """The lines of a block, which stand below each other in the source, too."""
-    found, at, start, left = list[Block](), 0, block.start, list(block.marks)[::-1]
-    for line in block.text.split("\n"):
-        stop = source.find("\n", start, block.end)
-        stop = block.end if stop < 0 else stop
-        marks, end = list[Mark](), at + len(line)
-        while left and left[-1].start < end:
-            mark = left.pop()
-            marks += (
-                [replace(mark, start=mark.start - at, end=mark.end - at)]
-                if at <= mark.start and mark.end <= end
-                else []
-            )
-        start += len(source[start:stop]) - len(source[start:stop].lstrip(" \t>"))
-        found.append(replace(block, text=line, start=start, end=stop, marks=tuple(marks)))
-        at, start = end + 1, min(stop + 1, block.end)
-    return found
-
-
-def joined_lines(lines: Sequence[Block]) -> Block:
-    """Lines of a block as one block again."""
-    marks, at = list[Mark](), 0
-    for line in lines:
-        marks += (replace(mark, start=mark.start + at, end=mark.end + at) for mark in line.marks)
-        at += len(line.text) + 1
-    text = "\n".join(line.text for line in lines)
-    return replace(lines[0], text=text, end=lines[-1].end, marks=tuple(marks))

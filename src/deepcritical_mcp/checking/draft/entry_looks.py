@@ -24,7 +24,7 @@ _STATED = re.compile(
         (?:(?:\s\([^()\n]{1,60}\))?(?:\s{0,2}[,;/]\s{0,2}(?:(?:and|or|und|&)\s{1,2})?|\s(?:and|or|und|&)\s)
         (?:PMID:?\s?)?[1-9][0-9]{4,8}(?![0-9])){0,40})
     | \b(?P<pmcid>PMC[1-9][0-9]{2,9})\b
-    | \b(?P<trial>NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b
+    | \b(?P<nct>NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b
     | (?<![\w/.])(?:doi(?:\.org/|\b)[\s:]{0,3})?(?P<doi>10\.[0-9]{4,9}(?:\.[0-9]{1,6}){0,3}/[^\s"<>\]}|]{1,300})
     | \b(?P<arxiv>arXiv\ ?:\ ?(?:[a-z.-]{2,20}/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(?:v[0-9]{1,3})?)\b""",
     re.VERBOSE | re.IGNORECASE,
@@ -32,11 +32,7 @@ _STATED = re.compile(
 _NUMBER = re.compile(r"\([^()]{1,60}\)|([1-9][0-9]{2,8})")
 """A number, which is none within brackets: "30000001 (Berg 2019) and 30000002"."""
 
-
-_NORMALIZED = {
-    "doi": ("doi", normalize_doi), "arxiv": ("doi", arxiv_doi), "trial": ("nct", normalize_trial),
-    "pmcid": ("pmcid", normalize_pmcid),
-}  # fmt: skip
+_NORMALIZED = {"doi": normalize_doi, "arxiv": arxiv_doi, "nct": normalize_trial, "pmcid": normalize_pmcid}
 
 
 class StatedId(NamedTuple):
@@ -87,12 +83,10 @@ def _balanced(address: str) -> str:
 
 
 def _key(kind: str, value: str) -> str:
-    if kind == "link":
-        ids = record_ids(value)
-        found = next(((name, one) for name, one in zip(ids._fields, ids, strict=True) if one), None)
-        return f"{found[0]}:{found[1].lower()}" if found else value.rstrip("/").lower() if "." in value else ""
-    name, form = _NORMALIZED[kind]
-    return f"{name}:{form(value).lower()}"
+    if kind != "link":
+        return f"{'doi' if kind == 'arxiv' else kind}:{_NORMALIZED[kind](value).lower()}"
+    found = (f"{name}:{one.lower()}" for name, one in record_ids(value)._asdict().items() if one)
+    return next(found, value.rstrip("/").lower() if "." in value else "")
 
 
 _NAME = (
@@ -101,21 +95,20 @@ _NAME = (
 )
 _INITIALS = r"[A-ZÀ-ÞА-Я]\.(?:[ -]{0,2}[A-ZÀ-ÞА-Я]\.){0,3}"
 _YEAR = r"(?:1[5-9]|20)\d\d[a-z]?"
-_NAMES = re.compile(
-    rf"""[*_\"“„«'‘(\[]{{0,3}}(?:
+_START = re.compile(
+    rf"""(?P<names>[*_\"“„«'‘(\[]{{0,3}}(?:
       (?:{_NAME}\ ){{0,3}}{_NAME},?\ (?:{_INITIALS}|[A-ZÀ-Þ]{{1,3}}(?:[,.;:(/\ ]|$))    # Berg, J. A.   van der Berg JA,
     | {_INITIALS}\ ?(?:{_NAME}\ ){{0,2}}{_NAME}[,.;\ ]                                 # J. A. Berg,
     | (?:{_NAME}\ ){{0,2}}{_NAME},\ {_NAME}                                            # Berg, Jan
     | (?:{_NAME}\ ){{0,2}}{_NAME},?\ (?:et\ al|and\ |&|\(?{_YEAR}[,.:)]                 # Berg et al.   Berg (2019)
         |\((?:[Ee]ds?\b|[A-Z]{{2,8}}\)))                                               # Ministerio da Saude (BR)
-    | [㐀-鿿가-힣]{{2,4}}[,，.\ ]                                                        # 王伟,
-    )""",
+    | [㐀-鿿가-힣]{{2,4}}[,，.\ ]))                                                       # 王伟,
+    | (?P<title>[\"“„«]|\[[^\]\n]{{8,600}}\]\(https?:)
+    | (?P<body>[^\W\d_a-zß-öø-ÿа-я][^\d()\n]{{3,120}}?[.,]?\ ?(?:\({_YEAR}[,)]|{_YEAR}\.\s))""",
     re.VERBOSE,
 )
-_BODY_START = re.compile(rf"[^\W\d_a-zß-öø-ÿа-я][^\d()\n]{{3,120}}?[.,]? ?(?:\({_YEAR}[,)]|{_YEAR}\.\s)")
-"""World Health Organization. (2020)."""
-_TITLE_START = re.compile(r"[\"“„«]|\[[^\]\n]{8,600}\]\(https?:")
-_DATED = re.compile(rf"(?<![\w.]){_YEAR}(?![\w-])")
+"""How an entry begins; a body: World Health Organization. (2020)."""
+YEAR = re.compile(r"(?<![\w./–-])((?:1[5-9]|20)[0-9]{2})([a-z]?)(?![\w–-])")
 _PLACE = re.compile(
     r"\d{1,4} {0,2}(?:\([^()\n]{1,20}\))?[:,;] {0,2}(?:(?:pp?|S)\. ?)?[A-Za-z]{0,2}\d|\b(?:pp?|S)\. ?\d"
     r"|\bvol(?:\.|ume)|\bno\. ?\d|\[[JMCD](?:/OL)?\]",
@@ -125,10 +118,6 @@ _BARE_ID = re.compile(
     r"[\s\[(<]{0,4}(?:(?:PMIDs?|PubMed(?: ID)?|PMCID|DOI|https?|arXiv|NCT)(?![^\W\d])|10\.[0-9]{4}"
     r"|PMC[0-9]|NCT[0-9]|[1-9][0-9]{5,8}\b)[\s:#]{0,4}(?:[^\s]{1,1000}[ ,;]{0,3}){0,2}\s{0,4}",
     re.IGNORECASE,
-)
-_TITLE_AND_ID = re.compile(
-    r"[^\n]{10,600}[(\[](?:PMID|PMCID|doi|https?|PMC|NCT|10\.)[^()\n]{1,300}[)\]]\s{0,3}"
-    rf"|[“\"„«][^\n]{{8,500}}[”\"“»],? ?\([^()\n]{{3,120}}\b{_YEAR}\)\.?\s{{0,3}}"
 )
 WORD = re.compile(r"[^\W\d_]+")
 _PROSE = re.compile(
@@ -156,33 +145,35 @@ def has_verbs(text: str) -> bool:
     return not draft_words("verbs").isdisjoint(_words(text))
 
 
+def _start(text: str) -> str:
+    """With what a text begins as entries do: "names", a "title" in quotation marks or with a link, a "body", or ""."""
+    found = _START.match(" ".join(text[:700].split()).lstrip(" )]}.,;:"))
+    return str(found.lastgroup) if found and not (found["body"] and has_verbs(found[0])) else ""
+
+
 def starts_with_names(text: str) -> bool:
     """Whether a text begins with the name of a person, as entries write it."""
-    return _NAMES.match(" ".join(text[:200].split())) is not None
+    return _start(text) == "names"
 
 
 def starts_like_entry(text: str) -> bool:
-    """Whether a text begins as entries do: with names, a title in quotation marks, a link or a number of a record."""
-    text = " ".join(text[:700].split()).lstrip(" )]}.,;:")
-    if _NAMES.match(text) or _TITLE_START.match(text) or _BARE_ID.match(text):
-        return True
-    body = _BODY_START.match(text)
-    return body is not None and not has_verbs(body[0])
+    """Whether a text begins as entries do, or with a number of a record."""
+    return _start(text) != "" or _BARE_ID.match(text) is not None
 
 
 def is_bare_id(text: str) -> bool:
     """Whether a text is nothing but a number or an address of a record."""
-    return _BARE_ID.fullmatch(text) is not None
+    return _BARE_ID.fullmatch(text) is not None and any(map(str.isdigit, text))
 
 
 def has_id(text: str) -> bool:
     """Whether an identifier or an address stands in a text."""
-    return _STATED.search(text) is not None or "ISBN" in text
+    return _STATED.search(text) is not None
 
 
 def has_date_or_id(text: str) -> bool:
     """Whether a year or a number of a record stands in a text."""
-    return bool(_DATED.search(text) or has_id(text))
+    return bool(YEAR.search(text) or has_id(text))
 
 
 def is_repeated(text: str) -> bool:
@@ -193,10 +184,10 @@ def is_repeated(text: str) -> bool:
 def is_whole_entry(text: str) -> bool:
     """Whether a text says enough to be one reference: a number of a record, or a year and more."""
     text = text[:_LONGEST]
-    if has_id(text) or _BARE_ID.fullmatch(text):
+    if has_id(text) or is_bare_id(text):
         return True
-    says_more = _NAMES.match(text) or _PLACE.search(text) or _TITLE_START.match(text)
-    return bool(_DATED.search(text) and (says_more or draft_words("of books").intersection(_words(text))))
+    says_more = _start(text) or _PLACE.search(text) or draft_words("of books").intersection(_words(text))
+    return bool(YEAR.search(text) and says_more)
 
 
 def is_prose(text: str) -> bool:
@@ -204,19 +195,13 @@ def is_prose(text: str) -> bool:
     return _PROSE.search(text, 1, _LONGEST) is not None
 
 
-def has_place(text: str) -> bool:
-    """Whether a text has the volume and pages of a journal, as references have."""
-    return _PLACE.search(text, 0, _LONGEST) is not None
-
-
 def is_surely_entry(text: str) -> bool:
     """Whether a text without a heading above it is a reference rather than a sentence of a draft."""
-    if len(text) > _LONGEST or not (text := " ".join(text.split())):
-        return False
-    is_linked = "](" not in text or (text.startswith("[") and text.count("](") < 2)
-    if _BARE_ID.fullmatch(text) or (is_linked and _TITLE_AND_ID.fullmatch(text)):
+    text = " ".join(text.split())
+    ids = [*{one.key: one for one in stated_ids(text)}.values()]
+    if is_bare_id(text) or (len(ids) == 1 and text[ids[0].end :] in (")", "]") and "](" not in text):
         return True
-    if is_prose(text) or len({one.key for one in stated_ids(text) if one.key.startswith("pmid:")}) > 1:
+    if len(text) > _LONGEST or is_prose(text) or sum(one.key.startswith("pmid:") for one in ids) > 1:
         return False
     words = _words(text)
     is_told = sum(word in draft_words("verbs") for word in words) > 2 or not {"we", "our"}.isdisjoint(words)
@@ -225,8 +210,6 @@ def is_surely_entry(text: str) -> bool:
 
 def is_remark(text: str) -> bool:
     """Whether a text is a heading or a sentence rather than a reference."""
-    if is_prose(text):
-        return True
-    if has_id(text[:_LONGEST]) or is_bare_id(text) or (_DATED.search(text) and starts_like_entry(text)):
+    if has_id(text[:_LONGEST]) or is_bare_id(text) or (YEAR.search(text) and starts_like_entry(text)):
         return False
-    return has_verbs(text[:_LONGEST]) or (len(text) < 60 and not _DATED.search(text))
+    return has_verbs(text[:_LONGEST]) or (len(text) < 60 and not YEAR.search(text))

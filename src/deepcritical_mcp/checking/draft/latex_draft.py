@@ -21,6 +21,12 @@ _HEADINGS = {
     "title": 1, "part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5,
     "subparagraph": 6,
 }  # fmt: skip
+_PERCENT, _CELL, _ROW = "\x1a", "\x1f", "\x1e"
+_FRAMES = {name: f"\n\n{'#' * level} {{}}\n\n" for name, level in _HEADINGS.items()} | {
+    "caption": "\n\n{}\n\n", "enquote": "“{}”", "textquote": "“{}”", "blockquote": "“{}”",
+    "textsuperscript": "<sup>{}</sup>", "\\": _ROW,
+}  # fmt: skip
+"""What commands put around their text."""
 _LISTS = frozenset({"itemize", "enumerate", "description"})
 _TABLES = frozenset({"tabular", "tabular*", "tabularx", "tabulary", "longtable"})
 _QUOTATIONS = frozenset({"quote", "quotation", "displayquote", "displaycquote", "quoting"})
@@ -29,11 +35,11 @@ _RULES = frozenset({"hline", "toprule", "midrule", "bottomrule", "endhead", "mak
 _ADDRESS = re.compile(r"\\(?:url|path|href)\s{0,3}\{[^{}\n]{1,2000}\}")
 """Where "%" begins no comment."""
 _CUT = re.compile(r"\n[ \t]{0,200}\n|(?=\\(?:bibitem|section|end\{document\}))")
-_PERCENT, _CELL, _ROW = "\x1a", "\x1f", "\x1e"
 
 
 def latex_as_markdown(text: str) -> str:
     """LaTeX as Markdown. What is nested too deeply is read paragraph by paragraph, and at worst as it is written."""
+    text = text.partition("\\begin{document}")[2] or text
     reader, text = _LatexReader(), _ADDRESS.sub(lambda found: found[0].replace("%", _PERCENT), text)
     nodes = latex_nodes(text)
     if nodes is None:
@@ -41,8 +47,7 @@ def latex_as_markdown(text: str) -> str:
         pieces = [text[start:end] for start, end in pairwise(cuts)]
         read = "\n\n".join(piece if (some := latex_nodes(piece)) is None else reader.text(some) for piece in pieces)
     else:
-        document = [one for one in nodes if kind_of(one) == "Environment" and one.environmentname == "document"]
-        read = reader.text(document or nodes)
+        read = reader.text(nodes)
     notes = (f"[^{number}]: {note}" for number, note in enumerate(reader.notes, 1))
     return "\n\n".join((read, *notes)).replace(_PERCENT, "%").replace(_CELL, " ").replace(_ROW, "\n")
 
@@ -86,10 +91,8 @@ class _LatexReader:
     def _macro(self, node: Any) -> str:
         name, given = node.macroname, arguments(node)
         last = given[-1:]
-        if name in _HEADINGS:
-            return f"\n\n{'#' * _HEADINGS[name]} {self._line(last)}\n\n"
-        if name == "caption":
-            return f"\n\n{self.text(last)}\n\n"
+        if name in _FRAMES:
+            return _FRAMES[name].format(self._line(last) if name in _HEADINGS else self.text(last))
         if name in CITES:
             keys = "".join(one.latex_verbatim() for one in last).strip("{}").split(",")
             return f"[{'; '.join(f'@{key.strip()}' for key in keys)}]"
@@ -99,12 +102,6 @@ class _LatexReader:
         if name == "item":
             mark, label = next(self._lists[-1]) if self._lists else "-", self._line(last)
             return f"\n{'    ' * (len(self._lists) - 1)}{mark} {label}{' ' if label else ''}"
-        if name == "\\":
-            return _ROW
-        if name in ("enquote", "textquote", "blockquote"):
-            return f"“{self.text(last)}”"
-        if name == "textsuperscript":
-            return f"<sup>{self.text(last)}</sup>"
         if name in ("href", "url", "path") and given:
             address = given[0].latex_verbatim().strip("{}")
             return f"[{self._line(last)}]({address})" if name == "href" else address

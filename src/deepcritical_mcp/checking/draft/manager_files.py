@@ -5,77 +5,75 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple, cast
 
 from deepcritical_mcp.checking.draft.draft_parts import DraftForm, UnreadEntry
 from deepcritical_mcp.search.references.written import TAG, LabelledEntry, bibtex_block, csl_entry, read_entry
 
-_BIBTEX = re.compile(r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}[{(])", re.MULTILINE)
-_RECORD = re.compile(r"^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )", re.MULTILINE)
-
-
+_ENTRY = re.compile(
+    r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}[{(])"
+    r"|^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )",
+    re.MULTILINE,
+)
+"""What an entry of BibTeX, or a record of RIS or PubMed's form begins with."""
 _LONGEST_HEADING = 400
 _COLUMNS = ("title", "article title", "reference", "citation", "pmid", "doi")
 _COUNTS = ("", "#", "id", "no", "no.", "nr", "number")
 
 
 class FileEntry(NamedTuple):
-    """An entry, its key ("" without one), and where it stands; of BibTeX with the values of its macros."""
+    """An entry, of BibTeX with the values of its macros, and its key ("" without one)."""
 
     text: str
     key: str
-    start: int
-    end: int
 
 
 class ManagerEntries(NamedTuple):
-    """The entries of one form in a text, those that cannot be read, and where all this stands, comments included."""
+    """The entries of one form in a text, those that cannot be read, and the rest of the text, where each entry has left
+    its `entry_place`."""
 
     form: DraftForm
     entries: list[FileEntry]
     unread: list[UnreadEntry]
-    spans: list[tuple[int, int]]
+    rest: str
+
+
+def entry_place(number: int) -> str:
+    """What stands in the rest of a text for one of its entries, as the label of a note: no word, and on no keyboard."""
+    return f"@{chr(0xF0000 + number)}"
 
 
 def manager_entries(text: str) -> ManagerEntries:
     """What a text has of reference managers, in its order."""
     if (found := _csl(text)).entries:
         return found
-    bibtex, records = _bibtex(text), _records(text)
-    return ManagerEntries(
-        "bibtex" if bibtex.entries or bibtex.unread else "ris",
-        sorted((*bibtex.entries, *records.entries), key=lambda one: one.start),
-        bibtex.unread,
-        [*bibtex.spans, *records.spans],
-    )
+    found, macros, kept, at = ManagerEntries("ris", [], [], ""), dict[str, str](), list[str](), 0
+    starts = [one.end() for one in _ENTRY.finditer(text)]
+    for start, end in pairwise((*starts, len(text))):
+        count, piece = len(found.entries), text[start:end]
+        if raw := _bibtex(piece, found, macros) if piece.startswith("@") else _record(piece, found):
+            kept += text[at:start], "\n\n", *(f"[^{entry_place(one)}]:\n\n" for one in range(count, len(found.entries)))
+            at = start + len(raw)
+    is_bibtex = any(one.text.startswith("@") for one in (*found.entries, *found.unread))
+    return found._replace(form="bibtex" if is_bibtex else "ris", rest="".join((*kept, text[at:])))
 
 
-def _pieces(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, str]]:
-    starts = [found.end() for found in pattern.finditer(text)]
-    return (
-        (start, text[start:end]) for start, end in zip(starts, [*starts[1:], len(text)][: len(starts)], strict=True)
-    )
-
-
-def _bibtex(text: str) -> ManagerEntries:
-    """An entry that is not closed ends where the next one, or another paragraph, starts."""
-    found, macros = ManagerEntries("bibtex", [], [], []), dict[str, str]()
-    for start, piece in _pieces(_BIBTEX, text):
-        block = bibtex_block(piece)
-        if block.macro:
-            macros |= [block.macro]
-        elif block.entry and block.entry.key:
-            entry = _expanded(block.entry, macros)
-            found.entries.append(FileEntry(entry, block.entry.key, start, start + len(block.entry.text)))
-        elif block.reason:
-            raw = piece.partition("\n\n")[0].rstrip()
-            if "(" in raw.partition("{")[0]:  # "@smith2020 (p. 3)" in a sentence
-                continue
-            block = block._replace(raw=raw)
-            found.unread.append(UnreadEntry(raw, start, f"BibTeX that cannot be read: {block.reason}"))
-        found.spans.append((start, start + len(block.raw)))
-    return found
+def _bibtex(piece: str, found: ManagerEntries, macros: dict[str, str]) -> str:
+    """Add the entry with which a piece of a text begins; what it takes of this. If it is not closed, it ends where the
+    next one, or another paragraph, starts."""
+    block = bibtex_block(piece)
+    if block.macro:
+        macros |= [block.macro]
+    elif block.entry and block.entry.key:
+        found.entries.append(FileEntry(_expanded(block.entry, macros), block.entry.key))
+    elif block.reason:
+        raw = piece.partition("\n\n")[0].rstrip()
+        if "(" in raw.partition("{")[0]:  # "@smith2020 (p. 3)" in a sentence
+            return ""
+        found.unread.append(UnreadEntry(raw, f"BibTeX that cannot be read: {block.reason}"))
+        return raw
+    return block.raw
 
 
 def _expanded(entry: LabelledEntry, macros: dict[str, str]) -> str:
@@ -86,19 +84,16 @@ def _expanded(entry: LabelledEntry, macros: dict[str, str]) -> str:
     return text
 
 
-def _records(text: str) -> ManagerEntries:
-    """A record of RIS may lack its last line; then it ends with its last tag's paragraph."""
-    found = ManagerEntries("ris", [], [], [])
-    for start, piece in _pieces(_RECORD, text):
-        tags = [*TAG.finditer(piece)]
-        last = next((one for one in tags if one[1].strip() == "ER"), tags[-1])
-        is_ended = last[1].strip() == "ER"
-        end = piece.find("\n" if is_ended else "\n\n", last.end())
-        raw = piece[: end if end >= 0 else None].rstrip()
-        entry = read_entry(raw)
-        found.entries.append(FileEntry(raw, entry.key if entry else "", start, start + len(raw)))
-        found.spans.append((start, start + len(raw)))
-    return found
+def _record(piece: str, found: ManagerEntries) -> str:
+    """Add the record with which a piece of a text begins; what it takes of this. If its last line is missing, it ends
+    with the paragraph of its last tag."""
+    tags = [*TAG.finditer(piece)]
+    last = next((one for one in tags if one[1].strip() == "ER"), tags[-1])
+    end = piece.find("\n" if last[1].strip() == "ER" else "\n\n", last.end())
+    raw = piece[: end if end >= 0 else None].rstrip()
+    entry = read_entry(raw)
+    found.entries.append(FileEntry(raw, entry.key if entry else ""))
+    return raw
 
 
 def listed_strings(text: str) -> str:
@@ -117,12 +112,12 @@ def listed_strings(text: str) -> str:
 
 def _rows(text: str) -> list[str]:
     """The rows of CSV with a heading for titles, references or numbers of records; [] of other text."""
-    head = text.lstrip()[:_LONGEST_HEADING].partition("\n")[0].casefold()
-    if "," not in head or not any(name in head for name in _COLUMNS):
+    head, _, below = text.lstrip().partition("\n")
+    names = [name.strip().casefold() for name in head[:_LONGEST_HEADING].split(",")]
+    if len(names) < 2 or {*names}.isdisjoint(_COLUMNS):
         return []
-    names, *rows = [row for row in csv.reader(text.strip().splitlines()) if row] or [[]]
-    names = [name.strip().casefold() for name in names]
-    if {*names}.isdisjoint(_COLUMNS) or not rows or any(len(row) != len(names) for row in rows):
+    rows = [row for row in csv.reader(below.splitlines()) if row]
+    if any(len(row) != len(names) for row in rows):
         return []
     return [
         ". ".join(
@@ -136,17 +131,17 @@ def _rows(text: str) -> list[str]:
 
 def _csl(text: str) -> ManagerEntries:
     """The items of an array, of an object with "items", or one alone, up to where the JSON breaks off."""
-    found, first = ManagerEntries("csl-json", [], [], []), text.lstrip()[:1]
+    found, first = ManagerEntries("csl-json", [], [], ""), text.lstrip()[:1]
     at = text.find("{", max(0, text.find('"items"') if first == "{" else 0)) if first and first in "{[" else -1
     while at >= 0:
         try:
             item, end = cast(tuple[object, int], json.JSONDecoder().raw_decode(text, at))
         except (ValueError, RecursionError):
-            found.unread.append(UnreadEntry(text[at:], at, "JSON that cannot be read"))
+            found.unread.append(UnreadEntry(text[at:], "JSON that cannot be read"))
             break
         if entry := csl_entry(text[at:end], item):
-            found.entries.append(FileEntry(entry.text, entry.key, at, end))
+            found.entries.append(FileEntry(entry.text, entry.key))
         else:
-            found.unread.append(UnreadEntry(text[at:end], at, "an item of CSL-JSON without title and DOI"))
+            found.unread.append(UnreadEntry(text[at:end], "an item of CSL-JSON without title and DOI"))
         at = text.find("{", end)
     return found

@@ -1,40 +1,51 @@
-"""Markdown and plain text as blocks: what the parser says, and what plain text has besides."""
+"""Markdown and plain text as blocks: what the parser says, what plain text has besides, and without what copies of
+printed pages have between and within the lines: page numbers, running heads, broken words."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, joined_lines, lines_apart
-from deepcritical_mcp.checking.draft.printed_pages import blanked, lines_of
+from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, draft_words
+from deepcritical_mcp.checking.draft.entry_looks import WORD, is_bare_id
 
 _BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
 _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
-    ("note", re.compile(r"\[\^([^\]\s]{1,60})\](?!:)")),
+    ("note", re.compile(r"\[\^([^\]\s]{1,60})\](?!:)|\^\[([^\[\]]{8,1000})\]")),
     ("key", re.compile(r"\[(?=[^\[\]\n]{0,80}@)[^\[\]]{1,600}\]|(?<![\w.@/-])@\{?\w[\w:-]{1,100}")),
     ("raised", re.compile(r"\$?\{?\}?\^[\[{]?([0-9][0-9,;– -]{0,120})[\]}]?[\^$]")),
 )
 """Marks that CommonMark leaves in the text, as pandoc and notebooks write them."""
 _MARKUP = frozenset("\\`*_[]<&!~")
 _KEY = re.compile(r"(?<![\w.])@\{?(\w[\w:.#$%&+?<>~/-]{0,100})")
-_NOTE = re.compile(r"\[\^([^\]\s]{1,100})\]:[ \t]*")
-_NOTE_INSIDE = re.compile(r"\^\[([^\[\]]{8,1000})\]")
+_NOTE = re.compile(r"^[ \t>]{0,20}\[\^([^\]\s]{1,100})\]:[ \t]*", re.MULTILINE)
 _LINK_NAMED = re.compile(r"\[([^\[\]\n]{1,60})\]\[([^\[\]\n]{1,60})\]")
 _LINK_TARGET = re.compile(
     r"^ {0,3}\[([^\[\]\n]{1,60})\]:[ \t]{1,8}<?(https?://[^\s<>]{1,1000})>?(?:[ \t]{1,8}[\"'(][^\n]{0,200})?$",
     re.MULTILINE,
 )
 _TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
-_LONGEST_HEADING = 90
 _MOST_OF_FRONT = 20_000
 _MOST_NESTED = 5
 _MOST_OF_IT = 0.8
+_PAGE_NUMBERS = frozenset(("#", "page #", "p. #", "p.#", "# of #", "page # of #", "#/#", "# / #"))
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}\n[ \t>]{0,40}([^\W\d_]+)(\S*)[ \n]?")
+_BEGINS = re.compile(r"[*_\\]{0,3}[\[(]?[0-9]{1,4}[\].)]|[#>•*-]")
+_LONGEST_HEAD = 140
+_LEAST_HEAD = 25
+_LEAST_PAGE = 12
+"""Lines."""
+_NEAR = 3
+"""Lines next to a page number that may be running heads."""
 
 
 def _parser() -> MarkdownIt:
@@ -57,107 +68,93 @@ def with_links_in_place(text: str) -> str:
     """`text` with the addresses of its links where they are first used: "[text][name]", and "[name]: https://…"
     anywhere. "[1][2]" may cite two entries of a list of addresses."""
     targets = {found[1].casefold(): found[2] for found in _LINK_TARGET.finditer(text)}
-    used = set[str]()
+    left = dict(targets)
 
     def put(link: re.Match[str]) -> str:
         label, name = link[1].casefold(), link[2].casefold()
-        if name not in targets or name in used or label in targets or label.isdecimal():
-            return link[0]
-        used.add(name)
-        return f"[{link[1]}]({targets[name]})"
+        is_list = label in targets or label.isdecimal() or name not in left
+        return link[0] if is_list else f"[{link[1]}]({left.pop(name)})"
 
-    placed = _LINK_NAMED.sub(put, text) if targets else text
-    return _LINK_TARGET.sub(lambda found: "" if found[1].casefold() in used else found[0], placed) if used else text
+    placed = _LINK_NAMED.sub(put, text)
+    return _LINK_TARGET.sub(lambda found: found[0] if found[1].casefold() in left else "", placed)
 
 
 def html_as_markdown(text: str) -> str:
-    """`text`, as long as before, without front matter and comments, and with Markdown for blocks of HTML."""
-    text = blanked(text, _no_text(text))
-    return _BLOCK_TAG.sub(_tag_as_markdown, text) if "<" in text else text
-
-
-def blocks_of_markdown(source: str) -> list[Block]:
-    """The blocks of Markdown or plain text, with the lines that belong to none: they are nested too deeply, or an item
-    has nothing else."""
-    found, end = list[Block](), 0
-    for block in (*_blocks(source, 0, len(source)), Block("code", "", len(source), len(source))):
-        for line in lines_of(source, source.rfind("\n", 0, end) + 1, max(end, block.start)):
-            bare = line.text.strip(" \t>")
-            is_free = line.start >= end and source[line.end : line.end + 1] in ("", "\n")
-            if is_free and any(map(str.isalnum, bare)) and not bare.startswith(("```", "~~~")):
-                at = line.start + line.text.index(bare)
-                found.append(Block("item", bare, at, at + len(bare), _MOST_NESTED))
-        found.append(block)
-        end = max(end, block.end)
-    return found[:-1]
-
-
-def _no_text(text: str) -> Iterator[tuple[int, int]]:
-    """Where front matter and comments stand."""
+    """`text` without front matter and comments, and with Markdown for blocks of HTML."""
     if text.startswith("---\n") and text[4:].partition(":")[0].replace("-", "").isidentifier():
-        yield 0, max(0, text.find("\n---", 4, _MOST_OF_FRONT) + 4)
-    at = text.find("<!--")
-    while at >= 0 and (end := text.find("-->", at + 4)) >= 0:
-        yield at, end + 3
-        at = text.find("<!--", end)
+        text = text[max(0, text.find("\n---", 4, _MOST_OF_FRONT) + 4) :]
+    head, *comments = text.split("<!--")
+    parted = [one.partition("-->") for one in comments]
+    text = "".join((head, *(after if end else f"<!--{before}" for before, end, after in parted)))
+    return _BLOCK_TAG.sub(_tag_as_markdown, text) if "<" in text else text
 
 
 def _tag_as_markdown(tag: re.Match[str]) -> str:
     """What opens or closes a block of HTML, as Markdown has it."""
-    if tag[2].lower() in ("td", "th"):
-        return " " * len(tag[0])
-    opening = {"li": "- ", "h": "# "}.get(tag[2].lower()[:2].rstrip("123456"), "") if not tag[1] else ""
-    return f"\n{opening}".rjust(len(tag[0]))[-len(tag[0]) :]
+    name = tag[2].lower()
+    if name in ("td", "th"):
+        return " "
+    return "\n- " if name == "li" and not tag[1] else "\n# " if name[0] == "h" and not tag[1] else "\n"
 
 
-def _blocks(source: str, start: int, end: int, *, in_fence: bool = False) -> Iterator[Block]:
-    tokens, lines, items, quotes = _parser().parse(source[start:end]), [start], list[str](), 0
-    while (at := source.find("\n", lines[-1], end)) >= 0:
-        lines.append(at + 1)
-    lines += [end, end]
+def blocks_of_markdown(source: str, *, in_fence: bool = False) -> list[Block]:
+    """The blocks of Markdown or plain text, with the lines that belong to none: they are nested too deeply, or an item
+    has nothing else."""
+    source = _NOTE.sub(r"\n\g<0>", source)
+    lines, found, free = source.split("\n"), list[tuple[int, Block]](), {*range(source.count("\n") + 1)}
+    for first, end, blocks in _blocks(source, lines, in_fence=in_fence):
+        found += ((first, block) for block in blocks)
+        free -= {*range(first, end)}
+    for at in free:
+        bare = lines[at].strip(" \t>")
+        if any(map(str.isalnum, bare)) and not bare.startswith(("```", "~~~")):
+            found.append((at, Block("item", bare, bare, _MOST_NESTED)))
+    return [block for _, block in sorted(found, key=lambda one: one[0])]
+
+
+def _blocks(source: str, lines: Sequence[str], *, in_fence: bool) -> Iterator[tuple[int, int, list[Block]]]:
+    """The blocks, with the first of their lines and that behind the last."""
+    tokens, items, quotes = _parser().parse(source), list[str](), 0
     for number, token in enumerate(tokens):
-        first = lines[token.map[0]] if token.map else start
+        first, end = token.map or (0, 0)
         if token.type == "list_item_open":
             items.append(token.info or "-")
         elif token.type == "list_item_close":
             items.pop()
         elif token.type in ("blockquote_open", "blockquote_close"):
             quotes += token.nesting
-        elif token.type == "fence" and token.map:
-            last = lines[token.map[1]]
-            closing = lines[token.map[1] - 1]
-            if is_open := not source[closing:last].strip().startswith(token.markup):
-                closing = last
-            is_text = token.info.lower() in _TEXT_FENCES or closing - first > _MOST_OF_IT * len(source)
-            at = min(lines[token.map[0] + 1], closing)
-            if not in_fence and (is_text or is_open):
-                yield from _blocks(source, at, closing, in_fence=True)
-            else:
-                yield Block("code", source[at:closing].rstrip("\n"), at, closing)
+        elif token.type == "fence":
+            content, is_open = token.content.rstrip("\n"), not lines[end - 1].strip().startswith(token.markup)
+            is_text = token.info.lower() in _TEXT_FENCES or len(content) > _MOST_OF_IT * len(source)
+            is_read = not in_fence and (is_text or is_open)
+            code = blocks_of_markdown(content, in_fence=True) if is_read else [Block("code", content, content)]
+            yield first, end, code
         elif token.type == "tr_open":
-            yield _row(tokens, number, source, first)
+            yield first, end, [_row(tokens, number)]
         elif token.type in ("paragraph_open", "heading_open"):
-            inline = tokens[number + 1]
-            at = max(first, source.find(inline.content.partition("\n")[0], first, end))
-            is_underlined = token.markup in ("-", "=")
-            stop = lines[token.map[1] - is_underlined] if token.map else end
-            stop = at + len(source[at:stop].rstrip())
-            text, marks = _read(inline)
-            # A line of dashes under a paragraph makes a heading of it, also between the entries of a list.
-            is_heading = token.type == "heading_open" and "\n" not in text and len(text) <= 2 * _LONGEST_HEADING
-            is_heading = is_heading and not (is_underlined and text.endswith("."))
-            if is_heading:
-                block = Block("heading", text, at, stop, int(token.tag[1:]))
-            elif items:
-                is_first, label = items[-1] != "", items[-1].strip("-")
-                block = Block("item" if is_first else "paragraph", text, at, stop, len(items), label, marks)
-                items[-1] = ""
-            else:
-                block = Block("paragraph", text, at, stop, 0, "", marks)
-            yield from (replace(one, is_quotation=True) if quotes else one for one in _parts(block, source))
+            block = _block(token, tokens[number + 1], lines[first:end], items)
+            yield first, end, [replace(one, is_quotation=quotes > 0) for one in (block, *_notes_inside(block))]
 
 
-def _row(tokens: Sequence[Token], number: int, source: str, start: int) -> Block:
+def _block(token: Token, inline: Token, lines: Sequence[str], items: list[str]) -> Block:
+    """A paragraph, alone or in an item, a heading or a note. A line of dashes under a paragraph makes a heading of it,
+    also between the entries of a list."""
+    text, marks = _read(inline)
+    is_underlined = token.markup in ("-", "=")
+    source = "\n".join(line.lstrip(" \t>#").rstrip() for line in lines[: len(lines) - is_underlined])
+    if token.type == "heading_open" and not (is_underlined and ("\n" in text or text.endswith("."))):
+        return Block("heading", text, source, int(token.tag[1:]))
+    if mark := _NOTE.match(text):
+        cut = _NOTE.match(source)
+        kind = "entry" if mark[1][0] == "@" else "note"
+        return Block(kind, text[mark.end() :], source[cut.end() if cut else 0 :], 0, mark[1].removeprefix("@"))
+    if not items:
+        return Block("paragraph", text, source, 0, "", marks)
+    label, items[-1] = items[-1], ""
+    return Block("item" if label else "paragraph", text, source, len(items), label.strip("-"), marks)
+
+
+def _row(tokens: Sequence[Token], number: int) -> Block:
     cells, marks, at = list[str](), list[Mark](), 0
     while tokens[number].type != "tr_close":
         if tokens[number].type == "inline":
@@ -167,8 +164,7 @@ def _row(tokens: Sequence[Token], number: int, source: str, start: int) -> Block
             cells.append(text)
             at += len(text) + 1
         number += 1
-    end = source.find("\n", start)
-    return Block("row", "\t".join(cells), start, end if end >= 0 else len(source), marks=tuple(marks))
+    return Block("row", "\t".join(cells), "\t".join(cells), marks=tuple(marks))
 
 
 def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:
@@ -198,32 +194,115 @@ def _marks_in(text: str) -> Iterator[Mark]:
     if "^" not in text and "@" not in text:
         return
     for kind, pattern in _IN_TEXT:
-        for found in pattern.finditer(text):
+        for at, found in enumerate(pattern.finditer(text), 1):
             keys = ",".join(key.rstrip(".,:;?") for key in _KEY.findall(found[0]))
-            target = found[1] if kind == "note" else keys
+            target = (found[1] or f"{at}i") if kind == "note" else keys
             if target or kind == "raised":
                 yield Mark(kind, *found.span(), target)
-    for at, found in enumerate(_NOTE_INSIDE.finditer(text), 1):
-        yield Mark("note", *found.span(), f"{at}i")
 
 
-def _parts(block: Block, source: str) -> Iterator[Block]:
-    """A block without the notes in it: "[^1]: Berg J. Zinc" begins one, "[^@berg]: Berg J. Zinc" an entry, and
-    "^[Berg J. Zinc]" is a note."""
-    lines = block.text.split("\n")
-    if any(map(_NOTE.match, lines)) and block.kind in ("paragraph", "item"):
-        apart = lines_apart(block, source)
-        starts = [at for at, line in enumerate(apart) if _NOTE.match(line.text)]
-        yield from (joined_lines(apart[: starts[0]]),) if starts[0] else ()
-        for one, two in pairwise((*starts, len(apart))):
-            if mark := _NOTE.match(apart[one].text):
-                note = joined_lines(apart[one:two])
-                text, start = note.text[mark.end() :], min(note.start + mark.end(), note.end)
-                yield Block("entry" if mark[1][0] == "@" else "note", text, start, note.end, 0, mark[1].lstrip("@"))
-    else:
-        yield block
-        for mark in block.marks:
-            if mark.kind == "note" and block.text.startswith("^[", mark.start):
-                at = max(block.start, source.find(block.text[mark.start : mark.start + 20], block.start, block.end))
-                text = block.text[mark.start + 2 : mark.end - 1]
-                yield Block("note", text, at + 2, min(at + 2 + len(text), block.end), 0, mark.target)
+def _notes_inside(block: Block) -> Iterator[Block]:
+    """The notes that stand in a block's text: "^[Berg J. Zinc]"."""
+    for mark in block.marks:
+        if mark.kind == "note" and block.text.startswith("^[", mark.start):
+            text = block.text[mark.start + 2 : mark.end - 1]
+            yield Block("note", text, text, 0, mark.target)
+
+
+def without_page_breaks(text: str) -> str:
+    """`text` without page numbers and running heads; a sentence that a page break cuts is whole again."""
+    lines = text.split("\n")
+    filled = [at for at, line in enumerate(lines) if line.strip()]
+    if not (noise := _of_pages(lines, filled)):
+        return text
+    kept, left_out = [at for at in filled if at not in noise], {*noise}
+    for one, two in pairwise(kept):
+        between = {*range(one + 1, two)}
+        if between & noise and (between <= noise or _goes_on(lines[one].rstrip(), lines[two].strip())):
+            left_out |= between
+        elif between & noise:
+            left_out.discard(one + 1)
+            lines[one + 1] = ""
+    return "\n".join(line for at, line in enumerate(lines) if at not in left_out)
+
+
+def _of_pages(lines: Sequence[str], filled: Sequence[int]) -> set[int]:
+    """The lines that recur as they are, or with a number that goes on: page numbers between blank lines, what stands
+    on three pages, and what stands at the edges of two."""
+    heads = {at: _Head.of(lines[at]) for at in filled if len(lines[at]) <= _LONGEST_HEAD}
+    alike, place, noise = dict[str, list[int]](), {at: number for number, at in enumerate(filled)}, set[int]()
+    for at, head in heads.items():
+        alike.setdefault(head.words, []).append(at)
+    for words, places in alike.items():
+        is_number, run = words.strip("-–— ") in _PAGE_NUMBERS, list[int]()
+        may_be = is_number or (len(words) >= _LEAST_HEAD and _is_at_end(words))
+        for at in places if may_be else ():
+            is_alone = (
+                is_number and not {at - 1, at + 1, *(one + step for one in run[-1:] for step in (-1, 1))} & place.keys()
+            )
+            if not run or not heads[run[-1]].goes_on(heads[at]) or not (is_alone or at - run[-1] >= _LEAST_PAGE):
+                run = []
+            run.append(at)
+            noise.update(run if len(run) > (1 if is_number else 2) else ())
+    edges = {place[at] for at in noise}
+    edges |= {place.get(at, bisect_left(filled, at)) for at, line in enumerate(lines) if "\f" in line}
+    edges |= {0, len(filled)} if edges else set()
+    page = {at: edge for edge in sorted(edges) for at in filled[max(0, edge - _NEAR) : edge + _NEAR + 1]}
+    least = max(2, len({*page.values()}) // 5)
+    for words, places in alike.items():
+        near = [at for at in places if at in page and not is_bare_id(lines[at])]
+        for one, two in pairwise(near if len(near) >= max(least, 0.8 * len(places)) else ()):
+            goes_on = heads[one].goes_on(heads[two]) and (_is_at_end(words) or len(near) > 2)
+            if page[one] != page[two] and (goes_on or heads[one] == heads[two]):
+                noise |= {one, two}
+    return noise
+
+
+class _Head(NamedTuple):
+    """A line that may be a running head: its words, with "#" for each number, and these."""
+
+    words: str
+    numbers: tuple[int, ...]
+
+    @classmethod
+    def of(cls, line: str) -> _Head:
+        line = " ".join(line.split()).casefold()
+        # The number in front of an entry belongs to its words.
+        mark = found.end() if (found := _BEGINS.match(line)) else 0
+        return cls(line[:mark] + _NUMBER.sub("#", line[mark:]), tuple(map(int, _NUMBER.findall(line, mark))))
+
+    def goes_on(self, other: _Head) -> bool:
+        """Whether one number of another line with these words is that of the next page."""
+        steps = [two - one for one, two in zip(self.numbers, other.numbers, strict=False) if one != two]
+        return len(steps) == 1 and 1 <= steps[0] <= 2
+
+
+def _is_at_end(words: str) -> bool:
+    """Whether a number stands where running heads have that of the page."""
+    return words.startswith("#") or words.endswith("#") or "page #" in words
+
+
+def _goes_on(before: str, after: str) -> bool:
+    """Whether a page break stands within a sentence, or within a reference."""
+    if after[:1].islower():
+        return before[-1:] not in ".!?"
+    is_apart = any(map(str.isdigit, before)) or _BEGINS.match(after)
+    return (before[-1:] in ",-–(" and after[:1].isalnum()) or not is_apart
+
+
+def with_whole_words(text: str) -> str:
+    """`text` with the words whole that are broken at line ends: each stands on its first line. A hyphen stays between
+    what the text has as two words and not as one, and in a name or an address."""
+    words = {*WORD.findall(_BROKEN.sub(" ", text).casefold())}
+
+    def joined(found: re.Match[str]) -> str:
+        head, tail, rest = found.groups()
+        one, two = head.casefold(), tail.casefold()
+        if two in draft_words("suspended"):
+            return found[0]
+        is_address = "/" in text[max(0, found.start() - 60) : found.start()].rpartition(" ")[2]
+        is_parted = {one, two} <= words or one in draft_words("compounded") or not (head[-1] + tail).islower()
+        hyphen = "-" if is_address or (is_parted and one + two not in words) else ""
+        return f"{head}{hyphen}{tail}{rest}\n"
+
+    return _BROKEN.sub(joined, text)

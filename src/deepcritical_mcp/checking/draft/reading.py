@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.author_year import folded
 from deepcritical_mcp.checking.draft.citations import (
     Citations,
-    FoundCitations,
     cites_by_place,
     find_citations,
+    folded,
 )
 from deepcritical_mcp.checking.draft.draft_parts import (
     Block,
@@ -21,9 +23,8 @@ from deepcritical_mcp.checking.draft.draft_parts import (
     DraftQuotation,
     DraftReference,
     ListEntry,
+    Mark,
     UnreadEntry,
-    joined_lines,
-    lines_apart,
 )
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
@@ -36,22 +37,23 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     starts_with_names,
 )
 from deepcritical_mcp.checking.draft.latex_draft import latex_as_markdown
-from deepcritical_mcp.checking.draft.list_entries import POINTS, STRAY
-from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, listed_strings, manager_entries
+from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, entry_place, listed_strings, manager_entries
 from deepcritical_mcp.checking.draft.markdown_draft import (
     blocks_of_markdown,
     html_as_markdown,
     with_links_in_place,
+    with_whole_words,
+    without_page_breaks,
 )
-from deepcritical_mcp.checking.draft.printed_pages import blanked, with_whole_words, without_page_breaks
 from deepcritical_mcp.checking.draft.reference_lists import (
+    POINTS,
+    STRAY,
     draft_lines,
     reference_lists,
     table_entries,
     with_lists_apart,
 )
-from deepcritical_mcp.checking.draft.sentences import LEAST_QUOTED, RunningText, attributed
-from deepcritical_mcp.excerpts import Span
+from deepcritical_mcp.excerpts import Span, whole_sentences
 from deepcritical_mcp.text import clean_line, clipped
 
 MAX_DRAFT = 200_000
@@ -62,7 +64,6 @@ _BREAKS = str.maketrans(
 )
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
 _WORDS = re.compile(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]")
-_PAGE = re.compile(r"\b\d{1,5}\b(?!\s?(?:%|[a-z]{2}))")
 _ROW = "a row of a table that may name a work: give the whole reference"
 _LEAST_CLAIM = 2
 """Words."""
@@ -70,101 +71,109 @@ _UNATTRIBUTED_WORDS = 7
 """Words of a quotation with no reference near it: fewer are a term."""
 _LONGEST_SHORT_NOTE = 120
 _MOST_NAMED = 12
+_LEAST_QUOTED = 4
+"""Words of a quotation that something is cited for."""
+_EMPTY = re.compile(
+    r"\s{0,20}[(\[](?!\s?\.\s?\.)\s{0,9}(?:(?:see(?: also)?|e\.g\.,?|for (?:a )?reviews?,?|pp?\. ?[0-9–-]{1,12}"
+    r"|in press|and references therein|but see|as in|by|in|from|cf\.|reviewed in|and|PMIDs?:?|doi:?|refs?\.?|[,;.&])"
+    r"\s{0,9}){0,9}[)\]]|\s{1,20}(?=[.,;:!?)\]])"
+)
+"""Brackets from which marks are taken, and the blanks that these leave."""
+_QUOTES = re.compile(r"[“”„‟\"«»‹›「」]|``|''|(?<![\w’])[‘](?=\w)|(?<=[\w.,!?-])[’](?![\w])")
+_CLOSERS = {"“": '”"', "„": "“‟”", "«": "»", "»": "«", "‹": "›", '"': '"', "``": "''", "‘": "’", "‟": "”", "「": "」"}
+_LONGEST = 2_000
+_LEAST_LENGTH = 8
+"""Characters of a quotation."""
+_SIGNS = ("—", "–", "-- ", "- ")
+_FAR = 1 << 60
 
 
 def read_draft(text: str) -> Draft:
     """The references, citing sentences and quotations of a draft; in time linear in its length."""
-    text = listed_strings(text).replace("\r\n", " \n").translate(_BREAKS)
-    text = with_links_in_place(text)
+    text = with_links_in_place(listed_strings(text).replace("\r\n", "\n").translate(_BREAKS))
     managed = manager_entries(text)
-    rest = with_whole_words(without_page_breaks(blanked(text, managed.spans)).replace("\f", "\n"))
+    rest = with_whole_words(without_page_breaks(managed.rest).replace("\f", "\n"))
     if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _says_more(rest)):
-        listed = (
-            DraftReference(at, one.text, one.start, one.end, one.key) for at, one in enumerate(managed.entries, 1)
-        )
+        listed = (DraftReference(at, one.text, one.key) for at, one in enumerate(managed.entries, 1))
         return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
     rest = latex_as_markdown(rest) if _LATEX.search(rest) else rest
-    rest = with_lists_apart(html_as_markdown(rest))
-    return _of_blocks(blocks_of_markdown(rest), rest, managed)
+    return _of_blocks(blocks_of_markdown(with_lists_apart(html_as_markdown(rest))), managed)
 
 
 def _says_more(rest: str) -> bool:
     """Whether there is a draft around the records of a file, or another reference."""
-    is_draft = (
-        len(_WORDS.findall(rest)) > 60 or bool(_LATEX.search(rest)) or re.search(r"(?:\[|^|\s)@\w", rest) is not None
-    )
-    return is_draft or any(is_surely_entry(line.strip()) for line in rest.split("\n"))
+    is_draft = len(_WORDS.findall(rest)) > 60 or _LATEX.search(rest) or re.search(r"(?:\[|^|\s)@\w", rest)
+    return bool(is_draft) or any(is_surely_entry(line.strip()) for line in rest.split("\n"))
 
 
-def _of_blocks(blocks: Sequence[Block], source: str, managed: ManagerEntries) -> Draft:
-    rows, known = table_entries(blocks), [one for one in blocks if one.kind == "entry"]
-    lines = [line for line in draft_lines(blocks, source) if line.block.kind not in ("note", "entry", "row")]
-    lists = [] if known else reference_lists(lines)
-    others = [_judged(ListEntry(source[one.start : one.end], one.start, one.end, one.label)) for one in known]
-    others += (entry for one in blocks if one.kind == "note" for entry in _of_note(one, source))
-    others += [ListEntry(one.text, one.start, one.end, one.key) for one in managed.entries]
+def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
+    numbers = {one.label: number for number, one in enumerate(blocks) if one.kind == "entry"}
+    rows = table_entries(blocks)
+    placed = [numbers.pop(entry_place(at)[1:], len(blocks)) for at in range(len(managed.entries))]
+    lines = [line for line in draft_lines(blocks) if line.block.kind not in ("note", "entry", "row")]
+    lists = [] if numbers else reference_lists(lines)
+    others = [entry for number, one in enumerate(blocks) if number not in placed for entry in _of_note(number, one)]
     listed = [entry._replace(section=number) for number, one in enumerate(lists) for entry in one.entries]
-    listed = sorted((*listed, *rows.values(), *others), key=lambda one: one.start)
+    listed += [ListEntry(one.text, (placed[at], at), one.key) for at, one in enumerate(managed.entries)]
+    listed = sorted((*listed, *rows.values(), *others), key=lambda one: one.place)
     read, unread = [one for one in listed if not one.reason], [one for one in listed if one.reason]
-    apart = {one.start for one in (*unread, *others, *rows.values())}
-    taken = {(line.number, line.part) for one in lists for line in lines[one.first : one.end]}
-    parts = (part for number, one in enumerate(blocks) for part in _not_in(taken, number, one, source))
-    body = RunningText([one for one in parts if one.start not in apart and one.kind not in ("code", "entry")])
-    is_labelled = managed.entries or any(one.label for one in read)
-    if not is_labelled and cites_by_place(body.text, body.marks, len(read)):
-        read = [one._replace(label=str(at)) for at, one in enumerate(read, 1)]
-    found = find_citations(body.text, body.marks, read, [body.after(lines[one.first].start) for one in lists])
-    references = [DraftReference(at, one.text, one.start, one.end, one.label) for at, one in enumerate(read, 1)]
-    references += (
-        DraftReference(at, one.text, one.start, one.end, is_inline=True)
-        for at, one in enumerate(found.inline, len(read) + 1)
+    apart = {one.place[0] for one in (*others, *rows.values())}
+    taken = {line.place for one in lists for line in lines[one.first : one.end]}
+    body = RunningText(
+        (number, part)
+        for number, one in enumerate(blocks)
+        if number not in apart and one.kind not in ("code", "entry")
+        for part in _not_in(taken, number, one)
     )
+    if not any(one.label for one in read) and cites_by_place(body.text, body.marks, len(read)):
+        read = [one._replace(label=str(at)) for at, one in enumerate(read, 1)]
+    found = find_citations(body.text, body.marks, read, [body.after(lines[one.first].place[0]) for one in lists])
+    references = [DraftReference(at, one.text, one.label) for at, one in enumerate(read, 1)]
+    references += (DraftReference(at, one, is_inline=True) for at, one in enumerate(found.inline, len(read) + 1))
     # A table shows works; nobody cites its rows, unless it is the list and they have numbers.
-    shown = {one.start for one in rows.values() if lists or not one.label}
-    uncited = [one for one in references if one.index not in found.citations.cited and one.start not in shown]
-    spans = body.sentences(found.citations)
+    shown = {at for at, one in enumerate(read, 1) if one.place[0] in rows and (lists or not one.label)}
+    uncited = [one for one in references if one.index not in found.cited and one.index not in shown]
+    spans = body.sentences(found)
     unread += [
-        ListEntry(clean_line(one.block.text), one.block.start, one.block.end, reason=_ROW)
+        ListEntry(clean_line(one.block.text), (one.number, 0), reason=_ROW)
         for one in body.passages
-        if one.block.kind == "row" and _names_work(one.block.text) and not found.citations.within(one.start, one.end)
+        if one.block.kind == "row" and _names_work(one.block.text) and not found.within(one.start, one.end)
     ]
-    told = (*(UnreadEntry(one.text, one.start, one.reason) for one in unread), *managed.unread)
+    told = (UnreadEntry(one.text, one.reason) for one in sorted(unread, key=lambda one: one.place))
     return Draft(
         "text",
         tuple(references),
-        tuple(sorted(_sentences(body, spans, found.citations), key=lambda one: one.start)),
-        tuple(_quotations(body, spans, found.citations, references)),
+        tuple(sorted(_sentences(body, spans, found), key=lambda one: one.start)),
+        tuple(_quotations(body, spans, found, references)),
         tuple(_remarks(references, uncited, found, {f"[^{one.label}]" for one in blocks if one.kind == "note"})),
-        tuple(sorted(told, key=lambda one: one.start)),
+        (*told, *managed.unread),
     )
 
 
-def _judged(entry: ListEntry) -> ListEntry:
-    says_nothing = not any(map(str.isalnum, entry.text))
-    return entry._replace(reason=POINTS if is_repeated(entry.text) else STRAY if says_nothing else "")
-
-
-def _of_note(note: Block, source: str) -> Iterator[ListEntry]:
-    """A note that is a reference, or may name a work in a few words, or points at another note."""
-    text = "\n".join(line.strip() for line in source[note.start : note.end].split("\n"))
-    entry = _judged(ListEntry(text, note.start, note.end, f"^{note.label}"))
+def _of_note(number: int, block: Block) -> Iterator[ListEntry]:
+    """An entry of LaTeX; or a note that is a reference, names a work in a few words, or points at another note."""
+    text = block.source.strip()
+    label = block.label if block.kind == "entry" else f"^{block.label}"
+    reason = POINTS if is_repeated(text) else "" if any(map(str.isalnum, text)) else STRAY
+    entry = ListEntry(text, (number, 0), label, reason)
     is_short = len(text) <= _LONGEST_SHORT_NOTE and not has_verbs(text) and text[:1].isupper()
-    if is_whole_entry(note.text) or (has_date_or_id(note.text) and not is_remark(note.text)) or entry.reason:
+    is_whole = is_whole_entry(text) or (has_date_or_id(text) and not is_remark(text))
+    if block.kind == "entry" or (block.kind == "note" and (is_whole or reason)):
         yield entry
-    elif is_short and _PAGE.search(text):
+    elif block.kind == "note" and is_short and text.rstrip(". ")[-1:].isdigit():
         yield entry._replace(reason=POINTS)
 
 
-def _not_in(taken: Collection[tuple[int, int]], number: int, block: Block, source: str) -> Iterator[Block]:
-    """The parts of a block that are in no list of references."""
-    count = source.count("\n", block.start, block.end) + 1 if block.kind != "row" else 1
-    free = [part for part in range(count) if (number, part) not in taken]
-    if len(free) == count:
+def _not_in(taken: Collection[tuple[int, int]], number: int, block: Block) -> Iterator[Block]:
+    """A block, or of one that is partly in a list of references the rest."""
+    lines = enumerate(block.source.split("\n"))
+    runs = [(is_taken, [*run]) for is_taken, run in groupby(lines, lambda line: (number, line[0]) in taken)]
+    if len(runs) == 1 and not runs[0][0]:
         yield block
-    elif free and block.text.count("\n") + 1 == count:
-        runs = [0, *(at for at in range(1, len(free)) if free[at] > free[at - 1] + 1), len(free)]
-        apart = [line for part, line in enumerate(lines_apart(block, source)) if (number, part) not in taken]
-        yield from (joined_lines(apart[one:two]) for one, two in pairwise(runs))
+        return
+    for is_taken, run in runs:
+        if not is_taken:
+            yield from blocks_of_markdown("\n".join(line for _, line in run))
 
 
 def _names_work(row: str) -> bool:
@@ -188,8 +197,8 @@ def _quotations(
     for span, cited in zip(quotes, attributed(quotes, spans, body.passages, citations), strict=True):
         words = body.claim(span, citations).strip(" \"“”„«»‹›'’‘")
         count = len(_WORDS.findall(words))
-        if count >= (LEAST_QUOTED if cited else _UNATTRIBUTED_WORDS) and _key(words) not in written:
-            yield DraftQuotation(words, span.start, cited)
+        if count >= (_LEAST_QUOTED if cited else _UNATTRIBUTED_WORDS) and _key(words) not in written:
+            yield DraftQuotation(words, cited)
 
 
 def _key(text: str) -> str:
@@ -199,7 +208,7 @@ def _key(text: str) -> str:
 def _remarks(
     references: Sequence[DraftReference],
     uncited: Sequence[DraftReference],
-    found: FoundCitations,
+    found: Citations,
     notes: Collection[str],
 ) -> Iterator[str]:
     """What is to be said of a draft as a whole: what has no entry, and entries that nothing cites."""
@@ -207,18 +216,129 @@ def _remarks(
     if unknown := [one for one in found.unknown if one not in notes]:
         where = "but not in the list of references" if listed else "without a list of references, so not looked up"
         yield f"Cited, {where}: {_enumerated(unknown)}."
-    labels = Counter(one.label for one in listed)  # a second list may begin at 1 again
     if uncited and len(uncited) < len(listed):
-        named = [_name_of(one, named=labels[one.label] == 1) for one in uncited if not one.is_inline]
-        yield f"In the list of references, but never cited: {_enumerated(named)}."
+        labels = Counter(one.label for one in listed)  # a second list may begin at 1 again
+        names = [_name_of(one, is_sure=labels[one.label] == 1) for one in uncited if not one.is_inline]
+        yield f"In the list of references, but never cited: {_enumerated(names)}."
 
 
-def _name_of(reference: DraftReference, *, named: bool) -> str:
+def _name_of(reference: DraftReference, *, is_sure: bool) -> str:
     """A reference in a few words: its label, or the beginning of its text."""
-    is_short = named and reference.label
-    return f"[{reference.label}]" if is_short else f"“{clipped(clean_line(reference.text[:200]), 40)}”"
+    return (
+        f"[{reference.label}]" if reference.label and is_sure else f"“{clipped(clean_line(reference.text[:200]), 40)}”"
+    )
 
 
 def _enumerated(names: Sequence[str]) -> str:
     more = len(names) - _MOST_NAMED
     return ", ".join(clipped(name, 60) for name in names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+class DraftPassage(NamedTuple):
+    """A block in the running text, where it stands there, and its number in the draft."""
+
+    start: int
+    end: int
+    block: Block
+    number: int
+
+
+class RunningText:
+    """The text of a draft without its references: that of its blocks, with an empty line between them."""
+
+    def __init__(self, blocks: Iterable[tuple[int, Block]]) -> None:
+        parts, passages, marks, at = list[str](), list[DraftPassage](), list[Mark](), 0
+        for number, block in blocks:
+            passages.append(DraftPassage(at, at + len(block.text), block, number))
+            marks += (replace(one, start=one.start + at, end=one.end + at) for one in block.marks)
+            parts.append(block.text)
+            at += len(block.text) + 2
+        self.text, self.passages, self.marks = "\n\n".join(parts), passages, marks
+
+    def after(self, number: int) -> int:
+        """Where in this text stands what follows a block of the draft."""
+        return next((one.start for one in self.passages if one.number > number), len(self.text))
+
+    def sentences(self, citations: Citations) -> list[Span]:
+        """The sentences, without quoted blocks. A mark belongs to the sentence that it follows, also behind the full
+        stop: "in mice.1 Then"."""
+        marks = ((one.start, one.end) for one in citations.all if one.is_mark)
+        bare = _blanked(self.text, marks)
+        return [
+            Span(one.start + part.start, one.start + part.end)
+            for one in self.passages
+            if not one.block.is_quotation and one.block.kind in ("paragraph", "item", "note")
+            for part in whole_sentences(bare[one.start : one.end].replace("\n", " "))
+        ]
+
+    def claim(self, span: Span, citations: Citations) -> str:
+        """What a sentence or a row says without marks and empty brackets."""
+        plain = _blanked(self.text[slice(*span)], citations.marks(*span))
+        if "\t" in plain:  # a row of a table
+            cells = (clean_line(cell) for cell in plain.split("\t"))
+            plain = "; ".join(cell for cell in cells if any(map(str.isalnum, cell)))
+        return clean_line(_EMPTY.sub("", clean_line(plain))).strip(" ,;")
+
+    def quotations(self) -> list[Span]:
+        """What stands between quotation marks, or in quoted blocks, without the marks, in order."""
+        found = list[Span]()
+        for one in self.passages:
+            span = Span(one.start, one.end)
+            within = [] if one.block.kind in ("heading", "code") else [*self._in_marks(span)]
+            if one.block.is_quotation and 2 * sum(part.length for part in within) <= span.length:
+                within = [Span(span.start, span.end - len(_signature(one.block.text)))]
+            found += (part for part in within if part.length > _LEAST_LENGTH)
+        return found
+
+    def _in_marks(self, span: Span) -> Iterator[Span]:
+        opened: re.Match[str] | None = None
+        for mark in _QUOTES.finditer(self.text, *span):
+            if opened is None:
+                opened = mark if _opens(self.text, mark) else None
+            elif mark[0] in _CLOSERS[opened[0]]:
+                if mark.start() - opened.end() <= _LONGEST:
+                    yield Span(opened.end(), mark.start())
+                opened = None
+
+
+def _signature(quotation: str) -> str:
+    """The last line of a quoted block, if it says who is quoted."""
+    head, _, last = quotation.rpartition("\n")
+    return last if head and last.lstrip().startswith(_SIGNS) else ""
+
+
+def _opens(text: str, mark: re.Match[str]) -> bool:
+    before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
+    return mark[0] in _CLOSERS and (mark[0] != '"' or not (before.isalnum() or after.isspace() or after == ""))
+
+
+def attributed(
+    quotes: Sequence[Span], sentences: Sequence[Span], passages: Sequence[DraftPassage], cites: Citations
+) -> Iterator[tuple[int, ...]]:
+    """The references that each quotation is attributed to: those cited right behind it, or else in its quoted block,
+    before it in its sentence, in the rest of it, in the sentence that introduces it, or in the one that follows it."""
+    blocks = {one.start: one.end for one in passages if one.block.is_quotation}
+    sentences = sentences or [Span(0, 0)]
+    for quote, before in zip(quotes, [0, *(one.end for one in quotes)], strict=False):
+        first = max(0, bisect_right(sentences, Span(quote.start, _FAR)) - 1)
+        last = max(first, bisect_right(sentences, Span(quote.end, _FAR)) - 1)
+        low, high = sentences[first].start, max(sentences[last].end, quote.end)
+        yield (
+            cites.within(quote.start, blocks.get(quote.start, quote.start))
+            or cites.right_behind(quote.end)
+            or cites.within(max(low, before), quote.start, last=True)
+            or cites.within(low, high)
+            or cites.within(*sentences[max(0, first - 1)])
+            or cites.within(*sentences[min(last + 1, len(sentences) - 1)])
+        )
+
+
+def _blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """`text` with blanks for what stands in `spans`; line breaks stay."""
+    parts, at = list[str](), 0
+    for start, end in sorted(spans):
+        if end > at:
+            start = max(start, at)
+            parts += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
+            at = end
+    return "".join((*parts, text[at:]))

@@ -1,35 +1,222 @@
 """Finds the lists of references in a draft, by their headings in any language or by their looks, and its tables of
-references."""
+references, and cuts them into entries: numbered, bulleted, one a line or a paragraph, with wrapped lines. Each line
+belongs to an entry or to a piece that is not read as one, so nothing vanishes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby, pairwise, takewhile, zip_longest
+from string import ascii_lowercase
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import Block, ListEntry, draft_words
 from deepcritical_mcp.checking.draft.entry_looks import (
+    has_date_or_id,
     is_bare_id,
     is_prose,
+    is_remark,
     is_repeated,
     is_surely_entry,
     is_whole_entry,
     starts_like_entry,
+    starts_with_names,
+    stated_ids,
 )
-from deepcritical_mcp.checking.draft.list_entries import NEAR, STRAY, DraftLine, entries_in, is_one, mark_of
 from deepcritical_mcp.text import clean_line
 
-_MARKUP = " \t#>*_=:.~—–-{}\\|•·<>/"
-_NUMBERING = re.compile(
-    r"^(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}[.)]?|[IVX]{1,5}[.)]|[A-Z][.)]|第?[一二三四五六七八九十]{1,3}[、.])\s{0,5}(?=\S)"
+POINTS = "it names a work in a few words, or points at another note: give the whole reference"
+STRAY = "it stands among the references, and does not look like one"
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_MARK = re.compile(
+    r"""(?P<bullet>[-+*•‣▪][ \t]{1,8})?[*_\\]{0,3}(?:
+        \\?\[(?P<key>[\w+:.&-]{1,40})\\?\](?![(\[]):?[*_]{0,2}[ \t]{0,8}
+      | \((?P<paren>[0-9]{1,4})\)[*_]{0,2}(?:[ \t]{1,8}|$)
+      | (?P<dot>[0-9]{1,4})(?:\ ?\\?[.)]|、|．|[-–](?=\ ))[*_]{0,2}(?:[ \t]{1,8}|(?![0-9]))
+      | (?:\^|<sup>)?(?P<raised>[⁰¹²³⁴-⁹]{1,4}|(?<=[\^>])[0-9]{1,4})(?:\^|</sup>|[.)])?[ \t]{0,4}
+      | (?P<bare>[0-9]{1,4})(?:(?:[ ]{1,8}|\t[ \t]{0,8})(?=[^\W\d_]|["“„«\[])|$)
+      | (?(bullet)|(?!)))""",
+    re.VERBOSE,
 )
-_COUNT = re.compile(r"\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| (?:[0-9]{1,3}|[a-z])| (?:of|der|des|to) .{1,40})$")
-_RUN_IN = re.compile(r"(?<!\S)(?:\[([0-9]{1,3})\]|\(([0-9]{1,3})\)|([0-9]{1,3})[.)])(?=\s)")
+"""What stands in front of an entry."""
+_NAMES_OF_IDS = frozenset(("PMID", "PMIDS", "PMCID", "PUBMED", "DOI", "DOIS", "ID", "IDS", "AND", "&"))
+_SEPARATORS = str.maketrans(",;|", "   ")
+_MOST = 0.8
+_MOST_MISSING = 10
+"""Numbers that may be missing between two entries."""
+NEAR = 4
+"""Lines in which a list begins."""
+_MARKUP = " \t#>*_=:.~—–-{}\\|•·<>/"
+_AROUND_TITLE = re.compile(
+    r"^(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}[.)]?|[IVX]{1,5}[.)]|[A-Z][.)]|第?[一二三四五六七八九十]{1,3}[、.])\s{0,5}(?=\S)"
+    r"|\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| (?:[0-9]{1,3}|[a-z])| (?:of|der|des|to) .{1,40})$"
+)
+_RUN_IN = re.compile(r"(?<!\S)([\[(]?)([0-9]{1,3})([\]).])(?=\s)")
 _LONGEST_HEADING = 90
 _LEAST_CELL = 40
 _NAMED = ("reference", "references", "citation", "citations")
-_MOST = 0.8
+
+
+class DraftLine(NamedTuple):
+    """A line of a draft, as written from its first letter on; `place`: the number of its block, and its own in this.
+
+    It may begin with a mark of some `kind`, a number or key (its `label`) or a "bullet", and has the `rest` behind it.
+    """
+
+    text: str
+    block: Block
+    place: tuple[int, int]
+    kind: str = ""
+    label: str = ""
+    rest: str = ""
+
+    @property
+    def opens(self) -> bool:
+        """Whether it is the first line of its block."""
+        return self.place[1] == 0
+
+    @property
+    def value(self) -> int:
+        """The number in its mark, or 0."""
+        return int(self.label) if self.kind not in ("", "key", "bullet") else 0
+
+
+def draft_lines(blocks: Sequence[Block]) -> Iterator[DraftLine]:
+    """The lines of a draft's blocks, as they are written."""
+    for number, block in enumerate(blocks):
+        for part, text in enumerate(block.source.split("\n")):
+            line = DraftLine(text, block, (number, part), rest=text)
+            if found := _MARK.match(text):
+                kind = str(found.lastgroup)
+                label = found[kind].translate(_SUPERSCRIPTS) if kind != "bullet" else ""
+                kind = "bracket" if kind == "key" and label.isdecimal() else kind
+                line = line._replace(kind=kind, label=label, rest=text[found.end() :])
+            yield line
+
+
+class _Piece:
+    """An entry as far as it was read, or what may be one."""
+
+    def __init__(self, line: DraftLine, label: str, *, is_marked: bool) -> None:
+        self.first, self.label, self.is_marked, self.lines = line, label, is_marked, list[str]()
+        self.is_dated = False
+        self.add(line.rest if is_marked or line.kind == "bullet" else line.text)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has what entries have, and its last line does not end within a title or among names."""
+        last = self.lines[-1].rstrip()[-400:].rpartition(" ")[2]
+        return self.is_dated and (last[-1:] in '.])}>"”’*' or last[-1:].isdigit() or "/" in last[:-1])
+
+    def add(self, line: str) -> None:
+        self.lines.append(line)
+        self.is_dated = self.is_dated or has_date_or_id(line) or is_bare_id(line)
+
+    def entry(self, *, is_among_marked: bool) -> ListEntry:
+        text = "\n".join(self.lines).strip()
+        if not any(map(str.isalnum, text)):
+            return ListEntry(f"{self.label}. {text}" if self.label else text, self.first.place, "", STRAY)
+        if is_repeated(text):
+            return ListEntry(text, self.first.place, self.label, POINTS)
+        is_like = not is_remark(text) or (starts_with_names(text) and not is_prose(text))
+        is_like = is_like and (self.is_marked or not is_among_marked or is_whole_entry(text))
+        return ListEntry(text, self.first.place, self.label, "" if self.label or is_like else STRAY)
+
+
+def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
+    """What a list consists of: its entries, and what is none of them."""
+    lines = [one for one in lines if one.block.kind != "heading" or is_whole_entry(one.text)]
+    lines = [one for one in lines if any(map(str.isalnum, one.text))]
+    starts, found = _marked(lines), list[_Piece]()
+    one_a_line = sum(is_whole_entry(line.text) for line in lines) >= _MOST * len(lines)
+    is_separated = 8 * sum(line.opens for line in lines[1:]) > len(lines)
+    plain = partial(_begins_among_plain, one_a_line=one_a_line, is_separated=is_separated)
+    begins = _begins_among_marked if starts else plain
+    for at, line in enumerate(lines):
+        if at in starts or not found or begins(line, found[-1]):
+            found.append(_Piece(line, starts.get(at, ""), is_marked=at in starts))
+        else:
+            found[-1].add(line.text)
+    entries = [one.entry(is_among_marked=bool(starts)) for one in found]
+    return [part for one in entries if any(map(str.isalnum, one.text)) for part in _ids_apart(one)]
+
+
+def _marked(lines: Sequence[DraftLine]) -> Mapping[int, str]:
+    """The lines at which marks say that entries begin, with their labels: numbers that go on from one to the next, for
+    a wrapped line may begin with one, too; else keys, or bullets of the outermost level."""
+    numbers = [at for at, line in enumerate(lines) if line.value]
+    chain = max((_chain(lines, numbers[one:]) for one in range(min(NEAR, len(numbers)) or 1)), key=len)
+    if chain and _opens_list(lines, min(chain)):
+        return chain
+    for kind in ("key", "bullet"):
+        places = [at for at, line in enumerate(lines) if line.kind == kind]
+        if places and _opens_list(lines, places[0]):
+            least = min(lines[at].block.level for at in places)
+            return {at: lines[at].label for at in places if kind == "key" or lines[at].block.level == least}
+    return {}
+
+
+def _opens_list(lines: Sequence[DraftLine], first: int) -> bool:
+    return first < NEAR and not any(is_whole_entry(line.text) for line in lines[:first])
+
+
+def _chain(lines: Sequence[DraftLine], numbers: Sequence[int]) -> dict[int, str]:
+    """The lines whose numbers go on from that of the first, with these; "1." may stand for each next number."""
+    found, last = dict[int, str](), 0
+    for at in numbers:
+        line = lines[at]
+        if not found or (line.kind == lines[numbers[0]].kind and _follows(line, last)):
+            found[at] = str(len(found) + 1) if line.value == last == 1 else line.label
+            last = line.value
+    return found
+
+
+def _follows(line: DraftLine, last: int) -> bool:
+    """Whether the number in front of a line is the next entry's."""
+    may_be = line.value == 1 or last - 1 <= line.value <= last + _MOST_MISSING
+    return line.value == last + 1 or (may_be and _may_be_entry(line.rest))
+
+
+def _may_be_entry(text: str) -> bool:
+    return starts_like_entry(text) or is_whole_entry(text)
+
+
+def _begins_among_marked(line: DraftLine, last: _Piece) -> bool:
+    """Whether a line without the mark of the list begins an entry, or what is none, behind the last one."""
+    first, level = line.text[:1], line.block.level
+    is_bullet = line.kind == "bullet" and 0 < level <= last.first.block.level
+    is_nested = level > 1 and is_whole_entry(line.rest) and not is_remark(line.rest) and not is_bare_id(line.rest)
+    is_apart = not (level or first.islower() or first.isdigit() or is_bare_id(line.rest.split(" ")[0]))
+    begins = not last.is_marked or is_repeated(line.rest) or is_bullet or is_nested or (is_apart and last.is_whole)
+    return line.opens and begins
+
+
+def _begins_among_plain(line: DraftLine, last: _Piece, *, one_a_line: bool, is_separated: bool) -> bool:
+    """Whether a line of a list without marks begins an entry behind the last one: each line, if most are whole by
+    themselves; else the first line of a paragraph, and within one each that begins like an entry (and says enough, if
+    paragraphs separate the entries)."""
+    is_whole, is_bare = is_whole_entry(line.text), is_bare_id(line.text)
+    if one_a_line:
+        return is_whole or not line.text[:1].islower()
+    is_start = starts_like_entry(line.text) and not is_bare
+    if line.opens:
+        return last.is_whole or is_start or is_repeated(line.text)
+    if is_separated:
+        return last.is_whole and is_start and is_whole
+    return last.is_whole and (is_start or (is_whole and line.text[:1].isupper() and not is_bare))
+
+
+def _ids_apart(entry: ListEntry) -> Iterator[ListEntry]:
+    """The identifiers of an entry that has nothing else, "PMID 1234567, 2345678"; else the entry itself."""
+    words = [word.strip("[]().:#") for word in entry.text.translate(_SEPARATORS).split()]
+    ids = [word for word in words if word.upper() not in _NAMES_OF_IDS]
+    written = [f"PMID {one}" if one.isdecimal() and len(one) < 10 else one for one in ids]
+    if len(ids) < 2 or not all(map(is_bare_id, written)) or not any(any(stated_ids(one)) for one in written):
+        yield entry
+        return
+    for number, one in enumerate(written):
+        yield ListEntry(one, entry.place, f"{entry.label}{ascii_lowercase[number % 26]}" if entry.label else "")
 
 
 class FoundList(NamedTuple):
@@ -40,48 +227,35 @@ class FoundList(NamedTuple):
     entries: Sequence[ListEntry]
 
 
-def draft_lines(blocks: Sequence[Block], source: str) -> list[DraftLine]:
-    """The lines of a draft's blocks, as they are written."""
-    found = list[DraftLine]()
-    for number, block in enumerate(blocks):
-        at = block.start if block.kind != "item" else source.rfind("\n", 0, block.start) + 1
-        for part, line in enumerate(source[at : block.end].split("\n")):
-            bare = line.lstrip(" \t>#")
-            start = at + len(line) - len(bare)
-            before = source[source.rfind("\n", 0, start) + 1 : start].replace(">", " ").expandtabs(4)
-            indent = len(before) if not before.strip() else 0
-            found.append(DraftLine(bare.rstrip(), start, start + len(bare.rstrip()), indent, block, number, part))
-            at += len(line) + 1
-    return found
-
-
 def with_lists_apart(text: str) -> str:
-    """`text`, as long as before, with a line for each entry of a list that is written on one line, and for the heading
-    in front of it, "References: 1. Berg … 2. Ruiz …"."""
+    """`text` with a line for each entry of a list that is written on one line, and for the heading in front of it,
+    "References: 1. Berg … 2. Ruiz …"."""
     return "\n\n".join(map(_with_list_apart, text.split("\n\n")))
 
 
 def _with_list_apart(text: str) -> str:
-    for form in (1, 2, 3):
-        chains = [list[re.Match[str]]()]
-        for found in _RUN_IN.finditer(text):
-            value = int(found[form] or 0)
-            if value == 1:
-                chains.append([found])
-            elif value and value == len(chains[-1]) + 1:
-                chains[-1].append(found)
-        chain = max(chains, key=len)
-        starts = [one.start() for one in chain]
-        pieces = [text[one.end() : end] for one, end in zip(chain, [*starts[1:], len(text)], strict=False)]
-        before = text[: starts[0]] if chain else ""
-        words = before.split()[-4:]
-        title = next((n for n in (4, 3, 2, 1) if _title(" ".join(words[-n:])) in draft_words("list")), 0)
-        is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and len(chain) + bool(title) > 1
-        if is_list and not is_prose(pieces[0]) and (title or before[-1:] in ("", "\n")):
-            parts = [text[one:two] for one, two in pairwise((*starts, len(text)))]
-            head = before.rsplit(None, title)[0] if title and len(words) > title else before
-            rest = before[len(head) + 1 :] if head != before else ""
-            return "\n".join((*((head, rest) if rest else (head,)), *parts))
+    chains = dict[str, list[list[int]]]()
+    for found in _RUN_IN.finditer(text):
+        of_form = chains.setdefault(found[1] + found[3], [[]])
+        if found[2] == "1":
+            of_form.append([found.start()])
+        elif int(found[2]) == len(of_form[-1]) + 1 > 1:
+            of_form[-1].append(found.start())
+    if not chains:
+        return text
+    starts = max((one for of_form in chains.values() for one in of_form), key=len)
+    if not starts:
+        return text
+    before = text[: starts[0]].rstrip()
+    parts = [text[one:two] for one, two in pairwise((*starts, len(text)))]
+    pieces = [part.partition(" ")[2] for part in parts]
+    words = before.replace("\n", " ").split(" ")
+    tails = [" ".join(words[-count:]) for count in (4, 3, 2, 1)]
+    title = next((tail for tail in tails if _title(tail) in draft_words("list")), "")
+    is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and not is_prose(pieces[0])
+    is_apart = len(parts) > 1 and (not before or "\n" in text[len(before) : starts[0]])
+    if is_list and (title or is_apart):
+        return "\n".join((before[: len(before) - len(title)], title, *parts))
     return text
 
 
@@ -95,22 +269,18 @@ def _title(line: str) -> str:
     """What a line says as a heading, in small letters without markup and number; "" if it is too long for one."""
     if len(line) > 2 * _LONGEST_HEADING:
         return ""
-    bare = _NUMBERING.sub("", line.strip(_MARKUP), count=1).strip(_MARKUP)
-    bare = " ".join(bare.split()).casefold() if len(bare) <= _LONGEST_HEADING else ""
-    short = _COUNT.sub("", bare).strip(_MARKUP)
-    return short or bare
+    bare = " ".join(line.strip(_MARKUP).split())
+    return (_AROUND_TITLE.sub("", bare).strip(_MARKUP) or bare).casefold() if len(bare) <= _LONGEST_HEADING else ""
 
 
 def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
     at, known = 0, {word for title in draft_words("list") for word in title.split()}
     while at < len(lines):
         line, title = lines[at], _title(lines[at].text)
-        is_sure, words = title in draft_words("list"), title.replace(",", " ").split()
-        may_be = title in draft_words("maybe") or (
-            (line.block.kind == "heading" or {*words} <= known)
-            and any(all(word in words for word in one.split()) for one in draft_words("words"))
-        )
-        if line.block.kind not in ("item", "row") and (is_sure or may_be):
+        is_sure, words = title in draft_words("list"), {*title.replace(",", " ").split()}
+        is_heading = line.block.kind == "heading" or words <= known
+        names_list = is_heading and any(words >= {*one.split()} for one in draft_words("words"))
+        if line.block.kind not in ("item", "row") and (is_sure or names_list or title in draft_words("maybe")):
             end = _end(lines, at + 1, line.block.level)
             entries = entries_in(lines[at + 1 : end])
             if is_sure or _are_entries(entries):
@@ -120,66 +290,50 @@ def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
 
 
 def _are_entries(entries: Sequence[ListEntry]) -> bool:
+    whole = [is_whole_entry(one.text) for one in entries]
+    prose = [is_prose(one.text) for one in entries]
     alike = sum(
-        bool(one.label and is_whole_entry(one.text))
-        or is_surely_entry(one.text)
-        or is_repeated(one.text)
-        or (starts_like_entry(one.text) and not is_prose(one.text))
-        for one in entries
+        is_repeated(one.text) or (is_whole and one.label != "") or (starts_like_entry(one.text) and not is_told)
+        for one, is_whole, is_told in zip(entries, whole, prose, strict=True)
     )
-    return any(is_one(one.text) for one in entries) and 2 * alike > len(entries)
+    return 2 * alike > len(entries) and any(
+        is_whole and not is_told for is_whole, is_told in zip(whole, prose, strict=True)
+    )
 
 
 def _end(lines: Sequence[DraftLine], first: int, level: int) -> int:
-    """The line before which a list ends. A heading under which the numbers go on does not end it."""
+    """The line before which a list ends. A heading under which the numbers go on, before that of another list, does not
+    end it."""
     last = 0
     for at in range(first, len(lines)):
-        line = lines[at]
-        last = mark_of(line).value or last
-        if _ends_list(line, level):
-            is_known = _title(line.text) in draft_words("other") | draft_words("list")
-            if not _goes_on(lines[at + 1 : at + 1 + NEAR], last) or (is_known and not last):
+        last = lines[at].value or last
+        if _ends_list(lines[at], level):
+            near = takewhile(lambda line: _title(line.text) not in draft_words("list"), lines[at + 1 : at + 1 + NEAR])
+            if not any(line.value == last + 1 > 1 and _may_be_entry(line.rest) for line in near):
                 return at
     return len(lines)
 
 
-def _goes_on(lines: Sequence[DraftLine], last: int) -> bool:
-    """Whether one of these lines, before the heading of another list, is the entry with the number after `last`."""
-    here = takewhile(lambda line: _title(line.text) not in draft_words("list"), lines)
-    rests = [line.text[mark.length :] for line in here if (mark := mark_of(line)).value == last + 1]
-    return any(starts_like_entry(rest) or is_whole_entry(rest) for rest in rests)
-
-
 def _ends_list(line: DraftLine, level: int) -> bool:
     title = _title(line.text)
-    if title in draft_words("list"):
-        return True
-    if title and (title in draft_words("other") or _is_float(title)) and not is_surely_entry(line.text):
-        return True
-    if line.block.kind == "heading" and not starts_like_entry(line.text.strip(" #*")):
-        return not 0 < level < line.block.level  # a part of the list: "### Books" under "## References"
-    return False
-
-
-def _is_float(title: str) -> bool:
-    """Whether a line is the title of a figure or table, "Table 2. Doses"."""
     name, number, *_ = [*title.split(), "", ""]
-    return name in draft_words("float") and 0 < len(number.rstrip(".:")) < 5
+    is_float = name in draft_words("float") and 0 < len(number.rstrip(".:")) < 5  # "Table 2. Doses"
+    if title in draft_words("list") or title in draft_words("other") or is_float:
+        return True
+    # A part of the list does not end it: "### Books" under "## References".
+    return line.block.kind == "heading" and not (starts_like_entry(line.text) or 0 < level < line.block.level)
 
 
 def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
     """The block of entries at the end of a draft, or the whole of it, if its entries look like references."""
-    entries = entries_in(lines)
+    entries, end = entries_in(lines), len(lines)
+    places = {line.place: at for at, line in enumerate(lines)}
     while entries and entries[-1].reason:
-        entries.pop()
+        end = places[entries.pop().place]
     sure = [is_surely_entry(one.text) for one in entries]
     starts = (at for at, one in enumerate(sure) if one and sum(sure[at:]) > 0.6 * len(sure[at:]))
-    first = next(starts, len(sure))
-    if len(sure) - first < min(2, len(sure)) or not entries[first:]:
-        return []
-    entries = entries[first:]
-    within = [at for at, line in enumerate(lines) if line.end >= entries[0].start and line.start < entries[-1].end]
-    return [FoundList(within[0], within[-1] + 1, entries)]
+    entries = entries[next(starts, len(sure)) :]
+    return [FoundList(places[entries[0].place], end, entries)] if len(entries) >= min(2, len(sure)) > 0 else []
 
 
 def table_entries(blocks: Sequence[Block]) -> dict[int, ListEntry]:
@@ -187,19 +341,16 @@ def table_entries(blocks: Sequence[Block]) -> dict[int, ListEntry]:
     blocks."""
     found = dict[int, ListEntry]()
     for kind, group in groupby(enumerate(blocks), key=lambda one: one[1].kind):
-        rows = [(number, block, block.text.split("\t")) for number, block in group] if kind == "row" else []
-        names, before = [cell.strip("*_ ").casefold() for cell in rows[0][2]] if rows else [], len(found)
-        for number, block, written in rows:
-            named = [*zip_longest(names[: len(written)], written)]
-            cells = [f"PMID {cell}" if name == "pmid" and cell[:1].isdigit() else cell for name, cell in named]
+        rows = [(number, block.text.split("\t")) for number, block in group] if kind == "row" else []
+        names, before = [cell.strip("*_ ").casefold() for cell in rows[0][1]] if rows else [], len(found)
+        for number, cells in rows:
+            named = [*zip_longest(names[: len(cells)], cells)]
             whole = [cell for name, cell in named if is_surely_entry(cell) or (name in _NAMED and is_whole_entry(cell))]
-            ids = [cell for cell in cells[1:] if is_bare_id(cell) and any(map(str.isdigit, cell))]
+            ids = [f"PMID {cell}" if name == "pmid" else cell for name, cell in named[1:] if is_bare_id(cell)]
             label = cells[0].strip("[]. ") if cells[0].strip("[]. ").isdecimal() else ""
             if whole and len(whole[0]) >= _LEAST_CELL:
-                found[number] = ListEntry(clean_line(" ".join((whole[0], *ids))), block.start, block.end, label)
-        others = [(number, block) for number, block, cells in rows[1:] if number not in found and any(cells)]
+                found[number] = ListEntry(clean_line(" ".join((whole[0], *ids))), (number, 0), label)
+        others = [number for number, cells in rows[1:] if number not in found and any(cells)]
         if len(found) - before > len(others):
-            found |= {
-                number: ListEntry(clean_line(one.text), one.start, one.end, reason=STRAY) for number, one in others
-            }
+            found |= {one: ListEntry(clean_line(blocks[one].text), (one, 0), reason=STRAY) for one in others}
     return found
