@@ -46,7 +46,8 @@ _PAIRS = tuple(
     pediatric>paediatric _fetal_>_foetal_ _fetus>_foetus _hemo>_haemo _hemat>_haemat emia_>aemia_ emias_>aemias_
     glycemic_>glycaemic_ ischemic_>ischaemic_ uremic_>uraemic_ volemic_>volaemic_ rrhea>rrhoea pnea_>pnoea_
     tumor_>tumour_ tumors_>tumours_ color_>colour_ behavior>behaviour _fiber>_fibre _center_>_centre_
-    _centers_>_centres_ _program_>_programme_ _programs_>_programmes_ _neuron_>_neurone_ _neurons_>_neurones_ _sulf>_sulph leukocyt>leucocyt
+    _centers_>_centres_ _program_>_programme_ _programs_>_programmes_ _neuron_>_neurone_
+    _neurons_>_neurones_ _sulf>_sulph leukocyt>leucocyt
     _aging_>_ageing_ labeling>labelling modeling>modelling signaling>signalling counseling>counselling
     ization>isation randomiz>randomis hospitaliz>hospitalis immuniz>immunis""".split()
 )
