@@ -9,8 +9,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypeVar, cast
+from xml.parsers.expat import ExpatError
 
 import httpx
+import xmltodict
 from pydantic import (
     AfterValidator,
     AliasPath,
@@ -29,7 +31,6 @@ from deepcritical_mcp.errors import (
     ProviderResponseError,
     ProviderUnavailableError,
 )
-from deepcritical_mcp.reading.xml_tree import XmlError, read_xml
 from deepcritical_mcp.text import clean_line, limited
 
 PROVIDER = "pubmed"
@@ -159,13 +160,10 @@ def read_espell(body: bytes) -> str:
     if len(body) > MAX_SPELLING:
         raise unreadable("far longer than a spelling")
     try:
-        root, _, is_damaged = read_xml(body)
-    except XmlError as error:
-        raise unreadable("it is not XML") from error
-    spelling = root.find("CorrectedQuery")
-    if is_damaged or spelling is None:
-        raise unreadable("invalid XML, or without a spelling")
-    return clean_line(spelling.text or "")
+        spelling: str | None = xmltodict.parse(body)["eSpellResult"]["CorrectedQuery"]
+    except (ValueError, ExpatError, KeyError, TypeError) as error:  # ValueError: it declares entities
+        raise unreadable("invalid XML, or without a spelling") from error
+    return clean_line(spelling or "")
 
 
 def read_ecitmatch(body: bytes, count: int) -> list[str]:
