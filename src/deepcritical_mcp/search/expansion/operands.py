@@ -213,7 +213,7 @@ def _with_head(words: list[str], ahead: list[str]) -> list[str]:
         return [one for one in ahead[-_MAX_PHRASE_WORDS:] if role_of_word(one) not in (*_PEOPLE, "modifier")]
     if words and all(map(is_adjective, words)):
         return [one for one in ahead[ahead.index(words[0]) :] if role_of_word(one) not in _PEOPLE]
-    return ahead if not words and ahead[1:] and is_gerund(ahead[-1]) else words
+    return ahead if len(words) < 2 and ahead[1:] and is_gerund(ahead[-1]) else words
 
 
 class _TopicReader:
