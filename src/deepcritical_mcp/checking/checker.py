@@ -13,8 +13,7 @@ from deepcritical_mcp.checking.draft import Draft, read_draft
 from deepcritical_mcp.checking.kept_check import KeptCheck, kept_check, key_of
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker
 from deepcritical_mcp.checking.report_making import with_current_status, with_remarks
-from deepcritical_mcp.checking.report_parts import brief
-from deepcritical_mcp.checking.report_text import report_text
+from deepcritical_mcp.checking.report_text import brief, report_text
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
