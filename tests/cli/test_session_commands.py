@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from deepcritical_mcp.checking.kept_check import KeptCheck, keep_check
+from deepcritical_mcp.checking.checker import KeptCheck, keep_check
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
