@@ -33,6 +33,7 @@ from deepcritical_mcp.models import (
     Finding,
     FindingKind,
     Publication,
+    ReferenceVerdict,
     Value,
     findings_of,
     with_findings,
@@ -63,8 +64,8 @@ FROM_THE_START = (
     "these, the gravest ones."
 )
 STUCK = (
-    "Nothing from offset {} on could be checked in the time of one call ({} so far). Pass fewer references in one call, "
-    "a few sections with the references that they cite, or offset=0 to begin again."
+    "Nothing from offset {} on could be checked in the time of one call ({} so far). Pass fewer references in one "
+    "call, a few sections with the references that they cite, or offset=0 to begin again."
 )
 
 
@@ -247,10 +248,8 @@ class _Part:
             held = await self._papers.publications(list(named.values()))
             self._cited |= {index: held[id] for index, id in named.items() if id in held}
             findings = list[Finding](references := await self._references())
-            verdicts, texts = (
-                {one.index: one.verdict for one in (*earlier, *references)},
-                self._kept.texts_left(self._draft),
-            )
+            verdicts: dict[int, ReferenceVerdict] = {one.index: one.verdict for one in (*earlier, *references)}
+            texts = self._kept.texts_left(self._draft)
             if open_ones := {one.index for one in self._draft.references} - verdicts.keys():
                 texts = CitingTexts([], texts.without(open_ones).sentences)  # quotations may stand in any of the papers
             texts = await self._with_full_texts(texts) if self._read else texts
@@ -261,8 +260,11 @@ class _Part:
         if findings is None:
             raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
         report = with_part(self._kept.report, self._draft, findings)
-        told = {"sentences": self._kept.sentences | sentences, "tried": frozenset(self._tried)}
-        told["remarks"] = tuple(dict.fromkeys(self._remarks))
+        told = {
+            "sentences": self._kept.sentences | sentences,
+            "tried": frozenset(self._tried),
+            "remarks": tuple(dict.fromkeys(self._remarks)),
+        }
         return await self._keep(_with_report(self._kept.model_copy(update=told), report))
 
     async def _references(self) -> list[CheckedReference]:
@@ -358,11 +360,7 @@ def _switched_off(off: Collection[str]) -> str:
 
 def _left(check: KeptCheck, draft: Draft) -> str:
     """What there was no time for; "" if nothing is left."""
-    texts = check.texts_left(draft)
-    left = (
-        (check.references_left(draft), "reference"),
-        (texts.quotations, "quotation"),
-        (texts.sentences, "citing sentence"),
-    )
+    texts, references = check.texts_left(draft), check.references_left(draft)
+    left = (references, "reference"), (texts.quotations, "quotation"), (texts.sentences, "citing sentence")
     named = [counted(len(some), noun) for some, noun in left if some]
     return f"Not checked yet, for lack of time: {', '.join(named)}. The next part goes on with them." if named else ""
