@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from deepcritical_mcp.checking.claim_numbers import (
     IN_A_NAME,
@@ -22,7 +22,6 @@ from deepcritical_mcp.checking.claim_numbers import (
     Quantity,
     TextNumbers,
     claimed_numbers,
-    counts_people,
     quantities,
 )
 from deepcritical_mcp.evidence.stemming import words_of
@@ -41,9 +40,6 @@ _BESIDE = re.compile(
 """In front of numbers that go with another number: p-values, deviations, limits."""
 
 
-T = TypeVar("T")
-
-
 class _Token(NamedTuple):
     """A word, a number, or a numbered moment or group ("week 4")."""
 
@@ -53,25 +49,13 @@ class _Token(NamedTuple):
     number: Quantity | None = None
 
 
-class _Two(NamedTuple, Generic[T]):
-    """Two numbers or two words of a claim."""
-
-    one: T
-    other: T
-
-    def of(self, places: Mapping[T, int]) -> tuple[int, int]:
-        """Where both stand."""
-        return places[self.one], places[self.other]
-
-
 @lru_cache(maxsize=512)
 def _tokens(text: str) -> list[_Token]:
     found: list[_Token] = []
     for one in quantities(text):
-        name = one.before.lower().rpartition(" ")[0].rpartition(" ")[2].lstrip("(").removesuffix("s")
-        name = name if one.before.endswith(" ") else ""
-        if name in _MOMENTS and not (one.unit or counts_people(one.behind)):
-            found.append(_Token(one.start, f"{name} #", [f"{name} {one.written}"]))
+        name = re.search(r"([a-z]+?)s? \Z", one.before.lower())
+        if name and name[1] in _MOMENTS:
+            found.append(_Token(one.start, f"{name[1]} #", [f"{name[1]} {one.written}"]))
         elif not IN_A_NAME.search(one.before):
             stems = [f"{one.readings[0].value:g} {one.unit}"] if one.readings and _is_dose_or_time(one) else []
             found.append(_Token(one.start, "#", stems, one))
@@ -84,32 +68,31 @@ def _tokens(text: str) -> list[_Token]:
 def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
     """The numbers of a claim that a sentence of the passage gives to another of the claim's groups, outcomes or times,
     each with the words around it there."""
-    here, told = _tokens(claim) if len(claim) <= MAX_CLAIM else [], list[str]()
+    here, told = _tokens(claim) if len(claim) <= MAX_CLAIM else [], dict[str, None]()
     places = {one.number: at for at, one in enumerate(here) if one.number and not _BESIDE.search(one.number.before)}
     wanted = [one for one in claimed_numbers(claim) if one in places]
     for span in sentences(passage) if len(wanted) > 1 else ():
         sentence = passage[slice(*span)]
-        there = _tokens(sentence)
+        there, ours = _tokens(sentence), _only(here)
         both = {one: at for one in wanted if (at := _place_of(one, there)) is not None}
-        ours, theirs = _only(here), _only(there)
-        groups = [_Two(*one) for one in (_groups(claim) | _groups(sentence) if both else ()) if theirs.keys() >= {*one}]
-        named = [one for one in groups if ours.keys() >= {*one}]
-        turned = list[Quantity]()
-        for pair in (_Two(*pair) for pair in combinations(both, 2) if _are_alike(*pair)):
+        theirs, groups = _only(there), _groups(claim) | _groups(sentence) if both else ()
+        named = [words for words in groups if {*words} <= ours.keys() & theirs.keys()]
+        for pair in combinations(both, 2):
             agree = [
-                _in_order(here, words.of(ours), pair.of(places)) == _in_order(there, words.of(theirs), pair.of(both))
-                for words in named
-                if {*words.of(ours)} != {*pair.of(places)} and both[pair.one] != both[pair.other]
+                _in_order(here, [ours[one] for one in words], [places[one] for one in pair])
+                == _in_order(there, [theirs[one] for one in words], [both[one] for one in pair])
+                for words in (named if _are_alike(*pair) else ())
+                if {ours[one] for one in words} != {places[one] for one in pair} and both[pair[0]] != both[pair[1]]
             ]
-            turned += pair if agree.count(False) > agree.count(True) else ()
-        told += [f"{one.written}: “{_around(sentence, there[both[one]])}”" for one in turned]
-    return tuple(dict.fromkeys(told))
+            if agree.count(False) > agree.count(True):
+                told |= {f"{one.written}: “{_around(sentence, there[both[one]])}”": None for one in pair}
+    return tuple(told)
 
 
 def _place_of(wanted: Quantity, tokens: Sequence[_Token]) -> int | None:
-    """Where the only number stands that may be the wanted one; None if it goes with another number."""
-    found = [(at, one.number) for at, one in enumerate(tokens) if one.number and TextNumbers([one.number]).has(wanted)]
-    return found[0][0] if len(found) == 1 and not _BESIDE.search(found[0][1].before) else None
+    """Where the only number stands that may be the wanted one; None if there are several."""
+    found = [at for at, one in enumerate(tokens) if one.number and TextNumbers([one.number]).has(wanted)]
+    return found[0] if len(found) == 1 else None
 
 
 def _is_dose_or_time(one: Quantity) -> bool:
@@ -118,11 +101,8 @@ def _is_dose_or_time(one: Quantity) -> bool:
 
 
 def _are_alike(one: Quantity, other: Quantity) -> bool:
-    return (
-        one.unit == other.unit
-        and one.readings[:1] != () != other.readings[:1]
-        and one.readings[0].half == other.readings[0].half
-    )
+    precisions = [reading.half for number in (one, other) for reading in number.readings[:1]]
+    return one.unit == other.unit and len(precisions) == 2 and precisions[0] == precisions[1]
 
 
 def _only(tokens: Sequence[_Token]) -> dict[str, int]:
@@ -137,26 +117,24 @@ def _groups(text: str) -> set[tuple[str, str]]:
     tokens = _tokens(text)
     words = sorted((at, stem) for stem, at in _only(tokens).items() if tokens[at].word not in _SMALL | _GROUPS)
     pairs = ((one, other) for at, one in enumerate(words) for other in words[at + 1 : at + MAX_APART])
-    return {
-        (min(one[1], other[1]), max(one[1], other[1])) for one, other in pairs if _are_groups(tokens, one[0], other[0])
-    }
+    return {(one[1], other[1]) for one, other in pairs if one[0] != other[0] and _are_groups(tokens, one[0], other[0])}
 
 
 def _are_groups(tokens: Sequence[_Token], one: int, other: int) -> bool:
-    if tokens[one].number or tokens[other].number:
-        units = [token.number.unit for token in (tokens[one], tokens[other]) if token.number]
-        return len(units) == 2 and units[0] == units[1]
+    numbers = [token.number.unit for token in (tokens[one], tokens[other]) if token.number]
+    if numbers:
+        return len(numbers) == 2 and numbers[0] == numbers[1]
     around = [tokens[at].word if 0 <= at < len(tokens) else "" for at in range(one - 1, other + 2)]
     between = around[2:-2]
     parting = (at for at in range(2, len(around) - 2) if around[at] in _PARTING)
     if any(around[at - 1] != "#" or around[at + 1] != "#" for at in parting) and {*between} <= _SMALL | _GROUPS | {"#"}:
-        return one != other
+        return True
     is_before = around[0] == around[-3] and around[0] in (_SMALL | {"#"}) - _NO_PREPOSITION
     is_behind = around[2] == around[-1] and around[2] in _GROUPS | {"#"}
-    return one != other and (is_before or is_behind or (" #" in around[1] == around[-2]))
+    return is_before or is_behind or (" #" in around[1] == around[-2])
 
 
-def _in_order(tokens: Sequence[_Token], words: tuple[int, int], numbers: tuple[int, int]) -> bool:
+def _in_order(tokens: Sequence[_Token], words: Sequence[int], numbers: Sequence[int]) -> bool:
     """Whether the first of two words goes with the first of two numbers."""
     first = min(words)
     is_turned = not {"compared", "relative"}.isdisjoint(one.word for one in tokens[max(0, first - 4) : first])
