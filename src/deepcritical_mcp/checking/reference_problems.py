@@ -35,26 +35,22 @@ def status_problem(record: Publication, written: str) -> ReferenceProblem | None
 
     Corrected papers, comments, and retracted papers that the reference itself calls so, are minor.
     """
-    published = [one for one in record.status_notices if one.kind == "published"]
     if not is_marked(record.status):
-        if not published or record.form != "preprint":
+        where = next((one for one in record.status_notices if one.kind == "published"), None)
+        if where is None or record.form != "preprint":
             return None
-        where = published[0]
         number = f"PMID {where.pmid}" if where.pmid else where.doi
         told = " ".join(filter(None, (where.reference, f"({number})" if where.reference and number else number)))
         return ReferenceProblem(field="status", true=f"preprint, published as {told}")
-    notices = [one for one in record.status_notices if one.kind in _KINDS[record.status]]
-    named = "; ".join(
-        " ".join(
-            filter(
-                None, (f"{NOTICE_LABELS[one.kind]}:", one.reference, f"PMID {one.pmid}" if one.pmid else one.own_doi)
-            )
-        )
-        for one in notices[:2]
-    )
-    label = status_label(record.status).lower()
-    minor = record.status == "corrected" or bool(_KNOWN.search(written)) or _is_comment(record)
-    return ReferenceProblem(field="status", true=f"{label}. {named}".strip(" ."), minor=minor)
+    named = [
+        (f"{NOTICE_LABELS[one.kind]}:", one.reference, f"PMID {one.pmid}" if one.pmid else one.own_doi)
+        for one in record.status_notices
+        if one.kind in _KINDS[record.status]
+    ]
+    told = f"{status_label(record.status).lower()}. {'; '.join(' '.join(filter(None, one)) for one in named[:2])}"
+    is_comment = record.status == "notice" and not any(one in _NOTICES for one in record.publication_types)
+    minor = record.status == "corrected" or bool(_KNOWN.search(written)) or is_comment
+    return ReferenceProblem(field="status", true=told.strip(" ."), minor=minor)
 
 
 def with_status_problem(
@@ -67,34 +63,6 @@ def with_status_problem(
     return (*problems, told) if told.minor else (told, *problems)
 
 
-def _is_comment(record: Publication) -> bool:
-    """Whether it is a comment or letter on a paper, which people cite as such."""
-    return record.status == "notice" and not any(one in _NOTICES for one in record.publication_types)
-
-
-class _Sign(NamedTuple):
-    """Words that tell what a reference is to; certain ones stand in no reference to an article."""
-
-    kind: str
-    pattern: re.Pattern[str]
-    is_certain: bool
-
-
-@lru_cache(maxsize=1)
-def _known() -> tuple[Mapping[str, str], tuple[_Sign, ...]]:
-    """The kinds of works by the types of entries, and the signs in the order in which they count."""
-    types, signs = dict[str, str](), list[_Sign]()
-    for row in (files("deepcritical_mcp.checking") / "work_kinds.txt").read_text("utf-8").splitlines():
-        if row.startswith("#"):
-            continue
-        kind, flags, value = row.split("\t")
-        if flags == "types":
-            types |= dict.fromkeys(value.split(), kind)
-        else:
-            signs.append(_Sign(kind, re.compile(value, 0 if "a" in flags else re.IGNORECASE), "!" in flags))
-    return types, tuple(signs)
-
-
 class UncheckedWork(NamedTuple):
     """What a reference is to, e.g. "a book"; `is_certain` if no journal article is written like that."""
 
@@ -102,45 +70,34 @@ class UncheckedWork(NamedTuple):
     is_certain: bool
 
 
+@lru_cache(maxsize=1)
+def _known() -> tuple[Mapping[str, str], Sequence[tuple[UncheckedWork, re.Pattern[str]]]]:
+    """The kinds of works by the types of entries, and the signs of works in the order in which they count."""
+    types, signs = dict[str, str](), list[tuple[UncheckedWork, re.Pattern[str]]]()
+    for row in (files("deepcritical_mcp.checking") / "work_kinds.txt").read_text("utf-8").splitlines():
+        kind, flags, value = row.split("\t") if not row.startswith("#") else ("", "types", "")
+        if flags == "types":
+            types |= dict.fromkeys(value.split(), kind)
+        else:
+            signs.append((UncheckedWork(kind, "!" in flags), re.compile(value, 0 if "a" in flags else re.IGNORECASE)))
+    return types, signs
+
+
 def unchecked_work(written: str, reference: WrittenReference) -> UncheckedWork | None:
     """What else than an article a reference is to; None if it is to an article, as far as one can tell."""
-    says = reference.says
-    if reference.entry:
-        type_ = reference.entry.type
-        kind = _known()[0].get(type_, "")
-        if kind or says.journal or any(reference.ids):
+    (types, signs), says, ids, entry = _known(), reference.says, reference.ids, reference.entry
+    is_article = bool(ids.pmid or ids.pmcid or (says.journal and says.volume and (says.pages or says.issue)))
+    if entry:
+        kind = types.get(entry.type, "")
+        if kind or says.journal or any(ids):
             return UncheckedWork(kind, True) if kind and not (says.journal and says.volume) else None
-        return _by_sign(clean_line(written[:MAX_REFERENCE]), is_article=False) or (
-            UncheckedWork("a work without a journal", False) if type_ in ("misc", "gen", "document") else None
-        )
     line = clean_line(written[:MAX_REFERENCE])
-    is_article = bool(says.journal and says.volume and (says.pages or says.issue)) or (
-        bool(reference.ids.pmid or reference.ids.pmcid)
-    )
-    return _by_sign(line, is_article=is_article)
+    found = next((work for work, sign in signs if (work.is_certain or not is_article) and sign.search(line)), None)
+    is_bare = entry is not None and entry.type in ("misc", "gen", "document")
+    return found or (UncheckedWork("a work without a journal", False) if is_bare else None)
 
 
-def _by_sign(line: str, *, is_article: bool) -> UncheckedWork | None:
-    for kind, pattern, is_certain in _known()[1]:
-        if (is_certain or not is_article) and pattern.search(line):
-            return UncheckedWork(kind, is_certain)
-    return None
-
-
-ORDER_OF_FIELDS = (
-    "status",
-    "work",
-    "pmid",
-    "doi",
-    "pmcid",
-    "title",
-    "authors",
-    "year",
-    "journal",
-    "volume",
-    "issue",
-    "pages",
-)
+ORDER_OF_FIELDS = "status work pmid doi pmcid title authors year journal volume issue pages".split()
 IDS = ("pmid", "doi", "pmcid")
 _SHOWN = 240
 """Characters of a further work that are shown."""
@@ -176,15 +133,11 @@ def number_problems(written: RecordIds, record: Publication) -> list[ReferencePr
     for name in IDS:
         one, true = getattr(written, name), getattr(own, name)
         if one and true and not agree(RecordIds(**{name: one}), RecordIds(**{name: true})):
-            is_tail = name == "doi" and _is_tail(one, true)
+            written_doi, doi = normalize_doi(one), true.lower()  # "10.1000/1.pdf" and "10.1000/1/full", or broken
+            is_longer = written_doi.startswith(doi) and not written_doi[len(doi) :][:1].isalnum()
+            is_tail = name == "doi" and (is_longer or doi.startswith(written_doi))
             found.append(ReferenceProblem(field=name, written=one, true=true, minor=is_tail))
     return found
-
-
-def _is_tail(written: str, true: str) -> bool:
-    """Whether a DOI is followed by what belongs to an address ("10.1000/1.pdf", "10.1000/1/full"), or is broken."""
-    one, other = normalize_doi(written), true.lower()
-    return other.startswith(one) or (one.startswith(other) and not one[len(other)].isalnum())
 
 
 def further_works(written: str, reference: WrittenReference, agreement: Agreement) -> Iterator[ReferenceProblem]:
