@@ -80,10 +80,13 @@ _BEHIND = re.compile(
     r"|['′]?[-‐‑,][^\W\d_]|[^\W\d_]|['′]|\)?-?\("
 )
 """Behind what is no quantity: the level of an interval; ordinals, 5-HT, 17β; these may be quantities with a unit."""
-_PEOPLE, _NO_ADJECTIVES = (WORDS[name].split() for name in ("people", "no adjective"))
+_PEOPLE = WORDS["people"].split()
 _P_VALUE = re.compile(r"\bp(?:[- ]?values?)?\s?(?:of\s)?(?P<sign>[<≤=])\s?(?P<value>\d?[.·]\d{1,12})", re.IGNORECASE)
 _RANGE_END = re.compile(r"\s?(?:[-‐‑–—−]|to\b|bis\b)\s?(?=\d)")
-_HEDGES = [(word, kind) for kind in ("more", "fewer", "nearly", "about") for word in WORDS[kind].split(", ")]
+_HEDGES = sorted(
+    ((word, kind) for kind in ("more", "fewer", "nearly", "about") for word in WORDS[kind].split(", ")),
+    key=lambda one: -len(one[0]),
+)
 
 
 class NumberReading(NamedTuple):
@@ -209,7 +212,6 @@ class TextNumbers:
             kind, ratio = UNITS.get(one.unit, ("", 1.0))
             for reading in one.readings:
                 if reading.value >= one.readings[0].value:  # 10,000 is not 10 here
-                    values["" if one.is_word else kind].add(reading.value * (1.0 if one.is_word else ratio))
                     values[kind].add(reading.value * ratio)
                     values["any"].add(reading.value)
         self._values = {kind: sorted(some) for kind, some in values.items()}
@@ -217,14 +219,10 @@ class TextNumbers:
     def has(self, wanted: Quantity) -> bool:
         """Whether the text has the value, or one that is rounded to it."""
         kind, ratio = UNITS.get(wanted.unit, ("", 1.0))
-        hedge = _hedge(wanted.before)
-        ranges = [one.meant(hedge) for one in wanted.readings]
-        kinds = ("", "share", "count") if kind in ("", "share", "count") else (kind,)
-        return any(
-            self._has_one("" if kind else "any", low, high)
-            or any(self._has_one(one, low * ratio, high * ratio) for one in kinds)
-            for low, high in ranges
-        )
+        counted = ("", "share", "count")
+        kinds = (*counted, "any") if not kind else counted if kind in counted else (kind,)
+        ranges = [one.meant(_hedge(wanted.before)) for one in wanted.readings]
+        return any(self._has_one(one, low * ratio, high * ratio) for low, high in ranges for one in kinds)
 
     def _has_one(self, kind: str, low: float, high: float) -> bool:
         values = self._values.get(kind, ())
@@ -233,20 +231,16 @@ class TextNumbers:
 
 
 def _hedge(before: str) -> str:
-    """What is said right before a number of how it is rounded: the longest that there is, "no less than"."""
+    """What is said right before a number of how it is rounded."""
     said = f" {before.lower().rstrip()}"
-    found = [one for one in _HEDGES if said.endswith(one[0]) and not said[-len(one[0]) - 1].isalpha()]
-    return max(found, key=lambda one: len(one[0]), default=("", ""))[1]
+    found = (kind for word, kind in _HEDGES if said.endswith(word) and not said[-len(word) - 1].isalpha())
+    return next(found, "")
 
 
 def counts_people(behind: str) -> bool:
     """Whether people, things or studies are counted, with two adjectives at most before them."""
     words = behind[:80].split(" ")
-    nouns = [word.rstrip(".,;:)") for word in words[1:4]] if not words[0] else []
-    at = next((at for at, word in enumerate(nouns) if word in _PEOPLE), len(nouns))
-    return at < len(nouns) and not any(
-        one in _NO_ADJECTIVES or not one.replace("-", "").isalpha() for one in nouns[:at]
-    )
+    return not words[0] and any(word.rstrip(".,;:)") in _PEOPLE for word in words[1:4])
 
 
 @lru_cache(maxsize=2_048)

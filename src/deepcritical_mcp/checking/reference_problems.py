@@ -97,7 +97,7 @@ def unchecked_work(written: str, reference: WrittenReference) -> UncheckedWork |
     return found or (UncheckedWork("a work without a journal", False) if is_bare else None)
 
 
-ORDER_OF_FIELDS = "status work pmid doi pmcid title authors year journal volume issue pages".split()
+ORDER_OF_FIELDS: Sequence[str] = "status work pmid doi pmcid title authors year journal volume issue pages".split()
 IDS = ("pmid", "doi", "pmcid")
 _SHOWN = 240
 """Characters of a further work that are shown."""
@@ -123,7 +123,7 @@ def problems_of(agreement: Agreement) -> list[ReferenceProblem]:
 def in_order(problems: Iterable[ReferenceProblem]) -> list[ReferenceProblem]:
     """The gravest first: numbers, then the title and so on; minor ones last, a year before all other ones."""
     return sorted(
-        problems, key=lambda one: (one.minor, one.minor and one.field != "year", ORDER_OF_FIELDS.index(one.field))
+        problems, key=lambda one: (one.minor, one.minor and one.field != "year", [*ORDER_OF_FIELDS].index(one.field))
     )
 
 
