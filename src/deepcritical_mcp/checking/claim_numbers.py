@@ -219,10 +219,12 @@ class TextNumbers:
     def has(self, wanted: Quantity) -> bool:
         """Whether the text has the value, or one that is rounded to it."""
         kind, ratio = UNITS.get(wanted.unit, ("", 1.0))
-        counted = ("", "share", "count")
-        kinds = (*counted, "any") if not kind else counted if kind in counted else (kind,)
-        ranges = [one.meant(_hedge(wanted.before)) for one in wanted.readings]
-        return any(self._has_one(one, low * ratio, high * ratio) for low, high in ranges for one in kinds)
+        kinds = ("", "share", "count") if kind in ("", "share", "count") else (kind,)
+        return any(
+            self._has_one("" if kind else "any", low, high)
+            or any(self._has_one(one, low * ratio, high * ratio) for one in kinds)
+            for low, high in (one.meant(_hedge(wanted.before)) for one in wanted.readings)
+        )
 
     def _has_one(self, kind: str, low: float, high: float) -> bool:
         values = self._values.get(kind, ())
