@@ -3,87 +3,66 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from typing import cast
 
-from deepcritical_mcp.checking.corrected_names import given_in_full, pages_in_style, title_alone
 from deepcritical_mcp.export import bibtex, csl, ris
 from deepcritical_mcp.export.reference import Reference
-from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
+from deepcritical_mcp.models import Publication, ReferenceProblem
 from deepcritical_mcp.models.publication import retraction_label
 from deepcritical_mcp.net.json_fields import list_of
-from deepcritical_mcp.search.references.labelled import YEAR, EntryField, EntryForm, LabelledEntry
+from deepcritical_mcp.search.references.labelled import YEAR, EntryField, LabelledEntry, read_entry
 
-_IDS = ("doi", "pmid", "pmcid", "nct")
+_STATEMENTS = ("title", "authors", "journal", "volume", "issue", "pages", "doi", "pmid", "pmcid")
 
 
 def corrected_entry(
     entry: LabelledEntry, publication: Publication, wrong: Mapping[str, ReferenceProblem], *, anew: bool
 ) -> str:
-    """An entry with what is wrong in its fields as the publication has it, or `anew` under its key."""
-    if anew:
-        reference = Reference(publication, 1, entry.key or "reference", publication.form, has_texts=False)
-        form = {"bibtex": bibtex.entry, "ris": ris.entry, "csl": csl.entry}[entry.form]
-        return form(reference).strip()
-    changes = {id(field): (field, new) for field, new in _changes(entry, publication, wrong)}
+    """An entry with what is wrong in its fields as an export of the publication has it, or `anew` under its key."""
+    status, publication = publication.status, publication.model_copy(update={"status": "ok"} if not anew else {})
+    reference = Reference(publication, 1, entry.key or "reference", publication.form, has_texts=False)
+    text = {"bibtex": bibtex.entry, "ris": ris.entry, "csl": csl.entry}[entry.form](reference).strip()
+    exported = read_entry(text)
+    if anew or exported is None:
+        return text
+    label = retraction_label(status, entry.plain(entry.field("title"))) if "status" in wrong else ""
+    changes = [*_changes(entry, exported, wrong, label)]
     if entry.form == "csl":
-        return _json(entry, changes)
+        return _json(entry, {field.name: new for field, new in changes})
     text = entry.text
-    for field, new in sorted(changes.values(), key=lambda one: one[0].at, reverse=True):
-        start, end = field.at if new is not None else _whole(entry, field)
+    for field, new in sorted(changes, key=lambda one: one[0].at, reverse=True):
+        start, end = field.at if new else _whole(entry, field)
         text = text[:start] + str(new or "") + text[end:]
     return text
 
 
 def _changes(
-    entry: LabelledEntry, publication: Publication, wrong: Mapping[str, ReferenceProblem]
+    entry: LabelledEntry, exported: LabelledEntry, wrong: Mapping[str, ReferenceProblem], label: str
 ) -> Iterator[tuple[EntryField, object]]:
-    """Fields, and their new values; None for one that is left out."""
-    new: dict[str, str] = {name: getattr(publication, name) for name in ("volume", "issue") if name in wrong}
-    if "volume" in wrong or "pages" in wrong:
-        new["issue"] = publication.issue or ("" if "volume" in wrong else entry.plain(entry.field("issue")))
-    if "journal" in wrong:
-        new["journal"] = publication.journal or publication.book_title or publication.publisher
-    title = entry.field("title")
-    true = title_alone(publication.title) if "title" in wrong or not title else str(title.value)
-    label = retraction_label(publication.status, true) if "status" in wrong else ""
-    if "title" in wrong:
-        new["title"] = f"{label}: {true}" if label else true
-    elif label and title:
-        yield title, f"{label}: {true}"
-    for name, value in new.items():
-        if (field := entry.field(name)) and value != str(field.value):
-            yield field, (bibtex.escaped_text(value) if entry.form == "bibtex" else value) or None
+    """Fields, and their new values; None for one that is left out. The title gets a `label`."""
+    has_issue = "volume" in wrong or ("pages" in wrong and exported.field("issue"))
+    for name in _STATEMENTS:
+        if name not in wrong and not (name == "issue" and has_issue) and not (name == "title" and label):
+            continue
+        olds, source = entry.named(name), exported if name in wrong or name == "issue" else entry
+        if name in ("doi", "pmid", "pmcid"):
+            olds = [one for one in olds if not wrong[name].true or entry.plain(one) == wrong[name].written]
+        values = [one.value if entry.form == "csl" else source.text[slice(*one.at)] for one in source.named(name)]
+        if name == "title" and label:
+            values = [f"{label}: {str(one).lstrip()}" for one in values]
+        for number, old in enumerate(olds):
+            new = values[0] if values and not number else None
+            if name == "authors" and new and entry.form == "ris":
+                new = f"\n{entry.text[slice(old.whole[0], old.at[0])]}".join(map(str, values))
+            yield old, new
+    last = [next((one for one in source.fields if one.name == "EP"), None) for source in (entry, exported)]
+    if "pages" in wrong and entry.form == "ris" and last[0]:
+        yield last[0], last[1].value if last[1] else None
     for field in entry.every("year") if "year" in wrong else ():
         year = YEAR.search(value := json.dumps(field.value))
         if year and year[0] == wrong["year"].written[:4]:
             yield field, json.loads(value[: year.start()] + wrong["year"].true + value[year.end() :])
-    last = next((one for one in entry.fields if one.name == "EP" and entry.form == "ris"), None)
-    for field in entry.named("pages") if "pages" in wrong else ():
-        pages = pages_in_style("1000-1999" if field.name == "SP" else str(field.value), publication.pages)
-        first, _, end = pages.partition("-")
-        yield field, first if field.name == "SP" else pages
-        if last and field.name == "SP":
-            yield last, end or None
-    if "authors" in wrong and (fields := entry.named("authors")):
-        names = [_name(one, entry.form) for one in publication.authors]
-        between = " and " if entry.form == "bibtex" else f"\n{entry.text[slice(fields[0].whole[0], fields[0].at[0])]}"
-        yield fields[0], names if entry.form == "csl" else between.join(map(str, names))
-        yield from ((one, None) for one in fields[1:])
-    for name in _IDS:
-        field, problem = entry.field(name), wrong.get(name)
-        if field and problem and (not problem.true or entry.plain(field) == problem.written):
-            yield field, problem.true or None
-
-
-def _name(author: AuthorName, form: EntryForm) -> object:
-    family, given, suffix = author.family, given_in_full(author), author.suffix
-    if form == "csl":
-        return {"family": family, "given": given} if given else {"literal": family}
-    if form == "ris":
-        return ", ".join(filter(None, (family, given, suffix))) if given else f"{family},"
-    family, given = bibtex.escaped_text(family), bibtex.escaped_text(given)
-    return ", ".join(filter(None, (family, suffix, given))) if given else f"{{{family}}}"
 
 
 def _whole(entry: LabelledEntry, field: EntryField) -> tuple[int, int]:
@@ -98,21 +77,13 @@ def _whole(entry: LabelledEntry, field: EntryField) -> tuple[int, int]:
     return len(before) - before.endswith(","), end
 
 
-def _json(entry: LabelledEntry, changes: Mapping[int, tuple[EntryField, object]]) -> str:
-    """With the indentation and the separators that it has."""
+def _json(entry: LabelledEntry, changes: Mapping[str, object]) -> str:
+    """With the indentation that it has; numbers stay numbers."""
     item = dict[str, object]()
     for old in entry.fields:
-        _, value = changes.get(id(old), (old, old.value))
+        value = changes.get(old.name, old.value)
         is_number = isinstance(old.value, int) and str(value).isdecimal()
         item |= {} if value is None else {old.name: int(str(value)) if is_number else value}
-    text, is_listed = entry.text, entry.text.lstrip().startswith("[")
-    base, indent = (len(line) - len(line.lstrip()) for line in (text.split("\n")[-1], [*text.split("\n"), ""][1]))
-    is_tight = '": ' not in text
-    loaded = cast(object, [item, *list_of(json.loads(text))[1:]] if is_listed else item)
-    written = json.dumps(
-        loaded,
-        indent=indent - base if "\n" in text else None,
-        separators=("," if is_tight or "\n" in text else ", ", ":" if is_tight else ": "),
-        ensure_ascii=text.isascii() and "\\u" in text,
-    )
-    return written.replace("\n", "\n" + " " * base)
+    indent, listed = re.search(r"\n( *)\S", entry.text), list_of(json.loads(entry.text))
+    loaded = [item, *listed[1:]] if listed else item
+    return json.dumps(loaded, indent=len(indent[1]) if indent else None, ensure_ascii="\\u" in entry.text)
