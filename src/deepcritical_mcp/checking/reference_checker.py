@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 
 from deepcritical_mcp.checking.draft import DraftReference
-from deepcritical_mcp.checking.reference_problems import unchecked_work, with_status_problem
+from deepcritical_mcp.checking.reference_meaning import unchecked_work, with_status_problem
 from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome, TracedReference, outcome_of
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.identifiers import RecordIds

@@ -8,17 +8,15 @@ from functools import cached_property
 
 from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_meaning import (
+    IDS,
     CandidateRecord,
+    UncheckedWork,
+    further_works,
+    in_order,
     is_cited_alone,
     is_note,
     is_other_work,
     meant,
-)
-from deepcritical_mcp.checking.reference_problems import (
-    IDS,
-    UncheckedWork,
-    further_works,
-    in_order,
     number_problems,
     problems_of,
 )

@@ -9,7 +9,7 @@ from typing import get_args
 from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.checking.draft import Draft
 from deepcritical_mcp.checking.reference_checker import ReferenceOutcome
-from deepcritical_mcp.checking.reference_problems import with_status_problem
+from deepcritical_mcp.checking.reference_meaning import with_status_problem
 from deepcritical_mcp.checking.report_text import RANKS, STATUSES, rank_of
 from deepcritical_mcp.models import (
     CheckedClaim,
