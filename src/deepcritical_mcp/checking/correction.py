@@ -294,10 +294,7 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
     """A line with the wrong stretches replaced; "" if that cannot be done for certain."""
     places = _places(line, publication)
     stated = {one.field for one in wrong.values() if not one.minor} - {*_IDS, "status"}
-    apart = [places[one] for one in ("title", "authors") if one in places]
-    spans = [places[name] for name in ("journal", *_PLACE) if name in places]
-    is_mixed = any(max(one[0], start) < min(one[1], end) for one in spans for start, end in apart)
-    if not stated <= places.keys() or is_mixed or ("journal" in stated and not apart):  # it may be somebody's name
+    if not stated <= places.keys():
         return ""
     edits = [edit for one in wrong.values() for edit in _id_edits(line, one, publication.pmid)]
     for field, span in places.items():
@@ -330,11 +327,11 @@ def _edit(
         new = "" if title.endswith(("?", "!")) or (is_closed and mark != ".") else "." * bool(mark)
         return _Edit(start, end + bool(mark), title + new)
     if field == "year":
-        year, behind = wrong["year"].true, re.compile(r" (?:[A-Z][a-z]{2}|[01]\d)(?: \d{1,2})?(?=;)").match(line, end)
+        year, behind = wrong["year"].true, re.match(r" (?:[A-Z][a-z]{2}|[01]\d)(?: \d{1,2})?(?=;)", line[end:])
         if behind and publication.date.startswith(year):  # the month and day are those of the wrong year
             parts = publication.date.split("-")[: 1 + len(behind[0].split())]
-            return _Edit(start, behind.end(), written_date("-".join(parts)))
-        return _Edit(start, behind.end() if behind else end, year)
+            return _Edit(start, end + behind.end(), written_date("-".join(parts)))
+        return _Edit(start, end + (behind.end() if behind else 0), year)
     if field == "journal":
         # The full stop behind it may be part of its name: "*Nat. Med.* **28**", but not "JAMA. 2019;".
         is_own = ". " in old and re.match(r"\.(?! [12]\d{3}\b[a-z]?[ ;])", line[end : end + 8]) is not None

@@ -48,15 +48,17 @@ _LEFT_OUT = 0.4
 """Weight of letters that a quotation leaves out without a mark: it may still be clearly its sentence."""
 _GRAVEST_FIRST = ("number", "negation", "turned round", "unit", "sign", "words", "spelling")
 
-_OMISSION = re.compile(r"[\[(<]\s?(?:…|\.\s?\.\s?\.)\s?[\])>]|…(?:\s?\.)?|\.\s?\.\s?\.(?:\s?\.)?")
+_OMISSION = re.compile(
+    r"[\[(<]\s?(?:…|\.\s?\.\s?\.)\s?[\])>]|…(?:\s?\.)?|\.\s?\.\s?\.(?:\s?\.)?"
+    r"|\w{0,30}\[(?=[^\[\]A-Za-z]{0,20}[A-Za-z])[^\[\]]{1,200}\]\w{0,30}(?![\w\[])"
+)
+"""What a quotation leaves out, or puts in square brackets."""
 _NOT_QUOTED = re.compile(
     r"(?i)\s?[\[(]\s?[*_]{0,2}(?:sic|(?:emphasis|italics) (?:added|ours|mine|in (?:the )?original))"
     r"[*_]{0,2}[!.]?\s?[\])]|\[(\w)\](?=\w)"
 )
 """Remarks on a quotation; the first letter of it, which is kept."""
-_PUT_IN = re.compile(r"\w{0,30}\[(?=[^\[\]A-Za-z]{0,20}[A-Za-z])[^\[\]]{1,200}\]\w{0,30}(?![\w\[])")
 _ASIDE = frozenset(",;:()–—")
-_SENTENCE_END = re.compile(r"[.;?!][\"”’)\]]{0,3}\s")
 _MARK = re.compile(
     r"[(\[^]\s?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,15}\s?[)\]^]|.?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079][\u2070\u00b9\u00b2\u00b3\u2074-\u2079,–-]{0,12}.?",
     re.DOTALL,
@@ -108,7 +110,7 @@ class _Place:
         if not first or text.words(first - 1, first)[0] not in _DENIALS:
             return ""
         between = text.content[text.ends[first - 1] : text.starts[first]]
-        return "" if _SENTENCE_END.search(between) else text.written(first - 1, min(first + _CONTEXT, len(text)))
+        return "" if {*between} & {*".;?!"} else text.written(first - 1, min(first + _CONTEXT, len(text)))
 
     @property
     def passage(self) -> tuple[str, str]:
@@ -220,8 +222,8 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
 
 def _pieces_of(quote: str) -> list[ComparedText]:
     """The pieces of a quotation between what it leaves out or puts in square brackets."""
-    plain = _NOT_QUOTED.sub(r"\1", unescape(quote).replace("\\", "").replace("\x1f", " "))
-    pieces = _PUT_IN.sub("\x1f", _OMISSION.sub("\x1f", plain)).split("\x1f")
+    plain = _NOT_QUOTED.sub(r"\1", unescape(quote).replace("\\", ""))
+    pieces = _OMISSION.split(plain)
     return [found for piece in pieces if len(found := comparable(piece.strip()))]
 
 

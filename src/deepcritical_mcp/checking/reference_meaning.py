@@ -40,7 +40,6 @@ _CITED_ALONE = re.compile(
     r",? \(?(?:1[5-9]|20)\d\d[a-z]?[\W_]{0,8}\Z"
 )
 """Names and a year, with nothing else beside a number."""
-_LINK = re.compile(r"\[([^\[\]]{1,600})\]\(")
 _LEAST_WORDS, _SHARED = 6, 0.25
 """Words of a link's text that may be a title; the share that a record has of its own title's."""
 _UNIQUE_TITLE = 6
@@ -68,9 +67,10 @@ def is_other_work(written: str, text: str, candidates: Sequence[CandidateRecord]
     Authors count without the year if they stand alone, unless the record's are groups only: the name may be of one of
     their members. A title counts if the record has almost none of its words, and is in the same language.
     """
-    link, is_alone = _LINK.match(written), is_cited_alone(text)
-    if link and len(content_words(tokens(link[1]))) >= _LEAST_WORDS:
-        return not any(_may_mean(link[1], one.record) for one in candidates)
+    label, is_link, _ = written.removeprefix("[").partition("](")
+    if is_link and written.startswith("[") and len(content_words(tokens(label))) >= _LEAST_WORDS:
+        return not any(_may_mean(label, one.record) for one in candidates)
+    is_alone = is_cited_alone(text)
     return all(
         one.agreement.verdict("authors") == "differs"
         and (one.agreement.verdict("year") == "differs" or (is_alone and any(who.given for who in one.record.authors)))
