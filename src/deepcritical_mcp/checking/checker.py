@@ -105,11 +105,10 @@ class KeptCheck(Value):
         texts = self.texts_left(draft)
         return not (self.references_left(draft) or texts.quotations or texts.sentences)
 
-    def has_more_than(self, other: KeptCheck) -> bool:
-        """Whether anything was done since."""
-        return any(len(getattr(self, name)) > len(getattr(other, name)) for name in ("sentences", "tried")) or (
-            len(self.report.order) > len(other.report.order)
-        )
+    @property
+    def progress(self) -> tuple[int, ...]:
+        """How many findings, sentences and full texts are done: the same after a part that did nothing."""
+        return len(self.report.order), len(self.sentences), len(self.tried)
 
 
 async def kept_check(session: EvidenceStore) -> KeptCheck | None:
@@ -170,7 +169,7 @@ class CitationChecker:
             before, part = kept, _Part(self, draft, kept, session, papers, read=read, progress=progress)
             kept, problem = await part.recorded_check()
             has_new = len(findings_of(kept.report)) > offset or kept.is_complete(draft)
-            if not has_new and (not kept.has_more_than(before) or (offset and not goes_on)):
+            if not has_new and (kept.progress == before.progress or (offset and not goes_on)):
                 raise DeadlineExceededError(STUCK.format(offset, _findings(len(findings_of(kept.report)))))
         start = FROM_THE_START.format(_findings(offset)) if offset and not goes_on else ""
         findings, is_complete = findings_of(kept.report), kept.is_complete(draft)
@@ -209,30 +208,28 @@ class CitationChecker:
         return report_text(brief(await self._current(kept.report, 0, await CitedPapers.of(session)))) if kept else ""
 
 
+@dataclass
 class _Part:
     """The part of a check after what `kept` has: as much as there is time for in one call; `read` is whether open full
     texts are read."""
 
-    def __init__(
-        self,
-        checker: CitationChecker,
-        draft: Draft,
-        kept: KeptCheck,
-        session: EvidenceStore,
-        papers: CitedPapers,
-        *,
-        read: bool,
-        progress: Progress,
-    ) -> None:
-        self._checker, self._draft, self._kept, self._session, self._papers = checker, draft, kept, session, papers
-        self._read, self._progress = read, progress
+    checker: CitationChecker
+    draft: Draft
+    kept: KeptCheck
+    session: EvidenceStore
+    papers: CitedPapers
+    _: KW_ONLY
+    read: bool
+    progress: Progress
+
+    def __post_init__(self) -> None:
         self._cited: dict[int, Publication] = {}  # by the indexes of their references
-        self._tried, self._errors, self._remarks = {*kept.tried}, [*kept.report.errors], [*kept.remarks]
+        self._tried, self._errors, self._remarks = {*self.kept.tried}, [*self.kept.report.errors], [*self.kept.remarks]
 
     async def recorded_check(self) -> tuple[KeptCheck, str]:
         """The whole check so far, which is in the log of searches as a check; and why it is not."""
-        done = {one.index for one in self._kept.report.references}
-        async with recorded(lookup_entry(CHECK_TOOL, [REFERENCES]), self._session) as recording:
+        done = {one.index for one in self.kept.report.references}
+        async with recorded(lookup_entry(CHECK_TOOL, [REFERENCES]), self.session) as recording:
             found = await self._check()
             checked = [one for one in found.report.references if one.index not in done]
             records = dict.fromkeys(one.record.id for one in checked if one.record)
@@ -242,55 +239,55 @@ class _Part:
     async def _check(self) -> KeptCheck:
         """The whole check so far, kept in the session; if time is short, with this part's references only."""
         findings, sentences = None, frozenset[int]()
-        with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self._checker.seconds)):
-            earlier = self._kept.report.references
+        with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self.checker.seconds)):
+            earlier = self.kept.report.references
             named = {one.index: one.record.id for one in earlier if one.record}
-            held = await self._papers.publications(list(named.values()))
+            held = await self.papers.publications(list(named.values()))
             self._cited |= {index: held[id] for index, id in named.items() if id in held}
             findings = list[Finding](references := await self._references())
             verdicts: dict[int, ReferenceVerdict] = {one.index: one.verdict for one in (*earlier, *references)}
-            texts = self._kept.texts_left(self._draft)
-            if open_ones := {one.index for one in self._draft.references} - verdicts.keys():
+            texts = self.kept.texts_left(self.draft)
+            if open_ones := {one.index for one in self.draft.references} - verdicts.keys():
                 texts = CitingTexts([], texts.without(open_ones).sentences)  # quotations may stand in any of the papers
-            texts = await self._with_full_texts(texts) if self._read else texts
+            texts = await self._with_full_texts(texts) if self.read else texts
             records = {index: without_notes(one) for index, one in self._cited.items()}
-            progress, others = phase(self._progress, 0.8, 0.95), await self._papers.others()
-            checked, sentences = await check_texts(texts, records, verdicts, others, self._checker.embedder, progress)
+            progress, others = phase(self.progress, 0.8, 0.95), await self.papers.others()
+            checked, sentences = await check_texts(texts, records, verdicts, others, self.checker.embedder, progress)
             findings += checked
         if findings is None:
             raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
-        report = with_part(self._kept.report, self._draft, findings)
+        report = with_part(self.kept.report, self.draft, findings)
         told = {
-            "sentences": self._kept.sentences | sentences,
+            "sentences": self.kept.sentences | sentences,
             "tried": frozenset(self._tried),
             "remarks": tuple(dict.fromkeys(self._remarks)),
         }
-        return await self._keep(_with_report(self._kept.model_copy(update=told), report))
+        return await self._keep(_with_report(self.kept.model_copy(update=told), report))
 
     async def _references(self) -> list[CheckedReference]:
         """The references that there was time for, their records kept as what the draft cites."""
-        left, found = self._kept.references_left(self._draft)[:MAX_REFERENCES], ReferenceOutcomes(())
-        follows = TO_CHECK_TEXTS if self._draft.sentences or self._draft.quotations else TO_KEEP_RESULTS
+        left, found = self.kept.references_left(self.draft)[:MAX_REFERENCES], ReferenceOutcomes(())
+        follows = TO_CHECK_TEXTS if self.draft.sentences or self.draft.quotations else TO_KEEP_RESULTS
         with anyio.move_on_after(seconds_before(follows)):
-            progress = phase(self._progress, 0.02, 0.5)
-            found = await self._checker.references.check(left, self._papers, progress=progress) if left else found
+            progress = phase(self.progress, 0.02, 0.5)
+            found = await self.checker.references.check(left, self.papers, progress=progress) if left else found
         self._errors += found.errors
         self._remarks += found.warnings
         outcomes = [one for one in found.outcomes if not one.pending]
         records = list({one.publication.id: one.publication for one in outcomes if one.publication}.values())
-        await self._progress(0.5, "keeping the records")
-        kept = await self._papers.add_evidence(records)
+        await self.progress(0.5, "keeping the records")
+        kept = await self.papers.add_evidence(records)
         as_kept = {one.id: each.publication for one, each in zip(records, kept, strict=True)}
         self._cited |= {one.reference.index: as_kept[one.publication.id] for one in outcomes if one.publication}
         return await run_sync(checked_references, outcomes, as_kept, abandon_on_cancel=True)
 
     async def _with_full_texts(self, texts: CitingTexts) -> CitingTexts:
         """The texts for which every open full text was read or looked for."""
-        progress, full_texts = phase(self._progress, 0.52, 0.8), self._checker.full_texts
-        tried, errors = await read_full_texts(full_texts, self._unread(texts), self._papers, progress)
+        progress, full_texts = phase(self.progress, 0.52, 0.8), self.checker.full_texts
+        tried, errors = await read_full_texts(full_texts, self._unread(texts), self.papers, progress)
         self._tried |= tried
         self._errors += errors
-        held = await self._papers.publications([one.id for one in self._cited.values()])
+        held = await self.papers.publications([one.id for one in self._cited.values()])
         self._cited = {index: held.get(one.id, one) for index, one in self._cited.items()}
         later = {one.id for one in self._unread(texts)}
         return texts.without({index for index, one in self._cited.items() if one.id in later})
@@ -302,23 +299,23 @@ class _Part:
 
     async def _keep(self, check: KeptCheck) -> KeptCheck:
         """The check with what must be known about it, kept in the session."""
-        await self._progress(0.95, "keeping the report in the session")
+        await self.progress(0.95, "keeping the report in the session")
         compared = {index for one in (*check.report.quotations, *check.report.claims) for index in one.references}
         warnings = [
-            *self._draft.remarks,
+            *self.draft.remarks,
             _duplicates(check.report.references),
-            _switched_off(self._checker.full_texts.off),
+            _switched_off(self.checker.full_texts.off),
             *check.remarks,
-            _left(check, self._draft),
-            abstracts_warning([one for index, one in self._cited.items() if index in compared], read=self._read),
+            _left(check, self.draft),
+            abstracts_warning([one for index, one in self._cited.items() if index in compared], read=self.read),
         ]
         check = _with_report(check, with_remarks(check.report, warnings, self._errors))
         try:
-            await self._papers.keep()
-            latest = await kept_check(self._session) if self._kept.report.order else None
-            if latest and latest.key == check.key and len(latest.report.order) > len(self._kept.report.order):
+            await self.papers.keep()
+            latest = await kept_check(self.session) if self.kept.report.order else None
+            if latest and latest.key == check.key and len(latest.report.order) > len(self.kept.report.order):
                 return latest  # another call has gone on meanwhile: what it reported stays where it is
-            await self._session.keep_document(REPORT, check.model_dump_json())
+            await self.session.keep_document(REPORT, check.model_dump_json())
         except (SessionBusyError, EvidenceStoreError) as error:
             told = f"The report could not be kept, so the next part checks the draft again: {error.message}"
             return _with_report(check, with_remarks(check.report, warnings, [*self._errors, told]))

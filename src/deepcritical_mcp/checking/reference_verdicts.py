@@ -131,10 +131,8 @@ def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a reference; `off` are the services that are switched off."""
     has_note = bool(one.by_number) and is_note(one.reference, one.by_number[0].record)
     is_misnamed = is_cited_alone(one.reference.text) and _is_other_work(one)
-    if has_note and not is_misnamed:
-        return _with_note(one, off)
-    if not one.reference.says_more and one.by_number and not is_misnamed:
-        return _by_number_alone(one, off)
+    if not is_misnamed and (has_note or (one.by_number and not one.reference.says_more)):
+        return _by_number_alone(one, off, has_note=has_note)
     found = [candidate for candidate in meant(one.candidates) if not _is_about_a_book(one, candidate)]
     records = distinct_records([candidate.record for candidate in found])
     if len(records) > 1:
@@ -154,20 +152,16 @@ def _is_about_a_book(one: TracedReference, candidate: CandidateRecord) -> bool:
     return one.work is not None and not candidate.by_number and is_other
 
 
-def _by_number_alone(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
+def _by_number_alone(one: TracedReference, off: Sequence[str], *, has_note: bool = False) -> ReferenceOutcome:
+    """The verdict on a number with nothing beside it, or with a note of one's own, which is not compared."""
     records = distinct_records([candidate.record for candidate in one.by_number])
     if len(records) > 1:
         same = "its numbers lead to different records" if len(one.lookups) > 1 else "several records have this DOI"
         return _ambiguous(one, records, same)
-    outcome = _compared(one, one.by_number[0], off)
-    return replace(outcome, reason=f"{ONLY_A_NUMBER if _says_nothing(one) else ''} {outcome.reason}".strip())
-
-
-def _with_note(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
-    """The verdict on a number with a note of one's own, which is no reference but names the record's subject."""
-    outcome = _by_number_alone(replace(one, reference=replace(read_reference(""), ids=one.reference.ids)), off)
-    reason = ONLY_A_NUMBER if _says_nothing(one) else ""
-    return outcome if outcome.verdict == "ambiguous" else replace(outcome, reason=reason)
+    compared = replace(one, reference=replace(read_reference(""), ids=one.reference.ids)) if has_note else one
+    outcome = _compared(compared, compared.by_number[0], off)
+    told = (ONLY_A_NUMBER if _says_nothing(one) else "", "" if has_note else outcome.reason)
+    return replace(outcome, reason=" ".join(filter(None, told)))
 
 
 def _says_nothing(one: TracedReference) -> bool:
@@ -192,12 +186,8 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
         verdict = "minor"
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
-    told = [
-        *(where for problem, where in leading if not problem.minor),
-        *_all_else(one, candidate),
-        *unchecked,
-        *_remarks(candidate),
-    ]
+    told = [where for problem, where in leading if not problem.minor]
+    told += [*_all_else(one, candidate), *unchecked, *_remarks(candidate)]
     number = one.reference.bare_pmid
     if number not in ("", record.pmid, record.pages, one.ids.pmid) and one.bare not in unasked:
         told.append(NUMBER_NOT_CHECKED.format(number))
@@ -270,12 +260,9 @@ def _where_it_leads(problem: ReferenceProblem, lookup: Lookup | None, record: Pu
     label = f"{LABELS[problem.field]} {problem.written}"
     if lookup and lookup.record and lookup.record.id != record.id:
         return f"{label} leads to another paper: {_named(lookup.record)}"
-    is_unknown = lookup and lookup.record is None and not lookup.failures
-    return (
-        f"{label} is not known; the record was found by the text."
-        if is_unknown
-        else f"{label} is not that of the record."
-    )
+    if lookup and lookup.record is None and not lookup.failures:
+        return f"{label} is not known; the record was found by the text."
+    return f"{label} is not that of the record."
 
 
 def _all_else(one: TracedReference, chosen: CandidateRecord) -> Iterator[str]:
