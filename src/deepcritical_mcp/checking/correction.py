@@ -139,11 +139,7 @@ def names_in_style(old: str, authors: Sequence[AuthorName]) -> str:
         return f"{names[0]} et al."
     if len(names) > _ALL_LISTED:
         return f"{separator.join(names[:_SHORTENED])}{separator.rstrip()} et al."
-    if not last and style.count == 1 and style.given != "JA":
-        last = ", & " if style.has_comma and not style.is_first_only else " and "
-    if len(names) == 2 and not style.has_comma:
-        last = last.removeprefix(",")
-    elif len(names) > 2 >= style.count and last[:1] == " " and style.given != "none" and not style.has_comma:
+    if len(names) > 2 >= style.count and last[:1] == " " and style.given != "none" and not style.has_comma:
         last = f",{last}"
     return separator.join(names[:-1]) + (last or separator) * (len(names) > 1) + names[-1]
 
