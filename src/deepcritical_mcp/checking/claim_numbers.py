@@ -284,9 +284,10 @@ class _Token(NamedTuple):
 def _tokens(text: str) -> list[_Token]:
     found: list[_Token] = []
     for one in quantities(text):
-        name = re.search(r"([a-z]+?)s? \Z", one.before.lower())
-        if name and name[1] in _MOMENTS:
-            found.append(_Token(one.start, f"{name[1]} #", [f"{name[1]} {one.written}"]))
+        words = one.before.lower().rsplit(" ", 2)  # "week 4": the last is empty
+        name = words[-2].lstrip("(").removesuffix("s") if len(words) > 1 and not words[-1] else ""
+        if name in _MOMENTS:
+            found.append(_Token(one.start, f"{name} #", [f"{name} {one.written}"]))
         elif not IN_A_NAME.search(one.before):
             stems = [f"{one.readings[0].value:g} {one.unit}"] if one.readings and _is_dose_or_time(one) else []
             found.append(_Token(one.start, "#", stems, one))
