@@ -459,7 +459,7 @@ async def test_an_offset_far_beyond_what_there_is_time_for_is_an_error():
 
 
 async def test_more_references_than_one_part_takes_come_in_the_next(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("deepcritical_mcp.checking.check_part.MAX_REFERENCES", 3)
+    monkeypatch.setattr("deepcritical_mcp.checking.checker.MAX_REFERENCES", 3)
     async with bench() as ours:
         first = await ours.check()
         second = await ours.check(offset=first.next_offset)

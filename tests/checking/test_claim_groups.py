@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deepcritical_mcp.checking.claim_groups import numbers_elsewhere
+from deepcritical_mcp.checking.claim_numbers import numbers_elsewhere
 
 HEART = "Death occurred in 111 patients of the placebo group and in 72 of the simvastatin group (hazard ratio 0.63)."
 RELAPSE = "Relapse came later in the early arm than in the delayed arm (1,888 [540, 2,000] vs 931 [253, 3,296] days)."

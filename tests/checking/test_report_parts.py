@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from deepcritical_mcp.checking.report_making import with_remarks
-from deepcritical_mcp.checking.report_parts import brief, report_from
-from deepcritical_mcp.checking.report_text import report_text
+from deepcritical_mcp.checking.report_text import brief, report_from, report_text
 from deepcritical_mcp.models import (
     CheckedClaim,
     CheckedQuotation,

@@ -8,8 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from deepcritical_mcp.checking.report_making import by_gravity
-from deepcritical_mcp.checking.report_parts import brief
-from deepcritical_mcp.checking.report_text import report_text
+from deepcritical_mcp.checking.report_text import brief, report_text
 from deepcritical_mcp.models import CheckedQuotation, CheckedReference, Finding, ReferenceProblem
 from tests.checking.reports import ALTERED, CORRECTED, claim, differing, record, report, retracted, verified
 from tests.tools.test_inert import ATTACKS, HARMLESS, tokens

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from deepcritical_mcp.checking.kept_check import KeptCheck, keep_check
+from deepcritical_mcp.checking.checker import REPORT, KeptCheck
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
@@ -130,7 +130,8 @@ async def _with_paper(data: Path) -> None:
     paper = published("Zinc healed.", source="pubmed", title="Zinc and wounds", pmid="1", status_checked="2999-01-01")
     await store.add_evidence([paper])
     entry = CheckedReference(index=1, written="Doe J. Zinc. 2018.", verdict="not_found")
-    await keep_check(KeptCheck(key="a draft", report=report([entry], references=1, not_found=1)), store)
+    told = report([entry], references=1, not_found=1)
+    await store.keep_document(REPORT, KeptCheck(key="a draft", report=told, order=told.order).model_dump_json())
     await registry.aclose()
 
 

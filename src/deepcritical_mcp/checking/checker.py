@@ -2,58 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import KW_ONLY, dataclass
 
 import anyio
 from anyio.to_thread import run_sync
+from pydantic import ValidationError
 
-from deepcritical_mcp.checking.check_part import Checkers, CheckPart
-from deepcritical_mcp.checking.cited_papers import CitedPapers
-from deepcritical_mcp.checking.draft import Draft, read_draft
-from deepcritical_mcp.checking.kept_check import KeptCheck, kept_check, key_of
-from deepcritical_mcp.checking.reference_checker import ReferenceChecker
-from deepcritical_mcp.checking.report_making import with_current_status, with_remarks
-from deepcritical_mcp.checking.report_parts import brief
-from deepcritical_mcp.checking.report_text import report_text
-from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
-from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
+from deepcritical_mcp.checking.cited_papers import CitedPapers, without_notes
+from deepcritical_mcp.checking.cited_texts import (
+    CitingTexts,
+    abstracts_warning,
+    check_texts,
+    has_full_text,
+    read_full_texts,
+)
+from deepcritical_mcp.checking.draft import Draft, DraftReference, read_draft
+from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcomes
+from deepcritical_mcp.checking.report_making import checked_references, with_current_status, with_part, with_remarks
+from deepcritical_mcp.checking.report_text import brief, report_text
+from deepcritical_mcp.deadline import TO_CHECK_TEXTS, TO_KEEP_RESULTS, seconds_before
+from deepcritical_mcp.errors import DeadlineExceededError, EvidenceStoreError, InvalidInputError, SessionBusyError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.models import CHECK_TOOL, CitationReport, findings_of, with_findings
-from deepcritical_mcp.progress import Progress, no_progress
+from deepcritical_mcp.models import (
+    CHECK_TOOL,
+    CheckedReference,
+    CitationReport,
+    Finding,
+    FindingKind,
+    Publication,
+    ReferenceVerdict,
+    Value,
+    findings_of,
+    with_findings,
+)
+from deepcritical_mcp.progress import Progress, no_progress, phase
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.recording import lookup_entry, recorded
 from deepcritical_mcp.search.witness import OutageRemark
+from deepcritical_mcp.sources import off_for
 from deepcritical_mcp.text import clean_line, clipped, counted
 
+REPORT = "citations"
+"""The name under which a session keeps the report of its last check."""
+REFERENCES = "references of a draft"
+"""What the log of searches calls them."""
+MAX_REFERENCES = 400
+"""References of a part: more than one answer shows, and few enough to be looked up and kept in time."""
+MAX_DUPLICATES = 5
 NO_REFERENCES = (
     "No references were found in this text. Pass the whole draft with its list of references (Markdown or plain text), "
     "a BibTeX, RIS or CSL-JSON file, or a bare list: one reference a line, each with its PMID or DOI, or with authors, "
     "title, journal and year."
 )
 BY_KEYS = " This one cites by keys, such as [@smith2020]: pass its bibliography (.bib) together with it."
-ANOTHER_TEXT = "This session does not keep the check of this text, so it was checked from the start."
-REFERENCES = "references of a draft"
-"""What the log of searches calls them."""
 _KEYS = ("[@", "[-@", "\\cite")
+FROM_THE_START = (
+    "This session does not keep the check of this text, so it was checked from the start. offset=0 shows the {} before "
+    "these, the gravest ones."
+)
+STUCK = (
+    "Nothing from offset {} on could be checked in the time of one call ({} so far). Pass fewer references in one "
+    "call, a few sections with the references that they cite, or offset=0 to begin again."
+)
 
 
-def _stuck(kept: KeptCheck, offset: int) -> str:
-    count = counted(len(findings_of(kept.report)), "finding")
-    return (
-        f"Nothing from offset {offset} on could be checked in the time of one call ({count} so far). Pass fewer "
-        "references in one call, a few sections with the references that they cite, or offset=0 to begin again."
-    )
+class KeptCheck(Value):
+    """A check as far as it went, as a session keeps it.
+
+    Attributes:
+        key: identifies the draft, and how it is checked.
+        sentences: where the citing sentences start whose claims were checked.
+        tried: the ids of the records whose full texts were looked for.
+        remarks: what the references' services had to say besides, for the warnings of the report.
+        order: that of the report, which is not written with it.
+    """
+
+    key: str
+    report: CitationReport
+    sentences: frozenset[int] = frozenset()
+    tried: frozenset[str] = frozenset()
+    remarks: tuple[str, ...] = ()
+    order: tuple[FindingKind, ...] = ()
+
+    def references_left(self, draft: Draft) -> list[DraftReference]:
+        """Those that were not checked yet."""
+        done = {one.index for one in self.report.references}
+        return [one for one in draft.references if one.index not in done]
+
+    def texts_left(self, draft: Draft) -> CitingTexts:
+        """The quotations and citing sentences that were not checked yet."""
+        done = {one.index for one in self.report.quotations}
+        return CitingTexts(
+            [(number, one) for number, one in enumerate(draft.quotations, 1) if number not in done],
+            [one for one in draft.sentences if one.start not in self.sentences],
+        )
+
+    def is_complete(self, draft: Draft) -> bool:
+        """Whether everything was checked."""
+        texts = self.texts_left(draft)
+        return not (self.references_left(draft) or texts.quotations or texts.sentences)
+
+    @property
+    def progress(self) -> tuple[int, ...]:
+        """How many findings, sentences and full texts are done: the same after a part that did nothing."""
+        return len(self.report.order), len(self.sentences), len(self.tried)
 
 
+async def kept_check(session: EvidenceStore) -> KeptCheck | None:
+    """The last check of a session; None if there was none that this version can read."""
+    try:
+        kept = KeptCheck.model_validate_json(await session.document(REPORT))
+    except ValidationError:
+        return None
+    return _with_report(kept, kept.report.model_copy(update={"order": kept.order}))
+
+
+def _with_report(kept: KeptCheck, report: CitationReport) -> KeptCheck:
+    return kept.model_copy(update={"report": report, "order": report.order})
+
+
+@dataclass(frozen=True)
 class CitationChecker:
     """Checks drafts; `seconds` is how long one part takes at most where no deadline is set around it."""
 
-    def __init__(
-        self, references: ReferenceChecker, full_texts: FullTexts, embedder: PassageEmbedder, *, seconds: float = 45.0
-    ) -> None:
-        self._checkers = Checkers(references, full_texts, embedder)
-        self._seconds = seconds
+    references: ReferenceChecker
+    full_texts: FullTexts
+    embedder: PassageEmbedder
+    _: KW_ONLY
+    seconds: float = 45.0
 
     async def check(
         self,
@@ -79,54 +158,49 @@ class CitationChecker:
         draft, problem = await run_sync(read_draft, text, abandon_on_cancel=True), ""
         if not draft.references:
             raise InvalidInputError(_no_references(text, draft))
-        key, papers = key_of(text, read=read), await CitedPapers.of(session)
-        kept = await kept_check(session) if offset else None
+        key = hashlib.sha256(f"{read:d}{text}".encode(errors="surrogatepass")).hexdigest()
+        papers, kept = await CitedPapers.of(session), await kept_check(session) if offset else None
         goes_on = kept is not None and kept.key == key
         if kept is None or not goes_on:
             kept = KeptCheck(key=key, report=CitationReport(session_id=session.session_id))
         if offset < len(findings_of(kept.report)):
-            kept = kept.with_report(await self._current(kept.report, offset, papers))
+            kept = _with_report(kept, await self._current(kept.report, offset, papers))
         elif not kept.is_complete(draft):
-            part = CheckPart(self._checkers, draft, kept, session, papers, read=read, progress=progress)
-            before = kept
-            kept, problem = await self._checked(part, kept, session)
+            before, part = kept, _Part(self, draft, kept, session, papers, read=read, progress=progress)
+            kept, problem = await part.recorded_check()
             has_new = len(findings_of(kept.report)) > offset or kept.is_complete(draft)
             if not has_new and (kept.progress == before.progress or (offset and not goes_on)):
-                raise DeadlineExceededError(_stuck(kept, offset))
-        remarks = [problem] if goes_on or not offset else [_from_the_start(offset), problem]
-        return await _shown(kept, draft, offset, papers, remarks)
-
-    async def _checked(self, part: CheckPart, before: KeptCheck, session: EvidenceStore) -> tuple[KeptCheck, str]:
-        """The check with one part more, which is in the log of searches as a check; and why it is not."""
-        done = {one.index for one in before.report.references}
-        async with recorded(lookup_entry(CHECK_TOOL, [REFERENCES]), session) as recording:
-            found: KeptCheck | None = None
-            with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self._seconds)) as scope:
-                found = await part.check()
-            if scope.cancelled_caught:
-                found = await part.without_texts()
-            if found is None:
-                raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
-            checked = [one for one in found.report.references if one.index not in done]
-            records = dict.fromkeys(one.record.id for one in checked if one.record)
-            recording.checked([one.verdict for one in checked], [*records], errors=found.report.errors)
-        return found, recording.problem
+                raise DeadlineExceededError(STUCK.format(offset, _findings(len(findings_of(kept.report)))))
+        start = FROM_THE_START.format(_findings(offset)) if offset and not goes_on else ""
+        findings, is_complete = findings_of(kept.report), kept.is_complete(draft)
+        if is_complete and offset >= len(findings):
+            beyond = f"offset {offset} is beyond the end: the report has {_findings(len(findings))}."
+            raise InvalidInputError(f"{beyond} Pass 0 to check the draft anew.")
+        report = with_findings(kept.report, findings[offset:])
+        beside = await papers.beside(_ids(report))
+        changes = {
+            "warnings": tuple(filter(None, (start, *report.warnings, problem))),
+            "cited": tuple(one.index for one in report.references if one.record and one.record.id in beside),
+            "unread": report.unread if not offset else (),
+            "next_offset": -1 if is_complete else max(offset, len(findings)),
+        }
+        return report.model_copy(update=changes)
 
     async def _current(self, report: CitationReport, offset: int, papers: CitedPapers) -> CitationReport:
         """A kept report, the status of its records from `offset` on asked again, unless that was for a part before."""
         shown = with_findings(report, findings_of(report)[offset:])
-        remarks = await self._checkers.references.ask_again(_ids(shown), papers)
+        remarks = await self.references.ask_again(_ids(shown), papers)
         await papers.keep()
-        current = await _as_held(report, papers)
+        current = with_current_status(report, await papers.publications(_ids(report)))
         outages = [one for one in remarks if isinstance(one, OutageRemark)]
-        told = [one for one in remarks if not isinstance(one, OutageRemark)]
+        told = [one for one in remarks if one not in outages]
         return with_remarks(current, (*current.warnings, *told), (*current.errors, *outages))
 
     async def kept_report(self, session: EvidenceStore) -> CitationReport | None:
         """The whole report of the last check in a session, as far as it went, with the status that its records have
         now; None if there was none."""
-        kept = await kept_check(session)
-        return await _as_held(kept.report, await CitedPapers.of(session)) if kept else None
+        kept, papers = await kept_check(session), await CitedPapers.of(session)
+        return with_current_status(kept.report, await papers.publications(_ids(kept.report))) if kept else None
 
     async def written_report(self, session: EvidenceStore) -> str:
         """The report of the last check for a file, the status of its records asked again; "" if there was none."""
@@ -134,32 +208,127 @@ class CitationChecker:
         return report_text(brief(await self._current(kept.report, 0, await CitedPapers.of(session)))) if kept else ""
 
 
+@dataclass
+class _Part:
+    """The part of a check after what `kept` has: as much as there is time for in one call; `read` is whether open full
+    texts are read."""
+
+    checker: CitationChecker
+    draft: Draft
+    kept: KeptCheck
+    session: EvidenceStore
+    papers: CitedPapers
+    _: KW_ONLY
+    read: bool
+    progress: Progress
+
+    def __post_init__(self) -> None:
+        self._cited: dict[int, Publication] = {}  # by the indexes of their references
+        self._tried, self._errors, self._remarks = {*self.kept.tried}, [*self.kept.report.errors], [*self.kept.remarks]
+
+    async def recorded_check(self) -> tuple[KeptCheck, str]:
+        """The whole check so far, which is in the log of searches as a check; and why it is not."""
+        done = {one.index for one in self.kept.report.references}
+        async with recorded(lookup_entry(CHECK_TOOL, [REFERENCES]), self.session) as recording:
+            found = await self._check()
+            checked = [one for one in found.report.references if one.index not in done]
+            records = dict.fromkeys(one.record.id for one in checked if one.record)
+            recording.checked([one.verdict for one in checked], [*records], errors=found.report.errors)
+        return found, recording.problem
+
+    async def _check(self) -> KeptCheck:
+        """The whole check so far, kept in the session; if time is short, with this part's references only."""
+        findings, sentences = None, frozenset[int]()
+        with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self.checker.seconds)):
+            earlier = self.kept.report.references
+            named = {one.index: one.record.id for one in earlier if one.record}
+            held = await self.papers.publications(list(named.values()))
+            self._cited |= {index: held[id] for index, id in named.items() if id in held}
+            findings = list[Finding](references := await self._references())
+            verdicts: dict[int, ReferenceVerdict] = {one.index: one.verdict for one in (*earlier, *references)}
+            texts = self.kept.texts_left(self.draft)
+            if open_ones := {one.index for one in self.draft.references} - verdicts.keys():
+                texts = CitingTexts([], texts.without(open_ones).sentences)  # quotations may stand in any of the papers
+            texts = await self._with_full_texts(texts) if self.read else texts
+            records = {index: without_notes(one) for index, one in self._cited.items()}
+            progress, others = phase(self.progress, 0.8, 0.95), await self.papers.others()
+            checked, sentences = await check_texts(texts, records, verdicts, others, self.checker.embedder, progress)
+            findings += checked
+        if findings is None:
+            raise DeadlineExceededError("The draft was not checked in time. Try again, or pass it in pieces.")
+        report = with_part(self.kept.report, self.draft, findings)
+        told = {
+            "sentences": self.kept.sentences | sentences,
+            "tried": frozenset(self._tried),
+            "remarks": tuple(dict.fromkeys(self._remarks)),
+        }
+        return await self._keep(_with_report(self.kept.model_copy(update=told), report))
+
+    async def _references(self) -> list[CheckedReference]:
+        """The references that there was time for, their records kept as what the draft cites."""
+        left, found = self.kept.references_left(self.draft)[:MAX_REFERENCES], ReferenceOutcomes(())
+        follows = TO_CHECK_TEXTS if self.draft.sentences or self.draft.quotations else TO_KEEP_RESULTS
+        with anyio.move_on_after(seconds_before(follows)):
+            progress = phase(self.progress, 0.02, 0.5)
+            found = await self.checker.references.check(left, self.papers, progress=progress) if left else found
+        self._errors += found.errors
+        self._remarks += found.warnings
+        outcomes = [one for one in found.outcomes if not one.pending]
+        records = list({one.publication.id: one.publication for one in outcomes if one.publication}.values())
+        await self.progress(0.5, "keeping the records")
+        kept = await self.papers.add_evidence(records)
+        as_kept = {one.id: each.publication for one, each in zip(records, kept, strict=True)}
+        self._cited |= {one.reference.index: as_kept[one.publication.id] for one in outcomes if one.publication}
+        return await run_sync(checked_references, outcomes, as_kept, abandon_on_cancel=True)
+
+    async def _with_full_texts(self, texts: CitingTexts) -> CitingTexts:
+        """The texts for which every open full text was read or looked for."""
+        progress, full_texts = phase(self.progress, 0.52, 0.8), self.checker.full_texts
+        tried, errors = await read_full_texts(full_texts, self._unread(texts), self.papers, progress)
+        self._tried |= tried
+        self._errors += errors
+        held = await self.papers.publications([one.id for one in self._cited.values()])
+        self._cited = {index: held.get(one.id, one) for index, one in self._cited.items()}
+        later = {one.id for one in self._unread(texts)}
+        return texts.without({index for index, one in self._cited.items() if one.id in later})
+
+    def _unread(self, texts: CitingTexts) -> list[Publication]:
+        """The records that these texts cite, and whose full texts were not looked for yet."""
+        cited = {self._cited[index].id: self._cited[index] for index in sorted(texts.cited & self._cited.keys())}
+        return [one for one in cited.values() if one.id not in self._tried and not has_full_text(one)]
+
+    async def _keep(self, check: KeptCheck) -> KeptCheck:
+        """The check with what must be known about it, kept in the session."""
+        await self.progress(0.95, "keeping the report in the session")
+        compared = {index for one in (*check.report.quotations, *check.report.claims) for index in one.references}
+        warnings = [
+            *self.draft.remarks,
+            _duplicates(check.report.references),
+            _switched_off(self.checker.full_texts.off),
+            *check.remarks,
+            _left(check, self.draft),
+            abstracts_warning([one for index, one in self._cited.items() if index in compared], read=self.read),
+        ]
+        check = _with_report(check, with_remarks(check.report, warnings, self._errors))
+        try:
+            await self.papers.keep()
+            latest = await kept_check(self.session) if self.kept.report.order else None
+            if latest and latest.key == check.key and len(latest.report.order) > len(self.kept.report.order):
+                return latest  # another call has gone on meanwhile: what it reported stays where it is
+            await self.session.keep_document(REPORT, check.model_dump_json())
+        except (SessionBusyError, EvidenceStoreError) as error:
+            told = f"The report could not be kept, so the next part checks the draft again: {error.message}"
+            return _with_report(check, with_remarks(check.report, warnings, [*self._errors, told]))
+        return check
+
+
+def _findings(count: int) -> str:
+    return counted(count, "finding")
+
+
 def _no_references(text: str, draft: Draft) -> str:
     unread = [f'Not read: "{clipped(clean_line(one.text), 80)}" ({one.reason}).' for one in draft.unread[:3]]
     return " ".join([NO_REFERENCES + BY_KEYS * any(key in text for key in _KEYS), *unread])
-
-
-def _from_the_start(offset: int) -> str:
-    return f"{ANOTHER_TEXT} offset=0 shows the {counted(offset, 'finding')} before these, the gravest ones."
-
-
-async def _shown(
-    kept: KeptCheck, draft: Draft, offset: int, papers: CitedPapers, remarks: Sequence[str]
-) -> CitationReport:
-    """What there is from `offset` on."""
-    findings, is_complete = findings_of(kept.report), kept.is_complete(draft)
-    if is_complete and offset >= len(findings):
-        beyond = f"offset {offset} is beyond the end: the report has {counted(len(findings), 'finding')}."
-        raise InvalidInputError(f"{beyond} Pass 0 to check the draft anew.")
-    report = with_findings(kept.report, findings[offset:])
-    beside = await papers.beside(_ids(report))
-    changes = {
-        "warnings": tuple(filter(None, (*remarks[:-1], *report.warnings, remarks[-1]))),
-        "cited": tuple(one.index for one in report.references if one.record and one.record.id in beside),
-        "unread": report.unread if not offset else (),
-        "next_offset": -1 if is_complete else max(offset, len(findings)),
-    }
-    return report.model_copy(update=changes)
 
 
 def _ids(report: CitationReport) -> list[str]:
@@ -167,5 +336,28 @@ def _ids(report: CitationReport) -> list[str]:
     return list(dict.fromkeys(one.record.id for one in report.references if one.record))
 
 
-async def _as_held(report: CitationReport, papers: CitedPapers) -> CitationReport:
-    return with_current_status(report, await papers.publications(_ids(report)))
+def _duplicates(references: Sequence[CheckedReference]) -> str:
+    """Which references are the same paper; "" if none are."""
+    same: dict[str, list[str]] = {}
+    for one in sorted(references, key=lambda one: one.index):
+        if one.record and one.verdict in ("verified", "minor"):
+            same.setdefault(one.record.id, []).append(f"[{one.label}]" if one.label else str(one.index))
+    several = [f"{' and '.join(names)} ({id})" for id, names in same.items() if len(names) > 1]
+    more = f", and {len(several) - MAX_DUPLICATES} more" if len(several) > MAX_DUPLICATES else ""
+    named = f"{', '.join(several[:MAX_DUPLICATES])}{more}"
+    return f"The same paper is listed more than once: references {named}." if several else ""
+
+
+def _switched_off(off: Collection[str]) -> str:
+    """Which services that know references are not asked here; "" if all are."""
+    names = off_for({"pmid", "doi", "reference"}, off)
+    are_off = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} switched off here (DEEPCRITICAL_OFF)"
+    return f"{are_off} and not asked: checking again changes nothing about that." if names else ""
+
+
+def _left(check: KeptCheck, draft: Draft) -> str:
+    """What there was no time for; "" if nothing is left."""
+    texts, references = check.texts_left(draft), check.references_left(draft)
+    left = (references, "reference"), (texts.quotations, "quotation"), (texts.sentences, "citing sentence")
+    named = [counted(len(some), noun) for some, noun in left if some]
+    return f"Not checked yet, for lack of time: {', '.join(named)}. The next part goes on with them." if named else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import anyio
 from anyio.to_thread import run_sync
@@ -50,28 +49,6 @@ class CitingTexts:
         return CitingTexts(quotations, [one for one in self.sentences if references.isdisjoint(one.references)])
 
 
-class CitedRecords(NamedTuple):
-    """What a draft cites, as far as it is known.
-
-    Attributes:
-        records: by the indexes of their references.
-        verdicts: of all references that were checked.
-        others: the other records of the session.
-    """
-
-    records: Mapping[int, Publication]
-    verdicts: Mapping[int, ReferenceVerdict]
-    others: Sequence[Publication]
-
-
-class TextsChecked(NamedTuple):
-    """What there was time for: quotations, claims, and where the sentences start whose claims these are."""
-
-    quotations: tuple[CheckedQuotation, ...]
-    claims: tuple[CheckedClaim, ...]
-    sentences: frozenset[int]
-
-
 def has_full_text(publication: Publication) -> bool:
     """Whether more of it can be read than an abstract."""
     return any(one.kind in READ_KINDS and one.parts for one in publication.texts)
@@ -107,9 +84,16 @@ async def read_full_texts(
 
 
 async def check_texts(
-    texts: CitingTexts, cited: CitedRecords, embedder: PassageEmbedder, progress: Progress
-) -> TextsChecked:
-    """Check quotations, then claims, for as long as there is time, but always some."""
+    texts: CitingTexts,
+    cited: Mapping[int, Publication],
+    verdicts: Mapping[int, ReferenceVerdict],
+    others: Sequence[Publication],
+    embedder: PassageEmbedder,
+    progress: Progress,
+) -> tuple[list[CheckedQuotation | CheckedClaim], frozenset[int]]:
+    """Check quotations, then claims, for as long as there is time, but always some; and where the sentences start whose
+    claims these are. `cited` are the records of the draft by the indexes of their references, `others` those of the
+    session."""
     end = anyio.current_time() + seconds_before(TO_KEEP_RESULTS)
     quotations: list[CheckedQuotation] = []
     claims: list[CheckedClaim] = []
@@ -118,24 +102,30 @@ async def check_texts(
         if quotations and anyio.current_time() > end:
             break
         await progress(0.5 * len(quotations) / len(texts.quotations), "checking quotations")
-        quotations.append(await _checked_quotation(number, quotation, cited))
+        quotations.append(await _checked_quotation(number, quotation, cited, verdicts, others))
     for some in batches(texts.sentences, SENTENCES_AT_ONCE):
         if (quotations or done) and anyio.current_time() > end:
             break
         await progress(0.5 + 0.5 * len(done) / len(texts.sentences), "looking for the passages nearest to claims")
-        claims += await check_claims(some, cited.records, embedder)
+        claims += await check_claims(some, cited, embedder)
         done.update(one.start for one in some)
-    return TextsChecked(tuple(quotations), tuple(claims), frozenset(done))
+    return [*quotations, *claims], frozenset(done)
 
 
-async def _checked_quotation(number: int, quotation: DraftQuotation, cited: CitedRecords) -> CheckedQuotation:
-    references, records = quotation.references, cited.records
-    sources = {records[one].id: records[one] for one in references if one in records}
-    others = {one.id: one for one in (*records.values(), *cited.others) if one.id not in sources}
+async def _checked_quotation(
+    number: int,
+    quotation: DraftQuotation,
+    cited: Mapping[int, Publication],
+    verdicts: Mapping[int, ReferenceVerdict],
+    more: Sequence[Publication],
+) -> CheckedQuotation:
+    references = quotation.references
+    sources = {cited[one].id: cited[one] for one in references if one in cited}
+    others = {one.id: one for one in (*cited.values(), *more) if one.id not in sources}
     asked, rest = (sources, others) if references else (others, {})
     found = await run_sync(check_quotation, quotation.text, [*asked.values()], [*rest.values()], abandon_on_cancel=True)
     verdict, remark = found.verdict, "" if references else NO_SOURCE
-    unread = [(one, cited.verdicts.get(one, "")) for one in references if one not in records]
+    unread = [(one, verdicts.get(one, "")) for one in references if one not in cited]
     if unread and verdict in ("misattributed", "not_found"):
         reasons = (f"reference {index} ({_WHY_UNREAD.get(why, 'no record is sure')})" for index, why in unread)
         remark = f"nothing could be read of {', '.join(reasons)}"

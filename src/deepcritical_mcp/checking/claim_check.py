@@ -14,8 +14,13 @@ from typing import NamedTuple
 import anyio
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.checking.claim_groups import numbers_elsewhere
-from deepcritical_mcp.checking.claim_numbers import WORDS, claimed_numbers, numbers_missing, stated_numbers
+from deepcritical_mcp.checking.claim_numbers import (
+    WORDS,
+    claimed_numbers,
+    numbers_elsewhere,
+    numbers_missing,
+    stated_numbers,
+)
 from deepcritical_mcp.checking.compared_text import own_texts
 from deepcritical_mcp.checking.draft import CitingSentence
 from deepcritical_mcp.deadline import TO_EMBED, seconds_for
@@ -42,11 +47,10 @@ _BEFORE, _FINDINGS, _PAST = (WORDS[name].split() for name in ("sections before",
 
 
 class _Record(NamedTuple):
-    """What can be read of a record, in passages: of an abstract its sentences."""
+    """What can be read of a record, in passages (of an abstract its sentences), and how likely each has results."""
 
     publication: Publication
     passages: Sequence[Passage]
-    sections: Sequence[str]  # of each passage: the titles of its part, or the label of the abstract before it
     findings: Sequence[float]
     lexical: LexicalIndex
 
@@ -76,8 +80,8 @@ def _pairs(sentences: Sequence[CitingSentence], cited: Mapping[int, Publication]
     records: dict[str, _Record] = {}
     pairs: list[_Pair] = []
     for sentence in sentences:
-        known = {cited[at].id: at for at in reversed(sentence.references) if at in cited}
-        for id, reference in reversed(known.items()):
+        first = {cited[at].id: at for at in reversed(sentence.references) if at in cited}
+        for id, reference in reversed(first.items()):
             records[id] = records.get(id) or _record(cited[reference])
             pairs.append(_pair(sentence, reference, records[id]))
     return pairs
@@ -87,17 +91,19 @@ def _record(publication: Publication) -> _Record:
     found = [one for one in passages(publication) if one.part and one.text.kind != "note"]
     for text in own_texts(publication):
         found += () if text.parts else (Passage(text, "", *span) for span in sentences_of(text.content))
-    index, sections = LexicalIndex(b=0.0), list[str]()
+    index, findings, section, last = LexicalIndex(b=0.0), list[float](), "", None
     for at, one in enumerate(found):
         index.add(str(at), words_of(one.content))
         label = None if one.part else _LABEL.match(one.text.content, one.start, one.end)
-        last = sections[-1] if at and found[at - 1].text is one.text else ""
-        sections.append(" > ".join(one.part.path) if one.part else (label[1] or label[2]).strip() if label else last)
-    return _Record(publication, found, sections, [*map(_has_findings, found, sections)], index)
+        section = (label[1] or label[2]) if label else section if one.text is last else ""
+        section, last = " > ".join(one.part.path) if one.part else section, one.text
+        findings.append(_has_findings(one, section))
+    return _Record(publication, found, findings, index)
 
 
 def _has_findings(passage: Passage, section: str) -> float:
-    """How likely a passage has results, 0..1: by its section, else by its place and by numbers in the past tense."""
+    """How likely a passage has results, 0..1: by its section, the titles of its part or the label before it in an
+    abstract, else by its place and by numbers in the past tense."""
     before, findings = (any(one in section.lower() for one in known) for known in (_BEFORE, _FINDINGS))
     if before != findings:
         return float(findings)
@@ -112,8 +118,7 @@ def _pair(sentence: CitingSentence, reference: int, record: _Record) -> _Pair:
     most, numbers = max(words, default=0.0) or 1.0, claimed_numbers(sentence.claim)
     scores = [_WORDS * one / most + _RESULTS * other for one, other in zip(words, record.findings, strict=True)]
     for at, passage in enumerate(record.passages if numbers else ()):
-        stated = stated_numbers(passage.quotation)
-        scores[at] += _NUMBERS * sum(map(stated.has, numbers)) / len(numbers)
+        scores[at] += _NUMBERS * sum(map(stated_numbers(passage.quotation).has, numbers)) / len(numbers)
     promising = sorted(range(len(scores)), key=lambda number: -scores[number])[:MAX_COMPARED]
     return _Pair(sentence, reference, record, words, scores, promising)
 

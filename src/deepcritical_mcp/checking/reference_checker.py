@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 
 from deepcritical_mcp.checking.draft import DraftReference
-from deepcritical_mcp.checking.reference_problems import unchecked_work, with_status_problem
+from deepcritical_mcp.checking.reference_meaning import unchecked_work, with_status_problem
 from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome, TracedReference, outcome_of
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.identifiers import RecordIds
@@ -54,7 +54,8 @@ class ReferenceChecker:
         await self._by_number(traced, session, end)
         await progress(0.3, "looking for references without a number")
         await self._by_text(traced, end)
-        outcomes = await anyio.to_thread.run_sync(_outcomes, traced, self._full_texts.off)
+        off = self._full_texts.off
+        outcomes = await anyio.to_thread.run_sync(lambda: [outcome_of(one, off) for one in traced])
         await progress(0.9, "checking for retractions")
         outcomes, remarks = await self._with_status(outcomes, anyio.current_time() - begun)
         errors = [error.message for one in traced for error in one.failures]
@@ -106,10 +107,6 @@ class ReferenceChecker:
 def _read_all(references: Sequence[DraftReference]) -> list[TracedReference]:
     read = [(one, read_reference(one.text)) for one in references]
     return [TracedReference(one, written, unchecked_work(one.text, written)) for one, written in read]
-
-
-def _outcomes(traced: Sequence[TracedReference], off: Sequence[str]) -> list[ReferenceOutcome]:
-    return [outcome_of(one, off) for one in traced]
 
 
 def _with_record(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:

@@ -1,108 +1,93 @@
-"""Which record a reference means: by its numbers, or by what else it says."""
+"""Which record a reference means, by its numbers or by what else it says; and what differs between the two."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
 
-from deepcritical_mcp.evidence.titles import (
-    content_words,
-    identifies,
-    is_generic,
-    is_notice,
-    is_translation,
-    tokens,
+from deepcritical_mcp.checking.draft.entry_looks import are_forms, stated_ids
+from deepcritical_mcp.evidence.stemming import words_of
+from deepcritical_mcp.evidence.titles import content_words, identifies, is_generic, is_translation, tokens
+from deepcritical_mcp.identifiers import RecordIds, normalize_doi
+from deepcritical_mcp.models import NO_ABSTRACT, NOTICE_LABELS, Publication, ReferenceProblem, is_marked, status_label
+from deepcritical_mcp.search.record_finder import LABELS, agree, ids_of
+from deepcritical_mcp.search.references import (
+    MAX_REFERENCE,
+    Agreement,
+    FieldAgreement,
+    WrittenReference,
+    are_parts,
+    are_similar,
 )
-from deepcritical_mcp.models import NO_ABSTRACT, Publication
-from deepcritical_mcp.search.references import Agreement, FieldAgreement, WrittenReference, are_parts, are_similar
+from deepcritical_mcp.search.references.agreement import is_minor_title
 from deepcritical_mcp.search.references.number_places import MONTHS
-from deepcritical_mcp.search.references.plain_text import listed_words
+from deepcritical_mcp.search.references.plain_text import PlainText, listed_words, plain_latex
+from deepcritical_mcp.text import clean_line, clipped
 
 _LONGEST = 8
 """Words of a note; a reference with a title is longer."""
-_STEM = 5
-_OF_PAPERS = frozenset("al article clinical cohort et letter meta analysis paper review rct study trial".split())
+_OF_PAPERS = frozenset(words_of("al article clinical cohort et letter meta analysis paper review rct study trial"))
 """Words for any paper."""
 _NAME = r"[^\W\d_a-z][\w'’-]{2,40}"
-_OTHERS = rf",? et al\b\.?|,? (?:and|&) (?:colleagues|co-?workers|others|{_NAME})"
-_CITED = re.compile(
-    rf"(?P<alone>\A[\W\d]{{0,8}})?(?P<name>{_NAME})(?P<others>{_OTHERS})?,? \(?(?:1[5-9]|20)\d\d[a-z]?[\W_]{{0,8}}\Z"
+_CITED_ALONE = re.compile(
+    rf"\A[\W\d]{{0,8}}({_NAME})(?:,? et al\b\.?|,? (?:and|&) (?:colleagues|co-?workers|others|{_NAME}))?"
+    r",? \(?(?:1[5-9]|20)\d\d[a-z]?[\W_]{0,8}\Z"
 )
-"""Names and a year at the end of what is written beside a number."""
-_LINK = re.compile(r"\[([^\[\]]{1,600})\]\(")
-_LEAST_WORDS = 6
-_SHARED = 0.25
-"""Of the words of a link's text, how many its record has at most if the text is the title of another paper."""
+"""Names and a year, with nothing else beside a number."""
+_LEAST_WORDS, _SHARED = 6, 0.25
+"""Words of a link's text that may be a title; the share that a record has of its own title's."""
+_UNIQUE_TITLE = 6
+"""Content words of a title that no second paper has, so that it alone tells which paper is meant."""
 
 
 def is_note(reference: WrittenReference, record: Publication) -> bool:
-    """Whether what stands beside a number is a note on `record` and no reference: no place, and every word of it, but
-    for words for any paper, is one of the record's. The abstract's words count beside the first author."""
-    if (reference.is_labelled and reference.has_title) or reference.says.volume or reference.says.pages:
-        return False
-    words = [word for word in content_words(tokens(reference.text)) if len(word) > 1 and word not in _OF_PAPERS]
-    is_theirs = bool(record.authors) and {*tokens(record.authors[0].family)} <= {*words}
-    known = _words_of(record, has_texts=is_theirs)
-    return 0 < len(words) <= _LONGEST and all(_is_known(word, known) for word in words)
+    """Whether what stands beside a number is a note on `record` and no reference: a few words, each of them one of the
+    record's or one for any paper."""
+    words = words_of(reference.text).keys() - _OF_PAPERS
+    words = {word for word in words if len(word) > 1}
+    return 0 < len(words) <= _LONGEST and not reference.is_labelled and words <= _words_of(record)
 
 
 def is_cited_alone(text: str) -> bool:
     """Whether it says nothing but one or two names and a year: "Berg 2019"."""
-    found = _CITED.search(text)
-    if not found or found["alone"] is None:
-        return False
-    return found["name"].lower() not in listed_words("connectives") | MONTHS
+    found = _CITED_ALONE.search(text)
+    return found is not None and found[1].lower() not in listed_words("connectives") | MONTHS
 
 
 def is_other_work(written: str, text: str, candidates: Sequence[CandidateRecord]) -> bool:
     """Whether the authors and the year, or the title that a link has as its text, are those of another work than all
     the records; `text` is what is written without numbers.
 
-    Authors count without the year if they stand alone, with "et al." or in pairs right beside the number, unless the
-    record's are groups only: the name may be of one of their members. A title counts if the record has almost none of
-    its words, so that the text of a link that says something of the record is none.
+    Authors count without the year if they stand alone, unless the record's are groups only: the name may be of one of
+    their members. A title counts if the record has almost none of its words, and is in the same language.
     """
-    link, cited = _LINK.match(written), _CITED.search(text)
-    if link and len(words := content_words(tokens(link[1]))) >= _LEAST_WORDS:
-        return not any(_may_mean(link[1], words, one.record) for one in candidates)
-    is_cited = bool(cited and cited["others"]) or is_cited_alone(text)
+    label, is_link, _ = written.removeprefix("[").partition("](")
+    if is_link and written.startswith("[") and len(content_words(tokens(label))) >= _LEAST_WORDS:
+        return not any(_may_mean(label, one.record) for one in candidates)
+    is_alone = is_cited_alone(text)
     return all(
         one.agreement.verdict("authors") == "differs"
-        and (one.agreement.verdict("year") == "differs" or (is_cited and any(who.given for who in one.record.authors)))
+        and (one.agreement.verdict("year") == "differs" or (is_alone and any(who.given for who in one.record.authors)))
         for one in candidates
     )
 
 
-def is_of_other_year(text: str, candidate: CandidateRecord) -> bool:
-    """Whether the authors right beside a number are the record's, and the year is not."""
-    says = candidate.agreement
-    return says.says("authors") and says.verdict("year") == "differs" and _CITED.search(text) is not None
-
-
-def _may_mean(label: str, words: Sequence[str], record: Publication) -> bool:
+def _may_mean(label: str, record: Publication) -> bool:
     """Whether the text of a link has words of a record, or is in another language."""
-    known = _words_of(record, has_texts=True)
-    is_near = sum(word in known for word in words) >= _SHARED * len(words)
+    words = words_of(label).keys()
+    is_near = len(words & _words_of(record)) >= _SHARED * len(words)
     return is_near or any(is_translation(label, text) for text in (record.title, record.vernacular_title) if text)
 
 
-def _words_of(record: Publication, *, has_texts: bool) -> frozenset[str]:
-    said = (record.title, record.vernacular_title, record.journal, *map(str, record.authors))
-    texts = (one.content for one in record.texts if has_texts and one.content != NO_ABSTRACT)
-    words = tokens(" ".join((*said, *record.mesh_terms, *record.keywords, *texts)))
-    return frozenset((*words, record.date[:4], record.electronic_date[:4]))
-
-
-def _is_known(word: str, known: Collection[str]) -> bool:
-    """Whether it is a known word or another form of one: "statins", "statin"."""
-    stem = word[: max(_STEM, len(word) - 2)]
-    is_form = len(word) >= _STEM and any(len(one) >= _STEM and one[: len(stem)] == stem[: len(one)] for one in known)
-    return is_form or word in known or word.removesuffix("s") in known
-
-
-_UNIQUE_TITLE = 6
-"""Content words of a title that no second paper has, so that it alone tells which paper is meant."""
+def _words_of(record: Publication) -> set[str]:
+    said = (record.title, record.vernacular_title, record.journal, record.date[:4], record.electronic_date[:4])
+    texts = (one.content for one in record.texts if one.content != NO_ABSTRACT)
+    names = map(str, record.authors)
+    return {*words_of(" ".join((*said, *names, *record.mesh_terms, *record.keywords, *texts)))}
 
 
 @dataclass(frozen=True)
@@ -159,31 +144,19 @@ class CandidateRecord:
 
     @property
     def _is_meant_despite_title(self) -> bool:
-        """Although another title is written: with a few words changed, translated, or by all else."""
+        """Although another title is written: with a few words changed, or by all else."""
         title, found, is_theirs = self._title, self.agreement, self.agreement.says("authors")
-        others, is_there = found.conflicts - 1, found.says("journal") and (found.has_place or found.says("year"))
-        if is_translation(title.written, title.true):
-            return is_theirs and (self.by_number or is_there)
         if are_similar(title.written, title.true):
-            if "differs" in (found.verdict("volume"), found.verdict("pages")) and _is_other_part(
-                title.written, title.true
-            ):
+            is_elsewhere = "differs" in (found.verdict("volume"), found.verdict("pages"))
+            if is_elsewhere and are_parts(tokens(title.written), tokens(title.true)):
                 return False
-            return (self.by_number and found.support > 0) or (is_theirs and others <= 1 and found.support >= 2)
-        if self.by_number:
-            is_cut = others == 0 and found.support > 0 and _is_beginning(title.written, title.true)
-            return is_cut or (is_theirs and is_there)
-        return found.has_place and found.support == 4
+            return (self.by_number and found.support > 0) or (is_theirs and found.conflicts <= 2 <= found.support)
+        is_there = found.says("journal") and (found.has_place or found.says("year"))
+        return is_theirs and is_there and (self.by_number or found.support == 4)
 
     @property
     def _title(self) -> FieldAgreement:
         return self.agreement.field("title")
-
-
-def _is_other_part(one: str, other: str) -> bool:
-    """Whether two like titles are those of two parts of a series, or of an article and its correction."""
-    first, second = tokens(one), tokens(other)
-    return are_parts(first, second) or is_notice(first) != is_notice(second)
 
 
 def meant(candidates: Sequence[CandidateRecord]) -> list[CandidateRecord]:
@@ -193,7 +166,137 @@ def meant(candidates: Sequence[CandidateRecord]) -> list[CandidateRecord]:
     return [one for one in found if one.rank == best]
 
 
-def _is_beginning(written: str, title: str) -> bool:
-    """Whether a title is the beginning of another, and long enough to tell which paper is meant."""
-    words = tokens(written)
-    return len(content_words(words)) >= _UNIQUE_TITLE and tokens(title)[: len(words)] == words
+_KINDS = {
+    "retracted": ("retraction",),
+    "concern": ("concern",),
+    "corrected": ("erratum", "partial_retraction", "earlier"),
+    "superseded": ("update",),
+    "notice": ("about",),
+}
+"""The kinds of notices that say why a record has a status."""
+_NOTICES = ("Retraction of Publication", "Retraction Notice", "Published Erratum", "Expression of Concern", "Addendum")
+_KNOWN = re.compile(r"\b(?:retract(?:ed|ion)|withdrawn|expression of concern)\b", re.IGNORECASE)
+
+
+def status_problem(record: Publication, written: str) -> ReferenceProblem | None:
+    """What a reader must know of the record's status; None if nothing.
+
+    Corrected papers, comments, and retracted papers that the reference itself calls so, are minor.
+    """
+    if not is_marked(record.status):
+        where = next((one for one in record.status_notices if one.kind == "published"), None)
+        if where is None or record.form != "preprint":
+            return None
+        number = f"PMID {where.pmid}" if where.pmid else where.doi
+        told = " ".join(filter(None, (where.reference, f"({number})" if where.reference and number else number)))
+        return ReferenceProblem(field="status", true=f"preprint, published as {told}")
+    named = [
+        (f"{NOTICE_LABELS[one.kind]}:", one.reference, f"PMID {one.pmid}" if one.pmid else one.own_doi)
+        for one in record.status_notices
+        if one.kind in _KINDS[record.status]
+    ]
+    told = f"{status_label(record.status).lower()}. {'; '.join(' '.join(filter(None, one)) for one in named[:2])}"
+    is_comment = record.status == "notice" and not any(one in _NOTICES for one in record.publication_types)
+    minor = record.status == "corrected" or bool(_KNOWN.search(written)) or is_comment
+    return ReferenceProblem(field="status", true=told.strip(" ."), minor=minor)
+
+
+def with_status_problem(
+    problems: Sequence[ReferenceProblem], record: Publication, written: str
+) -> tuple[ReferenceProblem, ...]:
+    """The problems of a reference with that of its record's status, first if it is grave."""
+    told = status_problem(record, written)
+    if told is None:
+        return tuple(problems)
+    return (*problems, told) if told.minor else (told, *problems)
+
+
+class UncheckedWork(NamedTuple):
+    """What a reference is to, e.g. "a book"; `is_certain` if no journal article is written like that."""
+
+    kind: str
+    is_certain: bool
+
+
+@lru_cache(maxsize=1)
+def _known() -> tuple[Mapping[str, str], Sequence[tuple[UncheckedWork, re.Pattern[str]]]]:
+    """The kinds of works by the types of entries, and the signs of works in the order in which they count."""
+    types, signs = dict[str, str](), list[tuple[UncheckedWork, re.Pattern[str]]]()
+    for row in (files("deepcritical_mcp.checking") / "work_kinds.txt").read_text("utf-8").splitlines():
+        kind, flags, value = row.split("\t") if not row.startswith("#") else ("", "types", "")
+        if flags == "types":
+            types |= dict.fromkeys(value.split(), kind)
+        else:
+            signs.append((UncheckedWork(kind, "!" in flags), re.compile(value, 0 if "a" in flags else re.IGNORECASE)))
+    return types, signs
+
+
+def unchecked_work(written: str, reference: WrittenReference) -> UncheckedWork | None:
+    """What else than an article a reference is to; None if it is to an article, as far as one can tell."""
+    (types, signs), says, ids, entry = _known(), reference.says, reference.ids, reference.entry
+    is_article = bool(ids.pmid or ids.pmcid or (says.journal and says.volume and (says.pages or says.issue)))
+    if entry:
+        kind = types.get(entry.type, "")
+        if kind or says.journal or any(ids):
+            return UncheckedWork(kind, True) if kind and not (says.journal and says.volume) else None
+    line = clean_line(written[:MAX_REFERENCE])
+    found = next((work for work, sign in signs if (work.is_certain or not is_article) and sign.search(line)), None)
+    is_bare = entry is not None and entry.type in ("misc", "gen", "document")
+    return found or (UncheckedWork("a work without a journal", False) if is_bare else None)
+
+
+ORDER_OF_FIELDS: Sequence[str] = "status work pmid doi pmcid title authors year journal volume issue pages".split()
+IDS = ("pmid", "doi", "pmcid")
+_SHOWN = 240
+"""Characters of a further work that are shown."""
+
+
+def problems_of(agreement: Agreement) -> list[ReferenceProblem]:
+    """What the reference says otherwise than its record; () if nothing. Numbers are not compared."""
+    return [
+        ReferenceProblem(
+            field=one.field,
+            written=one.written,
+            true=one.true,
+            minor=one.verdict == "minor" or (one.field == "title" and is_minor_title(one.written, one.true)),
+        )
+        for one in agreement.fields
+        if one.verdict in ("minor", "differs")
+    ]
+
+
+def in_order(problems: Iterable[ReferenceProblem]) -> list[ReferenceProblem]:
+    """The gravest first: numbers, then the title and so on; minor ones last, a year before all other ones."""
+    return sorted(
+        problems, key=lambda one: (one.minor, one.minor and one.field != "year", [*ORDER_OF_FIELDS].index(one.field))
+    )
+
+
+def number_problems(written: RecordIds, record: Publication) -> list[ReferenceProblem]:
+    """The numbers in a reference that are not those of its record, as far as the record has any."""
+    own, found = ids_of(record), list[ReferenceProblem]()
+    for name in IDS:
+        one, true = getattr(written, name), getattr(own, name)
+        if one and true and not agree(RecordIds(**{name: one}), RecordIds(**{name: true})):
+            written_doi, doi = normalize_doi(one), true.lower()  # "10.1000/1.pdf" and "10.1000/1/full", or broken
+            is_longer = written_doi.startswith(doi) and not written_doi[len(doi) :][:1].isalnum()
+            is_tail = name == "doi" and (is_longer or doi.startswith(written_doi))
+            found.append(ReferenceProblem(field=name, written=one, true=true, minor=is_tail))
+    return found
+
+
+def further_works(written: str, reference: WrittenReference, agreement: Agreement) -> Iterator[ReferenceProblem]:
+    """What stands in a reference besides the work that was found, and was not checked: a work with names and a place,
+    and numbers of other records."""
+    if agreement.further:
+        yield ReferenceProblem(field="work", written=clipped(agreement.further, _SHOWN))
+    for kind in ("pmid",) if reference.is_labelled else ("pmid", "doi"):
+        own = getattr(reference.ids, kind)
+        known = [f"{kind}:{own.lower()}"] if own else []
+        for one in stated_ids(plain_latex(PlainText.of(written[:MAX_REFERENCE])).text) if known else ():
+            if one.key.startswith(f"{kind}:") and not any(are_forms(one.key, key) for key in known):
+                value = f"{LABELS[kind]} {one.key.removeprefix(f'{kind}:')}"
+                yield ReferenceProblem(
+                    field="work", written=value, minor=reference.is_labelled or not reference.says_more
+                )
+                known.append(one.key)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_meaning import (
-    CandidateRecord,
-    is_cited_alone,
-    is_note,
-    is_of_other_year,
-    is_other_work,
-    meant,
-)
-from deepcritical_mcp.checking.reference_problems import (
     IDS,
+    CandidateRecord,
     UncheckedWork,
     further_works,
     in_order,
+    is_cited_alone,
+    is_note,
+    is_other_work,
+    meant,
     number_problems,
     problems_of,
 )
@@ -41,6 +38,8 @@ NUMBER_NOT_CHECKED = "The number {} at its end was not checked: nothing says wha
 UNREAD = "Its {} could not be read, so not compared."
 LEFT_OVER = "Not compared, because the record does not have it: {}."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
+_DEAD = "may be wrong"
+"""What a service says of a number that nobody knows."""
 _MAX_CANDIDATES = 3
 _SHOWN = 240
 """Characters of a reference that is named in a reason."""
@@ -88,20 +87,16 @@ class TracedReference:
     @property
     def ids(self) -> RecordIds:
         """Its identifiers, with a number at its end that leads to a record."""
-        looked_up = self.lookups.get(self.bare)
-        return (
-            self.reference.ids._replace(pmid=self.bare.pmid) if looked_up and looked_up.record else self.reference.ids
-        )
+        looked_up, ids = self.lookups.get(self.bare), self.reference.ids
+        return ids._replace(pmid=self.bare.pmid) if looked_up and looked_up.record else ids
 
     @property
     def numbers(self) -> list[RecordIds]:
         """The numbers to look up, each by itself."""
         ids = self.reference.ids._replace(pmid=self.reference.ids.pmid or self.reference.bare_pmid)
-        by_paper = [RecordIds(pmid=ids.pmid)] if ids.pmid else []
-        by_paper += [RecordIds(doi=ids.doi)] if ids.doi else []
-        if not by_paper and (ids.pmcid or ids.nct):
-            return [RecordIds(pmcid=ids.pmcid) if ids.pmcid else RecordIds(nct=ids.nct)]
-        return by_paper
+        each = [RecordIds()._replace(**{name: value}) for name, value in ids._asdict().items() if value]
+        by_paper = [one for one in each if one.pmid or one.doi]
+        return by_paper or [*sorted(each, key=lambda one: not one.pmcid)][:1]
 
     @cached_property
     def by_number(self) -> list[CandidateRecord]:
@@ -136,19 +131,15 @@ def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a reference; `off` are the services that are switched off."""
     has_note = bool(one.by_number) and is_note(one.reference, one.by_number[0].record)
     is_misnamed = is_cited_alone(one.reference.text) and _is_other_work(one)
-    if has_note and not is_misnamed:
-        return _with_note(one, off)
-    if not one.reference.says_more and one.by_number and not is_misnamed:
-        return _by_number_alone(one, off)
+    if not is_misnamed and (has_note or (one.by_number and not one.reference.says_more)):
+        return _by_number_alone(one, off, has_note=has_note)
     found = [candidate for candidate in meant(one.candidates) if not _is_about_a_book(one, candidate)]
     records = distinct_records([candidate.record for candidate in found])
     if len(records) > 1:
         return _ambiguous(one, records, "several records agree with it")
     if records:
         return _compared(one, next(candidate for candidate in found if candidate.record is records[0]), off)
-    if one.by_number:
-        return _misdirected(one, off)
-    return _not_found(one, off)
+    return _misdirected(one, off) if one.by_number else _not_found(one, off)
 
 
 def _ambiguous(one: TracedReference, records: Sequence[Publication], reason: str) -> ReferenceOutcome:
@@ -161,20 +152,16 @@ def _is_about_a_book(one: TracedReference, candidate: CandidateRecord) -> bool:
     return one.work is not None and not candidate.by_number and is_other
 
 
-def _by_number_alone(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
+def _by_number_alone(one: TracedReference, off: Sequence[str], *, has_note: bool = False) -> ReferenceOutcome:
+    """The verdict on a number with nothing beside it, or with a note of one's own, which is not compared."""
     records = distinct_records([candidate.record for candidate in one.by_number])
     if len(records) > 1:
         same = "its numbers lead to different records" if len(one.lookups) > 1 else "several records have this DOI"
         return _ambiguous(one, records, same)
-    outcome = _compared(one, one.by_number[0], off)
-    return replace(outcome, reason=f"{ONLY_A_NUMBER if _says_nothing(one) else ''} {outcome.reason}".strip())
-
-
-def _with_note(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
-    """The verdict on a number with a note of one's own, which is no reference but names the record's subject."""
-    outcome = _by_number_alone(replace(one, reference=replace(read_reference(""), ids=one.reference.ids)), off)
-    reason = ONLY_A_NUMBER if _says_nothing(one) else ""
-    return outcome if outcome.verdict == "ambiguous" else replace(outcome, reason=reason)
+    compared = replace(one, reference=replace(read_reference(""), ids=one.reference.ids)) if has_note else one
+    outcome = _compared(compared, compared.by_number[0], off)
+    told = (ONLY_A_NUMBER if _says_nothing(one) else "", "" if has_note else outcome.reason)
+    return replace(outcome, reason=" ".join(filter(None, told)))
 
 
 def _says_nothing(one: TracedReference) -> bool:
@@ -188,7 +175,8 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     """The verdict on a reference whose record is sure."""
     record = candidate.record
     unasked = {number: told for number in one.lookups if (told := _why_unasked(one, number, off))}
-    numbers = _number_problems(one, record, unasked)
+    leading = [*_number_problems(one, record, unasked)]
+    numbers = [problem for problem, _ in leading]
     further = [*further_works(one.draft.text, one.reference, candidate.agreement)]
     problems = in_order([*numbers, *problems_of(candidate.agreement), *further])
     verdict: ReferenceVerdict = "verified"
@@ -198,7 +186,8 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
         verdict = "minor"
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
-    told = [*_where_numbers_lead(one, numbers, record), *_all_else(one, candidate), *unchecked, *_remarks(candidate)]
+    told = [where for problem, where in leading if not problem.minor]
+    told += [*_all_else(one, candidate), *unchecked, *_remarks(candidate)]
     number = one.reference.bare_pmid
     if number not in ("", record.pmid, record.pages, one.ids.pmid) and one.bare not in unasked:
         told.append(NUMBER_NOT_CHECKED.format(number))
@@ -231,7 +220,8 @@ def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) ->
     lookup = one.lookups[number]
     if lookup.record:
         return ""
-    label, value = next((LABELS[name], value) for name, value in number._asdict().items() if value)
+    name, value = _named_number(number)
+    label = LABELS[name]
     if lookup.failures:
         return f"{label} {value} could not be checked: {lookup.failures[0].message}"
     not_asked = "" if number.doi else DocumentId(f"{label} {value}", ids=number).not_asked(number, off)
@@ -239,52 +229,40 @@ def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) ->
 
 
 def _number_problems(
-    one: TracedReference, record: Publication, unasked: Container[RecordIds]
-) -> list[ReferenceProblem]:
-    """Numbers that are not the record's; one that leads to the same paper under another number is minor."""
+    one: TracedReference, record: Publication, unasked: Mapping[RecordIds, str]
+) -> Iterator[tuple[ReferenceProblem, str]]:
+    """Numbers that are not the record's, and where they lead; one that leads to the same paper under another number is
+    minor."""
     meant_too = {each.record.id for each in one.by_number if each.is_meant and not each.is_title_other}
-    found: list[ReferenceProblem] = []
     known = number_problems(one.reference.ids if one.reference.bare_pmid == record.pages else one.ids, record)
     for problem in known:
-        lookup = one.lookups.get(_only(problem.field, problem.written))
+        lookup = one.lookups.get(RecordIds()._replace(**{problem.field: problem.written}))
         is_minor = lookup.record.id in meant_too if lookup and lookup.record else problem.minor
-        found.append(problem.model_copy(update={"minor": is_minor}))
+        yield problem.model_copy(update={"minor": is_minor}), _where_it_leads(problem, lookup, record)
     for number, lookup in one.lookups.items():
-        name = next(name for name in RecordIds._fields if getattr(number, name))
+        name, value = _named_number(number)
         if name not in IDS or getattr(record, name) or any(problem.field == name for problem in known):
             continue
         is_others = lookup.record is not None and lookup.record.id not in {record.id, *meant_too}
-        if number == one.bare and not is_others:
-            continue
-        if is_others or (lookup.record is None and number not in unasked and _is_dead(name, lookup)):
-            found.append(ReferenceProblem(field=name, written=getattr(number, name)))
-    return found
+        told = " ".join(attempt.detail for attempt in lookup.attempts)
+        is_dead = lookup.record is None and number not in (*unasked, one.bare) and (name == "pmid" or _DEAD in told)
+        if is_others or is_dead:
+            problem = ReferenceProblem(field=name, written=value)
+            yield problem, _where_it_leads(problem, lookup, record)
 
 
-def _is_dead(name: str, lookup: Lookup) -> bool:
-    """Whether nobody knows a number, where all who could have answered."""
-    told = " ".join(attempt.detail for attempt in lookup.attempts)
-    return name == "pmid" or "may be wrong" in told
+def _named_number(number: RecordIds) -> tuple[str, str]:
+    """The name and the value of a single number."""
+    return next((name, value) for name, value in number._asdict().items() if value)
 
 
-def _only(name: str, value: str) -> RecordIds:
-    return RecordIds()._replace(**{name: value})
-
-
-def _where_numbers_lead(
-    one: TracedReference, problems: Sequence[ReferenceProblem], record: Publication
-) -> Iterator[str]:
-    for problem in problems:
-        if problem.minor:
-            continue
-        label = f"{LABELS[problem.field]} {problem.written}"
-        lookup = one.lookups.get(_only(problem.field, problem.written))
-        if lookup and lookup.record and lookup.record.id != record.id:
-            yield f"{label} leads to another paper: {_named(lookup.record)}"
-        elif lookup and lookup.record is None and not lookup.failures:
-            yield f"{label} is not known; the record was found by the text."
-        else:
-            yield f"{label} is not that of the record."
+def _where_it_leads(problem: ReferenceProblem, lookup: Lookup | None, record: Publication) -> str:
+    label = f"{LABELS[problem.field]} {problem.written}"
+    if lookup and lookup.record and lookup.record.id != record.id:
+        return f"{label} leads to another paper: {_named(lookup.record)}"
+    if lookup and lookup.record is None and not lookup.failures:
+        return f"{label} is not known; the record was found by the text."
+    return f"{label} is not that of the record."
 
 
 def _all_else(one: TracedReference, chosen: CandidateRecord) -> Iterator[str]:
@@ -304,7 +282,8 @@ def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     if one.draft.is_inline and not _is_other_work(one):
         if len(others) > 1:
             return _by_number_alone(one, off)
-        if is_of_other_year(one.reference.text, one.by_number[0]):
+        says = one.by_number[0].agreement
+        if says.says("authors") and says.verdict("year") == "differs":
             return _compared(one, one.by_number[0], off)
         is_bare = _says_nothing(one) or one.draft.text.startswith("[")
         return ReferenceOutcome(one.draft, "verified", others[0], reason=ONLY_A_NUMBER if is_bare else OTHER_NAMES)
@@ -330,10 +309,12 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     told = " ".join(dict.fromkeys(error.message for error in one.failures))
     if one.work:
         return ReferenceOutcome(one.draft, "unchecked", reason=one.work.kind)
-    if elsewhere := _registered_elsewhere(one):
+    details = (attempt.detail for lookup in one.lookups.values() for attempt in lookup.attempts)
+    if elsewhere := next((detail for detail in details if "registered with" in detail), ""):  # and nobody has it here
         return ReferenceOutcome(one.draft, "unchecked", reason=elsewhere)
     if told:
-        return ReferenceOutcome(one.draft, "outage", reason=told, candidates=tuple(nearest), pending=_is_pending(one))
+        is_pending = any(error.code == "provider_timeout" and "no time left" in error.message for error in one.failures)
+        return ReferenceOutcome(one.draft, "outage", reason=told, candidates=tuple(nearest), pending=is_pending)
     if one.match and one.match.unasked:
         reason = f"There was no time left to ask {' and '.join(one.match.unasked)}."
         return ReferenceOutcome(one.draft, "outage", reason=reason, candidates=tuple(nearest), pending=True)
@@ -361,13 +342,3 @@ def _who_was_asked(one: TracedReference) -> str:
     elif not details:
         details.append("Nothing but its number could be looked up, and nobody who was asked has it.")
     return " ".join(dict.fromkeys(details))
-
-
-def _is_pending(one: TracedReference) -> bool:
-    return any(error.code == "provider_timeout" and "no time left" in error.message for error in one.failures)
-
-
-def _registered_elsewhere(one: TracedReference) -> str:
-    """What the DOI of a reference is, if it is registered with an agency whose records nobody here can be asked for."""
-    details = (attempt.detail for lookup in one.lookups.values() for attempt in lookup.attempts)
-    return next((detail for detail in details if "registered with" in detail), "")

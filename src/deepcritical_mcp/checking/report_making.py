@@ -9,7 +9,7 @@ from typing import get_args
 from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.checking.draft import Draft
 from deepcritical_mcp.checking.reference_checker import ReferenceOutcome
-from deepcritical_mcp.checking.reference_problems import with_status_problem
+from deepcritical_mcp.checking.reference_meaning import with_status_problem
 from deepcritical_mcp.checking.report_text import RANKS, STATUSES, rank_of
 from deepcritical_mcp.models import (
     CheckedClaim,
@@ -55,20 +55,18 @@ def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
 
 def counts_of(report: CitationReport) -> dict[str, int]:
     """See `CitationReport.counts`."""
-    checked, quotations, claims = report.references, report.quotations, report.claims
-    references, unread = (report.counts.get(name, 0) for name in ("references", "unread"))
+    checked, references = report.references, report.counts.get("references", 0)
+    unread, quotations = report.counts.get("unread", 0), len(report.quotations)
     known = {"entries": references + unread, "unread": unread, "references": references, "checked": len(checked)}
-    known |= {"quotations": len(quotations), "claims": len(claims)}
+    known |= {"quotations": quotations, "claims": len(report.claims)}
     in_order = [one for one in checked if rank_of(one) == "verified" and one.status not in STATUSES]
-    notices = ({each.kind for each in one.record.status_notices} for one in checked if one.record)
-    counts = {
-        **Counter[str](one.verdict for one in checked),
-        **Counter[str](one.status for one in checked if one.status in STATUSES),
-    }
-    counts |= Counter(f"quotations_{one.verdict}" for one in quotations)
-    counts |= {"verified": len(in_order), "published": sum("published" in kinds for kinds in notices)}
-    counts |= {"claims_with_numbers_missing": sum(bool(one.numbers_missing) for one in claims)}
-    return known | {name: counts.get(name, 0) for name in _COUNTED}
+    notices = [{each.kind for each in one.record.status_notices} for one in checked if one.record]
+    counts = Counter[str](one.verdict for one in checked if one.verdict != "verified")
+    counts.update(one.status for one in checked if one.status in STATUSES)
+    counts.update(f"quotations_{one.verdict}" for one in report.quotations)
+    counts.update(verified=len(in_order), published=sum("published" in kinds for kinds in notices))
+    counts.update(claims_with_numbers_missing=sum(bool(one.numbers_missing) for one in report.claims))
+    return known | {name: counts[name] for name in _COUNTED}
 
 
 def checked_references(outcomes: Iterable[ReferenceOutcome], kept: Mapping[str, Publication]) -> list[CheckedReference]:

@@ -1,4 +1,4 @@
-"""The report on a draft as Markdown, for results, the resource, the export and the command line.
+"""The report on a draft: as Markdown for results, the resource, the export and the command line, and in parts that fit.
 
 Text from outside appears only in block quotes or in one-line fields, and does nothing. The report never says that a
 record bears a claim out or not: passages are shown for the reader to judge.
@@ -7,10 +7,15 @@ record bears a claim out or not: passages are shown for the reader to judge.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from importlib.resources import files
 from itertools import groupby
+from typing import cast
+
+from pydantic import BaseModel
 
 from deepcritical_mcp.models import (
     CheckedClaim,
@@ -25,6 +30,7 @@ from deepcritical_mcp.models import (
     findings_of,
     is_marked,
     status_label,
+    with_findings,
 )
 from deepcritical_mcp.text import clean_line, clipped, counted, inert, longer_code_marks, quoted_lines
 
@@ -38,7 +44,17 @@ _ROWS = (files("deepcritical_mcp.checking") / "findings.txt").read_text("utf-8")
 _WORDS = {name: (words, heading) for name, words, heading in (row.split("\t") for row in _ROWS if row[0] != "#")}
 """What findings can be, what each is called in the summary, and the heading of its section."""
 RANKS = tuple(_WORDS)
-CLAIMS = _WORDS["claim"][1]
+MAX_REMARKS, MIN_ROOM = 10, 20
+"""Remarks of an answer that is too long; characters to which the texts of a finding are shortened at least."""
+_WHOLE = frozenset({"id", "order", "session_id", "next_step", "report_uri"})
+"""What is never shortened: what is called by it is not found by half of it."""
+SHORTENED = "Shortened here: a finding that is too long for one answer."
+_ALWAYS_COUNTED = ("entries", "unread", "references", "checked")
+_NAMES: Mapping[type[Finding], str] = {
+    CheckedReference: "reference",
+    CheckedQuotation: "quotation",
+    CheckedClaim: "nearest passage",
+}
 
 
 def rank_of(finding: Finding) -> str:
@@ -62,29 +78,21 @@ def report_text(report: CitationReport) -> str:
 
 def report_form(report: CitationReport) -> tuple[str, list[str]]:
     """The heading and the lines of a report; sound references that are only named share a line."""
-    findings = findings_of(report)
     named = [one.index for one in report.references if is_sound(one) and not one.written]
     lines = [f"ERROR: {inert(error)}" for error in report.errors]
     lines += [f"Note: {inert(warning)}" for warning in report.warnings]
     lines += [f"Whole report: {report.report_uri}"] if report.report_uri else []
-    shown = [one for one in findings if not (isinstance(one, CheckedReference) and one.index in named)]
-    for heading, some in groupby(shown, _heading):
-        if heading == CLAIMS:  # the last ones: what else there is comes first
-            lines += [*_rest(report, named)]
-            named, report = [], report.model_copy(update={"unread": (), "records": "", "references": ()})
-        lines += ["", f"## {heading}", *_section(list(some))]
-    return summary(report), [*lines, *_rest(report, named)]
-
-
-def _rest(report: CitationReport, verified: Sequence[int]) -> Iterator[str]:
-    """What was not read; then what is sound, in a line, and when the status of all was asked."""
+    shown = [one for one in findings_of(report) if not (isinstance(one, CheckedReference) and one.index in named)]
+    others = (one for one in shown if not isinstance(one, CheckedClaim))
+    for rank, some in groupby(others, lambda one: _WORDS[rank_of(one)][1]):
+        lines += ["", f"## {rank}", *_section(list(some))]
     if report.unread:
-        yield from ("", "## Not read as references, and not checked")
-        yield from (f"- {inert(one)}" for one in report.unread)
-    if verified:
-        yield from ("", f"Verified: {_references(verified)}.")
-    if told := report.records or asked(report):
-        yield f"Records: {told}."
+        lines += ["", "## Not read as references, and not checked", *(f"- {inert(one)}" for one in report.unread)]
+    lines += ["", f"Verified: {_references(named)}."] if named else []
+    told = report.records or asked(report)
+    lines += [f"Records: {told}."] if told else []
+    lines += ["", f"## {_WORDS['claim'][1]}", *_claims(report.claims)] if report.claims else []
+    return summary(report), lines
 
 
 def asked(report: CitationReport) -> str:
@@ -136,19 +144,14 @@ def is_sound(one: CheckedReference) -> bool:
     return one.verdict == "verified" and not (one.problems or one.reason or is_marked(one.status))
 
 
-def _heading(finding: Finding) -> str:
-    return CLAIMS if isinstance(finding, CheckedClaim) else _WORDS[rank_of(finding)][1]
-
-
-def _section(findings: Sequence[Finding]) -> Iterator[str]:
-    yield from _claims([one for one in findings if isinstance(one, CheckedClaim)])
+def _section(findings: Sequence[CheckedReference | CheckedQuotation]) -> Iterator[str]:
     outages = [one for one in findings if isinstance(one, CheckedReference) and one.verdict == "outage"]
     for reason in dict.fromkeys(one.reason for one in outages):
         yield f"- {ranges(one.index for one in outages if one.reason == reason)}{_after(reason)}"
     for one in findings:
         if isinstance(one, CheckedQuotation):
             yield from _quotation(one)
-        elif isinstance(one, CheckedReference) and one.verdict != "outage":
+        elif one.verdict != "outage":
             yield from _reference(one)
 
 
@@ -254,3 +257,86 @@ def _claim(claim: CheckedClaim, shown: set[str]) -> str:
 
 def _after(text: str) -> str:
     return f": {inert(text)}" if text else ""
+
+
+def report_from(report: CitationReport, start: int, count: int) -> CitationReport:
+    """`report` with only `count` of its findings, from the one at `start` on; says where the next part starts."""
+    findings = findings_of(report)
+    shown = findings[start : start + count]
+    left = findings[start + len(shown) :]
+    part = with_findings(report, shown).model_copy(update={"offset": report.offset + start})
+    if not left:
+        return part
+    following = part.offset + len(shown)
+    step = _following(report, left, following)
+    return part.model_copy(update={"next_offset": following, "next_step": step})
+
+
+def _following(report: CitationReport, left: Sequence[Finding], offset: int) -> str:
+    """What to do next, when the findings `left`, the first of which is at `offset`, do not fit."""
+    counts = Counter(map(type, left))
+    named = [counted(counts[kind], name) for kind, name in _NAMES.items() if counts[kind]]
+    step = report.next_step.replace(f"offset={report.next_offset}", f"offset={offset}")
+    call = "" if f"offset={offset}" in step else f": {report.call} offset={offset}"
+    return f"Not shown here: {', '.join(named)}{call}. {step}".strip()
+
+
+def fitting(report: CitationReport, limit: int, length: Callable[[CitationReport], int]) -> CitationReport:
+    """`report`, cut until `length(report) <= limit`.
+
+    Remarks are cut; the findings that do not fit then are left for the next part. A single one that does not fit is
+    shortened.
+    """
+    if length(report) <= limit:
+        return report
+    remarks = ("unread", "warnings", "errors")
+    short = report.model_copy(update={name: _shortened(getattr(report, name), limit // 60) for name in remarks})
+    total = len(findings_of(short))
+    count = bisect_right(range(1, total + 1), limit, key=lambda count: length(report_from(short, 0, count)))
+    if count or not total:
+        return report_from(short, 0, count)
+    first, room = report_from(short, 0, 1), limit // 4
+    first = first.model_copy(update={"warnings": (SHORTENED, *first.warnings)})
+    while length(short := cast(CitationReport, _shortened(first, room))) > limit and room > MIN_ROOM:
+        room //= 2
+    return short
+
+
+def brief(report: CitationReport) -> CitationReport:
+    """The report for an answer: of sound references only the record, of those that were not checked the beginning, of
+    claims their own reference, each sentence once, and no counts of nothing. `report://` has all of it."""
+    counts = {name: count for name, count in report.counts.items() if count or name in _ALWAYS_COUNTED}
+    sentences = ["", *(one.sentence for one in report.claims)]
+    claims = [
+        one.model_copy(update={"references": one.references[:1], "sentence": one.sentence * (one.sentence != before)})
+        for before, one in zip(sentences, report.claims, strict=False)
+    ]
+    changed = {"references": tuple(_brief(one, report.errors) for one in report.references), "claims": tuple(claims)}
+    return report.model_copy(update={**changed, "counts": counts, "records": asked(report)})
+
+
+def _brief(one: CheckedReference, errors: Sequence[str]) -> CheckedReference:
+    if is_sound(one) and one.record:
+        record = CheckedRecord(id=one.record.id)
+        return CheckedReference(index=one.index, verdict=one.verdict, record=record)
+    if one.verdict in ("unchecked", "outage"):
+        reason = "" if errors and one.verdict == "outage" else one.reason
+        return one.model_copy(update={"written": clipped(one.written, MAX_WRITTEN), "reason": reason})
+    if one.record and one.corrected:
+        return one.model_copy(update={"record": one.record.model_copy(update={"reference": ""})})
+    return one
+
+
+def _shortened(held: object, room: int) -> object:
+    """`held` with texts of at most `room` characters and lists of at most a few items, in all that it holds."""
+    if isinstance(held, str):
+        return clipped(held, room)
+    if isinstance(held, tuple):
+        listed = cast("tuple[object, ...]", held)
+        is_told = len(listed) > MAX_REMARKS and isinstance(listed[0], str)
+        more = (f"And {len(listed) - MAX_REMARKS} more.",) if is_told else ()
+        return (*(_shortened(one, room) for one in listed[:MAX_REMARKS]), *more)
+    if isinstance(held, BaseModel):
+        names = type(held).model_fields.keys() - _WHOLE
+        return held.model_copy(update={name: _shortened(getattr(held, name), room) for name in names})
+    return held

@@ -13,8 +13,7 @@ import anyio
 from rich.console import Console
 from rich.text import Text
 
-from deepcritical_mcp.checking.report_parts import brief
-from deepcritical_mcp.checking.report_text import report_text
+from deepcritical_mcp.checking.report_text import brief, report_text
 from deepcritical_mcp.cli.draft_files import read_drafts
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext, Services, build_services

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
-from deepcritical_mcp.checking.report_parts import fitting
+from deepcritical_mcp.checking.report_text import fitting
 from deepcritical_mcp.excerpts import MIN_GAP, Span, first_sentences, without, without_results
 from deepcritical_mcp.models import (
     AddedItem,

@@ -7,8 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from deepcritical_mcp.checking.report_parts import brief
-from deepcritical_mcp.checking.report_text import ranges
+from deepcritical_mcp.checking.report_text import brief, ranges
 from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.models import CitationReport
 from deepcritical_mcp.text import clean_text, clipped, counted
