@@ -57,7 +57,7 @@ _SAME_IN_BOTH = frozenset({"academia", "hemolymph"})
 def other_spelling(text: str) -> str:
     """A text in small letters with its words as the British spell them if they are American, or the other way round;
     unchanged if there is one spelling only."""
-    return " ".join(map(_other, text.split()))
+    return "".join(_other(part) if part.isalpha() else part for part in re.split("([ -])", text))
 
 
 def _other(word: str) -> str:

@@ -20,7 +20,10 @@ def grouped_parts(parts: Sequence[Operand]) -> list[Operand]:
 
     def is_choice(run: Sequence[Operand]) -> bool:
         is_apart = run[0].before != "between" and len(subjects) > len(run) and not combined
-        is_tried_for = is_apart and (run[0].is_drug or (run[0].is_disease and run[0].before in ("for", "in", "of")))
+        is_and = {one.before for one in run[1:]} == {"and"}
+        is_tried_for = is_apart and (
+            run[0].is_drug or (is_and and run[0].is_disease and run[0].before in ("for", "in", "of"))
+        )
         return len(run) > 2 or not {one.before for one in run[1:]} <= {",", "and"} or is_tried_for
 
     # "Seasonal or perennial rhinitis", "renal and cardiac toxicity".

@@ -19,6 +19,15 @@ _LEAD_IN = re.compile(
     r"(?:about|at|concerning|for|how|if|in|on|regarding|what|whether|why) (?=\S)",
     re.IGNORECASE,
 )
+# "Hi, I'm a nursing student.": who asks.
+_WHO = re.compile(
+    r"^(?:(?:hi|hello|hey|dear \w+)[,!. ]+)?(?:(?:as|i am|i'm|we are) (?:an? )?(?:[\w-]+ ){0,3}?"
+    rf"(?:{'|'.join(sorted(word_list('who asks')))})\b[^.?!,;]{{0,60}}[.,;!] )?",
+    re.IGNORECASE,
+)
+_SPAN = re.compile(
+    r" (?:during|from|in|over|within) the (?:last|past) (?:[\w-]+ )?(?:decades?|months|years?)\b", re.IGNORECASE
+)
 _MAY_I = re.compile("^(?:can|could|do|may|must|should) (?:i|one|we|you) (?=.)", re.IGNORECASE)
 _WISH = re.compile(
     "[,.;?!] (?:if possible|ideally|please|preferably|thanks|thank you)(?![^ ,.!]).{0,200}$", re.IGNORECASE
@@ -58,7 +67,7 @@ def without_letters(text: str) -> str:
 def subject_of(text: str) -> str:
     """`text` without the labels of PICO, or without a request that ends in "papers about" and the like."""
     labeled = clean_line("; ".join(part.strip(" ;.,") for part in pico_parts(text).values()))
-    asked = _LEAD_IN.sub("", _WISH.sub("", text))
+    asked = _LEAD_IN.sub("", _WHO.sub("", _SPAN.sub("", _WISH.sub("", text))))
     return labeled or _WHETHER.sub("", _MAY_I.sub("", asked))
 
 

@@ -42,7 +42,8 @@ _POPULATION = (
 )
 _EXCLUDED = re.compile(
     rf"\(not ([^()]{{1,80}})\)|,? not (?:among|during|in) (?:the )?({_POPULATION})(?!\w)|"
-    r"(?:,| although| and| but) not (?!even |just |known|less |more |only |yet )([^,;:.?()]{1,80})|"
+    r"(?:,| although| and| but) not (?!even |just |known|less |more |only |yet )"
+    r"([^,;:.?()]{1,80}?)(?=$|[,;:.?()]| (?:after|among|as|during|for|in|on|to|with) )|"
     r"(?<! by)(?<! for)(?<! in)(?<! of),? (?:excluding(?: (?:articles|papers|studies|trials))?|except(?: for)?|"
     rf"(?:apart from|aside from|other than)(?= (?:among|during|for|in) )){_FOR_WHOM}({_SOME_WORDS})",
     re.IGNORECASE,

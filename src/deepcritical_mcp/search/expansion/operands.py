@@ -53,8 +53,9 @@ _WHOM = word_list("before persons")
 _OF_WHAT = word_list("before a condition")
 # Of disorders, symptoms and behavior.
 _OF_DISEASES = ("C", "F01", "F02", "F03")
+_BEFORE_A_VERB = ("by", "for", "on", "to", "when")
 _MAX_PHRASE_WORDS = 3
-_ENDING = re.compile("(?<=[a-z]{4})(?:al|e|ed|ic|ive|ous)$")
+_ENDING = re.compile("(?<=[a-z]{5})(?:al|e|ed|ic|ive|ous)$")
 _PEOPLE = ("kind", "person")
 # Beside other words, these are no subject, but the others are.
 _APART = ("setting", "aspect", "kind", "general")
@@ -137,7 +138,7 @@ class Operand:
         record = self.concept.record if self.concept else None
         if record is None:
             is_name = any(is_symbol(word) or is_drug(word) for word in self.text.split())
-            is_telling = is_name or " " in self.text or self.is_known or self.before in _OF_WHAT
+            is_telling = is_name or " " in self.text or self.is_known or self.before in ("", *_OF_WHAT)
             return int(self.is_outcome or not is_telling)
         if not record.tree_numbers or any(one.startswith((*_OF_DISEASES, "D", "E")) for one in record.tree_numbers):
             return int(self.is_outcome or is_branch(self.concept))
@@ -182,7 +183,7 @@ def _words_block(text: str, unindexed: frozenset[str]) -> str:
         return pubmed_syntax.all_of(f"{_ENDING.sub('', word)}*[tiab]" for word in words)
     if len(words) == 1 and re.fullmatch("[A-Z]{3,}s?", text):  # "DOACs"
         return pubmed_syntax.any_of(f"{text.rstrip('s')}{end}[tiab]" for end in ("", "s"))
-    is_unknown = len(words) == _MAX_PHRASE_WORDS and text.casefold() in unindexed
+    is_unknown = len(words) > 1 and text.casefold() in unindexed
     if len(words) > _MAX_PHRASE_WORDS or is_unknown or (len(words) > 1 and is_symbol(words[0])):
         kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
         return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
@@ -342,9 +343,15 @@ class _TopicReader:
         return not is_said or role not in ("kind", "filler", *(["aspect"] if is_light(text) else []))
 
     def _take_anchor(self, item: _Item | None, ahead: list[str], behind: list[str], light: list[str]) -> None:
-        words = [one for one in ahead if not is_light(one) and not (item and is_gerund(one))]
+        is_group = item is not None and item[1] is not None and self._role_of(item[1]) == "group"
+        words = [
+            one
+            for one in ahead
+            if (not is_light(one) and not (item and is_gerund(one))) or (is_group and role_of_word(one) == "setting")
+        ]
         if item is None:
-            words = _with_head(words, ahead)
+            is_verb = self._before in _BEFORE_A_VERB and len(words) > 1 and is_gerund(words[0])
+            words = _with_head(words[is_verb:], ahead)  # "for arresting caries"
             light += [one for one in ahead if one not in words]
             self._take_words(words, light)
             return
@@ -418,9 +425,9 @@ def _runs_of_words(words: Sequence[str]) -> Iterator[list[str]]:
 
 
 def is_branch(concept: TopicConcept | None) -> bool:
-    """Whether it is a heading at the top of the tree, such as "Neoplasms"."""
+    """Whether it is a heading near the top of the tree, such as "Neoplasms" and "Behavior"."""
     places = concept.record.tree_numbers if concept and concept.record else ()
-    return bool(places) and all("." not in one for one in places)
+    return bool(places) and all(one.count(".") < 2 for one in places)
 
 
 def tree_kind(part: Operand) -> str:

@@ -207,7 +207,11 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     every = {one: [term for terms in fitting.values() for term in terms[one]] for one in plan.subjects}
     drafts = [("; ".join(fitting), every), *(fitting.items() if len(fitting) > 1 else ())] if fitting else []
     for said, terms in drafts:
-        blocks = {one: pubmed_syntax.any_of([plan.blocks[one], *more]) for one, more in terms.items() if more}
+        blocks = {
+            one: pubmed_syntax.any_of([pubmed_syntax.grouped(plan.blocks[one]), *more])
+            for one, more in terms.items()
+            if more
+        }
         source = "mesh" if any(map(_narrower, blocks)) and "narrower" in said else "rules"
         query, spare = f"{_words(plan.required)}, {'in other words' if terms is every else said}", terms is not every
         yield Proposal("broader", query, plan.query(plan.required, blocks), f"Also {said}.", source, is_spare=spare)
@@ -217,11 +221,13 @@ def _with_parent(plan: Plan) -> Iterator[Proposal]:
     """A disease or an operation with the heading above it, the last first, because topics often begin with a drug."""
     named = {one.record.name for one in plan.concepts if one.record}
     for part in reversed(plan.subjects):
-        near = part.concept.broader if part.concept else ()
+        near = part.concept.broader if part.concept and not part.beside else ()
         for parent in [one for one in near if one.name not in named and part.concept and _is_close(one, part.concept)][
             :1
         ]:
-            wide = pubmed_syntax.any_of([plan.blocks[part], TopicConcept(parent.name, record=parent).block.full])
+            wide = pubmed_syntax.any_of(
+                [pubmed_syntax.grouped(plan.blocks[part]), TopicConcept(parent.name, record=parent).block.full]
+            )
             name = uncapitalized(natural_order(parent.name))
             text = _words(plan.required).replace(part.text, f"{part.text} or {name}", 1)
             found = f"“{part.text}” or the broader {parent.name}, above it in the MeSH tree."

@@ -91,7 +91,8 @@ def is_light(word: str) -> bool:
     lower = word.lower()
     if word.isupper() and len(word) > 1:  # "WHO", "ICU"
         return _by_word().get(lower) == "setting"
-    return _by_word().get(lower, "head") != "head" or (lower.startswith("non") and word.islower())
+    is_described = word.islower() and (lower.startswith("non") or lower.endswith(("-associated", "-based", "-derived")))
+    return _by_word().get(lower, "head") != "head" or is_described
 
 
 def is_head(word: str) -> bool:
