@@ -9,11 +9,10 @@ from types import MappingProxyType
 
 from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.alternatives import grouped_parts
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.filters import question_kinds
 from deepcritical_mcp.search.expansion.operands import Operand, parts_of
-from deepcritical_mcp.search.expansion.selection import select
+from deepcritical_mcp.search.expansion.selection import grouped_parts, select
 from deepcritical_mcp.search.expansion.topic import Topic
 
 _MAX_RANKING = 10
