@@ -50,7 +50,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     ),
     "our middleware": (
         f"{OURS}transports.http.security:HostAndOriginCheck.__call__",
-        f"{OURS}transports.http.body_limits:BodyLimits._problem",
+        f"{OURS}transports.http.application:BodyLimits._problem",
         f"{OURS}transports.http.monitoring:CallObserver._report",
     ),
     "arguments": (

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from deepcritical_mcp.checking.draft import read_draft
-from deepcritical_mcp.cli import draft_files
-from deepcritical_mcp.cli.draft_files import read_drafts
+from deepcritical_mcp.cli import check
+from deepcritical_mcp.cli.check import read_drafts
 from deepcritical_mcp.errors import InvalidInputError
 
 TEXT = "Zinc “heals” wounds.¹\n\nReferences\n1. Müller Ä. Zinc. 2021.\n"
@@ -91,7 +91,7 @@ def test_a_folder_is_not_a_draft(tmp_path: Path):
 
 
 def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(draft_files, "MAX_FILE", 1024 * 1024)
+    monkeypatch.setattr(check, "MAX_FILE", 1024 * 1024)
     (tmp_path / "thesis.docx").write_bytes(b"PK" + bytes(1024 * 1024))
     with pytest.raises(InvalidInputError, match="larger than 1 MB"):
         read_drafts([str(tmp_path / "thesis.docx")])

@@ -15,8 +15,7 @@ from deepcritical_mcp.sources.europepmc.services import EuropePMC, EuropePMCReco
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.id_converter import IdConverter, explain_conversion
 from deepcritical_mcp.sources.pubmed.pmc import PMC, explain_pmc_refusal
-from deepcritical_mcp.sources.trials.client import TrialsClient, explain_plain_text
-from deepcritical_mcp.sources.trials.services import ClinicalTrials
+from deepcritical_mcp.sources.trials.services import ClinicalTrials, TrialsClient, explain_plain_text
 from deepcritical_mcp.sources.unpaywall import Unpaywall, explain_unpaywall
 from tests.net.stand_in import Answer, Asked
 from tests.sources.contract import PATIENT

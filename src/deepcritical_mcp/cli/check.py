@@ -2,27 +2,162 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import logging
+import re
+import subprocess
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from html import unescape
+from pathlib import Path
+from shutil import which
+from typing import BinaryIO
 
 import anyio
 from rich.console import Console
 from rich.text import Text
 
+from deepcritical_mcp.checking.draft.reading import MAX_DRAFT
 from deepcritical_mcp.checking.report_text import brief, report_text
-from deepcritical_mcp.cli.draft_files import read_drafts
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext, Services, build_services
-from deepcritical_mcp.errors import DeadlineExceededError
+from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.storage import STORES
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import CheckedReference, CitationReport, findings_of, with_findings
 from deepcritical_mcp.progress import Progress
-from deepcritical_mcp.text import clean_line, clipped
+from deepcritical_mcp.text import clean_line, clipped, counted
+
+MAX_FILE = 100 * 1024 * 1024
+"""Bytes of a file; those of word processors contain figures."""
+_PANDOC_SECONDS = 60
+_PANDOC_FORMATS = {
+    ".docx": "docx", ".odt": "odt", ".epub": "epub", ".rtf": "rtf", ".html": "html", ".htm": "html", ".rst": "rst",
+    ".org": "org",
+}  # fmt: skip
+_OF_BYTES_ONLY = (".docx", ".odt", ".epub", ".rtf")
+"""Formats that know their encoding."""
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_DECLARED = re.compile(
+    rb"(?:inputenc|encoding|charset|coding)\W{0,20}([\w-]{3,20})|\[([\w-]{3,20})\]\{inputenc\}", re.I
+)
+_OF_BYTES = ("iso8859", "cp", "mac", "koi8", "gb", "big5", "shift_jis", "euc")
+_MARKDOWN = "markdown_strict+footnotes+pipe_tables+citations+backtick_code_blocks+startnum+intraword_underscores"
+_LEFT = (
+    (re.compile(r"\[((?:\\.|[^\[\]\\])*)\]\(#[^()\s]*\)"), r"\1"),  # links from citations to their entries
+    (re.compile(r'<a\b[^<>]*?href="(https?:[^"]*)"[^<>]*>([^<>]*)</a>'), r"[\2](\1)"),
+    (re.compile(r"</?(?:a|u|span|sub|small|col|colgroup|tbody|thead)\b[^<>]*>"), ""),
+    (re.compile(r"\\(_|[^\w\s|])"), r"\1"),
+)
+"""What pandoc's Markdown has besides text, and what stands for it."""
+_OLD_FORMATS = {
+    ".pdf": "PDF files lose the lines of a reference list: pass the document that it was made from",
+    ".doc": "save it as .docx",
+    ".pages": "export it as .docx",
+}
+
+
+def read_drafts(sources: Sequence[str]) -> str:
+    """The text of files that together are one draft, in their order; "-" is stdin.
+
+    Raises:
+        InvalidInputError: a file cannot be read as text, or the draft is empty or too long; the message says what to
+            do.
+        OSError: a file cannot be opened.
+    """
+    text = "\n\n".join(map(_text_of, sources)).replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
+        raise InvalidInputError("The draft is empty.")
+    if len(text) > MAX_DRAFT:
+        raise InvalidInputError(
+            f"The draft has {len(text):,} characters, and at most {MAX_DRAFT:,} are checked at once. Check it in "
+            "parts, each with its references, or pass only the reference list."
+        )
+    return text
+
+
+def _text_of(source: str) -> str:
+    if source == "-":
+        return _decoded(_contents(sys.stdin.buffer, "stdin"), "stdin")
+    if Path(source).is_dir():
+        raise InvalidInputError(f"{source} is a folder. Pass the draft's files.")
+    kind = Path(source).suffix.lower()
+    if kind in _OLD_FORMATS:
+        raise InvalidInputError(f"{source} cannot be read: {_OLD_FORMATS[kind]}.")
+    with open(source, "rb") as file:
+        data = _contents(file, source)
+    if kind not in _PANDOC_FORMATS:
+        return _decoded(data, source)
+    # pandoc itself knows the encodings of zipped formats; HTML it takes for UTF-8.
+    return _converted(data if kind in _OF_BYTES_ONLY else _decoded(data, source).encode(), source, kind)
+
+
+def _contents(file: BinaryIO, name: str) -> bytes:
+    data = file.read(MAX_FILE + 1)
+    if len(data) > MAX_FILE:
+        raise InvalidInputError(f"{name} is larger than {MAX_FILE // 1024**2} MB. Pass the text without its figures.")
+    return data
+
+
+def _decoded(data: bytes, name: str) -> str:
+    """The text in UTF-8, in UTF-16 with its mark, or in the older encoding that it declares (Windows-1252 if none)."""
+    encoding = next((known for mark, known in _MARKS if data.startswith(mark)), "")
+    if not encoding and (b"\0" in data or data.startswith((b"%PDF-", b"PK\x03\x04", b"{\\rtf"))):
+        raise InvalidInputError(
+            f"{name} is not text. Pass Markdown, LaTeX or plain text, BibTeX, RIS or CSL-JSON, or a file whose name "
+            f"ends in {', '.join(sorted(_PANDOC_FORMATS))}."
+        )
+    try:
+        return data.decode(encoding or "utf-8")
+    except UnicodeDecodeError:
+        if encoding:
+            raise InvalidInputError(f"{name} is damaged: it is not the UTF-8 or UTF-16 that it says it is.") from None
+    return data.decode(_declared_encoding(data), errors="replace")
+
+
+def _declared_encoding(data: bytes) -> str:
+    """As `% Encoding: ISO-8859-15`, `\\usepackage[latin1]{inputenc}` or `<meta charset=…>` say near the start."""
+    for found in _DECLARED.finditer(data[:4096]):
+        try:
+            known = codecs.lookup((found[1] or found[2]).decode("ascii", "replace")).name
+        except LookupError:
+            continue
+        if known.startswith(_OF_BYTES):
+            return known
+    return "cp1252"
+
+
+def _converted(data: bytes, name: str, kind: str) -> str:
+    """A document as Markdown without escapes, as pandoc reads it, which opens nothing else."""
+    program = which("pandoc")
+    if program is None:
+        raise InvalidInputError(
+            f"{name} is read through pandoc, which is not installed: install it (https://pandoc.org/installing.html), "
+            "or save the document as plain text or Markdown."
+        )
+    command = [program, "--sandbox", f"--from={_PANDOC_FORMATS[kind]}", f"--to={_MARKDOWN}", "--wrap=none"]
+    try:
+        done = subprocess.run(command, input=data, capture_output=True, timeout=_PANDOC_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        seconds = counted(_PANDOC_SECONDS, "second")
+        raise InvalidInputError(f"pandoc could not convert {name} within {seconds}.") from None
+    words = done.stderr.decode("utf-8", "replace").strip()[:300]
+    if done.returncode and "nknown" in words and "format" in words:
+        raise InvalidInputError(f"The installed pandoc cannot read {kind} files: update it, or save {name} as .docx.")
+    if done.returncode:
+        raise InvalidInputError(f"pandoc cannot convert {name}: {words or f'exit code {done.returncode}'}")
+    text = done.stdout.decode("utf-8")
+    for pattern, new in _LEFT:
+        text = pattern.sub(new, text)
+    return unescape(text)
+
 
 FINE, WRONG, INCOMPLETE = 0, 1, 3
 """Exit codes: nothing is wrong; something is; nothing is wrong as far as could be checked, but a service was down. 2 is

@@ -12,23 +12,30 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
 from deepcritical_mcp.evidence.adding import without_duplicates
 from deepcritical_mcp.evidence.anchors import with_anchor, with_sections
-from deepcritical_mcp.evidence.answering import TextPlace
+from deepcritical_mcp.evidence.answering import TextPlace, searched_at
 from deepcritical_mcp.evidence.catalogue import Catalogue
+from deepcritical_mcp.evidence.chunking import everything_said
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.indexing import Indexing, unfinished
 from deepcritical_mcp.evidence.outcomes import AddOutcome
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
-from deepcritical_mcp.evidence.projection import Point
-from deepcritical_mcp.evidence.question_answers import answers_in
+from deepcritical_mcp.evidence.projection import Point, project
 from deepcritical_mcp.evidence.scope import EVERYTHING, Scope
 from deepcritical_mcp.evidence.searching import Found, Search, relevances, shared_words
-from deepcritical_mcp.evidence.sentence_ranking import beginning, by_part, shortened
+from deepcritical_mcp.evidence.sentence_ranking import (
+    beginning,
+    best_answers,
+    by_part,
+    missing_terms,
+    score_sentences,
+    shortened,
+)
 from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.units import WordScores
-from deepcritical_mcp.evidence.views import placed, shown_items, stored_text
 from deepcritical_mcp.evidence.within import abstract_of
-from deepcritical_mcp.evidence.writing import Writer, identified
+from deepcritical_mcp.evidence.writing import Writer, batches, identified
+from deepcritical_mcp.excerpts import quoted
 from deepcritical_mcp.models import (
     CitationSource,
     DocumentPassage,
@@ -38,6 +45,54 @@ from deepcritical_mcp.models import (
     ScreeningMark,
     Text,
 )
+
+READ_AT_ONCE = 200
+
+
+async def placed(space: Space, catalogue: Catalogue, ids: Sequence[str], limit: int) -> dict[str, Point]:
+    """The position of each of `ids` that has been embedded, at most `limit`, by id."""
+    embedded = [id for id in dict.fromkeys(ids) if id in catalogue and catalogue[id].vector_count][:limit]
+    found: dict[str, list[float]] = {}
+    for some in batches(embedded, READ_AT_ONCE):
+        rows = await run_sync(space.vectors, dict.fromkeys(some, 1), abandon_on_cancel=True)
+        found.update((id, vectors[0].tolist()) for id, vectors in rows.items())
+    points = await run_sync(project, list(found.values()), abandon_on_cancel=True)
+    return dict(zip(found, points, strict=True))
+
+
+def shown_items(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, Evidence]:
+    """The evidence with these ids, as far as there is some."""
+    texts = {id: (found, found.text_with(id)) for id, found in catalogue.find(ids).items()}
+    return {id: catalogue.shown(found, text) for id, (found, text) in texts.items() if text}
+
+
+def stored_text(catalogue: Catalogue, id: str) -> tuple[Publication, Text] | None:
+    """The text with that id (see `Publication.id_of`), and the publication that it belongs to."""
+    publication = catalogue.find([id]).get(id)
+    text = publication.text_with(id) if publication else None
+    return (publication, text) if publication and text else None
+
+
+async def answers_in(
+    embedder: PassageEmbedder, catalogue: Catalogue, question: str, places: Sequence[TextPlace], length: int
+) -> tuple[dict[TextPlace, list[Evidence]], dict[str, set[str]]]:
+    """See `EvidenceStore.answers`."""
+    held = catalogue.find([place.id for place in places])
+    rows = [
+        (place, one)
+        for place in places
+        if (publication := held.get(place.id))
+        for one in searched_at(publication, publication.text_with(place.id), place)
+    ]
+    contents = [(place, one.content) for place, one in rows]
+    scores = await score_sentences(embedder, question, [content for _, content in contents])
+    found: dict[TextPlace, list[Evidence]] = {place: [] for place in places if place.id in held}
+    for place, (at, chosen) in best_answers(contents, scores, length).items():
+        brief = quoted(contents[at][1], chosen) if chosen else ""
+        for one in rows[at][1].answers(chosen, brief) if chosen else ():
+            item = by_part(catalogue.shown(held[place.id], one.text), one.content)
+            found[place].append(item.model_copy(update={"section": one.section, "anchor": one.anchor}))
+    return found, {id: missing_terms(question, everything_said(one)) for id, one in held.items()}
 
 
 class EvidenceStore(SessionAccess):

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from deepcritical_mcp.evidence.identity import identity_of
 from deepcritical_mcp.models import AuthorName, Publication, StatusNotice
-from deepcritical_mcp.sources.pubmed.records import read_records
-from deepcritical_mcp.sources.pubmed.xml_texts import repair_letters
+from deepcritical_mcp.sources.pubmed.records import read_records, repair_letters
 from tests.sources.ncbi import article, efetch, notice
 
 

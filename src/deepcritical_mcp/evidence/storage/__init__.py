@@ -3,7 +3,7 @@
 - `backend`: what a store offers. `rows`: the values that it keeps.
 - `session_file`: a session as an SQLite database, and what can be read of a damaged one.
 - `sqlite_space`: a session in such a database, and the store in memory. `vector_table`: its vectors and collection.
-- `in_folder`: the store in a folder. `idle_times`: for how long nobody has used its sessions.
+- `in_folder`: the store in a folder, and for how long nobody has used its sessions.
 - `version_0_2`: the folders of version 0.2.
 - `on_server`: the store on a Chroma server. `server_space`: a session there. `chroma_records`: its records.
 """

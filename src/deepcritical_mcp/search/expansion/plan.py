@@ -3,17 +3,185 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.filters import question_kinds
-from deepcritical_mcp.search.expansion.operands import Operand, parts_of
-from deepcritical_mcp.search.expansion.selection import grouped_parts, select
+from deepcritical_mcp.search.expansion.operands import EXAMPLES, JOINING, Operand, is_branch, parts_of, tree_kind
+from deepcritical_mcp.search.expansion.roles import is_adjective, role_of_word
 from deepcritical_mcp.search.expansion.topic import Topic
+
+_COMBINED = ("combin", "concomitant", "interact", "together")
+
+
+def grouped_parts(parts: Sequence[Operand]) -> list[Operand]:
+    """The parts, with those of which one is enough as one: what "or" joins, a list of three of a kind, examples of a
+    class, two drugs that nothing combines, and two diseases that something is tried for ("SSRIs for anxiety and
+    depression")."""
+    subjects = [one for one in parts if one.role == "subject"]
+    combined = any(word.startswith(_COMBINED) for one in parts for word in one.text.lower().split())
+
+    def is_choice(run: Sequence[Operand]) -> bool:
+        is_apart = run[0].before != "between" and len(subjects) > len(run) and not combined
+        is_and = {one.before for one in run[1:]} == {"and"}
+        is_tried_for = is_apart and (
+            run[0].is_drug or (is_and and run[0].is_disease and run[0].before in ("for", "in", "of"))
+        )
+        return len(run) > 2 or not {one.before for one in run[1:]} <= {",", "and"} or is_tried_for
+
+    # "Seasonal or perennial rhinitis", "renal and cardiac toxicity".
+    pairs = zip(parts, [*parts[1:], None], strict=False)
+    parts = [
+        replace(one, role="modifier")
+        if other and other.before in JOINING and one.concept is None and all(map(is_adjective, one.text.split()))
+        else one
+        for one, other in pairs
+    ]
+    found: list[Operand] = []
+    for run in runs(parts):
+        found += [either_of(run)] if len(run) > 1 and is_choice(run) else run
+    return found
+
+
+def runs(parts: Sequence[Operand]) -> Iterator[Sequence[Operand]]:
+    """The parts by the lists that they stand in."""
+    place = stop = 0
+    while (place := stop) < len(parts):
+        stop = place + 1
+        while stop < len(parts) and _goes_on(parts[place:stop], parts[stop]):
+            stop += 1
+        yield parts[place:stop]
+
+
+def either_of(run: Sequence[Operand]) -> Operand:
+    """Some parts of which one is enough."""
+    every = [one for part in run for one in part.either or (part,)]
+    text = " or ".join(one.text for one in every)
+    return replace(run[0], text=text, either=tuple(replace(one, before="") for one in every), concept=None, beside=())
+
+
+def _goes_on(run: Sequence[Operand], other: Operand) -> bool:
+    """Whether a part goes on with a list: joined to it, and of the same kind or of none that is known. A negation and
+    what is compared stand alone."""
+    first = run[0]
+    is_either = other.before == "or" and {first.role, other.role} == {"subject", "group"}
+    if first.is_negation or other.is_negation or other.is_compared or (first.role != other.role and not is_either):
+        return False
+    kinds = {tree_kind(one) for one in (*run, other)} - {""}
+    is_same = len(kinds) == 1 and bool(tree_kind(other) and tree_kind(first))
+    if other.before == ";":  # "antibiotics: amoxicillin, doxycycline", but not a disease and its outcomes
+        return is_same and tree_kind(first) == "D"
+    if other.before in EXAMPLES or other.before.startswith("and ") or (other.before == "of" and run[1:]):
+        return is_same
+    return other.before in JOINING and len(kinds) < 2 and (bool(kinds) or other.before in ("or", "and/or"))
+
+
+MAX_REQUIRED = 3
+_MAX_TERMS = 4
+"""How many concepts and words next to them are required at most."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The parts that every paper must be about, those that only rank, and subjects that are too many to require."""
+
+    required: tuple[Operand, ...]
+    ranking: tuple[Operand, ...]
+    surplus: tuple[Operand, ...] = ()
+
+
+def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
+    """Negations and up to three subjects are required, and as long as there is room the groups that are named. Beside
+    two others, an outcome that is no disease is not, nor are several. Where there are fewer than two, the persons are,
+    else a place, an aspect or a description."""
+    negations = [one for one in parts if one.is_negation]
+    subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
+    outcomes = [one for one in _outcomes(parts) if one.role == "subject" or role_of_word(one.text) == "subject"]
+    options = [one for one in outcomes if one in subjects and (outcomes[1:] or (one.is_known and not one.is_disease))]
+    inner = [one for one in subjects if one not in options]
+    subjects = inner if len(inner) > 1 else subjects
+    most = max(2, limit - len(negations))
+    merged = _merged(subjects, most)
+    parts = list(dict.fromkeys(merged.get(one, one) for one in parts))
+    subjects = list(dict.fromkeys(merged.get(one, one) for one in subjects))
+    others = [one for one in parts if one.role == "group" or (one.role == "general" and len(subjects) < 2)]
+    chosen = sorted([*subjects, *others], key=lambda one: one.rank)[:most]
+    if len(chosen) + len(negations) < 2:
+        chosen += _promoted(parts, is_alone=not any(one.role == "subject" for one in chosen))[
+            : 2 if len(chosen) else limit
+        ]
+    if not chosen and not negations:
+        chosen = list(parts[:limit])
+    required = tuple(one for one in parts if one in negations or one in chosen)
+    rest = tuple(one for one in parts if one not in required)
+    for one in reversed(required):  # "lidocaine infusion"
+        if sum(1 + len(part.beside) for part in required) > _MAX_TERMS and one.beside and not is_branch(one.concept):
+            bare = replace(one, text=one.concept.text if one.concept else one.text, beside=())
+            required = tuple(bare if part is one else part for part in required)
+            rest = (*rest, *(replace(bare, text=text, concept=None, role="modifier") for text in one.beside))
+    return Selection(required, rest, tuple(one for one in subjects if one not in required))
+
+
+def _outcomes(parts: Sequence[Operand]) -> list[Operand]:
+    """What something is said to change, with what is listed with it."""
+    found: list[Operand] = []
+    for last, one in zip([None, *parts], parts, strict=False):
+        if one.is_outcome or (last in found and one.before in JOINING):
+            found.append(one)
+    return found
+
+
+def _promoted(parts: Sequence[Operand], *, is_alone: bool) -> list[Operand]:
+    """What is required beside a single subject: its persons, else one aspect, setting or description of it; an aspect
+    first where there is no subject ("maternal mortality")."""
+    persons = [one for one in parts if one.role == "person" and (one.concept or one.either)]
+    if len([one for part in persons for one in part.either or (part,)]) > 1:  # "adults and children" are all people
+        persons = []
+    others = [one for role in ("place", "aspect", "setting") for one in parts if one.role == role]
+    others = [one for one in others if one.concept or one.role == "place"]
+    return [*others[:1], *persons] if is_alone else persons or others[:1]
+
+
+def _merged(subjects: Sequence[Operand], most: int) -> dict[Operand, Operand]:
+    """Too many subjects -> the groups of a kind that they go into, of which one is enough: first the sides of a
+    comparison, then what is listed together, then all drugs."""
+    found: dict[Operand, Operand] = {}
+
+    def merge(run: Sequence[Operand]) -> None:
+        group = either_of(run)
+        found.update(dict.fromkeys([*run, *(one for one, now in found.items() if now in run)], group))
+
+    def now() -> list[Operand]:
+        return list(dict.fromkeys(found.get(one, one) for one in subjects))
+
+    sides = compared_sides(now())
+    if sides and (len(now()) > most or all(one.is_disease for one in sides)):  # of two diseases, papers name one
+        merge(sides)
+    for run in [run for run in runs(now()) if len(run) > 1 and run[0].is_drug] if len(now()) > most else []:
+        merge(run)
+    while len(now()) > most:
+        drugs = [one for one in now() if one.is_drug]  # a class and its members
+        if len(drugs) < 2:
+            break
+        merge(drugs)
+    return found
+
+
+def compared_sides(parts: Sequence[Operand]) -> tuple[Operand, Operand] | None:
+    """The two parts that are compared with each other: what is compared, and what stands before it that is of its kind,
+    or that is no condition ("ultrasound for pneumothorax compared with X-ray")."""
+    for place, other in enumerate(parts):
+        earlier = [one for one in parts[:place] if not (one.is_negation or one.is_outcome)]
+        if other.is_compared and earlier:
+            alike = [one for one in earlier if tree_kind(one) == tree_kind(other) != ""]
+            tried = [one for one in earlier if one.before not in ("among", "for", "in", "of", "with")]
+            return (alike or tried or earlier)[-1], other
+    return None
+
 
 _MAX_RANKING = 10
 _CLINICAL = ("C", "E", "F03")
