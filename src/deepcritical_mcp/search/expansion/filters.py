@@ -136,6 +136,8 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     kinds |= {"harm"} if _HARM.search(text) else set()
     kinds |= {"diagnosis"} if _DIAGNOSIS.search(topic.text) else set()
     kinds |= {"prevalence"} if _PREVALENCE.search(topic.text) else set()
+    if re.search(r"\bbarriers? (?:and|to)\b", topic.text, re.IGNORECASE):
+        kinds.add("views")
     if "views" in kinds or stems(_OF_SERVICES) & asked or "waiting time" in text.lower():
         return kinds & {"views"}
     verbs = {word for word in topic.text.lower().split() if word in _EFFECT_VERBS}
@@ -169,7 +171,11 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
         record = records[0]
         kinds |= {"treatment", "diagnosis"} if record.is_of(_DISEASES) else set()
         kinds |= {"treatment"} if record.is_supplementary or record.is_of(("D",)) else set()
-    return kinds - {"course" if is_asked or is_for else "treatment"} if {"course", "treatment"} <= kinds else kinds
+    return (
+        kinds - {"course" if is_asked or is_for or "treatment" in text.lower() else "treatment"}
+        if {"course", "treatment"} <= kinds
+        else kinds
+    )
 
 
 _TAGGED = re.compile(r"[^\s()]*(\[\w+\])")

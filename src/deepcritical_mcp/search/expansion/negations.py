@@ -76,6 +76,7 @@ _WORDINGS = tuple(
         (r"(?<=\w)n['’]t\b", " not"),
         (r"\b(?:w/o|with out)\b", "without"),
         (r"\bfree from\b", "free of"),
+        (r"\b(break|check|drop|follow) (down|out|up)(?![\w-])", r"\1-\2"),
         (r"\bliving with\b", "with"),
         (
             r"\b(?:i|we) (?:am|are|do) not (?:interested in|want|need)(?: (?:articles|papers|studies|trials))?"

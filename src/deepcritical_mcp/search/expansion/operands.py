@@ -239,7 +239,7 @@ class _TopicReader:
         self._noun = list[_Item]()
         self._before: str = ""
         self._label: str = ""
-        self._is_compared = self._is_unspecific = False
+        self._is_compared = self._is_unspecific = self._lives_there = False
 
     def parts(self) -> list[Operand]:
         place = 0
@@ -316,9 +316,15 @@ class _TopicReader:
         light = list[str]()
         while len(items) > 1 and items[-1][1] is None and is_participle(items[-1][0]):  # "children vaccinated against"
             light.insert(0, items.pop()[0])
-        if any(concept and _role_of_concept(concept) == "setting" for _, concept in items):  # "nursing home residents"
-            light += [text for text, concept in items if concept is None and role_of_word(text) == "group"]
-            items = [one for one in items if one[0] not in light]
+        whose = [text for text, concept in items if concept is None and role_of_word(text) == "group"]
+        is_setting = any(concept and _role_of_concept(concept) == "setting" for _, concept in items)
+        self._lives_there = is_setting and bool(whose)  # "nursing home residents"
+        if self._lives_there:
+            items = [one for one in items if one[0] not in whose]
+        compound = [concept for _, concept in items if concept and " " not in concept.text]
+        if len(items) == len(compound) > 2 and all(one.record and one.record.is_of(("D",)) for one in compound):
+            self._take_words([text for text, _ in items], light)  # "silver diamine fluoride"
+            return
         is_said = any(concept is None and not is_light(text) and not is_head(text) for text, concept in items)
         anchors = [place for place, one in enumerate(items) if self._stands_alone(one, is_said=is_said)]
         first = 0
@@ -357,6 +363,7 @@ class _TopicReader:
             return
         text, concept = item
         role = self._role_of(concept) if concept else "subject"
+        role = "group" if role == "setting" and self._lives_there else role
         if concept and role != "general" and not is_branch(concept) and all(map(is_adjective, words)):
             words = []  # "supraventricular arrhythmias", but "rectal cancer"
         said = [one for one in behind if not is_light(one) and len(one) > 1]  # not of "haemophilia B"

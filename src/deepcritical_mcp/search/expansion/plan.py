@@ -14,6 +14,7 @@ from deepcritical_mcp.search.expansion.filters import question_kinds
 from deepcritical_mcp.search.expansion.operands import EXAMPLES, JOINING, Operand, is_branch, parts_of, tree_kind
 from deepcritical_mcp.search.expansion.roles import is_adjective, role_of_word
 from deepcritical_mcp.search.expansion.topic import Topic
+from deepcritical_mcp.search.expansion.word_lists import word_list
 
 _COMBINED = ("combin", "concomitant", "interact", "together")
 
@@ -186,7 +187,7 @@ def compared_sides(parts: Sequence[Operand]) -> tuple[Operand, Operand] | None:
 _MAX_RANKING = 10
 _CLINICAL = ("C", "E", "F03")
 _OF_ANIMALS = re.compile("animals?(?: (?:models?|research|studies|trials))?", re.IGNORECASE)
-_ABSENT = ("absence of ", "free of ", "lacking ", "no ", "without ")
+_ABSENT = tuple(word_list("not there"))
 _ANIMALS = "animals[mh] NOT humans[mh]"
 
 

@@ -132,9 +132,10 @@ _ASKING = word_list("asking")
 _AROUND = REQUEST_WORDS | _ASKING | word_list("around a request")
 # "As a nurse, I want to know whether …", "The clinician wants to know if …", "Is there good evidence for …".
 _LEAD_IN = re.compile(
-    r"^(?:(?:as an?|i am|i'm|we are) [^.?!]{1,150}?(?:,|\.| and|;) )?"
+    rf"^(?=(?:[^ ]+ ){{0,30}}?(?:{'|'.join(sorted(_ASKING))}) )"
+    r"(?:(?:as an?|i am|i'm|we are) [^.?!]{1,150}?(?:,|\.| and|;) )?"
     r"(?:(?:an?|my|our|the) (?:[\w-]+ ){1,2}(?=(?:asks?|explores?|is|are|looks?|needs?|wants?|wonders?) ))?"
-    rf"(?=(?:[\w']+ ){{0,8}}?(?:{'|'.join(sorted(_ASKING))}) )(?:(?:{'|'.join(sorted(_AROUND))}) )+"
+    rf"(?:(?:{'|'.join(sorted(_AROUND))}) )+"
     r"(?:about|at|concerning|for|how|if|in|on|regarding|what|whether|why) (?=\S)",
     re.IGNORECASE,
 )
