@@ -178,7 +178,7 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     )
 
 
-_TAGGED = re.compile(r"[^\s()]*(\[\w+\])")
+_TAGGED = re.compile(r"(?<![^\s()])[^\s()\[\]]{0,60}+(\[\w{1,20}\])")
 
 
 def fitting_filters(

@@ -98,7 +98,7 @@ def read_strategy(text: str) -> Strategy | None:
         read = heading.sub(_heading, read)
     for field in _FIELDS:
         read = field.sub(_in_field, read)
-    rest = re.sub(r"\"[^\"]*\"\[[^\]]*\]", "", read)
+    rest = re.sub(r"\"[^\"]*\"\[[^\[\]]{0,80}\]", "", read)
     if _UNREADABLE.search(text.strip()) or set(rest) & set("/:='.*#") or re.search(r"\w\(", rest) or is_numbered:
         raise InvalidInputError(
             f"This looks like a search strategy in the syntax of {database}, which PubMed would misread. Give the "
