@@ -146,6 +146,15 @@ async def test_of_three_subjects_and_a_comparison_either_side_is_enough(ask: Ask
         ("time in range under insulin", '"time in range'),
         ("hospital at home for older people", '"hospital at home'),
         ('barriers to "shared decision making" in oncology', '"shared decision making"[tiab] AND oncology'),
+        ("Does metformin lower mortality in type 2 diabetes?", "metformin AND (type 2 diabetes)"),
+        ("Hi, I'm a nursing student. Does coffee cause insomnia?", "coffee AND insomnia"),
+        ("My bachelor thesis is about burnout in midwives", "burnout AND midwives"),
+        ("Can heat waves lead to kidney stones?", "(heat waves) AND (kidney stones)"),
+        ("pesticides and gout in agricultural workers", "pesticides AND gout AND (agricultural workers)"),
+        ("does removing the tonsils help snoring", "tonsils AND snoring"),
+        ("measles in children vaccinated against rubella", "(measles AND rubella) AND (vaccinated[tiab] OR "),
+        ("gout apps in the last ten years", "gout apps"),
+        ("DOACs but not warfarin in gout", "(DOACs AND gout) NOT warfarin"),
     ],
 )
 async def test_the_subject_of_a_sentence_is_neither_lost_nor_torn_apart(topic: str, query: str):

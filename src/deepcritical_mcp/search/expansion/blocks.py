@@ -11,7 +11,7 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import Abbreviation
 from deepcritical_mcp.search.expansion.phrases import is_drug, natural_order, stems
 from deepcritical_mcp.search.expansion.roles import is_never_noun
-from deepcritical_mcp.search.expansion.word_lists import word_list
+from deepcritical_mcp.search.expansion.word_lists import endings
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.spelling import other_spelling
 from deepcritical_mcp.text import PUBMED_STOP_WORDS
@@ -25,10 +25,10 @@ _ACTIONS = "D27"
 # Words such as "aged" and "child" say less in a title or abstract than as a heading.
 _AGE_GROUPS = ("M01.060",)
 # Endings after which "*" finds other forms of the word only ("inhibitor*", "vaccine*").
-_INFLECTED = tuple(word_list("inflected endings"))
+_INFLECTED = endings("inflected endings")
 # Words without a plural that papers use, and words that only look like one.
-_NO_PLURAL = tuple(word_list("no plural"))
-_ONLY_LOOK_PLURAL = tuple(word_list("only look plural"))
+_NO_PLURAL = endings("no plural")
+_ONLY_LOOK_PLURAL = endings("only look plural")
 _PREFIX = re.compile(r"\b(anti|non|post|pre|co|multi|sub|intra|inter|peri)-(?=[a-z]{4})")
 
 

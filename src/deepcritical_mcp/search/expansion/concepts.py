@@ -20,7 +20,7 @@ from deepcritical_mcp.search.expansion.blocks import TopicConcept, has_name, is_
 from deepcritical_mcp.search.expansion.phrases import general_stems, is_drug, is_symbol, natural_order, phrases, stems
 from deepcritical_mcp.search.expansion.roles import role_of_heading
 from deepcritical_mcp.search.expansion.topic import Topic, read_topic
-from deepcritical_mcp.search.expansion.word_lists import word_list
+from deepcritical_mcp.search.expansion.word_lists import endings, word_list
 from deepcritical_mcp.sources.base import MappedTerm, MeshDescriptor, Vocabulary
 from deepcritical_mcp.spelling import other_spelling
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
@@ -41,7 +41,7 @@ MAX_MEMBERS = 80
 """Drugs of a class whose names stand in its block; of a larger class, none that MeSH has only as a supplementary
 concept."""
 # "Pembrolizumab-induced colitis" is about pembrolizumab.
-_CONNECTED = tuple(word_list("connected endings"))
+_CONNECTED = endings("connected endings")
 _MAX_NEIGHBORS = 60
 _MAX_BELOW = 4
 

@@ -28,8 +28,6 @@ _MAX_TERM_LENGTH = 60
 # The start of a long text, such as a web page, shows what it is about.
 _MAX_CHARS = 4_000
 _REMARK = re.compile(r"^\[[^\]]{1,60}\]")
-# MeSH headings that say who was studied and how, not what the paper is about; further ones have only general words.
-CHECK_TAGS = word_list("check tags")
 
 
 class SessionEvidence(Protocol):
@@ -138,7 +136,11 @@ def _terms(item: Evidence, *, with_text: bool) -> Iterator[str]:
 def _index_terms(item: Evidence) -> Iterator[str]:
     """MeSH terms in natural order, without qualifiers and check tags, and keywords."""
     headings = [term.split("/")[0].strip("* ") for term in item.citation.mesh_terms]
-    return (natural_order(term) for term in (*headings, *item.citation.keywords) if term.casefold() not in CHECK_TAGS)
+    return (
+        natural_order(term)
+        for term in (*headings, *item.citation.keywords)
+        if term.casefold() not in word_list("check tags")
+    )
 
 
 def _is_general(text: str) -> bool:

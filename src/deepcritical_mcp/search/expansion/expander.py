@@ -21,7 +21,6 @@ from deepcritical_mcp.search.expansion.abbreviations import abbreviations_of
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, to_wire
 from deepcritical_mcp.search.expansion.concepts import NcbiView, look_up, with_definitions
 from deepcritical_mcp.search.expansion.evidence_terms import (
-    CHECK_TAGS,
     EvidenceTerm,
     EvidenceView,
     SessionEvidence,
@@ -40,6 +39,7 @@ from deepcritical_mcp.search.expansion.proposals import (
 )
 from deepcritical_mcp.search.expansion.sampled_queries import UNREADABLE, read_reply, sampling_request
 from deepcritical_mcp.search.expansion.topic import Topic, corrected_topic, read_topic
+from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.sources.base import Hits, Vocabulary
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, clean_text, counted
 
@@ -81,7 +81,7 @@ def _terms(record: Publication) -> Iterator[str]:
     """Its headings, without those of persons and methods, and the words and pairs of words of its title."""
     for heading in record.mesh_terms:
         name = heading.split("/")[0].strip("* ")
-        if name.casefold() not in CHECK_TAGS and not stems(name) <= general_stems():
+        if name.casefold() not in word_list("check tags") and not stems(name) <= general_stems():
             yield pubmed_syntax.phrase(name, "MeSH Terms")
     for run in phrases(record.title.lower()):
         for text in (*run, *(" ".join(pair) for pair in pairwise(run))):

@@ -16,7 +16,7 @@ from deepcritical_mcp.search.expansion.operands import Operand
 from deepcritical_mcp.search.expansion.phrases import is_drug, stems
 from deepcritical_mcp.search.expansion.roles import EFFICACY
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic
-from deepcritical_mcp.search.expansion.word_lists import word_groups, word_list
+from deepcritical_mcp.search.expansion.word_lists import endings, word_groups, word_list
 from deepcritical_mcp.sources.pubmed.request import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup
 
 QuestionKind = Literal[
@@ -121,7 +121,7 @@ _SETTING = re.compile(
     re.IGNORECASE,
 )
 _EFFECT_VERBS = word_list("effect verbs")
-_TREATMENT_ENDINGS = tuple(word_list("treatment endings"))
+_TREATMENT_ENDINGS = endings("treatment endings")
 
 
 def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:

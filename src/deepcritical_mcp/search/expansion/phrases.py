@@ -7,15 +7,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
 from deepcritical_mcp.evidence.stemming import words_of
-from deepcritical_mcp.search.expansion.word_lists import word_list
+from deepcritical_mcp.search.expansion.word_lists import endings, word_list
 from deepcritical_mcp.spelling import GREEK_NAMES, one_spelling
 from deepcritical_mcp.text import NEGATIONS, QUERY_FUNCTION_WORDS
 
-# Too general to be looked up in MeSH or to be followed from one paper to the next. Ambiguous words (lead, impact, near)
-# are not among them.
-_GENERAL_WORDS = word_list("too general")
-# Endings of drug names (WHO, "The use of stems in the selection of International Nonproprietary Names").
-_DRUG_ENDINGS = tuple(word_list("drug endings"))
 _TOKEN = re.compile(r"[^\W_]+(?:(?:[-‐‑'’.+·]|(?<=\d),(?=\d))[^\W_]+)*\+*|\S")
 _PLAIN = str.maketrans({"'": "", "’": "", **GREEK_NAMES})
 _PARENTHESIZED = re.compile(r"[(\[]([^()\[\]]{1,100})[)\]]")
@@ -41,7 +36,7 @@ _term_stems = lru_cache(maxsize=8192)(_stems)
 @cache
 def general_stems() -> frozenset[str]:
     """The stems of words that name no subject."""
-    return stems(" ".join(_GENERAL_WORDS))
+    return stems(" ".join(word_list("too general")))
 
 
 def phrases(text: str) -> Iterator[tuple[str, ...]]:
@@ -115,4 +110,4 @@ def is_symbol(word: str) -> bool:
 def is_drug(word: str) -> bool:
     """Whether a word looks like the name of a drug."""
     lower = word.lower()
-    return len(lower) > 6 and lower.endswith(_DRUG_ENDINGS)
+    return len(lower) > 6 and lower.endswith(endings("drug endings"))

@@ -1,4 +1,4 @@
-"""A topic with its parts, from which all queries are built."""
+"""Which parts of a topic every paper must be about, of which one is enough, and the queries for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deepcritical_mcp.search.expansion.filters import question_kinds
 from deepcritical_mcp.search.expansion.operands import EXAMPLES, JOINING, Operand, is_branch, parts_of, tree_kind
 from deepcritical_mcp.search.expansion.roles import is_adjective, role_of_word
 from deepcritical_mcp.search.expansion.topic import Topic
-from deepcritical_mcp.search.expansion.word_lists import word_list
+from deepcritical_mcp.search.expansion.word_lists import endings
 
 _COMBINED = ("combin", "concomitant", "interact", "together")
 
@@ -187,7 +187,7 @@ def compared_sides(parts: Sequence[Operand]) -> tuple[Operand, Operand] | None:
 _MAX_RANKING = 10
 _CLINICAL = ("C", "E", "F03")
 _OF_ANIMALS = re.compile("animals?(?: (?:models?|research|studies|trials))?", re.IGNORECASE)
-_ABSENT = tuple(word_list("not there"))
+_ABSENT = endings("not there")
 _ANIMALS = "animals[mh] NOT humans[mh]"
 
 

@@ -15,11 +15,6 @@ from deepcritical_mcp.search.expansion.word_lists import word_list
 
 # Maximum characters of a query built here from words; queries in PubMed's syntax are not shortened.
 MAX_QUERY_LENGTH = 1_000
-
-
-# Fields that name the subject; words in any other (author, journal, date, type) do not.
-_SUBJECT_FIELDS = word_list("subject fields")
-FIELD_TAGS = _SUBJECT_FIELDS | word_list("other fields")
 _MAX_GROUP_DEPTH = 20
 _BOOLEANS = frozenset({"AND", "OR", "NOT"})
 _TOKEN = re.compile(r'"[^"]*"|\[[^\[\]]*\]|[()]|[^\s()"\[\]]+')
@@ -47,9 +42,14 @@ class _Node:
         return self.text in _BOOLEANS
 
 
+def _field_tags() -> frozenset[str]:
+    """Fields that name the subject, and all others (author, journal, date, type)."""
+    return word_list("subject fields") | word_list("other fields")
+
+
 def is_field_tag(tag: str) -> bool:
     """Whether PubMed knows `[tag]`, with or without ":noexp" or a proximity such as ":~3"."""
-    return re.sub(r":(noexp|~\d{1,4})$", "", _BLANKS.sub(" ", tag.strip().lower())) in FIELD_TAGS
+    return re.sub(r":(noexp|~\d{1,4})$", "", _BLANKS.sub(" ", tag.strip().lower())) in _field_tags()
 
 
 def uses_pubmed_syntax(text: str) -> bool:
@@ -142,7 +142,7 @@ def _add_tag(items: list[_Node], token: str) -> None:
     """Attach a known tag to the preceding item, or the one that a mistyped tag is meant to be ("[tiabb]"); another is a
     word in brackets ("[18F]FDG")."""
     if not is_field_tag(token[1:-1]):
-        meant = get_close_matches(token[1:-1].strip().lower(), FIELD_TAGS, n=1, cutoff=0.8)
+        meant = get_close_matches(token[1:-1].strip().lower(), _field_tags(), n=1, cutoff=0.8)
         token = f"[{meant[0]}]" if meant else token
     if not is_field_tag(token[1:-1]):
         items.extend(_Node(word) for word in words(token).split())
@@ -183,4 +183,4 @@ def _subjects(items: Sequence[_Node]) -> Iterator[str]:
 
 
 def _is_subject(tag: str) -> bool:
-    return not tag or re.sub(r":.*", "", _BLANKS.sub(" ", tag.strip("[] ").lower())) in _SUBJECT_FIELDS
+    return not tag or re.sub(r":.*", "", _BLANKS.sub(" ", tag.strip("[] ").lower())) in word_list("subject fields")

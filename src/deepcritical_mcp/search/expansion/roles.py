@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Literal, get_args
 
 from deepcritical_mcp.search.expansion.phrases import general_stems, stems
-from deepcritical_mcp.search.expansion.word_lists import word_classes, word_groups, word_list
+from deepcritical_mcp.search.expansion.word_lists import endings, word_classes, word_groups, word_list
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
@@ -39,7 +39,7 @@ measure (a dose, a time) and comparator (placebo): rank. filler: left out."""
 # Branches of the MeSH tree that are no subjects ("branches …"); the longest that fits decides. A heading is what it is
 # in all of its places; in any other place it is a subject: "Breast Feeding" (behavior and physiology), "Pregnancy".
 # Some say nothing of a subject wherever they stand, or little beside one ("headings …").
-_ADJECTIVE_ENDINGS = tuple(word_list("adjective endings"))
+_ADJECTIVE_ENDINGS = endings("adjective endings")
 """Of words that no list of English words has ("supraventricular")."""
 EFFICACY = word_list("efficacy")
 """With these beside it, harm is one side of the question of a treatment."""

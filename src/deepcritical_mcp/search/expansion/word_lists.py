@@ -14,9 +14,20 @@ def _lists() -> Mapping[str, tuple[str, ...]]:
     return {name: tuple(words.split("|") if "|" in words else words.split()) for name, _, words in read}
 
 
+@cache
 def word_list(name: str) -> frozenset[str]:
-    """The words or names of a list; none if there is no such list."""
-    return frozenset(_lists().get(name, ()))
+    """The words or names of a list.
+
+    Raises:
+        KeyError: there is no such list.
+    """
+    return frozenset(_lists()[name])
+
+
+@cache
+def endings(name: str) -> tuple[str, ...]:
+    """The same for `str.endswith` and `str.startswith`."""
+    return tuple(_lists()[name])
 
 
 def word_groups(name: str) -> Mapping[str, tuple[str, ...]]:
