@@ -35,6 +35,7 @@ from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore
         ("stroke in the absence of dementia", 'stroke AND ("absence of dementia"[tiab] OR all[sb])'),
         ("patients not on dialysis, on statins", '"not on dialysis" AND statins'),
         ("cirrhosis no alcohol", 'cirrhosis AND ("no alcohol"[tiab] OR all[sb])'),
+        ("music without sedatives helps sleep", '(music AND sleep) AND ("without sedatives"[tiab]'),
         ("never events in theatres", '"never events" AND theatres'),
     ],
 )  # fmt: skip

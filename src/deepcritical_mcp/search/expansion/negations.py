@@ -6,7 +6,8 @@ import re
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol
-from deepcritical_mcp.search.expansion.roles import is_adjective
+from deepcritical_mcp.search.expansion.roles import is_adjective, is_filler
+from deepcritical_mcp.search.expansion.word_lists import endings
 from deepcritical_mcp.text import NEGATIONS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
 
 # How many words a negation covers at most, itself included: "without a diagnosis of type 2 diabetes".
@@ -161,13 +162,14 @@ def quote_negations(text: str, *, all_caps: bool) -> str:
         words = match[0].split()
         if match["negation"].isupper() and not all_caps:
             return match[0]
+        is_thing = match[0].lower().startswith(endings("not there"))
         end = whole = min(len(words), _MAX_NEGATION_WORDS + (words[0].lower() == "do"))
         names = [
             place
             for place, word in enumerate(words)
-            if place > 1 and (is_drug(word) or (is_symbol(word) and not all_caps))
+            if place > 1 and (is_drug(word) or (is_thing and is_filler(word)) or (is_symbol(word) and not all_caps))
         ]
-        end = whole = min([whole, *names])  # "non coeliac IBS" is about IBS
+        end = whole = min([whole, *names])  # "non coeliac IBS" is about IBS, "no drugs help"
         while end and words[end - 1].lower() in PUBMED_STOP_WORDS | NEGATIONS:
             end -= 1
         end = end or whole  # "without being seen"
