@@ -22,6 +22,7 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
+from tests.evidence.archives import unpack
 from tests.evidence.stand_ins import Clock, HashingModel, piece
 from tests.evidence.test_damage import named_as_lost
 from tests.evidence.version_0_2 import kept_by_0_2
@@ -75,7 +76,7 @@ def archived(source: Path, target: Path) -> None:
     with tarfile.open(target.with_suffix(".tar"), "w") as archive:
         archive.add(source, ".")
     with tarfile.open(target.with_suffix(".tar")) as archive:
-        archive.extractall(target, filter="fully_trusted")
+        unpack(archive, target)
 
 
 def synced(source: Path, target: Path) -> None:

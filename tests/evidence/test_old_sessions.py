@@ -21,6 +21,7 @@ from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, Sessio
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import Publication
+from tests.evidence.archives import unpack
 from tests.evidence.stand_ins import Clock, HashingModel, long_sections, paper, piece
 from tests.evidence.test_damage import damage
 from tests.evidence.test_deletion import DAY, sweep_for
@@ -155,7 +156,7 @@ async def test_a_damaged_folder_of_0_2_is_upgraded_whole_or_refused_and_left_as_
 def unpacked(data_dir: Path) -> str:
     """The id of the session that version 0.2.0 itself has kept, in a data folder."""
     with tarfile.open(WRITTEN_BY_0_2) as archive:
-        archive.extractall(data_dir, filter="data")
+        unpack(archive, data_dir)
     (folder,) = (data_dir / "sessions").iterdir()
     return folder.name
 
