@@ -11,10 +11,10 @@ from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.filters import question_kinds
+from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.operands import EXAMPLES, JOINING, Operand, is_branch, parts_of, tree_kind
 from deepcritical_mcp.search.expansion.roles import is_adjective, role_of_word
 from deepcritical_mcp.search.expansion.topic import Topic
-from deepcritical_mcp.search.expansion.word_lists import endings
 
 _COMBINED = ("combin", "concomitant", "interact", "together")
 
@@ -187,7 +187,6 @@ def compared_sides(parts: Sequence[Operand]) -> tuple[Operand, Operand] | None:
 _MAX_RANKING = 10
 _CLINICAL = ("C", "E", "F03")
 _OF_ANIMALS = re.compile("animals?(?: (?:models?|research|studies|trials))?", re.IGNORECASE)
-_ABSENT = endings("not there")
 _ANIMALS = "animals[mh] NOT humans[mh]"
 
 
@@ -215,7 +214,10 @@ class Plan:
         self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
         self.parts = [] if topic.syntax else grouped_parts(parts_of(topic, self.concepts, is_looked_up=is_looked_up))
         self.left_out = [_ANIMALS if _OF_ANIMALS.fullmatch(one) else one for one in topic.excluded]
-        optional = [one for one in self.parts if one.is_negation and self._need_not_be_said(one, unindexed)]
+        # No paper has to say in the user's words what is not there ("asthma without steroids", "not due to cancer").
+        negations = [one for one in self.parts if one.is_negation and one.concept is None]
+        is_alone = len(negations) == len(self.parts)
+        optional = [one for one in negations if not is_alone and negated_block(one.text) == one.text]
         chosen = select([one for one in self.parts if one not in optional])
         self.required, self.ranking, self.surplus = chosen.required, (*chosen.ranking, *optional), chosen.surplus
         self.blocks = {one: one.block(unindexed) for one in self.required}
@@ -226,12 +228,6 @@ class Plan:
                 self.shortened.append(one)
         self.kinds = question_kinds(topic, self.parts)
         self.is_clinical = any(one.record and one.record.is_of(_CLINICAL) for one in concepts)
-
-    def _need_not_be_said(self, one: Operand, unindexed: frozenset[str]) -> bool:
-        """Whether a negation only ranks: what is not there, beside something that is ("asthma without steroids"), and
-        what PubMed does not have as a phrase."""
-        is_absence = one.said.lower().startswith(_ABSENT) and any(not other.is_negation for other in self.parts)
-        return is_absence or one.said.casefold() in unindexed
 
     def _core(self) -> str:
         return self.query(self.required)

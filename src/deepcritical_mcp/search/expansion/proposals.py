@@ -197,7 +197,9 @@ def _dispensable(one: Operand) -> tuple[bool, ...]:
 
 def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     """The same subjects in more words: in all ways at once, then in each."""
+    treated = _drug_therapy(plan)
     ways = (
+        ("what is indexed as drug therapy of the condition", lambda one: treated if one.is_drug else []),
         ("the names of narrower headings, for papers not indexed yet", _narrower),
         ("your words near each other, and in all fields", _looser),
         ("all words that begin as yours do", _truncated),
@@ -215,6 +217,13 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
         source = "mesh" if any(map(_narrower, blocks)) and "narrower" in said else "rules"
         query, spare = f"{_words(plan.required)}, {'in other words' if terms is every else said}", terms is not every
         yield Proposal("broader", query, plan.query(plan.required, blocks), f"Also {said}.", source, is_spare=spare)
+
+
+def _drug_therapy(plan: Plan) -> list[str]:
+    """The required diseases with MeSH's subheading, since papers on several drugs may name none of them."""
+    parts = [one for part in plan.subjects if part.is_disease for one in part.either or (part,)]
+    records = [one.concept.record for one in parts if one.concept and one.concept.record and not one.beside]
+    return [pubmed_syntax.phrase(f"{one.name}/drug therapy", "MeSH Terms") for one in records]
 
 
 def _with_parent(plan: Plan) -> Iterator[Proposal]:
@@ -312,7 +321,6 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Pr
         one
         for one in fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today)
         if not (one.kind == "persons" and (is_said or one.filter.pubmed.startswith("animals")))
-        and (one.kind != "limit" or not is_counted)
         and (one.kind != "limit" or not is_counted)
     ]
     of_question = [one for one in every if plan.kinds and one.kind in ("question", "persons")]
