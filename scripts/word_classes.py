@@ -1,6 +1,6 @@
-"""Write the English words that are no nouns, by class, for the reading of topics.
+"""Write the English words that are no nouns, by class, and the most common other ones, for the reading of topics.
 
-    pip install lemminflect==0.2.3 && python scripts/word_classes.py
+    pip install lemminflect==0.2.3 && pip install --no-deps symspellpy==6.10.1 && python scripts/word_classes.py
 
 Source and licence stand at the top of the file that it replaces.
 """
@@ -17,6 +17,8 @@ from pathlib import Path
 TARGET = Path(__file__).parents[1] / "src" / "deepcritical_mcp" / "search" / "expansion" / "word_classes.txt"
 OTHERS = {"noun", "propn", "pron", "adp", "det", "cconj", "sconj", "num", "intj"}
 WIDTH = 116
+COMMON = 8e-6
+"""From what share of all words on a word is common."""
 
 
 def main() -> None:
@@ -29,13 +31,21 @@ def main() -> None:
     for word, names in sorted(classes.items()):
         if re.fullmatch("[a-z]{2,18}", word) and not names & OTHERS:
             found["adjective" if "adj" in names else "verb" if names <= {"verb", "aux"} else "adverb"].append(word)
+    found["common"] = sorted(_common() - {word for words in found.values() for word in words})
     head = [line for line in TARGET.read_text("utf-8").splitlines() if line.startswith("#")]
     rows = [
         f"{name}\t{line}"
-        for name in ("verb", "adjective", "adverb")
+        for name in ("verb", "adjective", "adverb", "common")
         for line in textwrap.wrap(" ".join(found[name]), width=WIDTH - len(name))
     ]
     TARGET.write_text("\n".join([*head, *rows]) + "\n", "utf-8")
+
+
+def _common() -> set[str]:
+    table = files("symspellpy") / "frequency_dictionary_en_82_765.txt"
+    rows = [row.split() for row in table.read_text("utf-8-sig").splitlines()]
+    every = sum(int(count) for _, count in rows)
+    return {word for word, count in rows if int(count) >= COMMON * every and re.fullmatch("[a-z]{3,18}", word)}
 
 
 if __name__ == "__main__":

@@ -49,7 +49,8 @@ _PAIRS = tuple(
     _centers_>_centres_ _program_>_programme_ _programs_>_programmes_ _neuron_>_neurone_
     _neurons_>_neurones_ _sulf>_sulph leukocyt>leucocyt
     _aging_>_ageing_ labeling>labelling modeling>modelling signaling>signalling counseling>counselling
-    ization>isation randomiz>randomis hospitaliz>hospitalis immuniz>immunis""".split()
+    _necrotiz>_necrotis mobiliz>mobilis sensitiz>sensitis fertiliz>fertilis steriliz>sterilis catheteriz>catheteris
+    _flashes_>_flushes_ ization>isation randomiz>randomis hospitaliz>hospitalis immuniz>immunis""".split()
 )
 _SAME_IN_BOTH = frozenset({"academia", "hemolymph"})
 

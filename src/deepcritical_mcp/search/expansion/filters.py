@@ -103,6 +103,7 @@ _BASIC = re.compile(
     r"^why\b|\b(?:mechanisms?|molecular|pathogenesis|pathophysiology|pathways?|signal+ing|structures?|in vitro)\b",
     re.IGNORECASE,
 )
+_COURSE = re.compile(r"\b(?:long[- ]term (?:outcomes?|results|survival)|natural history|prognos[ei]s)\b", re.IGNORECASE)
 _DISEASES = ("C", "F03")
 # Drugs by their structure or origin, hormones, vitamins; therapeutics and operations.
 _TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 E02 E04".split())
@@ -144,7 +145,7 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     tried = [one for part in parts for one in part.either or (part,) if one.role == "subject" and not one.is_negation]
     records = [one.concept.record for one in tried if one.concept and one.concept.record]
     is_named = any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in text.lower().split())
-    is_compared = any(one.is_compared for one in parts)
+    is_compared = any(one.is_compared and not one.is_disease for one in parts)
     is_for = any(one.before == "for" and one.is_disease for one in parts[1:])
     is_tried = any(record.is_of(_TREATMENTS) for record in records) or is_compared or is_for
     is_intervention = any(one.label == "I" for one in parts)
@@ -171,11 +172,9 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
         record = records[0]
         kinds |= {"treatment", "diagnosis"} if record.is_of(_DISEASES) else set()
         kinds |= {"treatment"} if record.is_supplementary or record.is_of(("D",)) else set()
-    return (
-        kinds - {"course" if is_asked or is_for or "treatment" in text.lower() else "treatment"}
-        if {"course", "treatment"} <= kinds
-        else kinds
-    )
+    is_of_effect = is_asked or is_for or "treatment" in text.lower()
+    is_of_effect = is_of_effect and not _COURSE.search(topic.text)
+    return kinds - {"course" if is_of_effect else "treatment"} if {"course", "treatment"} <= kinds else kinds
 
 
 _TAGGED = re.compile(r"(?<![^\s()])[^\s()\[\]]{0,60}+(\[\w{1,20}\])")
@@ -235,6 +234,12 @@ def age_block(text: str) -> str:
     first, last = (0, max(years[0] - 1, 0)) if is_under else (years[0], years[1] if years[1:] else 999)
     groups = [AGE_GROUPS[group].pubmed for start, end, group in _RANGES if first <= end and last >= start]
     return pubmed_syntax.any_of([*groups, pubmed_syntax.phrase(text, "tiab")])
+
+
+def age_left_out(text: str) -> str:
+    """Papers on people of an age and on no others, if that is all that `text` names ("children"); else ""."""
+    group = next((group for group, words in _AGE_WORDS.items() if words.fullmatch(text)), None)
+    return f'{AGE_GROUPS[group].pubmed} NOT ("adult"[mh:noexp] OR "middle aged"[mh])' if group else ""
 
 
 def _age_group(text: str) -> AgeGroup:

@@ -18,6 +18,7 @@ from deepcritical_mcp.search.expansion.roles import (
     QueryRole,
     amount_at,
     is_adjective,
+    is_common,
     is_filler,
     is_gerund,
     is_head,
@@ -37,6 +38,7 @@ _ADVERSE_BLOCK = (
 )
 # What separates two parts: function words, and what people write between them.
 _SEPARATORS = QUERY_FUNCTION_WORDS | word_list("separators")
+_PARTICLES = ("down", "off", "out", "up")
 _DETERMINERS = word_list("determiners")
 _COMPARING = ("versus", "vs", "than")
 _COMPARED_WITH = word_list("compared with")
@@ -53,6 +55,7 @@ _WHOM = word_list("before persons")
 _OF_WHAT = word_list("before a condition")
 # Of disorders, symptoms and behavior.
 _OF_DISEASES = ("C", "F01", "F02", "F03")
+_INORGANIC = ("D01",)
 _BEFORE_A_VERB = ("by", "for", "on", "to", "when")
 _MAX_PHRASE_WORDS = 3
 _ENDING = re.compile("(?<=[a-z]{5})(?:al|e|ed|ic|ive|ous)$")
@@ -274,6 +277,9 @@ class _TopicReader:
         is_word = word.islower() or word[1:].islower()
         after = following[0].text.lower() if following else ""
         is_verb = f"{lower} {after}" in word_list("verb") or (lower.endswith("ing") and after in _DETERMINERS)
+        last = self._tokens[place - 1].text if place else ""
+        is_verb = is_verb or (lower.endswith("ed") and after in _PARTICLES)  # "followed up"
+        is_verb = is_verb or (last.endswith("ed") and lower in _PARTICLES)
         return is_word and (is_verb or is_filler(lower) or lower in _SEPARATORS or lower in self._foreign)
 
     def _separate(self, lower: str, place: int) -> None:
@@ -321,10 +327,7 @@ class _TopicReader:
         self._lives_there = is_setting and bool(whose)  # "nursing home residents"
         if self._lives_there:
             items = [one for one in items if one[0] not in whose]
-        compound = [concept for _, concept in items if concept and " " not in concept.text]
-        if len(items) == len(compound) > 2 and all(one.record and one.record.is_of(("D",)) for one in compound):
-            self._take_words([text for text, _ in items], light)  # "silver diamine fluoride"
-            return
+        items = _with_compounds(items)
         is_said = any(concept is None and not is_light(text) and not is_head(text) for text, concept in items)
         anchors = [place for place, one in enumerate(items) if self._stands_alone(one, is_said=is_said)]
         first = 0
@@ -398,6 +401,7 @@ class _TopicReader:
         role = role_of_word(words[-1]) if len(words) == 1 or role_of_word(words[-1]) == "group" else "subject"
         is_place = self._before in ("in", "within") and text.istitle() and not is_symbol(text)
         role = "place" if is_place and role == "subject" else role
+        role = "general" if role == "subject" and self._is_looked_up and is_common(words) else role
         self._take(text, "aspect" if self._label == "O" and role == "subject" and not is_symbol(text) else role)
 
     def _role_of(self, concept: TopicConcept) -> QueryRole:
@@ -409,7 +413,7 @@ class _TopicReader:
 
 
 def _role_of_concept(concept: TopicConcept) -> QueryRole:
-    if " " not in concept.text and (said := role_of_word(concept.text)) in ("kind", "filler"):
+    if " " not in concept.text and (said := role_of_word(concept.text)) in ("kind", "filler", "setting"):
         return said
     if concept.record:
         return role_of_heading(concept.record)
@@ -417,6 +421,34 @@ def _role_of_concept(concept: TopicConcept) -> QueryRole:
         return "aspect"
     said = role_of_word(concept.text.split()[-1])
     return said if said in ("person", "group", "setting") else "subject"
+
+
+def _with_compounds(items: Sequence[_Item]) -> list[_Item]:
+    """The items of a noun, with those that are one thing by their places as one: the words of a chemical ("silver
+    diamine fluoride", "sodium thiosulfate"), an organ and what befalls it ("kidney injury")."""
+    found: list[_Item] = []
+    for run in _adjacent(items):
+        records = [concept.record for _, concept in run if concept and concept.record]
+        is_chemical = len(run) > (1 if records and records[0].is_of(_INORGANIC) else 2)
+        text = " ".join(text for text, _ in run)
+        found += [(text, TopicConcept(text))] if is_chemical or (run[1:] and records[0].is_of(("A",))) else run
+    return found
+
+
+def _adjacent(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
+    """The items by runs of chemicals of one word each, and of an organ with a heading near the top of the diseases."""
+    run: list[_Item] = []
+    for item in items:
+        last, record = run[-1][1] if run else None, item[1].record if item[1] else None
+        before = last.record if last else None
+        is_one = before and record and not any(" " in text for text, _ in (run[-1], item))
+        is_same = is_one and before and record and before.is_of(("D",)) and record.is_of(("D",))
+        if run and not (is_same or (is_one and before and before.is_of(("A",)) and is_branch(item[1]))):
+            yield run
+            run = []
+        run.append(item)
+    if run:
+        yield run
 
 
 def _runs_of_words(words: Sequence[str]) -> Iterator[list[str]]:

@@ -10,10 +10,10 @@ from types import MappingProxyType
 from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
-from deepcritical_mcp.search.expansion.filters import question_kinds
+from deepcritical_mcp.search.expansion.filters import age_left_out, question_kinds
 from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.operands import EXAMPLES, JOINING, Operand, is_branch, parts_of, tree_kind
-from deepcritical_mcp.search.expansion.roles import is_adjective, role_of_word
+from deepcritical_mcp.search.expansion.roles import is_adjective, is_common, role_of_word
 from deepcritical_mcp.search.expansion.topic import Topic
 
 _COMBINED = ("combin", "concomitant", "interact", "together")
@@ -119,12 +119,15 @@ def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
         chosen = list(parts[:limit])
     required = tuple(one for one in parts if one in negations or one in chosen)
     rest = tuple(one for one in parts if one not in required)
-    for one in reversed(required):  # "lidocaine infusion"
-        if sum(1 + len(part.beside) for part in required) > _MAX_TERMS and one.beside and not is_branch(one.concept):
+    surplus = tuple(one for one in subjects if one not in required)
+    for one in reversed(required):  # "lidocaine infusion", "copper sulphate alternatives"
+        is_much = sum(1 + len(part.beside) for part in required) > _MAX_TERMS
+        is_little = len(required) > 2 and all(is_common(text.split()) for text in one.beside)
+        if one.beside and (is_much or is_little) and not is_branch(one.concept):
             bare = replace(one, text=one.concept.text if one.concept else one.text, beside=())
             required = tuple(bare if part is one else part for part in required)
             rest = (*rest, *(replace(bare, text=text, concept=None, role="modifier") for text in one.beside))
-    return Selection(required, rest, tuple(one for one in subjects if one not in required))
+    return Selection(required, rest, surplus)
 
 
 def _outcomes(parts: Sequence[Operand]) -> list[Operand]:
@@ -139,6 +142,9 @@ def _outcomes(parts: Sequence[Operand]) -> list[Operand]:
 def _promoted(parts: Sequence[Operand], *, is_alone: bool) -> list[Operand]:
     """What is required beside a single subject: its persons, else one aspect, setting or description of it; an aspect
     first where there is no subject ("maternal mortality")."""
+    asked = [one for one in parts if one.role == "aspect" and one.label == "O" and one.concept]
+    if asked and not is_alone:
+        return asked[:1]
     persons = [one for one in parts if one.role == "person" and (one.concept or one.either)]
     if len([one for part in persons for one in part.either or (part,)]) > 1:  # "adults and children" are all people
         persons = []
@@ -160,7 +166,8 @@ def _merged(subjects: Sequence[Operand], most: int) -> dict[Operand, Operand]:
         return list(dict.fromkeys(found.get(one, one) for one in subjects))
 
     sides = compared_sides(now())
-    if sides and (len(now()) > most or all(one.is_disease for one in sides)):  # of two diseases, papers name one
+    # Of two diseases papers name one, but they are all that the topic has.
+    if sides and (len(now()) > most or (len(now()) > 2 and all(one.is_disease for one in sides))):
         merge(sides)
     for run in [run for run in runs(now()) if len(run) > 1 and run[0].is_drug] if len(now()) > most else []:
         merge(run)
@@ -213,7 +220,9 @@ class Plan:
         self.asked, self.topic = asked, topic
         self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
         self.parts = [] if topic.syntax else grouped_parts(parts_of(topic, self.concepts, is_looked_up=is_looked_up))
-        self.left_out = [_ANIMALS if _OF_ANIMALS.fullmatch(one) else one for one in topic.excluded]
+        self.left_out = [
+            age_left_out(one) or (_ANIMALS if _OF_ANIMALS.fullmatch(one) else one) for one in topic.excluded
+        ]
         # No paper has to say in the user's words what is not there ("asthma without steroids", "not due to cancer").
         negations = [one for one in self.parts if one.is_negation and one.concept is None]
         is_alone = len(negations) == len(self.parts)

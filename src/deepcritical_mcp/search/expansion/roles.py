@@ -111,7 +111,15 @@ def is_adjective(word: str) -> bool:
 
 def is_never_noun(word: str) -> bool:
     """Whether a word in small letters is only a verb, an adjective or an adverb."""
-    return word in word_classes()
+    return word_classes().get(word, "common") != "common"
+
+
+def is_common(words: Sequence[str]) -> bool:
+    """Whether some words in small letters say little without a heading: one that is frequent in English ("tools",
+    "alternatives"), alone or before a head ("imaging test")."""
+    *_, last = words
+    kept = words[:-1] if len(words) == 2 and is_head(last) else words
+    return len(kept) == 1 and word_classes().get(kept[0]) == "common"
 
 
 def is_participle(word: str) -> bool:
@@ -134,6 +142,8 @@ def is_filler(word: str) -> bool:
 
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_STAGE = re.compile(r"(?:class|grade|level|phase|stage) (?:\d[a-d]?|[IVX]{1,4}[A-Da-d]?|[A-E])")
+_NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve")
 _AMOUNT = re.compile(
     r"\d[\d.,]*(?:[-–]\d[\d.,]*)+%?|\d[\d.,]*(?:%|[-–](?:day|hour|minute|month|week|year)s?(?:-old)?|(?:mg|g|kg|ml|mcg|µg|h|d|wk|mo|y))"
 )
@@ -141,8 +151,10 @@ _AMOUNT = re.compile(
 
 def amount_at(words: Sequence[str]) -> int:
     """How many of the first words are a dose, a time or another amount ("80-90 mg kg day", "2015"); 0 if none. A
-    bare number belongs to the word before it ("type 2")."""
-    if not words or not words[0][0].isdigit():
+    bare number belongs to the word before it ("type 2"), but not a stage or a grade."""
+    if words[1:] and _STAGE.fullmatch(" ".join(words[:2])):  # "CKD stage 4"
+        return 2
+    if not words or not (words[0][0].isdigit() or words[0] in _NUMBERS):
         return 0
     if _YEAR.fullmatch(words[0]):
         return 1

@@ -57,7 +57,7 @@ _WISH = re.compile(
 _WHETHER = re.compile("^(?:if|whether) (?=.)", re.IGNORECASE)
 _PICO_LABEL = re.compile(
     r"(?<!\w)(?P<label>[PICOTS]|[Pp]opulation|[Pp]atients?|[Pp]roblem|[Ii]ntervention|[Ee]xposure|"
-    r"[Cc]ompar(?:ison|ator)|[Cc]ontrol|[Oo]utcomes?) ?[:=] ?"
+    r"[Cc]ompar(?:ison|ator)|[Cc]ontrol|[Oo]utcomes?)(?: ?[:=] ?| [-–] )"
 )
 # "In adults with low back pain, does yoga compared with physiotherapy improve pain?"
 _PICO_SENTENCE = re.compile(
@@ -68,6 +68,7 @@ _PICO_SENTENCE = re.compile(
 )
 # "Adults with asthma (P), yoga (I)": the letters are no words.
 _PICO_LETTER = re.compile(r" \((?P<letter>[PICOT])\)")
+_PICO_TITLE = re.compile(r"^PE?[IC]COT?S? ?(?:question ?)?[:-] ?(?=\w)", re.IGNORECASE)
 _PICO_SLASHES = re.compile(r"PICO\b[: -]*+(?P<P>[^/]++)/(?P<I>[^/]++)/(?P<C>[^/]++)/(?P<O>[^/]++)", re.IGNORECASE)
 # Where a second question begins: after a question mark, or after "and" or a semicolon before a question word.
 _NEXT_QUESTION = re.compile(
@@ -97,6 +98,7 @@ def pico_parts(text: str) -> dict[str, str]:
     """The parts of a PICO question by their labels in capitals; {} if `text` is none."""
     if written := _PICO_SENTENCE.fullmatch(text.rstrip(" ?.")) or _PICO_SLASHES.fullmatch(text):
         return written.groupdict()
+    text = _PICO_TITLE.sub("", text)
     labels = list(_PICO_LABEL.finditer(text)) if _PICO_LABEL.match(text) else []
     ends = [label.start() for label in labels[1:]] + [len(text)]
     parts = [(label["label"].upper(), text[label.end() : end]) for label, end in zip(labels, ends, strict=False)]

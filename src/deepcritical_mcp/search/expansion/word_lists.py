@@ -38,7 +38,7 @@ def word_groups(name: str) -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def word_classes() -> Mapping[str, str]:
-    """English words that are no nouns -> "verb", "adjective" or "adverb"."""
+    """English words that are no nouns -> "verb", "adjective" or "adverb"; other frequent ones -> "common"."""
     rows = (files("deepcritical_mcp.search.expansion") / "word_classes.txt").read_text("utf-8").splitlines()
     read = (row.partition("\t") for row in rows if not row.startswith("#"))
     return {word: name for name, _, found in read for word in found.split()}
