@@ -20,7 +20,7 @@ from deepcritical_mcp.search.expansion.blocks import TopicConcept, has_name, is_
 from deepcritical_mcp.search.expansion.phrases import general_stems, is_drug, is_symbol, natural_order, phrases, stems
 from deepcritical_mcp.search.expansion.roles import role_of_heading
 from deepcritical_mcp.search.expansion.topic import Topic, read_topic
-from deepcritical_mcp.search.expansion.word_lists import endings, word_classes, word_list
+from deepcritical_mcp.search.expansion.word_lists import common_words, endings, word_list
 from deepcritical_mcp.sources.base import MappedTerm, MeshDescriptor, Vocabulary
 from deepcritical_mcp.spelling import other_spelling
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
@@ -216,10 +216,10 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
         return "HIV" not in typed
     if record.name == "Sensitivity and Specificity" and len(words) == 1:  # "wheat sensitivity"
         return not {"sensitivity", "specificity"} <= {*topic.words.lower().split()}
-    if len(words) == 1 and words[0] in word_classes() and record.is_of(_NO_NATURE) and record.tree_numbers:
+    if len(words) == 1 and words[0] in common_words() and record.is_of(_NO_NATURE) and record.tree_numbers:
         return not stems(words[0]) <= stems(record.name)  # "consumption" is not economics
     if record.is_of(_SPECIALTIES):
-        return not text.lower().endswith(("s", "y"))
+        return not text.lower().endswith(("s", "y", "medicine"))
     return record.name == "Lead" and not stems(" ".join(_WITH_LEAD)) & stems(topic.subject)
 
 

@@ -47,6 +47,7 @@ JOINING = frozenset({",", "and", "or", "and/or"})
 EXAMPLES = word_list("before examples")
 # Before an outcome: what is measured, and whether it changes.
 _EFFECT = word_list("effects")
+_ESPECIALLY = word_list("before details")
 _EFFECT_ON = "effect on"
 _EFFECTS = word_list("an effect on")
 # Before those whom a question is about.
@@ -111,7 +112,7 @@ class Operand:
     @property
     def is_outcome(self) -> bool:
         """Whether it is what something is said to change."""
-        return self.label == "O" or self.before in (*_EFFECT, _EFFECT_ON)
+        return self.label == "O" or self.before in (*_EFFECT, _EFFECT_ON, *_ESPECIALLY)
 
     @property
     def is_whom(self) -> bool:
@@ -197,7 +198,11 @@ def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bo
     """The topic's parts in their order, each once; [] for PubMed's syntax, which is never taken apart."""
     spans = {span.start: (span.stop, one) for one in concepts if (span := topic.find(one.text))}
     for text in (*topic.quoted, *word_list("name"), *word_list("subject name"), *word_list("adverse")):
-        if (span := topic.find(text)) and not any(start in span for start in spans):
+        span = topic.find(text)
+        inner = [start for start in spans if span and start in span]
+        if span and all(len(range(start, spans[start][0])) < len(span) for start in inner):  # "hospital at home"
+            for start in inner:
+                del spans[start]
             said = " ".join(one.text for one in topic.tokens[span.start : span.stop])
             spans[span.start] = span.stop, TopicConcept(said)
     foreign = FOREIGN_FUNCTION_WORDS.get(topic.language, "").split()
@@ -292,6 +297,7 @@ class _TopicReader:
         if lower == "on" and not _EFFECTS.isdisjoint(one.text.lower() for one in self._tokens[:place]):
             lower = _EFFECT_ON
         is_kept = is_joined or (lower == "of" and before in _EFFECT)  # "reduce the incidence of"
+        is_kept = is_kept or (lower in ("for", "on") and before in _ESPECIALLY)
         self._before = pair if is_pair else before if is_kept else lower
         self._is_unspecific = self._is_unspecific or lower in UNSPECIFIC
         is_over = bool(self._found) and self._found[-1].is_compared and is_filler(lower)  # "than placebo associated"
@@ -335,6 +341,8 @@ class _TopicReader:
             ahead = [one for one, _ in items[first:at]]
             behind = [one for one, _ in items[at + 1 :]] if number + 1 >= len(anchors) else []
             first = at + 1
+            if not behind and at + 1 < len(items) and items[at + 1][1] is None and _is_organ(items[at][1]):
+                behind, first = [items[at + 1][0]], at + 2
             self._take_anchor(items[at] if at < len(items) else None, ahead, behind, light)
         for run in _runs_of_words(light):
             role = role_of_word(run[-1])
@@ -367,9 +375,12 @@ class _TopicReader:
         text, concept = item
         role = self._role_of(concept) if concept else "subject"
         role = "group" if role == "setting" and self._lives_there else role
-        if concept and role != "general" and not is_branch(concept) and all(map(is_adjective, words)):
-            words = []  # "supraventricular arrhythmias", but "rectal cancer"
-        said = [one for one in behind if not is_light(one) and len(one) > 1]  # not of "haemophilia B"
+        is_vague = is_branch(concept) or is_common(text.split())
+        if concept and role != "general" and not is_vague and all(map(is_adjective, words)):
+            words = []  # "supraventricular arrhythmias", but "rectal cancer" and "suicidal thoughts"
+        is_organ = _is_organ(concept)  # "hip replacement", "blood loss"
+        said = [one for one in behind[is_organ:] if not is_light(one) and len(one) > 1]  # not of "haemophilia B"
+        said = [*(behind[:1] if is_organ else ()), *said]
         if concept and all(map(is_adjective, said)):
             said = [one for one in said if is_symbol(one)]
         if concept and len(words) + len(said) == 1 and is_head(*words, *said):
@@ -398,7 +409,8 @@ class _TopicReader:
         while len(words) > 1 and (len(words) > 2 or any(map(is_symbol, words))) and is_head(words[-1]):
             light.append(words.pop())
         text = " ".join(words)
-        role = role_of_word(words[-1]) if len(words) == 1 or role_of_word(words[-1]) == "group" else "subject"
+        said = role_of_word(words[-1])
+        role = said if len(words) == 1 or said in ("group", "setting") else "subject"  # "deprived areas"
         is_place = self._before in ("in", "within") and text.istitle() and not is_symbol(text)
         role = "place" if is_place and role == "subject" else role
         role = "general" if role == "subject" and self._is_looked_up and is_common(words) else role
@@ -423,6 +435,10 @@ def _role_of_concept(concept: TopicConcept) -> QueryRole:
     return said if said in ("person", "group", "setting") else "subject"
 
 
+def _is_organ(concept: TopicConcept | None) -> bool:
+    return concept is not None and concept.record is not None and concept.record.is_of(("A",))
+
+
 def _with_compounds(items: Sequence[_Item]) -> list[_Item]:
     """The items of a noun, with those that are one thing by their places as one: the words of a chemical ("silver
     diamine fluoride", "sodium thiosulfate"), an organ and what befalls it ("kidney injury")."""
@@ -431,7 +447,7 @@ def _with_compounds(items: Sequence[_Item]) -> list[_Item]:
         records = [concept.record for _, concept in run if concept and concept.record]
         is_chemical = len(run) > (1 if records and records[0].is_of(_INORGANIC) else 2)
         text = " ".join(text for text, _ in run)
-        found += [(text, TopicConcept(text))] if is_chemical or (run[1:] and records[0].is_of(("A",))) else run
+        found += [(text, TopicConcept(text))] if is_chemical or (run[1:] and _is_organ(run[0][1])) else run
     return found
 
 

@@ -197,9 +197,12 @@ def _dispensable(one: Operand) -> tuple[bool, ...]:
 
 def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     """The same subjects in more words: in all ways at once, then in each."""
-    treated = _drug_therapy(plan)
+
+    def treated(part: Operand) -> list[str]:
+        return _drug_therapy(plan) if part.is_drug else []
+
     ways = (
-        ("what is indexed as drug therapy of the condition", lambda one: treated if one.is_drug else []),
+        ("what is indexed as drug therapy of the condition", treated),
         ("the names of narrower headings, for papers not indexed yet", _narrower),
         ("your words near each other, and in all fields", _looser),
         ("all words that begin as yours do", _truncated),

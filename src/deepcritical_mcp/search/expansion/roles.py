@@ -13,7 +13,14 @@ from itertools import takewhile
 from typing import Literal, get_args
 
 from deepcritical_mcp.search.expansion.phrases import general_stems, stems
-from deepcritical_mcp.search.expansion.word_lists import endings, word_classes, word_groups, word_list
+from deepcritical_mcp.search.expansion.word_lists import (
+    common_words,
+    endings,
+    rare_verbs,
+    word_classes,
+    word_groups,
+    word_list,
+)
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
@@ -111,7 +118,7 @@ def is_adjective(word: str) -> bool:
 
 def is_never_noun(word: str) -> bool:
     """Whether a word in small letters is only a verb, an adjective or an adverb."""
-    return word_classes().get(word, "common") != "common"
+    return word in word_classes()
 
 
 def is_common(words: Sequence[str]) -> bool:
@@ -119,7 +126,7 @@ def is_common(words: Sequence[str]) -> bool:
     "alternatives"), alone or before a head ("imaging test")."""
     *_, last = words
     kept = words[:-1] if len(words) == 2 and is_head(last) else words
-    return len(kept) == 1 and word_classes().get(kept[0]) == "common"
+    return len(kept) == 1 and kept[0] in common_words()
 
 
 def is_participle(word: str) -> bool:
@@ -134,11 +141,12 @@ def is_gerund(word: str) -> bool:
 
 def is_filler(word: str) -> bool:
     """Whether a single word in small letters says nothing of the subject and separates what stands around it: one that
-    is listed, an adverb, or a finite form of a verb."""
+    is listed, an adverb, or a finite form of a verb that is not rare."""
     if word in QUERY_FUNCTION_WORDS or word in _by_word():
         return _by_word().get(word) == "filler"
     name = word_classes().get(word)
-    return name == "adverb" or (name == "verb" and not (is_participle(word) or is_gerund(word)))
+    is_verb = name == "verb" and not (is_participle(word) or is_gerund(word))
+    return name == "adverb" or (is_verb and word not in rare_verbs())
 
 
 _YEAR = re.compile(r"(?:19|20)\d\d")

@@ -136,6 +136,7 @@ _AGED = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile('["“”„]([^"“”„ ,]+(?: [^"“”„ ,]+){1,7})["“”„]')
+_GENUS = re.compile(r"(?<![^ ])([A-Z]) ; (?=[a-z]{3})")  # "E. coli"
 _NEGATING = tuple(
     f" {words} " for words in ("absence of|cannot|except|excluding|free of|never|no|not|without").split("|")
 )
@@ -344,7 +345,11 @@ def _tokens(text: str) -> list[str]:
     PubMed ignores "without" alone."""
     ends = {**dict.fromkeys(",)]", " ,"), **dict.fromkeys(";:.?!", " ;")}
     cleaned = [pubmed_syntax.words(word) + ends.get(word[-1], "") for word in text.split()]
-    found = [word for word in " ".join(cleaned).split() if word in (",", ";") or any(map(str.isalnum, word))]
+    found = [
+        word
+        for word in _GENUS.sub(r"\1 ", " ".join(cleaned)).split()
+        if word in (",", ";") or any(map(str.isalnum, word))
+    ]
     while found[1:] and (
         found[0] in ("A", "An", "The") or (found[0].lower() in QUESTION_WORDS and not found[0].isupper())
     ):

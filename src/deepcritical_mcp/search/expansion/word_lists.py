@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -38,7 +39,25 @@ def word_groups(name: str) -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def word_classes() -> Mapping[str, str]:
-    """English words that are no nouns -> "verb", "adjective" or "adverb"; other frequent ones -> "common"."""
+    """English words that are no nouns -> "verb", "adjective" or "adverb"; rare verbs are in `rare_verbs` too."""
+    named = ((name.removeprefix("rare "), words) for name, words in _classes().items() if name != "common")
+    return {word: name for name, words in named for word in words}
+
+
+def rare_verbs() -> frozenset[str]:
+    """The verbs that are rare in English, which name what is asked ("procrastinate", "cannulate")."""
+    return _classes()["rare verb"]
+
+
+def common_words() -> frozenset[str]:
+    """The words that are frequent in English."""
+    return _classes()["common"]
+
+
+@cache
+def _classes() -> Mapping[str, frozenset[str]]:
     rows = (files("deepcritical_mcp.search.expansion") / "word_classes.txt").read_text("utf-8").splitlines()
-    read = (row.partition("\t") for row in rows if not row.startswith("#"))
-    return {word: name for name, _, found in read for word in found.split()}
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for name, _, words in (row.partition("\t") for row in rows if not row.startswith("#")):
+        found[name].update(words.split())
+    return {name: frozenset(words) for name, words in found.items()}
