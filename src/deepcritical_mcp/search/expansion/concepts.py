@@ -189,6 +189,9 @@ def candidates(topic: Topic) -> dict[str, str]:
             name = " ".join([*span[:-1], form])
             found.setdefault(name, text)
             found.setdefault(other_spelling(name), text)
+    for first, joint, *rest in (tokens[place : place + 4] for place in range(len(tokens) - 2)):
+        for size in (2, 1) if joint == "of" and not _BOUNDS & {first, *rest} else ():  # "consumption of alcohol"
+            found.setdefault(" ".join([*rest[:size], first]), " ".join([first, joint, *rest[:size]]))
     for place, joint in enumerate(tokens):
         after = list(takewhile(lambda word: word not in _BOUNDS, tokens[place + 1 : place + 5]))
         if joint in ("and", "or", "and/or") and place and tokens[place - 1] not in _BOUNDS:
@@ -265,7 +268,10 @@ def _found(
     for text, record in fitting:
         if len(text.split()) > 1:
             take(text, TopicConcept(text, record=record))
+    named = {text for text, record in fitting if has_name(record, text)}  # "NSAID" is the singular of a name
     for short, one in long_forms.items():
+        if short.lower() in named and not one.long_form:
+            continue
         record = records.get(one.long_form.lower()) if one.long_form else None
         take(short, TopicConcept(short, one.forms, record, abbreviation=one))
     for text, record in fitting:

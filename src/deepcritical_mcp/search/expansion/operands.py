@@ -28,7 +28,7 @@ from deepcritical_mcp.search.expansion.roles import (
     role_of_heading,
     role_of_word,
 )
-from deepcritical_mcp.search.expansion.topic import Token, Topic
+from deepcritical_mcp.search.expansion.topic import ASIDE, Token, Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.text import FOREIGN_FUNCTION_WORDS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
 
@@ -190,6 +190,8 @@ def _words_block(text: str, unindexed: frozenset[str]) -> str:
     is_unknown = len(words) > 1 and text.casefold() in unindexed
     if len(words) > _MAX_PHRASE_WORDS or is_unknown or (len(words) > 1 and is_symbol(words[0])):
         kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
+        if is_symbol(words[0]):  # "TRPV1 channel gating"
+            kept = [words[0], *(word for word in words[1:] if word in kept and not is_common([word]))]
         return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
     return pubmed_syntax.any_of(text_words(text, unindexed=unindexed))
 
@@ -309,6 +311,8 @@ class _TopicReader:
     def _take(
         self, text: str, role: QueryRole, concept: TopicConcept | None = None, beside: tuple[str, ...] = ()
     ) -> None:
+        if self._label == ASIDE and role in ("subject", "general"):
+            role = "aspect"
         compared = self._is_compared or self._label == "C"
         is_null = self._is_unspecific and concept is None
         if role in ("subject", "general") and compared and (is_null or self._label == "C"):
@@ -375,7 +379,7 @@ class _TopicReader:
         text, concept = item
         role = self._role_of(concept) if concept else "subject"
         role = "group" if role == "setting" and self._lives_there else role
-        is_vague = is_branch(concept) or is_common(text.split())
+        is_vague = is_branch(concept) or (is_common(text.split()) and concept and _is_of_mind_or_world(concept))
         if concept and role != "general" and not is_vague and all(map(is_adjective, words)):
             words = []  # "supraventricular arrhythmias", but "rectal cancer" and "suicidal thoughts"
         is_organ = _is_organ(concept)  # "hip replacement", "blood loss"
@@ -433,6 +437,10 @@ def _role_of_concept(concept: TopicConcept) -> QueryRole:
         return "aspect"
     said = role_of_word(concept.text.split()[-1])
     return said if said in ("person", "group", "setting") else "subject"
+
+
+def _is_of_mind_or_world(concept: TopicConcept) -> bool:
+    return concept.record is not None and concept.record.is_of(tuple("FGHIJKLN"))
 
 
 def _is_organ(concept: TopicConcept | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -35,7 +35,7 @@ _AROUND = REQUEST_WORDS | _ASKING | word_list("around a request")
 # "As a nurse, I want to know whether …", "The clinician wants to know if …", "Is there good evidence for …".
 _LEAD_IN = re.compile(
     rf"^(?=(?:[^ ]+ ){{0,30}}?(?:{'|'.join(sorted(_ASKING))}) )"
-    r"(?:(?:as an?|i am|i'm|we are) [^.?!]{1,150}?(?:,|\.| and|;) )?"
+    r"(?:(?:hello|hi)[!,.] )?(?:(?:as an?|i am|i'm|i study|i work|we are|we work) [^.?!]{1,150}?(?:,|\.| and|;) )?"
     r"(?:(?:an?|my|our|the) (?:[\w-]+ ){1,2}(?=(?:asks?|explores?|is|are|looks?|needs?|wants?|wonders?) ))?"
     rf"(?:(?:{'|'.join(sorted(_AROUND))}) )+"
     r"(?:about|at|concerning|for|how|if|in|on|regarding|what|whether|why) (?=\S)",
@@ -136,6 +136,8 @@ _AGED = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile('["“”„]([^"“”„ ,]+(?: [^"“”„ ,]+){1,7})["“”„]')
+_IN_PARENTHESES = re.compile(r"(?<![^ ])\(([^()]{3,200})\)")
+ASIDE = "aside"
 _GENUS = re.compile(r"(?<![^ ])([A-Z]) ; (?=[a-z]{3})")  # "E. coli"
 _NEGATING = tuple(
     f" {words} " for words in ("absence of|cannot|except|excluding|free of|never|no|not|without").split("|")
@@ -145,7 +147,7 @@ _NEGATING = tuple(
 @dataclass(frozen=True)
 class Token:
     """A word, a comma, ";" for a stronger mark, or a negation with what it negates, as one phrase in quotes; and the
-    letter of the part of a PICO question that it is in, or ""."""
+    letter of the part of a PICO question that it is in, `ASIDE` in parentheses and in a second question, or ""."""
 
     text: str
     label: str = ""
@@ -276,23 +278,37 @@ def read_topic(topic: str) -> Topic:
     if not any(phrases(" ".join(parts))):
         parts, tangled, either_way, excluded, ages = [part for _, part in labeled], (), (), (), ()
     quoted = frozenset(found[1].lower() for part in parts for found in _QUOTED.finditer(part))
+    questions = () if pico else questions_in(text)
     tokens = [
         Token(one, label)
-        for (label, _), part in zip(labeled, parts, strict=True)
-        for one in [*_tokens(_QUOTED.sub(_set_off, part)), ";"]
+        for (letter, _), part in zip(labeled, parts, strict=True)
+        for label, said in _with_asides(letter, _QUOTED.sub(_set_off, part), questions)
+        for one in [*_tokens(said), ";"]
     ]
     return Topic(
         text,
         subject,
         tokens=tuple(_fitting(tokens)),
         language=language_of(subject),
-        questions=() if pico else questions_in(text),
+        questions=questions,
         either_way=either_way,
         excluded=excluded,
         ages=ages,
         tangled=tangled,
         quoted=quoted,
     )
+
+
+def _with_asides(label: str, text: str, questions: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """A part with its label, what it has in parentheses and its second question apart, if something is left."""
+    place = text.find(questions[1]) if questions[1:] else -1
+    first, rest = (text[:place], text[place:]) if place > 0 else (text, "")
+    said = _IN_PARENTHESES.sub(" ", first)
+    if not any(phrases(said)):
+        yield label, text
+        return
+    yield label, said
+    yield from ((ASIDE, one) for one in [*_IN_PARENTHESES.findall(first), rest] if any(phrases(one)))
 
 
 def _letter(label: str) -> str:
