@@ -53,8 +53,7 @@ class IdConverter:
     """The ID converter, which takes ids of one kind in a request. Raises only ProviderErrors."""
 
     def __init__(self, client: ApiClient, *, base_url: str, email: str = "") -> None:
-        self._api = JsonApi(client, base_url)
-        self._identity = {"tool": TOOL, **({"email": email} if email else {})}
+        self._api = JsonApi(client, base_url, identity={"tool": TOOL, **({"email": email} if email else {})})
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
@@ -98,7 +97,7 @@ class IdConverter:
         raise ProviderRequestError(NAME, f"{TITLE} refuses too many of these ids. Check them, or ask for fewer.")
 
     async def _ask(self, kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
-        params = {"ids": ",".join(batch), "idtype": kind, "format": "json", **self._identity}
+        params = {"ids": ",".join(batch), "idtype": kind, "format": "json"}
 
         def read(response: httpx.Response) -> dict[str, RecordIds]:
             return _read(json_answer(NAME, TITLE, response), kind, batch)
