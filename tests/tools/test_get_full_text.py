@@ -25,8 +25,8 @@ from deepcritical_mcp.models import NO_ABSTRACT, Publication, StatusNotice
 from deepcritical_mcp.reading import Reading, Section
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.server import DeepCriticalServer
+from deepcritical_mcp.sources.base import Service
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
-from deepcritical_mcp.sources.lookup import LookupService
 from deepcritical_mcp.tools.sections import Piece, shortened_outline
 from tests.fakes import fake_server
 from tests.net.stand_in import Answer
@@ -72,7 +72,7 @@ async def reader(
     *providers: FullTextSource,
     records: Mapping[str, str] = RECORDS,
     completer: FakeCompleter | None = None,
-    lookups: Sequence[LookupService] = (),
+    lookups: Sequence[Service] = (),
     **settings: Any,
 ) -> AsyncGenerator[Reader]:
     async with ncbi(records) as played, httpx.AsyncClient() as http:

@@ -57,9 +57,8 @@ from deepcritical_mcp.search.item_finder import ItemFinder
 from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number
 from deepcritical_mcp.search.recording import lookup_entry, recorded
 from deepcritical_mcp.search.reference_finder import ReferenceFinder
-from deepcritical_mcp.sources.base import Source
+from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
-from deepcritical_mcp.sources.lookup import LookupService
 from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.urls import host_of
 
@@ -105,7 +104,7 @@ class FullTexts:
         providers: Sequence[FullTextSource],
         pubmed: Source | None,
         *,
-        lookups: Sequence[LookupService] = (),
+        lookups: Sequence[Service] = (),
         seconds: float = 45.0,
         off: Sequence[str] = (),
     ) -> None:

@@ -25,8 +25,8 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.net.breaker import CircuitBreaker
 from deepcritical_mcp.search.documents import PUBMED_OFF
-from deepcritical_mcp.sources.base import Source
-from deepcritical_mcp.sources.lookup import LookupService, RecordLookup, StatusLookup
+from deepcritical_mcp.sources.base import Service, Source
+from deepcritical_mcp.sources.lookup import RecordLookup, StatusLookup
 from deepcritical_mcp.text import counted
 
 NOT_IN_PUBMED, NOT_IN_RECORD = "; PubMed does not say so", "; its record does not say so"
@@ -182,7 +182,7 @@ class Witness:
 
     def __init__(
         self,
-        lookups: Sequence[LookupService] = (),
+        lookups: Sequence[Service] = (),
         pubmed: Source | None = None,
         *,
         off: Sequence[str] = (),

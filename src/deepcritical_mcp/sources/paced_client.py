@@ -18,7 +18,7 @@ from deepcritical_mcp.sources.base import Net
 
 T = TypeVar("T")
 _HEADERS = {"User-Agent": USER_AGENT, "Accept": "application/json, */*;q=0.5"}
-_WEB_PAGE = re.compile(rb"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+_WEB_PAGE = re.compile(rb"\s*<(?:.*<)?(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
 
 
 class JsonApi:
@@ -96,4 +96,4 @@ class JsonApi:
 
 def is_web_page(body: bytes) -> bool:
     """Whether an answer is a page for people, of a provider out of order or of somebody on the way."""
-    return _WEB_PAGE.match(body[:1_000]) is not None
+    return _WEB_PAGE.match(body[:2_000]) is not None

@@ -1,30 +1,18 @@
-"""Tavily: searches through its own client over our connection pool, and reads pages that do not serve programs."""
+"""Tavily: searches, and reads pages that do not serve programs."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, Self, cast
+from typing import TYPE_CHECKING, Self
 
-import anyio.to_thread
-import httpx
-
-from deepcritical_mcp.config import variable_name
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError
-from deepcritical_mcp.logs import hide_keys_in_urls
-from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.guard import Guard, guard_of, is_refusal
 from deepcritical_mcp.net.json_fields import (
-    MAX_ROWS,
     first_records,
-    json_answer,
-    mapping_of,
-    number_of,
     text_of,
     without_markup,
 )
-from deepcritical_mcp.net.pacing import Pacing
 from deepcritical_mcp.reading import Reading, Section, assembled
 from deepcritical_mcp.reading.page_metadata import shown
 from deepcritical_mcp.sources.base import Hit, Net, as_sent
@@ -43,46 +31,8 @@ _MAX_INCLUDED = 300
 _MAX_EXCLUDED = 150
 
 
-class _TavilyClient(Protocol):
-    """The part of `tavily.AsyncTavilyClient` that is used here."""
-
-    async def search(self, query: str, **options: object) -> Mapping[str, object]: ...
-
-
-class _Relay(httpx.AsyncBaseTransport):
-    """Sends the requests of Tavily's client over our pool, and checks the responses before that client does.
-
-    That client would confuse 403 with a used-up quota (432, 433), lose `Retry-After`, treat `{}` as no results, and
-    add its key to the headers of the `httpx` client it gets. So it gets a separate one, with this transport.
-    """
-
-    def __init__(self, client: ApiClient) -> None:
-        self._client = client
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        headers = {name: value for name, value in request.headers.items() if name.startswith(("authorization", "x-"))}
-        body: object = json.loads(await request.aread())
-        response = await self._client.send(request.method, str(request.url), json=body, headers=headers)
-        return httpx.Response(200, content=await anyio.to_thread.run_sync(self._checked, response))
-
-    def _checked(self, response: httpx.Response) -> bytes:
-        """The rows that are read, with the texts limited: that client parses them on the event loop."""
-        payload = json_answer(self._client.provider, self._client.title, response)
-        if "results" not in payload:
-            raise ProviderResponseError(self._client.provider, "Tavily sent an answer without results.")
-        rows = payload["results"]
-        if not isinstance(rows, list):
-            return response.content
-        kept = [mapping_of(row) for row in cast(list[object], rows)[:MAX_ROWS]]
-        texts = ("title", "url", "content", "published_date")
-        short = [
-            {**{name: text_of(row.get(name)) for name in texts}, "score": number_of(row.get("score"))} for row in kept
-        ]
-        return json.dumps({"results": short}).encode()
-
-
 class TavilyTool(KeyedTool):
-    """Searches the web with Tavily; `search_depth` is passed on. Its client would silently search without a key."""
+    """Searches the web with Tavily; `search_depth` is passed on."""
 
     name = "tavily"
     title = "Tavily"
@@ -90,7 +40,6 @@ class TavilyTool(KeyedTool):
     site_operators = False
     key_header = ("Authorization", "Bearer {}")
     date_fields = ("published_date",)
-    _tavily: _TavilyClient | None = None
 
     @classmethod
     def spacing(cls, settings: WebSettings) -> float:
@@ -101,26 +50,17 @@ class TavilyTool(KeyedTool):
         return await self.get("usage", dict)
 
     async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
-        tavily = self._tavily = self._tavily or await anyio.to_thread.run_sync(self._connect)
-
-        parameters = _parameters(wanted, options)
-
-        async def attempt() -> list[Hit]:
-            payload = await tavily.search(query, **parameters)
-            return await anyio.to_thread.run_sync(self.hits, payload["results"], abandon_on_cancel=True)
-
+        asked = {"query": query, **_parameters(wanted, options)}
         limit = (f"Tavily returns at most {_MAX_RESULTS} results.",) if wanted > _MAX_RESULTS else ()
-        sent = as_sent({"query": query, **parameters})
-        return WebPage(await self._client.run(attempt), warnings=limit, sent=sent)
+        return WebPage(await self.get("search", self._read, body=asked), warnings=limit, sent=as_sent(asked))
+
+    def _read(self, payload: Mapping[str, object]) -> list[Hit]:
+        if "results" not in payload:
+            raise ProviderResponseError(self.name, "Tavily sent an answer without results.")
+        return self.hits(payload["results"])
 
     def content(self, row: Mapping[str, object]) -> str:
         return without_markup(without_markdown(text_of(row.get("content"))))
-
-    def _connect(self) -> _TavilyClient:
-        from tavily import AsyncTavilyClient  # pyright: ignore[reportMissingTypeStubs]  # no type hints
-
-        own = httpx.AsyncClient(base_url=self._base_url, transport=_Relay(self._client), trust_env=False)
-        return cast(_TavilyClient, AsyncTavilyClient(api_key=self._key, client=own))
 
 
 def _parameters(max_results: int, options: WebOptions) -> dict[str, object]:
@@ -154,23 +94,14 @@ class TavilyExtract(FullTextSource):
     title = "Tavily"
     has_browser = True
 
-    def __init__(self, client: ApiClient, guard: Guard, *, base_url: str, key: str) -> None:
-        self._client = client
+    def __init__(self, tool: TavilyTool, guard: Guard) -> None:
+        self._tool = tool
         self._guard = guard
-        self._base_url = base_url
-        self._key = key
-        self.off = "" if key else f"no API key ({variable_name('tavily_api_key')})"
-        hide_keys_in_urls(key)
+        self.off = f"no API key ({tool.key_variable})" if tool.key_variable else ""
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        own = settings.of(WebSettings)
-        limiter = Pacing(max(own.web_delay, 60 / own.tavily_per_minute))
-        client = ApiClient(
-            net.http, provider=cls.name, title=cls.title, retry=net.retry, limiter=limiter, follow_redirects=False
-        )
-        guard = guard_of(cls.name, fetch_private=False)
-        return cls(client, guard, base_url=own.tavily_base_url, key=own.tavily_api_key.get_secret_value())
+        return cls(TavilyTool.create(settings.of(WebSettings), net), guard_of(cls.name, fetch_private=False))
 
     def accepts(self, wanted: Wanted) -> bool:
         return bool(wanted.urls)
@@ -184,18 +115,14 @@ class TavilyExtract(FullTextSource):
                 return Copy("not_allowed", error.message, url=url)
             raise
         body = {"urls": [url], "extract_depth": "basic", "format": "markdown"}
-        headers = {"Authorization": f"Bearer {self._key}", "Accept": "application/json"}
-        return await self._client.request(
-            "POST", f"{self._base_url}/extract", lambda answer: self._copy(answer, url), json=body, headers=headers
-        )
+        return await self._tool.get("extract", lambda payload: self._copy(payload, url), body=body)
 
-    def _copy(self, response: httpx.Response, url: str) -> Copy:
-        payload = json_answer(self.name, self.title, response)
+    def _copy(self, payload: Mapping[str, object], url: str) -> Copy:
         rows = first_records(payload.get("results"))
         text = next((value for row in rows if isinstance(value := row.get("raw_content"), str) and value.strip()), "")
         if not text:
             return Copy("no_text", "Tavily could not read this page either.", url=url)
-        text = clean_text(text.replace(self._key, "***")[:_MOST_CHARACTERS])
+        text = clean_text(self._tool.masked(text)[:_MOST_CHARACTERS])
         title, sections = _sections(text)
         content, parts = assembled(sections)
         status, detail = shown(content, "", content, is_closed=False, is_article=False)
