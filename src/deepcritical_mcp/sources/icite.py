@@ -10,7 +10,7 @@ import httpx
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
-from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of, text_of
+from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of, text_at, text_of
 from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
 from deepcritical_mcp.sources.paced_client import JsonApi
@@ -79,7 +79,7 @@ def _rows(response: httpx.Response) -> Mapping[str, Mapping[str, object]]:
     if not isinstance(payload.get("data"), list):
         raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not a list of papers.")
     rows = first_records(payload["data"])
-    found = {pmid: row for row in rows if (pmid := normalize_pmid(text_of(row.get("pmid"))))}
+    found = {pmid: row for row in rows if (pmid := normalize_pmid(text_at(row, "pmid")))}
     if len(found) < len(rows):
         raise ProviderResponseError(NAME, f"{TITLE} sent papers without PMIDs.")
     return found

@@ -20,7 +20,7 @@ from deepcritical_mcp.net.json_fields import (
     mapping_of,
     number_of,
     rows_of,
-    text_of,
+    text_at,
 )
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.crossref.work import NAME, SELECT, TITLE, read_work, updates_of
@@ -60,7 +60,7 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
         failures = []
     if response.status_code == 404 and response.content.strip().startswith(_NOTHING_THERE):
         return UnknownWorkError(NAME, f"{TITLE} has nothing under this DOI.")
-    said = clean_line(" ".join(text_of(one.get("message")) for one in failures))[:_MAX_QUOTE].strip(" .")
+    said = clean_line(" ".join(text_at(one, "message") for one in failures))[:_MAX_QUOTE].strip(" .")
     reason = f'"{said}"' if said else f"HTTP {response.status_code}"
     return ProviderRequestError(NAME, f"{TITLE} refused the request: {reason}.")
 
@@ -85,19 +85,19 @@ def _works(response: httpx.Response, read: Callable[[Work], T], dois: Sequence[s
     total = number_of(field_at(_message(response), "total-results"))
     if total is None or total > len(items):
         raise ProviderResponseError(NAME, f"{TITLE} sent only a part of its answer.")
-    return {doi: read(one) for one in items if (doi := normalize_doi(text_of(one.get("DOI")))) in dois}
+    return {doi: read(one) for one in items if (doi := normalize_doi(text_at(one, "DOI"))) in dois}
 
 
 def _items(response: httpx.Response) -> list[Work]:
     message = _message(response)
     if not isinstance(message.get("items"), list):
         raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not a list of works.")
-    return [row for row in first_records(message["items"]) if text_of(row.get("DOI"))]
+    return [row for row in first_records(message["items"]) if text_at(row, "DOI")]
 
 
 def _message(response: httpx.Response) -> Work:
     payload = json_answer(NAME, TITLE, response)
-    if text_of(payload.get("status")) != "ok" or not (message := mapping_of(payload.get("message"))):
+    if text_at(payload, "status") != "ok" or not (message := mapping_of(payload.get("message"))):
         raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not an answer to the request.")
     return message
 
@@ -175,7 +175,7 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
 
         def read(response: httpx.Response) -> str:
             agency = mapping_of(_message(response).get("agency"))
-            return text_of(agency.get("label")) or text_of(agency.get("id"))
+            return text_at(agency, "label", "id")
 
         try:
             return await self._api.get(f"works/{quote(doi, safe='')}/agency", {}, read)

@@ -17,7 +17,7 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
 )
 from deepcritical_mcp.identifiers import normalize_pmid
-from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, number_of, text_of
+from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, number_of, text_at
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.europepmc.record import PROVIDER, EuropePMCRecord, read_record
 from deepcritical_mcp.sources.paced_client import JsonApi, is_web_page
@@ -170,7 +170,7 @@ def _page(
     records = tuple(record for record in map(read_row, rows) if record is not None)
     if rows and not records:
         raise ProviderResponseError(PROVIDER, f"{TITLE} sent records without ids.")
-    following = text_of(payload.get("nextCursorMark"))
+    following = text_at(payload, "nextCursorMark")
     next_cursor = following if records and following != cursor else ""
     return EuropePMCPage(records, total, next_cursor, len(rows) - len(records))
 
@@ -181,7 +181,7 @@ def _listed(
     """An answer, how many rows there are in all, and those in it."""
     payload = json_answer(PROVIDER, TITLE, response)
     if "errCode" in payload:
-        raise _error_of(int(number_of(payload["errCode"]) or 0), text_of(payload.get("errMsg")))
+        raise _error_of(int(number_of(payload["errCode"]) or 0), text_at(payload, "errMsg"))
     total, listed = number_of(payload.get("hitCount")), mapping_of(payload.get(place))
     if total is None or name not in listed:
         raise ProviderResponseError(PROVIDER, f"{TITLE} sent JSON without a {place}.")
@@ -190,7 +190,7 @@ def _listed(
 
 def _citing_page(response: httpx.Response) -> CitingPage:
     _, total, listed = _listed(response, "citationList", "citation")
-    rows = tuple(CitingRow(text_of(row.get("source")), text_of(row.get("id"))) for row in listed)
+    rows = tuple(CitingRow(text_at(row, "source"), text_at(row, "id")) for row in listed)
     named = tuple(row for row in rows if row.source and row.id)
     if rows and not named:
         raise ProviderResponseError(PROVIDER, f"{TITLE} sent citing documents without ids.")
