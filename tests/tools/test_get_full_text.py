@@ -461,9 +461,12 @@ async def test_record_and_text_of_one_answer_are_asked_for_once() -> None:
     whole = copy(pmcid="PMC7700", title=TITLE)
 
     class Both(FakeFullTexts):
-        async def record_and_copy(self, wanted: Wanted) -> tuple[Publication | None, Copy | None]:
-            self.asked.append(wanted)
-            return published("Zinc helps.", source="pubmed", title=TITLE, pmcid="PMC7700", provider="pmc"), whole
+        async def records_and_copies(
+            self, wanted: Sequence[Wanted]
+        ) -> Sequence[tuple[Publication | None, Copy | None]]:
+            self.asked += wanted
+            record = published("Zinc helps.", source="pubmed", title=TITLE, pmcid="PMC7700", provider="pmc")
+            return [(record, whole)] * len(wanted)
 
     pmc = Both("pmc", whole)
     async with reader(pmc, records={}) as ours:

@@ -76,13 +76,10 @@ class FullTextSource(Service):
         """Its bibliographic record of the document, with an abstract or NO_ABSTRACT; None if it has none."""
         return None
 
-    async def record_and_copy(self, wanted: Wanted) -> tuple[Publication | None, Copy | None]:
-        """Its record, and its copy of the document if the same answer has both; None for each that it does not have."""
-        return await self.record(wanted), None
-
     async def records_and_copies(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Publication | None, Copy | None]]:
-        """As `record_and_copy`, for up to `at_once` documents in one request."""
-        return [await self.record_and_copy(one) for one in wanted]
+        """Its records of up to `at_once` documents, and its copies if the same answer has them; None for each that it
+        does not have."""
+        return [(await self.record(one), None) for one in wanted]
 
 
 def outage_of(error: UnreadableDocumentError, provider: str) -> ProviderError | None:

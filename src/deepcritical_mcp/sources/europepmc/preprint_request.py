@@ -89,8 +89,10 @@ def _rebuilt(tokens: Iterable[re.Match[str]]) -> str:
             begins, parts = groups.pop()
             inner = _joined(parts)
             groups[-1][1].extend([f"{begins}{inner})"] if inner else [])
-        else:
-            groups[-1][1].extend(_plain_parts(token))
+        elif parts := _plain_parts(token):
+            if groups[-1][1] and token.string[: token.start()].endswith(")"):  # "(LDL)-cholesterol"
+                parts[0] = groups[-1][1].pop() + parts[0]
+            groups[-1][1].extend(parts)
     return _joined([part for _, parts in groups for part in parts])
 
 

@@ -263,28 +263,23 @@ class ClinicalTrials(TrialsService, FullTextSource):
 
     async def read(self, wanted: Wanted) -> Copy:
         number = normalize_trial(wanted.ids.nct)
-        if not NCT_NUMBER.fullmatch(number):
-            page = f"https://www.isrctn.com/{number}" if number.startswith("ISRCTN") else ""
-            detail = f"{TITLE} has trials by their NCT numbers only, not those of other registries."
-            return Copy("not_found", detail, elsewhere=(page,) if page else ())
-        try:
-            return _copy(number, await self.study(number))
-        except UnknownTrialError:
-            return Copy("not_found", f"{TITLE} has no trial {number}.")
+        ((_, copy),) = await self.records_and_copies([wanted])
+        if copy or NCT_NUMBER.fullmatch(number):
+            return copy or Copy("not_found", f"{TITLE} has no trial {number}.")
+        page = f"https://www.isrctn.com/{number}" if number.startswith("ISRCTN") else ""
+        detail = f"{TITLE} has trials by their NCT numbers only, not those of other registries."
+        return Copy("not_found", detail, elsewhere=(page,) if page else ())
 
-    async def record(self, wanted: Wanted) -> Publication | None:
-        return (await self.record_and_copy(wanted))[0]
-
-    async def record_and_copy(self, wanted: Wanted) -> tuple[Publication | None, Copy | None]:
+    async def records_and_copies(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Publication | None, Copy | None]]:
         """The registration with what matters most of it as text, and the whole of it, of one answer."""
-        number = normalize_trial(wanted.ids.nct)
-        if not NCT_NUMBER.fullmatch(number):
-            return None, None
+        return [await self._record_and_copy(normalize_trial(one.ids.nct)) for one in wanted]
+
+    async def _record_and_copy(self, number: str) -> tuple[Publication | None, Copy | None]:
         try:
-            study = await self.study(number)
+            study = await self.study(number) if NCT_NUMBER.fullmatch(number) else None
         except UnknownTrialError:
-            return None, None
-        return trial_publication(study), _copy(number, study)
+            study = None
+        return (trial_publication(study), _copy(number, study)) if study else (None, None)
 
 
 def _copy(number: str, study: Study) -> Copy:
