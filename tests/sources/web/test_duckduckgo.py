@@ -81,6 +81,12 @@ async def test_results_without_a_snippet_and_with_a_date_are_kept(http: httpx.As
     )
 
 
+async def test_the_lite_layout_is_read_as_well(http: httpx.AsyncClient):
+    async with stand_in(wire.duckduckgo_lite()) as provider:
+        evidence = await found(duckduckgo(provider.url, http), "metformin", 3)
+    assert [item.publication.text.content for item in evidence] == [page.text for page in wire.PAGES]
+
+
 async def test_a_layout_without_todays_classes_is_read_by_its_headings(http: httpx.AsyncClient):
     link = f"//duckduckgo.com/l/?uddg={quote('https://a.example/1', safe='')}&rut=1"
     page = f'<div class="body"><h2><a href="{link}">Title</a></h2><a href="{link}">Text.</a></div>'

@@ -25,6 +25,13 @@ def pages(number: int) -> list[Page]:
     return [Page(f"t{one}", f"https://a.example/{one}", "x") for one in range(number)]
 
 
+def lite(number: int, *, nested: bool = False) -> Answer:
+    row = '<tr><td><a class="result-link" href="https://a.example/{}">t</a></td></tr>'
+    rows = "".join(row.format(one) for one in range(number))
+    html = f"<html><body><table>{rows}</table></body></html>" if not nested else f"<html><body>{'<div>' * 200}{rows}"
+    return Answer(200, html.encode(), content_type="text/html")
+
+
 def one_result(number: int) -> Answer:
     links = "".join(f'<h2><a class="result__a" href="https://a.example/{one}">t</a></h2>' for one in range(number))
     return Answer(200, f'<html><div class="result__body">{links}</div></html>'.encode(), content_type="text/html")
@@ -47,6 +54,8 @@ def tool(kind: type[WebTool], url: str, http: httpx.AsyncClient) -> WebTool:
         (BraveTool, wire.brave(pages(10_000))),
         (SerpApiTool, wire.serpapi(pages(10_000))),
         (DuckDuckGoTool, wire.duckduckgo(pages(650))),
+        (DuckDuckGoTool, lite(6_000)),
+        (DuckDuckGoTool, lite(6_000, nested=True)),
         (DuckDuckGoTool, one_result(6_000)),
     ],
 )
