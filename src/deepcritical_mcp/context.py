@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from deepcritical_mcp.search.pipeline import SearchHandler, SourceSearch
     from deepcritical_mcp.search.witness import Witness
     from deepcritical_mcp.sources import SourceRow
-    from deepcritical_mcp.sources.lookup import LookupService
+    from deepcritical_mcp.sources.base import Service
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Services:
     full_texts: FullTexts
     witness: Witness
     checker: CitationChecker
-    lookups: tuple[LookupService, ...] = ()
+    lookups: tuple[Service, ...] = ()
 
 
 Admission = Callable[[], AbstractAsyncContextManager[None]]
@@ -141,10 +141,10 @@ def build_services(
     from deepcritical_mcp.search.full_texts import FullTexts
     from deepcritical_mcp.search.pipeline import SearchHandler, SourceSearch
     from deepcritical_mcp.search.witness import Witness
-    from deepcritical_mcp.sources import CROSSREF, records_off, why_off
-    from deepcritical_mcp.sources.base import Net, create_sources
-    from deepcritical_mcp.sources.full_text import create_full_texts
-    from deepcritical_mcp.sources.lookup import CitingLookup, create_lookups
+    from deepcritical_mcp.sources import CROSSREF, FULL_TEXTS, LOOKUPS, SOURCES, records_off, why_off
+    from deepcritical_mcp.sources.base import Net, Service, Source, created
+    from deepcritical_mcp.sources.full_text import FullTextSource
+    from deepcritical_mcp.sources.lookup import CitingLookup
 
     rows = (*(sources or ()), *(full_texts or ()), *(lookups or ()), *(stores or ()))
     settings = settings.including(pkgutil.resolve_name(row.settings) for row in rows if row.settings)
@@ -155,12 +155,12 @@ def build_services(
     in_folder = backend.lasting and not backend.remote
     embedder = EmbeddingService(settings if in_folder else settings.model_copy(update={"data_dir": None}))
     net = Net(http)
-    built = create_sources(settings, net, sources)
+    built = created(Source, SOURCES if sources is None else sources, settings, net)
     pubmed = next((one for one in built if one.name == "pubmed"), None)
-    known = tuple(create_lookups(settings, net, lookups))
+    known = tuple(created(Service, LOOKUPS if lookups is None else lookups, settings, net))
     citations = CitationIndexes([one for one in known if isinstance(one, CitingLookup)])
     witness = Witness(known, pubmed, off=("Crossref",) if why_off(CROSSREF, settings.off) else ())
-    readers = create_full_texts(settings, net, full_texts)
+    readers = created(FullTextSource, FULL_TEXTS if full_texts is None else full_texts, settings, net)
     reading = FullTexts(readers, pubmed, lookups=known, seconds=settings.deadline, off=records_off(settings.off))
     checker = CitationChecker(
         ReferenceChecker(reading, witness), reading, PassageEmbedder(embedder), seconds=settings.deadline

@@ -59,26 +59,16 @@ def test_a_later_value_replaces_an_earlier_one(path: Path) -> None:
 def test_after_the_clock_was_set_back_nothing_lives_longer_than_it_may(path: Path) -> None:
     now = 1_000.0
     cache = Cache(path, max_bytes=ROOM, ttl=10, now=lambda: now)
-    cache.put({b"key": b"value"}, label=b"label")
-    assert (cache.get([b"key"]), cache.labels()) == ({b"key": b"value"}, [b"label"])
+    cache.put({b"key": b"value"})
+    assert cache.get([b"key"]) == {b"key": b"value"}
     now = 500.0
-    assert (cache.get([b"key"]), cache.labels()) == ({}, [])
+    assert cache.get([b"key"]) == {}
 
 
 def test_a_limit_below_the_size_of_an_empty_file_keeps_nothing(path: Path) -> None:
     cache = Cache(path, max_bytes=4096)
     cache.put(dict.fromkeys(keys(3), VALUE))
     assert cache.get(keys(3)) == {}
-
-
-def test_labels_are_listed_the_latest_first(path: Path) -> None:
-    now = 0.0
-    cache = Cache(path, max_bytes=ROOM, ttl=10, now=lambda: now)
-    assert cache.labels() == []
-    for label in (b"one", b"two", b"three", b"one"):
-        cache.put({label: VALUE}, label=label)
-        now += 4
-    assert cache.labels() == [b"one", b"three"]  # the second label has expired, the first was put again
 
 
 def test_a_value_expires(path: Path) -> None:
@@ -163,7 +153,6 @@ def test_a_file_that_cannot_be_made_is_reported_once(tmp_path: Path, caplog: pyt
     for key in keys(3):
         cache.put({key: VALUE})
         assert cache.get([key]) == {}
-        assert cache.labels() == []
         assert cache.clear() == 0
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     assert str(tmp_path) not in caplog.text

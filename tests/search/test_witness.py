@@ -15,8 +15,8 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.search.witness import Witness
-from deepcritical_mcp.sources.base import Answer, Fetched, Net, SearchRequest, Source
-from deepcritical_mcp.sources.lookup import FoundRecords, LookupService, RecordLookup, StatusLookup
+from deepcritical_mcp.sources.base import Answer, Fetched, Net, SearchRequest, Service, Source
+from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup, StatusLookup
 from tests.publications import published
 from tests.search.fake_session import FakeSession
 
@@ -111,7 +111,7 @@ def preprint(doi: str = "10.1101/2020.01.01.1", **fields: Any) -> Publication:
 
 
 async def completed(
-    publication: Publication, *notices: StatusNotice, others: Sequence[LookupService] = ()
+    publication: Publication, *notices: StatusNotice, others: Sequence[Service] = ()
 ) -> tuple[Publication, tuple[str, ...]]:
     witness = Witness([FakeWitness({publication.doi.lower(): notices}), *others])
     (one,), remarks = await witness.completed([publication])

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 import httpx
 
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.sources.europepmc.client import EuropePMCClient, explain_status
+from deepcritical_mcp.sources.europepmc.client import explain_status
 from deepcritical_mcp.sources.europepmc.services import EuropePMCCitations
 from deepcritical_mcp.sources.icite import ICite
+from deepcritical_mcp.sources.paced_client import JsonApi
 from tests.net.stand_in import Answer
 from tests.sources.contract import PATIENT
 from tests.sources.full_text_wire import as_json
@@ -55,11 +56,11 @@ def citations(*rows: Mapping[str, object], total: int = -1) -> Answer:
 
 
 def make_icite(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> ICite:
-    return ICite(ApiClient(http, provider="icite", title="iCite", retry=retry, keyless=True), base_url=url)
+    return ICite(JsonApi(ApiClient(http, provider="icite", title="iCite", retry=retry, keyless=True), url))
 
 
 def make_citations(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> EuropePMCCitations:
     client = ApiClient(
         http, provider="europepmc", title="Europe PMC", retry=retry, explain=explain_status, keyless=True
     )
-    return EuropePMCCitations(EuropePMCClient(client, base_url=url))
+    return EuropePMCCitations(JsonApi(client, url))

@@ -9,13 +9,14 @@ import httpx
 from pydantic import SecretStr
 
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.sources.europepmc.client import EuropePMCClient, explain_status
+from deepcritical_mcp.sources.europepmc.client import explain_status
 from deepcritical_mcp.sources.europepmc.preprints import Preprints
 from deepcritical_mcp.sources.europepmc.services import EuropePMC, EuropePMCRecords
+from deepcritical_mcp.sources.paced_client import JsonApi
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.id_converter import IdConverter, explain_conversion
 from deepcritical_mcp.sources.pubmed.pmc import PMC, explain_pmc_refusal
-from deepcritical_mcp.sources.trials.services import ClinicalTrials, TrialsClient, explain_plain_text
+from deepcritical_mcp.sources.trials.services import ClinicalTrials, explain_plain_text
 from deepcritical_mcp.sources.unpaywall import Unpaywall, explain_unpaywall
 from tests.net.stand_in import Answer, Asked
 from tests.sources.contract import PATIENT
@@ -230,18 +231,18 @@ def make_records(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT
     return EuropePMCRecords(_europe_pmc_client(url, http, retry))
 
 
-def _europe_pmc_client(url: str, http: httpx.AsyncClient, retry: RetryPolicy) -> EuropePMCClient:
+def _europe_pmc_client(url: str, http: httpx.AsyncClient, retry: RetryPolicy) -> JsonApi:
     client = ApiClient(
         http, provider="europepmc", title="Europe PMC", retry=retry, explain=explain_status, keyless=True
     )
-    return EuropePMCClient(client, base_url=url)
+    return JsonApi(client, url)
 
 
-def make_trials_client(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> TrialsClient:
+def make_trials_client(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> JsonApi:
     client = ApiClient(
         http, provider="trials", title="ClinicalTrials.gov", retry=retry, explain=explain_plain_text, keyless=True
     )
-    return TrialsClient(client, base_url=url)
+    return JsonApi(client, url)
 
 
 def make_trials(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> ClinicalTrials:

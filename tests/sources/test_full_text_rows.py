@@ -10,9 +10,9 @@ import pytest
 from deepcritical_mcp.config import Settings, every_setting, load_settings
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import RetryPolicy
-from deepcritical_mcp.sources import SourceRow
-from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.full_text import FullTextSource, Wanted, create_full_texts
+from deepcritical_mcp.sources import FULL_TEXTS, SourceRow
+from deepcritical_mcp.sources.base import Net, created
+from deepcritical_mcp.sources.full_text import FullTextSource, Wanted
 from deepcritical_mcp.sources.pubmed.id_converter import IdConverter
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources.full_text_wire import article_set, as_json, converted, hit, jats, located, results, study
@@ -21,7 +21,7 @@ NAMES = ["pmc", "europepmc", "trials", "unpaywall"]
 
 
 def built(settings: Settings, http: httpx.AsyncClient) -> dict[str, FullTextSource]:
-    sources = create_full_texts(settings, Net(http, retry=RetryPolicy(attempts=1)))
+    sources = created(FullTextSource, FULL_TEXTS, settings, Net(http, retry=RetryPolicy(attempts=1)))
     return {one.name: one for one in sources if one.name in NAMES}
 
 
@@ -98,5 +98,5 @@ def test_every_setting_is_listed_once():
 
 def test_other_rows_can_be_given(environment: pytest.MonkeyPatch):
     row = SourceRow("deepcritical_mcp.sources.europepmc.services:EuropePMC")
-    (source,) = create_full_texts(load_settings(), Net(httpx.AsyncClient()), [row])
+    (source,) = created(FullTextSource, [row], load_settings(), Net(httpx.AsyncClient()))
     assert source.title == "Europe PMC"

@@ -17,8 +17,9 @@ from deepcritical_mcp.errors import ProviderRequestError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, AuthorName, Publication
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.sources.europepmc.client import EuropePMCClient
+from deepcritical_mcp.sources.europepmc.client import EuropePMCService
 from deepcritical_mcp.sources.full_text import Wanted
+from deepcritical_mcp.sources.paced_client import JsonApi
 from deepcritical_mcp.text import clean_line
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.full_text_wire import (
@@ -91,7 +92,7 @@ async def test_every_article_is_read_through_europe_pmc(http: httpx.AsyncClient)
 async def test_every_record_of_europe_pmc_is_read(http: httpx.AsyncClient):
     compared, wrong = 0, list[object]()
     async with stand_in() as server:
-        client = EuropePMCClient(ApiClient(http, provider="europepmc", title="Europe PMC"), base_url=server.url)
+        client = EuropePMCService(JsonApi(ApiClient(http, provider="europepmc", title="Europe PMC"), server.url))
         for answer in rows_in("europepmc.jsonl"):
             if answer["kind"] != "search" or not answer["file"].endswith(".json"):
                 continue

@@ -10,7 +10,8 @@ import pytest
 from deepcritical_mcp.config import PROXY_VARIABLES, load_settings
 from deepcritical_mcp.errors import AllProvidersFailedError, ProviderError
 from deepcritical_mcp.net.client import RetryPolicy
-from deepcritical_mcp.sources.base import Net, create_sources
+from deepcritical_mcp.sources import SOURCES
+from deepcritical_mcp.sources.base import Net, Source, created
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
 from tests.sources.contestants import CONTESTANTS
@@ -41,7 +42,7 @@ async def test_every_source_asks_at_the_proxy_only(monkeypatch: pytest.MonkeyPat
     async with stand_in(Answer(502)) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
         async with httpx.AsyncClient() as http:
-            for source in create_sources(load_settings(), Net(http, retry=RetryPolicy(attempts=1))):
+            for source in created(Source, SOURCES, load_settings(), Net(http, retry=RetryPolicy(attempts=1))):
                 proxy.asked.clear()
                 with pytest.raises((ProviderError, AllProvidersFailedError)) as caught:
                     await source.ask("metformin", source.request(query="metformin"), offset=0, limit=5)

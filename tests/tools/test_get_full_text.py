@@ -25,8 +25,8 @@ from deepcritical_mcp.models import NO_ABSTRACT, Publication, StatusNotice
 from deepcritical_mcp.reading import Reading, Section
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.server import DeepCriticalServer
+from deepcritical_mcp.sources.base import Service
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
-from deepcritical_mcp.sources.lookup import LookupService
 from deepcritical_mcp.tools.sections import Piece, shortened_outline
 from tests.fakes import fake_server
 from tests.net.stand_in import Answer
@@ -72,7 +72,7 @@ async def reader(
     *providers: FullTextSource,
     records: Mapping[str, str] = RECORDS,
     completer: FakeCompleter | None = None,
-    lookups: Sequence[LookupService] = (),
+    lookups: Sequence[Service] = (),
     **settings: Any,
 ) -> AsyncGenerator[Reader]:
     async with ncbi(records) as played, httpx.AsyncClient() as http:
@@ -461,9 +461,12 @@ async def test_record_and_text_of_one_answer_are_asked_for_once() -> None:
     whole = copy(pmcid="PMC7700", title=TITLE)
 
     class Both(FakeFullTexts):
-        async def record_and_copy(self, wanted: Wanted) -> tuple[Publication | None, Copy | None]:
-            self.asked.append(wanted)
-            return published("Zinc helps.", source="pubmed", title=TITLE, pmcid="PMC7700", provider="pmc"), whole
+        async def records_and_copies(
+            self, wanted: Sequence[Wanted]
+        ) -> Sequence[tuple[Publication | None, Copy | None]]:
+            self.asked += wanted
+            record = published("Zinc helps.", source="pubmed", title=TITLE, pmcid="PMC7700", provider="pmc")
+            return [(record, whole)] * len(wanted)
 
     pmc = Both("pmc", whole)
     async with reader(pmc, records={}) as ours:

@@ -15,8 +15,8 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.reference_finder import READ_TOGETHER
+from deepcritical_mcp.sources.base import Service
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
-from deepcritical_mcp.sources.lookup import LookupService
 from tests.fakes import fake_server
 from tests.search.full_text_fakes import FakeCompleter, FakeFullTexts, copy
 from tests.search.lookup_fakes import FakeRecords, FakeReferences
@@ -27,7 +27,7 @@ from tests.tools.test_looked_up_evidence import COPPER, PLACE, RECORDS, ZINC, ad
 
 @asynccontextmanager
 async def reader_without(
-    *off: str, providers: Sequence[FullTextSource] = (), lookups: Sequence[LookupService] = ()
+    *off: str, providers: Sequence[FullTextSource] = (), lookups: Sequence[Service] = ()
 ) -> AsyncGenerator[Reader]:
     async with ncbi(RECORDS) as played, httpx.AsyncClient() as http:
         source = None if "pubmed" in off else pubmed(played.url, http)

@@ -47,9 +47,7 @@ from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.net.pacing import RedisPlace
 from deepcritical_mcp.sources import SourceRow, why_off
-from deepcritical_mcp.sources.base import Finding, Net, SourceCheck, SourceKind, State, create_sources
-from deepcritical_mcp.sources.full_text import create_full_texts
-from deepcritical_mcp.sources.lookup import create_lookups
+from deepcritical_mcp.sources.base import Finding, Net, Service, Source, SourceCheck, SourceKind, State, created
 from deepcritical_mcp.text import counted
 
 Area = Literal["", "model", "store"] | SourceKind
@@ -226,11 +224,11 @@ async def sources(settings: Settings, rows: Sequence[SourceRow] | None = None) -
         net = Net(http, retry=_ONCE)
         running = [
             _run(check, one.kind if check.searches else "")
-            for one in create_sources(settings, net, rows)
+            for one in created(Source, tables.SOURCES if rows is None else rows, settings, net)
             for check in one.checks()
         ]
         if rows is None:
-            others = (*create_full_texts(settings, net), *create_lookups(settings, net))
+            others = created(Service, (*tables.FULL_TEXTS, *tables.LOOKUPS), settings, net)
             running += [_run(check) for one in others for check in one.checks()]
         return [*await asyncio.gather(*running), *_switched_off(settings.off, rows)]
 

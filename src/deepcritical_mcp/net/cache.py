@@ -31,7 +31,9 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entries (number INTEGER PRIMARY KEY AUTOINCREMENT,
   key BLOB NOT NULL UNIQUE, stored REAL NOT NULL, label BLOB NOT NULL, value BLOB NOT NULL)
 """
-_INSERT = "INSERT OR REPLACE INTO entries (key, stored, label, value) VALUES (?, ?, ?, ?)"
+_INSERT = (
+    "INSERT OR REPLACE INTO entries (key, stored, label, value) VALUES (?, ?, x'', ?)"  # labels are no longer used
+)
 # Rows are in the order of their time, so that only the expired ones have to be read.
 _DROP_EXPIRED = """
 DELETE FROM entries WHERE number < (SELECT number FROM entries WHERE stored > ? ORDER BY number LIMIT 1)
@@ -54,7 +56,7 @@ def _sealed(key: bytes, value: bytes) -> bytes:
 
 
 class Cache:
-    """Values by key, each with an optional label that can be listed without reading the values.
+    """Values by key.
 
     Every method blocks for a short time, may be called from any thread, and never raises. A damaged file is replaced.
     A file that cannot be read or written, or is locked for too long, counts as "not cached"; the first such failure is
@@ -101,19 +103,11 @@ class Cache:
 
         return self._attempt(select, otherwise=dict[bytes, bytes]())
 
-    def labels(self) -> list[bytes]:
-        """The label of every cached value, the latest first."""
-        query = "SELECT CAST(label AS BLOB) FROM entries WHERE stored > ? AND stored <= ? ORDER BY number DESC"
-        return self._attempt(
-            lambda connection: [label for (label,) in connection.execute(query, (self._oldest(), self._now()))],
-            otherwise=list[bytes](),
-        )
-
-    def put(self, values: Mapping[bytes, bytes], *, label: bytes = b"") -> None:
+    def put(self, values: Mapping[bytes, bytes]) -> None:
         """Cache `values` in place of earlier ones under the same keys."""
 
         def insert(connection: sqlite3.Connection) -> None:
-            rows = [(key, self._now(), label, _sealed(key, value)) for key, value in values.items()]
+            rows = [(key, self._now(), _sealed(key, value)) for key, value in values.items()]
             with connection:
                 connection.executemany(_INSERT, rows)
                 connection.execute(_DROP_EXPIRED, (self._oldest(),))

@@ -104,3 +104,8 @@ def field_at(value: object, *path: str) -> object:
     for name in path:
         value = mapping_of(value).get(name)
     return value
+
+
+def text_at(value: object, *paths: str) -> str:
+    """The first text at one of `paths` ("journal.title") that is not empty; "" if there is none."""
+    return next(filter(None, (text_of(field_at(value, *path.split("."))) for path in paths)), "")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import anyio
 
 from deepcritical_mcp.deadline import CITATION_COUNTS, CITING, seconds_for
-from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError
+from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, is_marked, status_label
+from deepcritical_mcp.search.search_steps import Ranking, in_time
 from deepcritical_mcp.sources.base import Hit
-from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
+from deepcritical_mcp.sources.lookup import CitingLookup
 
 CITED_BY = "cited_by"
 """The kind of links that others know too."""
@@ -58,24 +59,6 @@ class Listing:
             return ProviderReport(name=self.name, status="failed", detail=self.error.message)
         return ProviderReport(name=self.name, status="ok", results=self.total)
 
-    def query_report(self, index: int, query: str) -> QueryReport:
-        """The same as the outcome of a query; why it failed is in `report`."""
-        return QueryReport(index=index, query=query, status="failed" if self.error else "ok", results=self.total)
-
-
-@dataclass(frozen=True)
-class Linked:
-    """Documents linked to one: by id, best first, the queries that found each; `records` has some of them."""
-
-    found_by: Mapping[str, tuple[str, ...]]
-    records: Mapping[str, Hit]
-    queries: tuple[QueryReport, ...]
-
-    @property
-    def total(self) -> int:
-        """How many documents are listed, each counted once."""
-        return len(self.found_by)
-
 
 @dataclass(frozen=True)
 class CitationCounts:
@@ -97,20 +80,21 @@ class CitationIndexes:
         found: dict[str, Listing] = {}
 
         async def ask(service: CitingLookup) -> None:
-            known, error = CitingDocuments(0), None
             try:
-                known = await service.citing(pmid, CITING_LIMIT)
-            except ProviderError as failure:
-                error = failure
+                known = await in_time(
+                    service, seconds_for(CITING, cap=seconds), lambda: service.citing(pmid, CITING_LIMIT)
+                )
+            except ProviderError as error:
+                found[service.name] = Listing(service.name, service.title, error=error)
+                return
             ids = tuple(one.pmid for one in known.ids if one.pmid and one.pmid != pmid)
             unlisted = max(known.total - len(known.ids) - len(known.records), 0)
-            found[service.name] = Listing(service.name, service.title, ids, known.records, known.total, unlisted, error)
+            found[service.name] = Listing(service.name, service.title, ids, known.records, known.total, unlisted)
 
-        with anyio.move_on_after(seconds_for(CITING, cap=seconds)):
-            async with anyio.create_task_group() as tasks:
-                for service in self._services:
-                    tasks.start_soon(ask, service)
-        return [found.get(one.name) or Listing(one.name, one.title, error=_late(one)) for one in self._services]
+        async with anyio.create_task_group() as tasks:
+            for service in self._services:
+                tasks.start_soon(ask, service)
+        return [found[one.name] for one in self._services]
 
     async def with_counts(self, evidence: Sequence[Evidence], *, seconds: float) -> CitationCounts:
         """`evidence` with how often each paper has been cited, by the first service that counts; one request."""
@@ -118,30 +102,28 @@ class CitationIndexes:
         service = next((one for one in self._services if one.counts_citations), None)
         if service is None or not pmids:
             return CitationCounts(tuple(evidence))
-        error: ProviderError = _late(service)
-        with anyio.move_on_after(seconds_for(CITATION_COUNTS, cap=seconds)):
-            try:
-                counts = await service.counts(pmids)
-            except ProviderError as failure:
-                error = failure
-            else:
-                items = tuple(_counted(item, counts.get(item.citation.pmid, -1)) for item in evidence)
-                report = ProviderReport(name=service.name, status="ok", detail="citation counts", results=len(counts))
-                return CitationCounts(items, (report,))
-        report = ProviderReport(name=service.name, status="failed", detail=error.message)
-        return CitationCounts(tuple(evidence), (report,), (f"Citations could not be counted: {error.message}",))
+        try:
+            counts = await in_time(service, seconds_for(CITATION_COUNTS, cap=seconds), lambda: service.counts(pmids))
+        except ProviderError as error:
+            report = ProviderReport(name=service.name, status="failed", detail=error.message)
+            return CitationCounts(tuple(evidence), (report,), (f"Citations could not be counted: {error.message}",))
+        items = tuple(_counted(item, counts.get(item.citation.pmid, -1)) for item in evidence)
+        report = ProviderReport(name=service.name, status="ok", detail="citation counts", results=len(counts))
+        return CitationCounts(items, (report,))
 
 
-def pooled(asked: Sequence[Listing], query: str) -> Linked:
-    """What all of them list, each document once: what the first lists, then what only the others do, in their order."""
+def pooled(asked: Sequence[Listing], query: str) -> tuple[Ranking, tuple[QueryReport, ...]]:
+    """What all of them list, each document once: what the first lists, then what only the others do, in their order;
+    and the outcome of each, whose error is in its `report`."""
     queries = [query, *(f"{query}, by {one.title}" for one in asked[1:])]
-    found_by, records = dict[str, tuple[str, ...]](), dict[str, Hit]()
-    for one, text in zip(asked, queries, strict=True):
+    found_by, records, reports = dict[str, tuple[str, ...]](), dict[str, Hit](), list[QueryReport]()
+    for at, (one, text) in enumerate(zip(asked, queries, strict=True), start=1):
         records |= {record.id: Hit(publication=record) for record in one.records}
         for id in one.all_ids:
             found_by[id] = (*found_by.get(id, ()), text)
-    reports = [one.query_report(at, text) for at, (one, text) in enumerate(zip(asked, queries, strict=True), start=1)]
-    return Linked(found_by, records, tuple(reports))
+        status = "failed" if one.error else "ok"
+        reports.append(QueryReport(index=at, query=text, status=status, results=one.total))
+    return Ranking(tuple(found_by), len(found_by), True, records, 0, found_by), tuple(reports)
 
 
 def about_links(
@@ -168,10 +150,6 @@ def linked_order(asked: Sequence[Listing], query: str) -> str:
     others = [one.title for one in asked[1:] if not {*one.all_ids} <= {*asked[0].ids}]
     then = f", then those that only {_enumerated(others)} {'lists' if len(others) == 1 else 'list'}" if others else ""
     return f"{asked[0].title} order of {query}{then}"
-
-
-def _late(service: CitingLookup) -> ProviderTimeoutError:
-    return ProviderTimeoutError(service.name, f"{service.title} did not answer in time.")
 
 
 def _counted(item: Evidence, count: int) -> Evidence:

@@ -23,7 +23,6 @@ from deepcritical_mcp.errors import (
     AllProvidersFailedError,
     EvidenceStoreError,
     ProviderError,
-    ProviderTimeoutError,
     SessionBusyError,
     SessionFullError,
 )
@@ -57,9 +56,9 @@ from deepcritical_mcp.search.item_finder import ItemFinder
 from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number
 from deepcritical_mcp.search.recording import lookup_entry, recorded
 from deepcritical_mcp.search.reference_finder import ReferenceFinder
-from deepcritical_mcp.sources.base import Source
+from deepcritical_mcp.search.search_steps import in_time
+from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
-from deepcritical_mcp.sources.lookup import LookupService
 from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.urls import host_of
 
@@ -105,7 +104,7 @@ class FullTexts:
         providers: Sequence[FullTextSource],
         pubmed: Source | None,
         *,
-        lookups: Sequence[LookupService] = (),
+        lookups: Sequence[Service] = (),
         seconds: float = 45.0,
         off: Sequence[str] = (),
     ) -> None:
@@ -294,12 +293,9 @@ class FullTexts:
         if provider.off or seconds < _LEAST_SECONDS:
             climb.note(provider.name, "skipped", provider.off or "no time left")
             return None
-        answer: Copy | None = None
         try:
-            with anyio.move_on_after(seconds):
-                answer = climb.lookup.copies.get(provider.name) or await provider.read(wanted)
-            if answer is None:
-                raise ProviderTimeoutError(provider.name, f"{provider.title} did not answer in time.")
+            answer = climb.lookup.copies.get(provider.name)
+            answer = answer or await in_time(provider, seconds, lambda: provider.read(wanted))
             answer = replace(answer, reading=answer.reading and await run_sync(bounded, answer.reading))
         except ProviderError as error:
             climb.failures.append(error)

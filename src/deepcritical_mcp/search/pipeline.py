@@ -198,8 +198,8 @@ class SourceSearch:
         progress: Progress,
     ) -> SearchResult:
         source = self.source
-        linked = pooled(asked, query)
-        wanted = tuple(linked.found_by)[:max_results]
+        linked, reported = pooled(asked, query)
+        wanted = linked.ids[:max_results]
         recording.note(total=linked.total, examined=len(wanted))
         await progress(0.4, f"fetching {len(wanted)} of {linked.total:,} records")
         records, missing = await gather(source, wanted, session, records=linked.records, count=linked.total, also=[id])
@@ -209,7 +209,7 @@ class SourceSearch:
         seed = records[id].publication
         found = [_found(records[one], linked.found_by[one]) for one in wanted if one in records]
         await progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
-        queries = [report.query for report in linked.queries]
+        queries = [report.query for report in reported]
         kept = await keep(source, found, seed.title, session, queries=queries, unrelated=[id], records=records)
         recording.note(ids=tuple(dict.fromkeys(kept.ids)), new=kept.new)
         counts = await self._counted(kept.evidence)
@@ -220,7 +220,7 @@ class SourceSearch:
             session_id=session.session_id,
             query=query,
             evidence=counts.evidence,
-            queries=with_numbers_shown(linked.queries, kept.evidence),
+            queries=with_numbers_shown(reported, kept.evidence),
             sources_searched=tuple(dict.fromkeys((source.cited_as, *(one.citation.source for one in kept.evidence)))),
             total_found=linked.total,
             errors=(*(one.error.message for one in asked if one.error), *missing, *kept.errors),

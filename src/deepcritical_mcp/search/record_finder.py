@@ -17,9 +17,9 @@ from deepcritical_mcp.models import (
     publication_id,
 )
 from deepcritical_mcp.search.documents import PUBMED_OFF
-from deepcritical_mcp.sources.base import Source
+from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
-from deepcritical_mcp.sources.lookup import LookupService, RecordLookup
+from deepcritical_mcp.sources.lookup import RecordLookup
 
 AT_ONCE = 4
 """Documents that are looked up at the same time, where a provider takes one at a time."""
@@ -121,7 +121,7 @@ class RecordFinder:
         self,
         pubmed: Source | None,
         providers: Sequence[FullTextSource],
-        lookups: Sequence[LookupService] = (),
+        lookups: Sequence[Service] = (),
     ) -> None:
         self._pubmed = pubmed
         self._providers = providers

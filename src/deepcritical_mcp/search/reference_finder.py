@@ -19,9 +19,9 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice, vancouver
 from deepcritical_mcp.search.record_finder import AT_ONCE, RecordFinder, ids_of
 from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar, compare, read_reference
-from deepcritical_mcp.sources.base import Source
+from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.full_text import Wanted
-from deepcritical_mcp.sources.lookup import CitedPlace, LookupService, PlaceLookup, ReferenceLookup
+from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, STOP_WORDS
 
 READ_TOGETHER = 8
@@ -98,7 +98,7 @@ class ReferenceFinder:
     places 100 at a time, and for all records together; what is open then costs a request each at services that read
     citations, which are asked for as many as there is time for."""
 
-    def __init__(self, pubmed: Source | None, records: RecordFinder, lookups: Sequence[LookupService]) -> None:
+    def __init__(self, pubmed: Source | None, records: RecordFinder, lookups: Sequence[Service]) -> None:
         self._pubmed = pubmed
         self._records = records
         self._places = [one for one in lookups if isinstance(one, PlaceLookup)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import anyio
@@ -25,8 +26,9 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.net.breaker import CircuitBreaker
 from deepcritical_mcp.search.documents import PUBMED_OFF
-from deepcritical_mcp.sources.base import Source
-from deepcritical_mcp.sources.lookup import LookupService, RecordLookup, StatusLookup
+from deepcritical_mcp.search.search_steps import in_time
+from deepcritical_mcp.sources.base import Service, Source
+from deepcritical_mcp.sources.lookup import RecordLookup, StatusLookup
 from deepcritical_mcp.text import counted
 
 NOT_IN_PUBMED, NOT_IN_RECORD = "; PubMed does not say so", "; its record does not say so"
@@ -182,7 +184,7 @@ class Witness:
 
     def __init__(
         self,
-        lookups: Sequence[LookupService] = (),
+        lookups: Sequence[Service] = (),
         pubmed: Source | None = None,
         *,
         off: Sequence[str] = (),
@@ -298,17 +300,13 @@ class Witness:
     ) -> tuple[dict[str, Publication], str]:
         """What PubMed sends of these, and why it does not send the rest; "" if it answered."""
         found: dict[str, Publication] = {}
-        problem = ""
         for batch in _batches(list(dict.fromkeys(pmids)), RECORDS_AT_A_TIME):
-            with anyio.move_on_after(seconds_for(TO_READ_STATUS)) as scope:
-                try:
-                    found |= (await pubmed.fetch_anew(batch, within=within)).records
-                except ProviderError as error:
-                    problem = error.message
-            problem = f"{pubmed.title} did not answer in time." if scope.cancelled_caught else problem
-            if problem:
-                break
-        return found, problem
+            again = partial(pubmed.fetch_anew, batch, within=within)
+            try:
+                found |= (await in_time(pubmed, seconds_for(TO_READ_STATUS), again)).records
+            except ProviderError as error:
+                return found, error.message
+        return found, ""
 
     async def _ask(self, witness: StatusLookup, publications: Sequence[Publication], *, within: float) -> _Testimony:
         """What one witness says about publications with a DOI, now or within the last seconds."""
@@ -318,28 +316,22 @@ class Witness:
             at, day, notices = self._remembered.get((witness.name, doi), (-REMEMBERED, "", None))
             if now - at < within:
                 testimony.told[doi] = day, notices
-        missing = [doi for doi in dict.fromkeys(dois) if doi not in testimony.told]
-        problem = ""
-        for batch in _batches(missing, AT_A_TIME):
-            with anyio.move_on_after(seconds_for(TO_ASK_WITNESS)) as scope:
-                try:
-                    with self._breakers[witness.name].guard():
-                        told = await witness.notices(batch)
-                    answers = {doi: (self._today(), told.get(doi)) for doi in batch}
-                    testimony.told |= answers
-                    self._remember(witness.name, answers)
-                except ProviderError as error:
-                    problem = error.message
-            problem = f"{witness.title} did not answer in time." if scope.cancelled_caught else problem
-            if problem:
-                lost = [one for one in publications if _doi_of(one) not in testimony.told]
-                unsure = any(map(_may_be_published, lost))
-                what = f"of retractions{' and of published preprints' if unsure else ''}"
-                asked = f"{witness.title}, the second witness {what}, could not be asked about"
-                named = named_with_days(lost, _doi_of, MAX_NAMED)
-                testimony.remarks.append(OutageRemark(f"{asked} {named}: {problem}"))
-                testimony.remarks += [f"These {_ONLY_RECORDS_SAY}"] if unsure else []
+
+        async def ask(batch: Sequence[str]) -> Mapping[str, Notices]:
+            with self._breakers[witness.name].guard():
+                return await witness.notices(batch)
+
+        for batch in _batches([doi for doi in dict.fromkeys(dois) if doi not in testimony.told], AT_A_TIME):
+            try:
+                told = await in_time(witness, seconds_for(TO_ASK_WITNESS), partial(ask, batch))
+            except ProviderError as error:
+                testimony.remarks += _outage(
+                    witness, error, [one for one in publications if _doi_of(one) not in testimony.told]
+                )
                 break
+            answers = {doi: (self._today(), told.get(doi)) for doi in batch}
+            testimony.told |= answers
+            self._remember(witness.name, answers)
         return testimony
 
     def _remember(self, name: str, told: Mapping[str, _Told]) -> None:
@@ -365,6 +357,15 @@ class Witness:
                     if record and record.pmid:
                         pmids[ids.doi] = record.pmid
         return [with_article_pmids(one, pmids) for one in publications] if pmids else list(publications)
+
+
+def _outage(witness: StatusLookup, error: ProviderError, lost: Sequence[Publication]) -> list[str]:
+    """Remarks on publications that a witness could not be asked about."""
+    unsure = any(map(_may_be_published, lost))
+    what = f"of retractions{' and of published preprints' if unsure else ''}"
+    named = named_with_days(lost, _doi_of, MAX_NAMED)
+    told = f"{witness.title}, the second witness {what}, could not be asked about {named}: {error.message}"
+    return [OutageRemark(told), *([f"These {_ONLY_RECORDS_SAY}"] if unsure else [])]
 
 
 def _doi_of(publication: Publication) -> str:

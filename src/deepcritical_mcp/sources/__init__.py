@@ -90,7 +90,7 @@ LOOKUPS: tuple[SourceRow, ...] = (
     SourceRow("deepcritical_mcp.sources.europepmc.services:EuropePMCCitations", EUROPE_PMC_SETTINGS),
     ICITE,
 )
-"""Services that know something about documents, each a `LookupService`, in the order in which they are asked."""
+"""Services that know something about documents, each a `Service`, in the order in which they are asked."""
 
 
 def source_names() -> tuple[str, ...]:

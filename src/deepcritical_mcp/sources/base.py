@@ -8,15 +8,15 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self, TypeVar
 
 from pydantic import model_validator
 
-from deepcritical_mcp import sources
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import MAX_VARIANTS, CitationSource, ProviderReport, Publication, Value, query_problem
+from deepcritical_mcp.sources import switched_on
 from deepcritical_mcp.text import clean_line, counted
 
 if TYPE_CHECKING:
@@ -283,13 +283,32 @@ class Completer(Protocol):
     def check(self) -> SourceCheck: ...
 
 
-class Source(ABC):
-    """A source of evidence. Its methods raise only ProviderError or AllProvidersFailedError; an outage is never an
+class Service(ABC):
+    """Anything that is asked. Its methods raise only ProviderError or AllProvidersFailedError; an outage is never an
     empty answer.
 
     Attributes:
-        name: wire name, e.g. "pubmed"; key of `Services.searches`.
+        name: wire name, e.g. "pubmed".
         title: name for people, e.g. "PubMed".
+    """
+
+    name: str
+    title: str
+
+    @classmethod
+    @abstractmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        """The service as the settings describe it. Opens no connection yet."""
+
+    def checks(self) -> Sequence[SourceCheck]:
+        """The checks for `doctor`."""
+        return ()
+
+
+class Source(Service):
+    """A source of evidence; its name is the key of `Services.searches`.
+
+    Attributes:
         kind: what it holds.
         cited_as: the `source` of its citations.
         tool: the tool that searches it, for the log of searches.
@@ -305,8 +324,6 @@ class Source(ABC):
         completer: finds the source's ids of documents known by other identifiers; None if there is no such service.
     """
 
-    name: str
-    title: str
     kind: SourceKind
     cited_as: CitationSource
     tool: str = ""
@@ -319,11 +336,6 @@ class Source(ABC):
     links: Mapping[str, str] = {}
     vocabulary: Vocabulary | None = None
     completer: Completer | None = None
-
-    @classmethod
-    @abstractmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        """The source as the settings describe it. Opens no connection yet."""
 
     @abstractmethod
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
@@ -361,16 +373,14 @@ class Source(ABC):
         """Another spelling for a query that found nothing, "" if the source suggests none."""
         return ""
 
-    def checks(self) -> Sequence[SourceCheck]:
-        """The checks for `doctor`."""
-        return ()
+
+S = TypeVar("S", bound=Service)
 
 
-def create_sources(settings: Settings, net: Net, rows: Sequence[SourceRow] | None = None) -> list[Source]:
-    """The sources of `rows`, of `SOURCES` by default, as the settings describe them, without those switched off."""
-    on = sources.switched_on(rows or sources.SOURCES, settings.off)
-    kinds: list[type[Source]] = [pkgutil.resolve_name(row.source) for row in on]
-    return [kind.create(settings, net) for kind in kinds]
+def created(kind: type[S], rows: Sequence[SourceRow], settings: Settings, net: Net) -> list[S]:
+    """The services of `rows`, which are all of one kind, as the settings describe them, without those switched off."""
+    classes: list[type[S]] = [pkgutil.resolve_name(row.source) for row in switched_on(rows, settings.off)]
+    return [one.create(settings, net) for one in classes]
 
 
 _DATE = re.compile(r"\d{4}(-\d\d){0,2}")

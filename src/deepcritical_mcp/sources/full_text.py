@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pkgutil
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
 
-from deepcritical_mcp import sources
 from deepcritical_mcp.errors import (
     ProviderError,
     ProviderResponseError,
@@ -20,11 +17,7 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import DocumentStatus, Publication
 from deepcritical_mcp.reading import JatsReading, Reading
 from deepcritical_mcp.reading.reader_process import read_articles
-from deepcritical_mcp.sources.base import Net, SourceCheck
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.config import Settings
-    from deepcritical_mcp.sources import SourceRow
+from deepcritical_mcp.sources.base import Service
 
 
 @dataclass(frozen=True)
@@ -58,27 +51,18 @@ class Copy:
     needs_browser: bool = False
 
 
-class FullTextSource(ABC):
-    """A provider of full texts. Its methods raise only ProviderError.
+class FullTextSource(Service):
+    """A provider of full texts.
 
     Attributes:
-        name: wire name, e.g. "pmc".
-        title: name for people, e.g. "PMC".
         has_browser: whether it reads pages that need one; it is asked only for those.
         off: why it is not asked at all, e.g. "no email address (NCBI_EMAIL)"; "" if it is.
         at_once: documents whose records one request asks for.
     """
 
-    name: str
-    title: str
     has_browser: bool = False
     off: str = ""
     at_once: int = 1
-
-    @classmethod
-    @abstractmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        """The provider as the settings describe it. Opens no connection yet."""
 
     @abstractmethod
     def accepts(self, wanted: Wanted) -> bool:
@@ -92,17 +76,10 @@ class FullTextSource(ABC):
         """Its bibliographic record of the document, with an abstract or NO_ABSTRACT; None if it has none."""
         return None
 
-    async def record_and_copy(self, wanted: Wanted) -> tuple[Publication | None, Copy | None]:
-        """Its record, and its copy of the document if the same answer has both; None for each that it does not have."""
-        return await self.record(wanted), None
-
     async def records_and_copies(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Publication | None, Copy | None]]:
-        """As `record_and_copy`, for up to `at_once` documents in one request."""
-        return [await self.record_and_copy(one) for one in wanted]
-
-    def checks(self) -> Sequence[SourceCheck]:
-        """The checks for `doctor`."""
-        return ()
+        """Its records of up to `at_once` documents, and its copies if the same answer has them; None for each that it
+        does not have."""
+        return [(await self.record(one), None) for one in wanted]
 
 
 def outage_of(error: UnreadableDocumentError, provider: str) -> ProviderError | None:
@@ -119,11 +96,3 @@ async def articles_in(body: bytes, provider: str, title: str) -> Sequence[JatsRe
     except UnreadableDocumentError as error:
         unread = f"{title} sent a full text that cannot be read. {error.message}"
         raise outage_of(error, provider) or ProviderResponseError(provider, unread) from error
-
-
-def create_full_texts(settings: Settings, net: Net, rows: Sequence[SourceRow] | None = None) -> list[FullTextSource]:
-    """The providers of `rows`, of `FULL_TEXTS` by default, in that order, as the settings describe them, without those
-    switched off."""
-    on = sources.switched_on(sources.FULL_TEXTS if rows is None else rows, settings.off)
-    kinds: list[type[FullTextSource]] = [pkgutil.resolve_name(row.source) for row in on]
-    return [kind.create(settings, net) for kind in kinds]

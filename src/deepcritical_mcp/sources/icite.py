@@ -10,11 +10,10 @@ import httpx
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
-from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of, text_of
+from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of, text_at, text_of
 from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
-from deepcritical_mcp.sources.paced_client import JsonApi, paced_client
+from deepcritical_mcp.sources.paced_client import JsonApi
 from deepcritical_mcp.sources.settings import ICiteSettings
 
 NAME, TITLE = "icite", "iCite"
@@ -27,23 +26,20 @@ _SAMPLE = "23456789"
 class ICite(CitingLookup):
     """iCite's API. It counts the citations that NIH's Open Citation Collection knows, all of them between PMIDs.
 
-    `client` is built for `base_url`, which ends in /api.
+    `api` is at an address that ends in /api.
     """
 
     name = NAME
     title = TITLE
     counts_citations = True
 
-    def __init__(self, client: ApiClient, *, base_url: str) -> None:
-        self._api = JsonApi(client, base_url)
+    def __init__(self, api: JsonApi) -> None:
+        self._api = api
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         base_url = settings.of(ICiteSettings).icite_base_url
-        client = paced_client(
-            settings, net, name=NAME, title=TITLE, base_url=base_url, spacing=SPACING, explain=lambda _: None
-        )
-        return cls(client, base_url=base_url)
+        return cls(JsonApi.create(settings, net, name=NAME, title=TITLE, base_url=base_url, spacing=SPACING))
 
     async def citing(self, pmid: str, limit: int) -> CitingDocuments:
         """The papers that cite one, those with the highest PMIDs first; none if iCite does not know the paper."""
@@ -83,7 +79,7 @@ def _rows(response: httpx.Response) -> Mapping[str, Mapping[str, object]]:
     if not isinstance(payload.get("data"), list):
         raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not a list of papers.")
     rows = first_records(payload["data"])
-    found = {pmid: row for row in rows if (pmid := normalize_pmid(text_of(row.get("pmid"))))}
+    found = {pmid: row for row in rows if (pmid := normalize_pmid(text_at(row, "pmid")))}
     if len(found) < len(rows):
         raise ProviderResponseError(NAME, f"{TITLE} sent papers without PMIDs.")
     return found

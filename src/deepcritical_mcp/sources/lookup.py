@@ -6,41 +6,14 @@ it can answer. All methods raise only ProviderError: an outage is never an empty
 
 from __future__ import annotations
 
-import pkgutil
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple
 
-from deepcritical_mcp import sources
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice
-from deepcritical_mcp.sources.base import Net, SourceCheck
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.config import Settings
-    from deepcritical_mcp.sources import SourceRow
-
-
-class LookupService(ABC):
-    """A service that is asked about known documents.
-
-    Attributes:
-        name: wire name, e.g. "crossref".
-        title: name for people, e.g. "Crossref".
-    """
-
-    name: str
-    title: str
-
-    @classmethod
-    @abstractmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        """The service as the settings describe it. Opens no connection yet."""
-
-    def checks(self) -> Sequence[SourceCheck]:
-        """The checks for `doctor`."""
-        return ()
+from deepcritical_mcp.sources.base import Service
 
 
 @dataclass(frozen=True)
@@ -57,7 +30,7 @@ class FoundRecords:
     remarks: Mapping[int, str] = field(default_factory=dict[int, str])
 
 
-class RecordLookup(LookupService):
+class RecordLookup(Service):
     """Has bibliographic records, found by identifiers."""
 
     @abstractmethod
@@ -73,7 +46,7 @@ class RecordLookup(LookupService):
         """
 
 
-class ReferenceLookup(LookupService):
+class ReferenceLookup(Service):
     """Finds what a reference, written in any style, may refer to."""
 
     @abstractmethod
@@ -91,7 +64,7 @@ class CitedPlace(NamedTuple):
     author: str = ""
 
 
-class PlaceLookup(LookupService):
+class PlaceLookup(Service):
     """Finds articles by journal, year, volume and first page."""
 
     @abstractmethod
@@ -100,7 +73,7 @@ class PlaceLookup(LookupService):
         one article does."""
 
 
-class StatusLookup(LookupService):
+class StatusLookup(Service):
     """A second witness of what happened to a publication."""
 
     @abstractmethod
@@ -124,7 +97,7 @@ class CitingDocuments:
     records: tuple[Publication, ...] = ()
 
 
-class CitingLookup(LookupService):
+class CitingLookup(Service):
     """Knows who cites a paper.
 
     Attributes:
@@ -140,11 +113,3 @@ class CitingLookup(LookupService):
     async def counts(self, pmids: Sequence[str]) -> Mapping[str, int]:
         """How often each of up to 200 papers has been cited, for those that the service counts."""
         return {}
-
-
-def create_lookups(settings: Settings, net: Net, rows: Sequence[SourceRow] | None = None) -> list[LookupService]:
-    """The services of `rows`, of `LOOKUPS` by default, in that order, as the settings describe them, without those
-    switched off."""
-    on = sources.switched_on(sources.LOOKUPS if rows is None else rows, settings.off)
-    kinds: list[type[LookupService]] = [pkgutil.resolve_name(row.source) for row in on]
-    return [kind.create(settings, net) for kind in kinds]

@@ -1,10 +1,11 @@
-"""Clients of providers without keys, in a pace that all processes share, and what their requests have in common."""
+"""Requests to providers that answer in JSON, in a pace that all processes share."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import nullcontext
+from typing import Self, TypeVar
 
 import httpx
 
@@ -12,60 +13,87 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
 from deepcritical_mcp.net.pacing import shared_pacing
+from deepcritical_mcp.net.turns import Slots
 from deepcritical_mcp.sources.base import Net
 
 T = TypeVar("T")
-_WEB_PAGE = re.compile(rb"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
-
-
-def paced_client(
-    settings: Settings,
-    net: Net,
-    *,
-    name: str,
-    title: str,
-    base_url: str,
-    spacing: float,
-    explain: Callable[[httpx.Response], ProviderError | None],
-    steps: int = 1,
-) -> ApiClient:
-    """A client for the provider at `base_url`, with `spacing` seconds between two starts.
-
-    Args:
-        name: wire name of the provider, under which all clients of it share the pace.
-        title: name for people.
-        explain: see `ApiClient`.
-        steps: how many requests a call sends, one after the other.
-    """
-    limiter = shared_pacing(
-        spacing,
-        name=name,
-        identity=base_url,
-        folder=settings.cache_dir,
-        redis_url=settings.redis_url.get_secret_value(),
-        steps=steps,
-    )
-    return ApiClient(
-        net.http, provider=name, title=title, retry=net.retry, limiter=limiter, explain=explain, keyless=True
-    )
+_HEADERS = {"User-Agent": USER_AGENT, "Accept": "application/json, */*;q=0.5"}
+_WEB_PAGE = re.compile(rb"\s*<(?:.*<)?(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
 
 
 class JsonApi:
-    """GET requests to an API that answers in JSON; identical ones at the same time are sent once."""
+    """Requests to an API that answers in JSON; identical ones at the same time are sent once.
 
-    def __init__(self, client: ApiClient, base_url: str) -> None:
+    Args:
+        identity: parameters that say who asks, sent with each request.
+        at_once: how many requests may be under way; 0 for any number.
+    """
+
+    def __init__(
+        self, client: ApiClient, base_url: str, *, identity: Mapping[str, str] | None = None, at_once: int = 0
+    ) -> None:
         self._client, self._base_url = client, base_url
+        self._identity = identity or {}
+        self._slots = Slots(at_once) if at_once else None
         self._in_flight = InFlight()
 
-    async def get(self, path: str, params: Mapping[str, str], read: Callable[[httpx.Response], T]) -> T:
-        """What `read` makes of the answer at `path`."""
-        url, headers = f"{self._base_url}/{path}", {"User-Agent": USER_AGENT, "Accept": "application/json"}
-        return await self._in_flight.ask(
-            (path, tuple(params.items())),
-            lambda begin: self._client.request("GET", url, read, begin=begin, params=params, headers=headers),
+    @classmethod
+    def create(
+        cls,
+        settings: Settings,
+        net: Net,
+        *,
+        name: str,
+        title: str,
+        base_url: str,
+        spacing: float,
+        explain: Callable[[httpx.Response], ProviderError | None] | None = None,
+        steps: int = 1,
+        identity: Mapping[str, str] | None = None,
+        at_once: int = 0,
+    ) -> Self:
+        """The API at `base_url`, with `spacing` seconds between two starts.
+
+        Args:
+            name: wire name of the provider, under which all clients of it share the pace.
+            title: name for people.
+            explain: see `ApiClient`.
+            steps: how many requests a call sends, one after the other.
+        """
+        limiter = shared_pacing(
+            spacing,
+            name=name,
+            identity=base_url,
+            folder=settings.cache_dir,
+            redis_url=settings.redis_url.get_secret_value(),
+            steps=steps,
         )
+        client = ApiClient(
+            net.http, provider=name, title=title, retry=net.retry, limiter=limiter, explain=explain, keyless=True
+        )
+        return cls(client, base_url, identity=identity, at_once=at_once)
+
+    async def get(
+        self,
+        path: str,
+        params: Mapping[str, str],
+        read: Callable[[httpx.Response], T],
+        *,
+        kind: Hashable = None,
+        in_body: bool = False,
+    ) -> T:
+        """What `read` makes of the answer at `path`; requests of one `kind` at the same time share theirs."""
+        url, sent = f"{self._base_url}/{path}", {**params, **self._identity}
+
+        async def request(begin: Callable[[], None]) -> T:
+            async with self._slots.slot() if self._slots else nullcontext():
+                if in_body:
+                    return await self._client.request("POST", url, read, begin=begin, data=sent, headers=_HEADERS)
+                return await self._client.request("GET", url, read, begin=begin, params=sent, headers=_HEADERS)
+
+        return await self._in_flight.ask((path, tuple(params.items()), kind), request)
 
 
 def is_web_page(body: bytes) -> bool:
     """Whether an answer is a page for people, of a provider out of order or of somebody on the way."""
-    return _WEB_PAGE.match(body[:1_000]) is not None
+    return _WEB_PAGE.match(body[:2_000]) is not None

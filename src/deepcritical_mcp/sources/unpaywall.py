@@ -12,7 +12,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.json_fields import json_answer, mapping_of, rows_of, text_of
+from deepcritical_mcp.net.json_fields import json_answer, mapping_of, rows_of, text_at, text_of
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.paced_client import JsonApi
@@ -100,18 +100,18 @@ def explain_unpaywall(response: httpx.Response) -> ProviderError | None:
 
 def _copies(payload: Mapping[str, object], doi: str) -> Copy:
     """Where copies are, according to an answer; ProviderResponseError if it is about something else."""
-    if normalize_doi(text_of(payload.get("doi"))) != doi:
+    if normalize_doi(text_at(payload, "doi")) != doi:
         raise ProviderResponseError(NAME, f"{TITLE} sent an answer that is not about the DOI it was asked for.")
     best = mapping_of(payload.get("best_oa_location"))
     locations = [one for one in (best, *rows_of(payload.get("oa_locations"))) if one]
     rank = [*_VERSIONS]
 
     def order(one: Mapping[str, object]) -> int:
-        version = text_of(one.get("version"))
+        version = text_at(one, "version")
         return rank.index(version) if version in rank else len(rank)
 
     locations.sort(key=order)
-    pdfs = [text_of(one.get("url_for_pdf")) for one in locations]
+    pdfs = [text_at(one, "url_for_pdf") for one in locations]
     pages = [text_of(one.get(name)) for one in locations for name in ("url_for_landing_page", "url")]
     addresses = tuple(dict.fromkeys(url for url in (*pdfs, *pages) if is_web_address(url)))[:_MAX_COPIES]
     if not addresses:
@@ -121,9 +121,7 @@ def _copies(payload: Mapping[str, object], doi: str) -> Copy:
 
 
 def _described(location: Mapping[str, object]) -> str:
-    version = _VERSIONS.get(text_of(location.get("version")), "a copy of unknown version")
-    licence = text_of(location.get("license"))
-    host = {"publisher": "at its publisher", "repository": "in a repository"}.get(
-        text_of(location.get("host_type")), ""
-    )
+    version = _VERSIONS.get(text_at(location, "version"), "a copy of unknown version")
+    licence = text_at(location, "license")
+    host = {"publisher": "at its publisher", "repository": "in a repository"}.get(text_at(location, "host_type"), "")
     return ", ".join(filter(None, (version, host, f"licence {licence}" if licence else "no licence stated")))

@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.sources.crossref.service import Crossref, CrossrefClient, explain_crossref
+from deepcritical_mcp.sources.crossref.service import Crossref, explain_crossref
+from deepcritical_mcp.sources.paced_client import JsonApi
 from tests.net.stand_in import Answer, Asked
 from tests.sources.contract import PATIENT
 
@@ -104,4 +105,5 @@ def library(*works: Mapping[str, object], agencies: Mapping[str, str] | None = N
 
 def make_crossref(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT, *, email: str = EMAIL) -> Crossref:
     client = ApiClient(http, provider="crossref", title="Crossref", retry=retry, explain=explain_crossref, keyless=True)
-    return Crossref(CrossrefClient(client, base_url=url, email=email))
+    identity = {"mailto": email} if email else {}
+    return Crossref(JsonApi(client, url, identity=identity, at_once=3 if email else 1), is_polite=bool(email))

@@ -11,9 +11,10 @@ from deepcritical_mcp.errors import ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import StatusNotice
 from deepcritical_mcp.net.client import RetryPolicy
-from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources import LOOKUPS
+from deepcritical_mcp.sources.base import Net, Service, created
 from deepcritical_mcp.sources.crossref.service import Crossref
-from deepcritical_mcp.sources.lookup import FoundRecords, create_lookups
+from deepcritical_mcp.sources.lookup import FoundRecords
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.crossref.crossref_wire import (
     EMAIL,
@@ -176,7 +177,7 @@ async def test_the_settings_lead_to_crossref(http: httpx.AsyncClient, monkeypatc
         monkeypatch.setenv("DEEPCRITICAL_CROSSREF_BASE_URL", f"{server.url}/v1/")
         monkeypatch.setenv("NCBI_EMAIL", EMAIL)
         server.answer = lambda asked: listed(work())
-        lookups = create_lookups(Settings(), Net(http))
+        lookups = created(Service, LOOKUPS, Settings(), Net(http))
         (crossref,) = (one for one in lookups if isinstance(one, Crossref))
         assert titles(await crossref.records(by_doi("10.5555/zinc"))) == ["Zinc in wound repair"]
     (asked,) = server.asked

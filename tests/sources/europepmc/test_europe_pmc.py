@@ -11,8 +11,9 @@ from deepcritical_mcp.errors import ProviderError, ProviderRequestError, Provide
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, Publication, StatusNotice
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.sources.europepmc.client import EuropePMCClient
+from deepcritical_mcp.sources.europepmc.client import EuropePMCService
 from deepcritical_mcp.sources.full_text import Copy, Wanted
+from deepcritical_mcp.sources.paced_client import JsonApi
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.full_text_wire import as_json, epmc, fulltext, hit, jats, make_europe_pmc, no_text, preprint, results
 
@@ -214,8 +215,8 @@ async def test_the_status_is_read(types: list[str], link: str, status: str, http
     assert found.status == status
 
 
-def client(url: str, http: httpx.AsyncClient) -> EuropePMCClient:
-    return EuropePMCClient(ApiClient(http, provider="europepmc", title="Europe PMC"), base_url=url)
+def client(url: str, http: httpx.AsyncClient) -> EuropePMCService:
+    return EuropePMCService(JsonApi(ApiClient(http, provider="europepmc", title="Europe PMC"), url))
 
 
 async def test_a_search_comes_in_pages(http: httpx.AsyncClient):

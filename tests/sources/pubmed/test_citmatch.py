@@ -23,8 +23,9 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.lookup import CitedPlace, create_lookups
+from deepcritical_mcp.sources import LOOKUPS
+from deepcritical_mcp.sources.base import Net, Service, created
+from deepcritical_mcp.sources.lookup import CitedPlace
 from deepcritical_mcp.sources.pubmed.citmatch import CITATION_MATCHER, CitationMatcher, ECitMatch, explain_matching
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.contract import FAULTS, PATIENT, TRIES, Fault
@@ -187,7 +188,7 @@ async def test_the_settings_lead_to_both(http: httpx.AsyncClient, tmp_path: Path
         settings = Settings.model_validate(
             {"ncbi_base_url": f"{server.url}/eutils", "citmatch_url": f"{server.url}/citmatch/", "cache_dir": tmp_path}
         )
-        services = create_lookups(settings, Net(http, retry=RetryPolicy(attempts=1)))
+        services = created(Service, LOOKUPS, settings, Net(http, retry=RetryPolicy(attempts=1)))
         (places,) = (one for one in services if isinstance(one, ECitMatch))
         (texts,) = (one for one in services if isinstance(one, CitationMatcher))
         assert list(await places.at_places(PLACES[:1])) == [RecordIds(pmid="7")]

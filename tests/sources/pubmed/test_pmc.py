@@ -126,7 +126,7 @@ async def test_status_404_of_the_service_is_not_an_unknown_article(http: httpx.A
 
 async def test_the_record_is_what_the_article_says(http: httpx.AsyncClient):
     async with stand_in(article_set(jats())) as server:
-        record = await make_pmc(server.url, http).record(WANTED)
+        ((record, _),) = await make_pmc(server.url, http).records_and_copies([WANTED])
     assert record
     assert (record.pmcid, record.doi, record.text.kind) == ("PMC9000001", "10.5555/zinc", "abstract")
     assert record.text.content == "Zinc speeds up repair."

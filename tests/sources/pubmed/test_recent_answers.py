@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from deepcritical_mcp.sources.pubmed.eutils_answers import ESearchAnswer
-from deepcritical_mcp.sources.pubmed.recent import KEPT_FOR_PAGES, RecentAnswers
+from deepcritical_mcp.sources.pubmed.recent import KEPT_FOR_PAGES, Recent
 from tests.net.stand_in import Answer
 from tests.search.fake_session import FakeSession
 from tests.search.pubmed_library import Library, library, request
@@ -50,17 +49,14 @@ async def test_a_first_page_asks_now_whoever_asked_before():
         assert await page(lib, 0) == ["31"]
 
 
-def test_answers_count_for_minutes_and_are_bounded():
+def test_values_count_for_minutes_and_are_bounded():
     now = 100.0
-    kept = RecentAnswers(max_ids=1_000, clock=lambda: now)
-    answer = ESearchAnswer.model_construct(ids=tuple(map(str, range(200))), count=200)
+    kept = Recent[int, str](1_000, KEPT_FOR_PAGES, clock=lambda: now)
     for number in range(20):
-        kept.put(number, answer)
-        kept.put(number, answer)
-        assert len(kept) <= 4
-    assert kept.get(19) is answer
+        kept.put(number, "answer", 220)
+        kept.put(number, "answer", 220)
+        assert kept.size <= 1_000
+    assert kept.get(19) == "answer"
     assert kept.get(1) is None
     now += KEPT_FOR_PAGES
     assert kept.get(19) is None
-    kept.put("last", answer)
-    assert len(kept) == 1

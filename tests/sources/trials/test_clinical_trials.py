@@ -104,7 +104,7 @@ async def test_no_contact_person_is_asked_for_or_passed_on(http: httpx.AsyncClie
 
 async def test_the_record_has_its_summary(http: httpx.AsyncClient):
     async with stand_in(as_json(study())) as server:
-        found = await make_trials(server.url, http).record(WANTED)
+        ((found, _),) = await make_trials(server.url, http).records_and_copies([WANTED])
     assert found
     assert (found.id, found.source, found.form, found.text.kind) == (
         "nct:NCT09000001",
@@ -132,7 +132,7 @@ async def test_the_record_has_its_summary(http: httpx.AsyncClient):
 
 async def test_the_record_and_the_whole_come_in_one_answer(http: httpx.AsyncClient):
     async with stand_in(as_json(study())) as server:
-        record, copy = await make_trials(server.url, http).record_and_copy(WANTED)
+        ((record, copy),) = await make_trials(server.url, http).records_and_copies([WANTED])
     assert record
     assert copy
     assert copy.status == "full_text"
@@ -173,7 +173,7 @@ async def test_other_registries_numbers_are_not_asked_for(http: httpx.AsyncClien
         wanted = Wanted(RecordIds(nct="ISRCTN12345678"))
         assert trials.accepts(wanted)
         copy = await trials.read(wanted)
-        assert await trials.record(wanted) is None
+        assert await trials.records_and_copies([wanted]) == [(None, None)]
     assert copy.status == "not_found"
     assert "NCT numbers only" in copy.detail
     assert copy.elsewhere == ("https://www.isrctn.com/ISRCTN12345678",)

@@ -6,6 +6,7 @@ import json
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from deepcritical_mcp.errors import AuthenticationError, ProviderError, ProviderResponseError, QuotaExceededError
 from deepcritical_mcp.identifiers import RecordIds
@@ -13,7 +14,7 @@ from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.guard import Guard
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy
 from deepcritical_mcp.sources.full_text import Copy, Wanted
-from deepcritical_mcp.sources.web.tavily import TavilyExtract
+from deepcritical_mcp.sources.web.tavily import TavilyExtract, TavilyTool
 from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.sources import wire
 from tests.sources.contract import PATIENT
@@ -55,7 +56,8 @@ def extract(
     provider: StandIn, http: httpx.AsyncClient, *, key: str = "tvly-key", policy: AddressPolicy = ANY_ADDRESS
 ) -> TavilyExtract:
     client = ApiClient(http, provider="tavily", title="Tavily", retry=PATIENT, follow_redirects=False)
-    return TavilyExtract(client, Guard("tavily", policy, proxies={}), base_url=provider.url, key=key)
+    tool = TavilyTool(client, base_url=provider.url, api_key=SecretStr(key))
+    return TavilyExtract(tool, Guard("tavily", policy, proxies={}))
 
 
 async def read(answer: Answer, http: httpx.AsyncClient, *, robots: Answer | None = None) -> tuple[Copy, StandIn]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Self, TypeVar
 from urllib.parse import quote
 
@@ -13,7 +13,6 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import BARE_DOI, RecordIds, normalize_doi
 from deepcritical_mcp.models import Publication, StatusNotice
-from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
 from deepcritical_mcp.net.json_fields import (
     field_at,
     first_records,
@@ -21,13 +20,12 @@ from deepcritical_mcp.net.json_fields import (
     mapping_of,
     number_of,
     rows_of,
-    text_of,
+    text_at,
 )
-from deepcritical_mcp.net.turns import Slots
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.crossref.work import NAME, SELECT, TITLE, read_work, updates_of
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup, ReferenceLookup, StatusLookup
-from deepcritical_mcp.sources.paced_client import is_web_page, paced_client
+from deepcritical_mcp.sources.paced_client import JsonApi, is_web_page
 from deepcritical_mcp.sources.settings import CrossrefSettings
 from deepcritical_mcp.text import clean_line
 
@@ -48,78 +46,6 @@ class UnknownWorkError(ProviderRequestError):
     """Crossref does not have what was asked for."""
 
 
-class CrossrefClient:
-    """Works by their DOIs or by a reference, and who registered a DOI. Raises only ProviderErrors.
-
-    `client` is built with `explain=explain_crossref`. With an `email` requests go to the polite pool.
-    """
-
-    def __init__(self, client: ApiClient, *, base_url: str, email: str = "") -> None:
-        self._client = client
-        self._base_url = base_url
-        self._email = email
-        self._in_flight = InFlight()
-        self._slots = Slots(AT_ONCE[bool(email)])
-
-    @property
-    def is_polite(self) -> bool:
-        """Whether requests go to the polite pool."""
-        return bool(self._email)
-
-    async def works(self, dois: Sequence[str], read: Callable[[Work], T], *, select: str = "") -> dict[str, T]:
-        """What `read` makes of the works that Crossref has, by normalized DOI: one request for up to 100 of them.
-
-        `select` names the fields to send; all by default. A DOI with a comma is asked for alone, since a comma ends a
-        filter.
-        """
-        wanted = list(dict.fromkeys(dois))
-        found: dict[str, T] = {}
-        for batch in _batches([doi for doi in wanted if "," not in doi]):
-            asked = {"filter": ",".join(f"doi:{doi}" for doi in batch), "rows": str(MAX_DOIS)}
-            asked |= {"select": select} if select else {}
-            found |= await self._ask("works", asked, lambda one, batch=batch: _works(one, read, batch), kind=read)
-        for doi in (doi for doi in wanted if "," in doi):
-            try:
-                path = f"works/{quote(doi, safe='')}"
-                found[doi] = await self._ask(path, {}, lambda one: read(_message(one)), kind=read)
-            except UnknownWorkError:
-                continue
-        return found
-
-    async def matching(self, reference: str, read: Callable[[Work], T], *, rows: int) -> list[T]:
-        """What `read` makes of the works that are most like a written reference, best first."""
-        asked = {"query.bibliographic": clean_line(reference)[:MAX_REFERENCE], "rows": str(rows)}
-        return await self._ask("works", asked, lambda response: [read(one) for one in _items(response)], kind=read)
-
-    async def agency(self, doi: str) -> str:
-        """The agency with which a DOI is registered, e.g. "DataCite"; "" if none is known."""
-
-        def read(response: httpx.Response) -> str:
-            agency = mapping_of(_message(response).get("agency"))
-            return text_of(agency.get("label")) or text_of(agency.get("id"))
-
-        try:
-            return await self._ask(f"works/{quote(doi, safe='')}/agency", {}, read)
-        except UnknownWorkError:
-            return ""
-
-    async def _ask(
-        self, path: str, params: Mapping[str, str], read: Callable[[httpx.Response], T], *, kind: Hashable = None
-    ) -> T:
-        """What `read` makes of an answer; requests of one `kind` at the same time share theirs."""
-        url, headers = f"{self._base_url}/{path}", {"User-Agent": USER_AGENT, "Accept": "application/json"}
-        sent = {**params, **({"mailto": self._email} if self._email else {})}
-
-        async def request(begin: Callable[[], None]) -> T:
-            await self._slots.acquire()
-            try:
-                return await self._client.request("GET", url, read, begin=begin, params=sent, headers=headers)
-            finally:
-                self._slots.release()
-
-        return await self._in_flight.ask((path, tuple(params.items()), kind), request)
-
-
 def explain_crossref(response: httpx.Response) -> ProviderError | None:
     """The error behind an HTTP status: nothing under that DOI (plain text), or a request that Crossref cannot read."""
     if response.status_code not in (400, 404):
@@ -134,7 +60,7 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
         failures = []
     if response.status_code == 404 and response.content.strip().startswith(_NOTHING_THERE):
         return UnknownWorkError(NAME, f"{TITLE} has nothing under this DOI.")
-    said = clean_line(" ".join(text_of(one.get("message")) for one in failures))[:_MAX_QUOTE].strip(" .")
+    said = clean_line(" ".join(text_at(one, "message") for one in failures))[:_MAX_QUOTE].strip(" .")
     reason = f'"{said}"' if said else f"HTTP {response.status_code}"
     return ProviderRequestError(NAME, f"{TITLE} refused the request: {reason}.")
 
@@ -159,19 +85,19 @@ def _works(response: httpx.Response, read: Callable[[Work], T], dois: Sequence[s
     total = number_of(field_at(_message(response), "total-results"))
     if total is None or total > len(items):
         raise ProviderResponseError(NAME, f"{TITLE} sent only a part of its answer.")
-    return {doi: read(one) for one in items if (doi := normalize_doi(text_of(one.get("DOI")))) in dois}
+    return {doi: read(one) for one in items if (doi := normalize_doi(text_at(one, "DOI"))) in dois}
 
 
 def _items(response: httpx.Response) -> list[Work]:
     message = _message(response)
     if not isinstance(message.get("items"), list):
         raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not a list of works.")
-    return [row for row in first_records(message["items"]) if text_of(row.get("DOI"))]
+    return [row for row in first_records(message["items"]) if text_at(row, "DOI")]
 
 
 def _message(response: httpx.Response) -> Work:
     payload = json_answer(NAME, TITLE, response)
-    if text_of(payload.get("status")) != "ok" or not (message := mapping_of(payload.get("message"))):
+    if text_at(payload, "status") != "ok" or not (message := mapping_of(payload.get("message"))):
         raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not an answer to the request.")
     return message
 
@@ -197,18 +123,21 @@ logger = logging.getLogger(__name__)
 
 
 class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
-    """Crossref's REST API."""
+    """Crossref's REST API: works by their DOIs or by a reference, and who registered a DOI.
+
+    `api` is built with `explain=explain_crossref`; `is_polite` says whether requests go to the polite pool.
+    """
 
     name = NAME
     title = TITLE
 
-    def __init__(self, client: CrossrefClient) -> None:
-        self._client = client
+    def __init__(self, api: JsonApi, *, is_polite: bool = False) -> None:
+        self._api, self._is_polite = api, is_polite
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         base_url, email = settings.of(CrossrefSettings).crossref_base_url, settings.ncbi_email.strip()
-        client = paced_client(
+        api = JsonApi.create(
             settings,
             net,
             name=NAME,
@@ -216,8 +145,42 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
             base_url=base_url,
             spacing=POLITE_SPACING if email else PUBLIC_SPACING,
             explain=explain_crossref,
+            identity={"mailto": email} if email else {},
+            at_once=AT_ONCE[bool(email)],
         )
-        return cls(CrossrefClient(client, base_url=base_url, email=email))
+        return cls(api, is_polite=bool(email))
+
+    async def works(self, dois: Sequence[str], read: Callable[[Work], T], *, select: str = "") -> dict[str, T]:
+        """What `read` makes of the works that Crossref has, by normalized DOI: one request for up to 100 of them.
+
+        `select` names the fields to send; all by default. A DOI with a comma is asked for alone, since a comma ends a
+        filter.
+        """
+        wanted = list(dict.fromkeys(dois))
+        found: dict[str, T] = {}
+        for batch in _batches([doi for doi in wanted if "," not in doi]):
+            asked = {"filter": ",".join(f"doi:{doi}" for doi in batch), "rows": str(MAX_DOIS)}
+            asked |= {"select": select} if select else {}
+            found |= await self._api.get("works", asked, lambda one, batch=batch: _works(one, read, batch), kind=read)
+        for doi in (doi for doi in wanted if "," in doi):
+            try:
+                path = f"works/{quote(doi, safe='')}"
+                found[doi] = await self._api.get(path, {}, lambda one: read(_message(one)), kind=read)
+            except UnknownWorkError:
+                continue
+        return found
+
+    async def agency(self, doi: str) -> str:
+        """The agency with which a DOI is registered, e.g. "DataCite"; "" if none is known."""
+
+        def read(response: httpx.Response) -> str:
+            agency = mapping_of(_message(response).get("agency"))
+            return text_at(agency, "label", "id")
+
+        try:
+            return await self._api.get(f"works/{quote(doi, safe='')}/agency", {}, read)
+        except UnknownWorkError:
+            return ""
 
     def accepts(self, ids: RecordIds) -> bool:
         return _is_doi(normalize_doi(ids.doi))
@@ -225,17 +188,19 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
     async def records(self, wanted: Sequence[RecordIds]) -> FoundRecords:
         """One request, and up to three more that ask who registered the DOIs that Crossref does not have."""
         dois = [normalize_doi(ids.doi) for ids in wanted]
-        found = await self._client.works(list(filter(_is_doi, dois)), read_work)
+        found = await self.works(list(filter(_is_doi, dois)), read_work)
         unknown = {n: doi for n, doi in enumerate(dois) if _is_doi(doi) and doi not in found}
         agencies = await self._agencies([*unknown.values()]) if unknown else {}
         remarks = {n: _remark(doi, agencies[doi]) for n, doi in unknown.items() if doi in agencies}
         return FoundRecords(tuple(found.get(doi) for doi in dois), remarks)
 
     async def match(self, reference: str) -> Sequence[Publication]:
-        return await self._client.matching(reference, read_work, rows=MAX_CANDIDATES)
+        """The works that are most like a written reference, best first."""
+        asked = {"query.bibliographic": clean_line(reference)[:MAX_REFERENCE], "rows": str(MAX_CANDIDATES)}
+        return await self._api.get("works", asked, lambda answer: [*map(read_work, _items(answer))])
 
     async def notices(self, dois: Sequence[str]) -> Mapping[str, tuple[StatusNotice, ...]]:
-        return await self._client.works(list(filter(_is_doi, dois)), updates_of, select=SELECT)
+        return await self.works(list(filter(_is_doi, dois)), updates_of, select=SELECT)
 
     async def _agencies(self, dois: Sequence[str]) -> dict[str, str]:
         """With whom DOIs are registered, as far as that is found out, "" if with nobody; an outage leaves it open."""
@@ -243,15 +208,15 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         asked = dict.fromkeys(doi for doi in dois if doi not in known)
         try:
             for doi in list(asked)[:MAX_AGENCIES]:
-                known[doi] = await self._client.agency(doi)
+                known[doi] = await self.agency(doi)
         except ProviderError as error:
             logger.info("agency of a DOI not found: %s", error.code)
         return known
 
     def checks(self) -> Sequence[SourceCheck]:
         async def examine() -> Finding:
-            await self._client.agency(_SAMPLE)
-            if self._client.is_polite:
+            await self.agency(_SAMPLE)
+            if self._is_polite:
                 return Finding("answers; polite pool: 3 requests per second")
             return Finding("answers; public pool: 1 request per second, 3 with an email address (NCBI_EMAIL)")
 

@@ -20,7 +20,16 @@ from deepcritical_mcp.models import (
     StatusNotice,
     status_told_by,
 )
-from deepcritical_mcp.net.json_fields import field_at, list_of, mapping_of, number_of, rows_of, text_of, texts_of
+from deepcritical_mcp.net.json_fields import (
+    field_at,
+    list_of,
+    mapping_of,
+    number_of,
+    rows_of,
+    text_at,
+    text_of,
+    texts_of,
+)
 from deepcritical_mcp.text import clean_line, clean_text
 from deepcritical_mcp.urls import is_web_address
 
@@ -57,7 +66,7 @@ def updates_of(work: Mapping[str, object]) -> tuple[StatusNotice, ...]:
 
     `reference` says what it is, if its kind does not, who reported it, and when: "Retraction Watch, 2010-02-06".
     """
-    own = normalize_doi(text_of(work.get("DOI")))
+    own = normalize_doi(text_at(work, "DOI"))
     to = rows_of(work.get("update-to"))
     # A publisher that changes an article in place says so in the article's own record.
     happened = [*rows_of(work.get("updated-by")), *(one for one in to if _doi(one) == own)]
@@ -89,7 +98,7 @@ def _about(updates: list[Mapping[str, object]]) -> Iterator[StatusNotice]:
     for one in updates:
         kind, doi = _KINDS.get(_type(one)), _doi(one)
         if kind and doi:
-            label = text_of(one.get("label")) or _type(one).replace("_", " ").capitalize()
+            label = text_at(one, "label") or _type(one).replace("_", " ").capitalize()
             is_version = kind == "update"
             yield StatusNotice(
                 kind="earlier" if is_version else "about", doi=doi, reference="" if is_version else label
@@ -99,8 +108,8 @@ def _about(updates: list[Mapping[str, object]]) -> Iterator[StatusNotice]:
 def _related(work: Mapping[str, object], own: str) -> Iterator[StatusNotice]:
     for name, kind in _RELATIONS.items():
         for one in rows_of(field_at(work, "relation", name)):
-            doi = normalize_doi(text_of(one.get("id")))
-            if text_of(one.get("id-type")).lower() == "doi" and doi and doi != own:
+            doi = normalize_doi(text_at(one, "id"))
+            if text_at(one, "id-type").lower() == "doi" and doi and doi != own:
                 yield StatusNotice(kind=kind, doi=doi)
 
 
@@ -108,16 +117,16 @@ def _report(update: Mapping[str, object]) -> str:
     """What it is, if its kind does not say so, who has reported it, and when."""
     type, date = _type(update), date_of(update.get("updated"))
     what = "" if type in _SAYS_ITSELF else f"{type.replace('_', ' ').capitalize()}: "
-    who = _REPORTERS.get(text_of(update.get("source")), "Crossref")
+    who = _REPORTERS.get(text_at(update, "source"), "Crossref")
     return f"{what}{who}{'' if date == UNKNOWN_DATE else f', {date}'}"
 
 
 def _type(update: Mapping[str, object]) -> str:
-    return re.sub("[ -]", "_", text_of(update.get("type")).strip().lower())
+    return re.sub("[ -]", "_", text_at(update, "type").strip().lower())
 
 
 def _doi(update: Mapping[str, object]) -> str:
-    doi = normalize_doi(text_of(update.get("DOI")))
+    doi = normalize_doi(text_at(update, "DOI"))
     return doi if doi.startswith("10.") else ""
 
 
@@ -155,12 +164,12 @@ _NO_HEADING = ("abstract", "summary")
 
 def read_work(work: Mapping[str, object]) -> Publication:
     """The record of a work, with its status."""
-    doi, type = normalize_doi(text_of(work.get("DOI"))), text_of(work.get("type"))
-    is_preprint = type == "posted-content" and text_of(work.get("subtype")) in _PREPRINTS
+    doi, type = normalize_doi(text_at(work, "DOI")), text_at(work, "type")
+    is_preprint = type == "posted-content" and text_at(work, "subtype") in _PREPRINTS
     title, notices = _title(work), updates_of(work)
     record = Publication.of(
         "abstract",
-        plain_jats(text_of(work.get("abstract"))) or NO_ABSTRACT,
+        plain_jats(text_at(work, "abstract")) or NO_ABSTRACT,
         provider=NAME,
         source="preprint" if is_preprint else "web",
         title=title or NO_TITLE,
@@ -171,14 +180,14 @@ def read_work(work: Mapping[str, object]) -> Publication:
         authors=tuple(filter(None, map(_name, rows_of(work.get("author"))))),
         editors=tuple(filter(None, map(_name, rows_of(work.get("editor"))))),
         **_container(work, type, title),
-        volume=text_of(work.get("volume")),
-        issue=text_of(work.get("issue")),
-        pages=text_of(work.get("page")) or text_of(work.get("article-number")),
+        volume=text_at(work, "volume"),
+        issue=text_at(work, "issue"),
+        pages=text_at(work, "page", "article-number"),
         issn=next(iter(texts_of(work.get("ISSN"))), ""),
         isbn=next(iter(texts_of(work.get("ISBN"))), ""),
-        language=text_of(work.get("language")),
-        publisher=_server(work) if is_preprint else _plain_line(text_of(work.get("publisher"))),
-        publisher_place="" if is_preprint else text_of(work.get("publisher-location")),
+        language=text_at(work, "language"),
+        publisher=_server(work) if is_preprint else _plain_line(text_at(work, "publisher")),
+        publisher_place="" if is_preprint else text_at(work, "publisher-location"),
         publication_types=(PREPRINT if is_preprint else type.replace("-", " ").title(),) if type else (),
         registrations=tuple(dict.fromkeys(_registrations(work))),
         grants=tuple(dict.fromkeys(_grants(work))),
@@ -233,7 +242,7 @@ def _server(work: Mapping[str, object]) -> str:
     """The server of a preprint."""
     institutions = rows_of(work.get("institution"))
     named = text_of(institutions[0].get("name")) if institutions else ""
-    return _plain_line(named or text_of(work.get("publisher")))
+    return _plain_line(named or text_at(work, "publisher"))
 
 
 def _date(work: Mapping[str, object]) -> str:
@@ -243,23 +252,23 @@ def _date(work: Mapping[str, object]) -> str:
 
 def _name(author: Mapping[str, object]) -> AuthorName | None:
     """An author in parts; a group has only a name."""
-    family, given = _plain_line(text_of(author.get("family"))), _plain_line(text_of(author.get("given")))
+    family, given = _plain_line(text_at(author, "family")), _plain_line(text_at(author, "given"))
     if not family:
-        whole = _plain_line(text_of(author.get("name"))) or given
+        whole = _plain_line(text_at(author, "name")) or given
         return AuthorName(whole) if whole else None
-    return AuthorName(family, given, text_of(author.get("suffix")))
+    return AuthorName(family, given, text_at(author, "suffix"))
 
 
 def _registrations(work: Mapping[str, object]) -> Iterator[str]:
     for one in rows_of(work.get("clinical-trial-number")):
-        number = text_of(one.get("clinical-trial-number"))
+        number = text_at(one, "clinical-trial-number")
         if number:
             yield normalize_trial(number) or number
 
 
 def _grants(work: Mapping[str, object]) -> Iterator[str]:
     for funder in rows_of(work.get("funder")):
-        name = _plain_line(text_of(funder.get("name")))
+        name = _plain_line(text_at(funder, "name"))
         for award in texts_of(list_of(funder.get("award"))) or ("",):
             if text := ", ".join(filter(None, (award, name))):
                 yield text
@@ -269,5 +278,5 @@ def _licence(work: Mapping[str, object]) -> str:
     """The address of the licence of the published version; that for mining alone is no licence to reuse."""
     rows = [one for one in rows_of(work.get("license")) if one.get("content-version") != "tdm"]
     rows.sort(key=lambda one: one.get("content-version") != "vor")
-    addresses = (text_of(one.get("URL")) for one in rows)
+    addresses = (text_at(one, "URL") for one in rows)
     return next((url for url in addresses if is_web_address(url) and not _FOR_MINING.search(url)), "")

@@ -17,11 +17,10 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
 )
 from deepcritical_mcp.identifiers import normalize_pmid
-from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
-from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, number_of, text_of
+from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, number_of, text_at
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.europepmc.record import PROVIDER, EuropePMCRecord, read_record
-from deepcritical_mcp.sources.paced_client import is_web_page, paced_client
+from deepcritical_mcp.sources.paced_client import JsonApi, is_web_page
 from deepcritical_mcp.sources.settings import EuropePMCSettings
 from deepcritical_mcp.text import clean_line
 
@@ -72,23 +71,24 @@ class CitingPage:
     total: int
 
 
-class EuropePMCClient:
+class EuropePMCService:
     """Europe PMC's search and full texts. Raises only ProviderErrors; its errors may come with HTTP 200.
 
-    `client` is built with `explain=explain_status`.
+    `api` is built with `explain=explain_status`; `steps` is how many requests a call sends.
     """
 
-    def __init__(self, client: ApiClient, *, base_url: str) -> None:
-        self._client = client
-        self._base_url = base_url
-        self._in_flight = InFlight()
+    name = PROVIDER
+    title = TITLE
+    steps = 1
+
+    def __init__(self, api: JsonApi) -> None:
+        self._api = api
 
     @classmethod
-    def create(cls, settings: Settings, net: Net, *, steps: int = 1) -> Self:
-        """A client as the settings describe it, in the pace that all share; `steps` is how many requests a call
-        sends."""
+    def create(cls, settings: Settings, net: Net) -> Self:
+        """The service as the settings describe it, in the pace that all of them share."""
         base_url = settings.of(EuropePMCSettings).europepmc_base_url
-        client = paced_client(
+        api = JsonApi.create(
             settings,
             net,
             name=PROVIDER,
@@ -96,9 +96,9 @@ class EuropePMCClient:
             base_url=base_url,
             spacing=SPACING,
             explain=explain_status,
-            steps=steps,
+            steps=cls.steps,
         )
-        return cls(client, base_url=base_url)
+        return cls(api)
 
     async def search(
         self, query: str, *, page_size: int = 25, cursor: str = "*", sort: str = "", result_type: str = "core"
@@ -125,14 +125,13 @@ class EuropePMCClient:
         def read(response: httpx.Response) -> EuropePMCPage[T]:
             return _page(response, cursor, read_row)
 
-        if len(query) > MAX_QUERY_STRING:
-            return await self._ask("POST", "searchPOST", read, data=sent)
-        return await self._ask("GET", "search", read, params=sent)
+        is_long = len(query) > MAX_QUERY_STRING
+        return await self._api.get("searchPOST" if is_long else "search", sent, read, kind=read_row, in_body=is_long)
 
     async def citations(self, source: str, id: str, *, page_size: int) -> CitingPage:
         """The documents that cite the one with this number of that source, e.g. "MED" and a PMID; at most 1,000."""
         sent = {"page": "1", "pageSize": str(page_size), "format": "json"}
-        return await self._ask("GET", f"{source}/{id}/citations", _citing_page, params=sent)
+        return await self._api.get(f"{source}/{id}/citations", sent, _citing_page)
 
     async def full_text(self, id: str) -> bytes:
         """The JATS of "PMC3040717" or "PPR1036674".
@@ -151,26 +150,7 @@ class EuropePMCClient:
                 )
             return body
 
-        return await self._ask("GET", f"{id}/fullTextXML", checked)
-
-    async def _ask(
-        self,
-        method: str,
-        path: str,
-        read: Callable[[httpx.Response], T],
-        *,
-        params: Mapping[str, str] | None = None,
-        data: Mapping[str, str] | None = None,
-    ) -> T:
-        url, headers = f"{self._base_url}/{path}", {"User-Agent": USER_AGENT}
-        body = {"data": data} if data else {}
-        key = (path, tuple((params or data or {}).items()))
-        return await self._in_flight.ask(
-            key,
-            lambda begin: self._client.request(
-                method, url, read, begin=begin, params=params or {}, headers=headers, **body
-            ),
-        )
+        return await self._api.get(f"{id}/fullTextXML", {}, checked)
 
 
 def explain_status(response: httpx.Response) -> ProviderError | None:
@@ -190,7 +170,7 @@ def _page(
     records = tuple(record for record in map(read_row, rows) if record is not None)
     if rows and not records:
         raise ProviderResponseError(PROVIDER, f"{TITLE} sent records without ids.")
-    following = text_of(payload.get("nextCursorMark"))
+    following = text_at(payload, "nextCursorMark")
     next_cursor = following if records and following != cursor else ""
     return EuropePMCPage(records, total, next_cursor, len(rows) - len(records))
 
@@ -201,7 +181,7 @@ def _listed(
     """An answer, how many rows there are in all, and those in it."""
     payload = json_answer(PROVIDER, TITLE, response)
     if "errCode" in payload:
-        raise _error_of(int(number_of(payload["errCode"]) or 0), text_of(payload.get("errMsg")))
+        raise _error_of(int(number_of(payload["errCode"]) or 0), text_at(payload, "errMsg"))
     total, listed = number_of(payload.get("hitCount")), mapping_of(payload.get(place))
     if total is None or name not in listed:
         raise ProviderResponseError(PROVIDER, f"{TITLE} sent JSON without a {place}.")
@@ -210,7 +190,7 @@ def _listed(
 
 def _citing_page(response: httpx.Response) -> CitingPage:
     _, total, listed = _listed(response, "citationList", "citation")
-    rows = tuple(CitingRow(text_of(row.get("source")), text_of(row.get("id"))) for row in listed)
+    rows = tuple(CitingRow(text_at(row, "source"), text_at(row, "id")) for row in listed)
     named = tuple(row for row in rows if row.source and row.id)
     if rows and not named:
         raise ProviderResponseError(PROVIDER, f"{TITLE} sent citing documents without ids.")

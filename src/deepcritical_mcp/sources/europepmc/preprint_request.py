@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import ClassVar, NamedTuple, Self
 
@@ -28,7 +28,6 @@ _FIELDS = (
     "LANG|LICENSE|METHODS|OPEN_ACCESS|ORGANISM|PMCID|PUBLISHER|PUB_TYPE|PUB_YEAR|P_PDATE|REF|RESULTS|SRC|SUPPL|TABLE|"
     "TITLE|TITLE_ABS|UPDATE_DATE"
 )
-_KEPT = rf'\b(?:{_FIELDS}):(?:\[[^\[\]]{{1,80}}\]|(?=["(])|[^\s()"\[\]]+)|"[^"]*"'
 _TAG = r"\[(?![^\[\]]{1,40} TO )[^\[\]]{1,60}\]"
 _NARROWING_TAG = (
     r"(?:\"[^\"\[\]]{1,80}\"|[^\s()\"\[\]]{1,80})\s?\[(?:dp|pdat|edat|crdt|date[^\[\]]{0,40}|la|lang|language|pt|ptyp|"
@@ -36,16 +35,15 @@ _NARROWING_TAG = (
 )
 _LEFT_OUT = re.compile(_NARROWING_TAG, re.IGNORECASE)
 _TAGS = re.compile(_TAG)
-_WITH_SLASH = r"(?<![\w/])[^\W_][\w-]{0,40}(?:/[^\W_][\w-]{0,40}){1,4}(?![\w/])"
-_SIGNS = re.compile(rf"{_KEPT}|{_WITH_SLASH}|[?:/\\^~{{}}\[\]]|(?<!\S)[-–—+!*&|]{{1,3}}(?!\S)")
-_DANGLING = (
-    (re.compile(r"\( ?(?:(?:AND|OR) )*\)"), " "),
-    (re.compile(r"\( ?(?:AND|OR) "), "("),
-    (re.compile(r" (?:AND|OR|NOT) ?\)"), ")"),
-    (re.compile(r"\b(AND|OR|NOT) (?:AND|OR)(?= )"), r"\1"),
-    (re.compile(r"\A(?:AND|OR)(?: |\Z)"), ""),
-    (re.compile(r"(?:\A| )(?:AND|OR|NOT)\Z"), ""),
+_TOKEN = re.compile(
+    rf'(?P<open>(?:(?:{_FIELDS}):)?\()|(?P<close>\))|(?P<kept>(?:(?:{_FIELDS}):)?"[^"]*"'
+    rf'|\b(?:{_FIELDS}):(?:\[[^\[\]]{{1,80}}\]|[^\s()"\[\]]+))'
+    r"|(?P<slash>(?<![\w/])[^\W_][\w-]{0,40}(?:/[^\W_][\w-]{0,40}){1,4}(?![\w/]))|(?P<sign>(?<!\S)[-–—+!*&|]{1,3}(?!\S))"
+    r'|[^\s()"]+'
 )
+"""A bracket, a part of Europe PMC's syntax, words with a slash between them, a sign alone, or a word."""
+_SIGNS = str.maketrans(dict.fromkeys("?:/\\^~{}[]", " "))
+_OPERATORS = ("AND", "OR", "NOT")
 
 
 class Translated(NamedTuple):
@@ -74,30 +72,50 @@ def europe_pmc_query(text: str) -> Translated:
     if text.count('"') % 2:
         remarks.append("A quotation mark that is not closed was left out.")
         text = "".join(text.rsplit('"', 1))
-    text = _SIGNS.sub(_sign, text)
-    bare = re.sub(r'"[^"]*"', "", text)
-    if bare.count("(") != bare.count(")"):
+    tokens = [*_TOKEN.finditer(text)]
+    if sum(bool(one["open"]) for one in tokens) != sum(bool(one["close"]) for one in tokens):
         remarks.append("The query's brackets are not balanced and were left out.")
-        text = re.sub(r'("[^"]*")|[()]', lambda found: found[1] or " ", text)
-    return Translated(_without_dangling(" ".join(text.split())), tuple(remarks))
+        tokens = [one for one in tokens if not (one["open"] or one["close"])]
+    return Translated(_rebuilt(tokens), tuple(remarks))
 
 
-def _sign(found: re.Match[str]) -> str:
-    """A part of a query that stays, or what is written in its place."""
-    text = found[0]
-    if "/" in text[1:] and text[0].isalnum() and ":" not in text:
-        return " " if text.casefold() == "and/or" else f'"{text}"'
-    return {"&&": " AND ", "||": " OR "}.get(text, " ") if len(text) < 4 and not text[0].isalnum() else text
+def _rebuilt(tokens: Iterable[re.Match[str]]) -> str:
+    """The query of its tokens, without signs that would break it, and operators that have nothing to join."""
+    groups: list[tuple[str, list[str]]] = [("", [])]
+    for token in tokens:
+        if token["open"]:
+            groups.append((token[0], []))
+        elif token["close"] and len(groups) > 1:
+            begins, parts = groups.pop()
+            inner = _joined(parts)
+            groups[-1][1].extend([f"{begins}{inner})"] if inner else [])
+        elif parts := _plain_parts(token):
+            if groups[-1][1] and token.string[: token.start()].endswith(")"):  # "(LDL)-cholesterol"
+                parts[0] = groups[-1][1].pop() + parts[0]
+            groups[-1][1].extend(parts)
+    return _joined([part for _, parts in groups for part in parts])
 
 
-def _without_dangling(text: str) -> str:
-    """`text` without operators that have lost what they join."""
-    before = ""
-    while text != before:
-        before = text
-        for pattern, instead in _DANGLING:
-            text = " ".join(pattern.sub(instead, text).split())
-    return text
+def _plain_parts(token: re.Match[str]) -> list[str]:
+    """A token as it stays, or what is written in its place."""
+    text = token[0]
+    if token["kept"]:
+        return [text]
+    if token["slash"]:
+        return [] if text.casefold() == "and/or" else [f'"{text}"']
+    if token["sign"]:
+        return {"&&": ["AND"], "||": ["OR"]}.get(text, [])
+    return text.strip(")").translate(_SIGNS).split()
+
+
+def _joined(parts: Iterable[str]) -> str:
+    kept: list[str] = []
+    for part in parts:
+        if part not in ("AND", "OR") or (kept and kept[-1] not in _OPERATORS):
+            kept.append(part)
+    while kept and kept[-1] in _OPERATORS:
+        kept.pop()
+    return " ".join(kept)
 
 
 def _identifier(text: str) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Self
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
@@ -14,15 +12,15 @@ from deepcritical_mcp.net.json_fields import text_of
 from deepcritical_mcp.sources.base import (
     Answer,
     Fetched,
-    Net,
     SearchRequest,
     Source,
     SourceCheck,
 )
-from deepcritical_mcp.sources.europepmc.client import MAX_PAGE, TITLE, EuropePMCClient
+from deepcritical_mcp.sources.europepmc.client import MAX_PAGE, TITLE, EuropePMCService
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.europepmc.record import PREPRINTS, PROVIDER, EuropePMCRecord, europe_pmc_page
 from deepcritical_mcp.sources.europepmc.services import identifier_terms
+from deepcritical_mcp.sources.paced_client import JsonApi
 from deepcritical_mcp.text import counted
 
 WHOLE_RECORDS = 300
@@ -31,28 +29,24 @@ MAX_HELD = 1_600
 """Records of searches whose second step has not come yet."""
 
 
-class Preprints(Source):
+class Preprints(EuropePMCService, Source):
     """Preprints in Europe PMC. Their records usually come with the search; those of a deep page, in a second step."""
 
     name = "preprints"
-    title = TITLE
     kind = "preprints"
     cited_as = "preprint"
     tool = "preprint_search"
     request = PreprintRequest
     two_step = True
+    steps = 2
     block = 100
     id_name = "DOI"
     witnessed = True
 
-    def __init__(self, client: EuropePMCClient) -> None:
-        self._client = client
+    def __init__(self, api: JsonApi) -> None:
+        super().__init__(api)
         self._held: dict[str, Publication] = {}
         """Records that came with a search, until they are fetched."""
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(EuropePMCClient.create(settings, net, steps=2))
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         """One page of the DOIs of preprints that match `variant`, numbers of Europe PMC where there is no DOI."""
@@ -64,10 +58,10 @@ class Preprints(Source):
         while cursor and done < min(total, end):
             if done < offset:
                 size = min(MAX_PAGE, offset - done)
-                page = await self._client.rows(_any, term, page_size=size, cursor=cursor, result_type="idlist")
+                page = await self.rows(_any, term, page_size=size, cursor=cursor, result_type="idlist")
             else:
                 size = min(MAX_PAGE, end - done)
-                page = await self._client.search(term, page_size=size, cursor=cursor, result_type=kind)
+                page = await self.search(term, page_size=size, cursor=cursor, result_type=kind)
                 found += page.records
                 skipped += page.skipped
             done += len(page.records) + page.skipped
@@ -107,7 +101,7 @@ class Preprints(Source):
         are_numbers = [(id, id.startswith(PREPRINTS)) for id in ids]
         wanted = [RecordIds(preprint_number=id) if is_number else RecordIds(doi=id) for id, is_number in are_numbers]
         query = f"({' OR '.join(term for one in wanted for term in identifier_terms(one))}) AND SRC:{PREPRINTS}"
-        page = await self._client.search(query, page_size=min(MAX_PAGE, 3 * len(ids)))
+        page = await self.search(query, page_size=min(MAX_PAGE, 3 * len(ids)))
         return records_by_id(page.records, ids)
 
     def stub(self, id: str) -> Publication:
@@ -120,7 +114,7 @@ class Preprints(Source):
 
     def checks(self) -> Sequence[SourceCheck]:
         query = f"SRC:{PREPRINTS}"
-        ask = partial(self._client.rows, _any, query, page_size=1, result_type="idlist")
+        ask = partial(self.rows, _any, query, page_size=1, result_type="idlist")
         return (SourceCheck.answering(f"{TITLE} preprints", ask),)
 
 

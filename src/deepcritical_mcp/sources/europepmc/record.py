@@ -19,7 +19,7 @@ from deepcritical_mcp.models import (
     split_names,
     status_from_links,
 )
-from deepcritical_mcp.net.json_fields import field_at, mapping_of, rows_of, text_of, texts_of, without_markup
+from deepcritical_mcp.net.json_fields import field_at, mapping_of, rows_of, text_at, text_of, texts_of, without_markup
 from deepcritical_mcp.text import clean_line, clean_text
 from deepcritical_mcp.urls import is_web_address
 
@@ -73,21 +73,21 @@ def europe_pmc_page(source: str, number: str) -> str:
 
 def read_record(row: Mapping[str, object]) -> EuropePMCRecord | None:
     """The record in a row of results; None if it has no id."""
-    source, number = text_of(row.get("source")), text_of(row.get("id"))
+    source, number = text_at(row, "source"), text_at(row, "id")
     if not source or not number:
         return None
     ids = texts_of(field_at(row, "fullTextIdList", "fullTextId"))
-    has_text = text_of(row.get("inEPMC")) == "Y" or bool(ids)
+    has_text = text_at(row, "inEPMC") == "Y" or bool(ids)
     publication = _publication(row, source, number)
     return EuropePMCRecord(
         publication=publication,
         source=source,
         id=number,
-        is_open=text_of(row.get("isOpenAccess")) == "Y",
-        full_text_id=next((one for one in (*ids, normalize_pmcid(text_of(row.get("pmcid")))) if one), "")
+        is_open=text_at(row, "isOpenAccess") == "Y",
+        full_text_id=next((one for one in (*ids, normalize_pmcid(text_at(row, "pmcid"))) if one), "")
         if has_text
         else "",
-        licence=text_of(row.get("license")),
+        licence=text_at(row, "license"),
         free_copies=_free_copies(row),
     )
 
@@ -95,33 +95,33 @@ def read_record(row: Mapping[str, object]) -> EuropePMCRecord | None:
 def _publication(row: Mapping[str, object], source: str, number: str) -> Publication:
     is_preprint = source == PREPRINTS
     journal = mapping_of(field_at(row, "journalInfo", "journal"))
-    abbreviation = text_of(journal.get("isoabbreviation"))
-    medline = text_of(journal.get("medlineAbbreviation"))
+    abbreviation = text_at(journal, "isoabbreviation")
+    medline = text_at(journal, "medlineAbbreviation")
     types = tuple(dict.fromkeys(_types(row)))
     status, notices = status_from_links(_links(row), types, abbreviation or medline)
-    pmid, doi = _pmid(row), normalize_doi(text_of(row.get("doi")))
+    pmid, doi = _pmid(row), normalize_doi(text_at(row, "doi"))
     found = Publication.of(
         "abstract",
-        plain_abstract(text_of(row.get("abstractText"))) or NO_ABSTRACT,
+        plain_abstract(text_at(row, "abstractText")) or NO_ABSTRACT,
         provider=PROVIDER,
         source="preprint" if is_preprint else "pubmed" if source in ("MED", "PMC") else "web",
-        title=clean_line(without_markup(text_of(row.get("title")))) or NO_TITLE,
+        title=clean_line(without_markup(text_at(row, "title"))) or NO_TITLE,
         url=_address(source, number, pmid, doi),
         date=_date(row, is_preprint=is_preprint),
-        electronic_date=_iso_date(text_of(row.get("electronicPublicationDate"))),
+        electronic_date=_iso_date(text_at(row, "electronicPublicationDate")),
         pmid=pmid,
-        pmcid=normalize_pmcid(text_of(row.get("pmcid"))),
+        pmcid=normalize_pmcid(text_at(row, "pmcid")),
         doi=doi,
         authors=_authors(row),
-        journal=text_of(journal.get("title")) or text_of(row.get("journalTitle")),
+        journal=text_at(journal, "title") or text_at(row, "journalTitle"),
         journal_abbreviation=abbreviation or medline,
         medline_abbreviation="" if medline == abbreviation or not abbreviation else medline,
-        volume=text_of(field_at(row, "journalInfo", "volume")) or text_of(row.get("journalVolume")),
-        issue=text_of(field_at(row, "journalInfo", "issue")) or text_of(row.get("issue")),
-        pages=text_of(row.get("pageInfo")),
-        issn=text_of(journal.get("issn")) or text_of(journal.get("essn")),
-        language=text_of(row.get("language")),
-        publisher=text_of(field_at(row, "bookOrReportDetails", "publisher")),
+        volume=text_at(row, "journalInfo.volume", "journalVolume"),
+        issue=text_at(row, "journalInfo.issue", "issue"),
+        pages=text_at(row, "pageInfo"),
+        issn=text_at(journal, "issn", "essn"),
+        language=text_at(row, "language"),
+        publisher=text_at(row, "bookOrReportDetails.publisher"),
         version=_version(row, number) if is_preprint else "",
         preprint_number=number if is_preprint else "",
         publication_types=types,
@@ -132,7 +132,7 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
         status_notices=notices,
         status_checked=current_date().isoformat() if source in _WITH_STATUS else "",
     )
-    text = found.text.model_copy(update={"licence": clean_line(text_of(row.get("license")))})
+    text = found.text.model_copy(update={"licence": clean_line(text_at(row, "license"))})
     return found.model_copy(update={"texts": (text,)})
 
 
@@ -140,7 +140,7 @@ def _version(row: Mapping[str, object], number: str) -> str:
     """A preprint's version, also where only the list of all versions says it."""
     listed = rows_of(field_at(row, "versionList", "version"))
     own = next((one.get("versionNumber") for one in listed if one.get("id") == number), None)
-    return text_of(row.get("versionNumber")) or text_of(own)
+    return text_at(row, "versionNumber") or text_of(own)
 
 
 def _address(source: str, number: str, pmid: str, doi: str) -> str:
@@ -150,13 +150,13 @@ def _address(source: str, number: str, pmid: str, doi: str) -> str:
 
 
 def _pmid(row: Mapping[str, object]) -> str:
-    return normalize_pmid(text_of(row.get("pmid"))) or (
-        normalize_pmid(text_of(row.get("id"))) if row.get("source") == "MED" else ""
+    return normalize_pmid(text_at(row, "pmid")) or (
+        normalize_pmid(text_at(row, "id")) if row.get("source") == "MED" else ""
     )
 
 
 def _types(row: Mapping[str, object]) -> Iterator[str]:
-    names = texts_of(field_at(row, "pubTypeList", "pubType")) or text_of(row.get("pubType")).split(";")
+    names = texts_of(field_at(row, "pubTypeList", "pubType")) or text_at(row, "pubType").split(";")
     if row.get("source") == PREPRINTS:
         yield PREPRINT
     yield from (PREPRINT if name.strip().lower() == "preprint" else name.strip() for name in names if name.strip())
@@ -166,12 +166,12 @@ def _links(row: Mapping[str, object]) -> Iterator[RecordLink]:
     """Links to other records. A preprint is known only by Europe PMC's number, e.g. "PPR179288"; it is not the article
     that another preprint became, and neither is what has no name."""
     for link in rows_of(field_at(row, "commentCorrectionList", "commentCorrection")):
-        number, source = text_of(link.get("id")), text_of(link.get("source"))
-        kind, reference = text_of(link.get("type")), text_of(link.get("reference"))
+        number, source = text_at(link, "id"), text_at(link, "source")
+        kind, reference = text_at(link, "type"), text_at(link, "reference")
         if kind.lower() == "preprint of" and (source == PREPRINTS or not (number or reference)):
             continue
         if not reference and source == PREPRINTS:
-            by_title = " (matched by title and first author)" if "match" in text_of(link.get("note")) else ""
+            by_title = " (matched by title and first author)" if "match" in text_at(link, "note") else ""
             reference = f"Preprint {number} in Europe PMC{by_title}"
         pmid = normalize_pmid(number) if source == "MED" else ""
         yield RecordLink(kind, reference if reference or pmid or not number else f"{number} in Europe PMC", pmid)
@@ -179,29 +179,29 @@ def _links(row: Mapping[str, object]) -> Iterator[RecordLink]:
 
 def _authors(row: Mapping[str, object]) -> tuple[AuthorName, ...]:
     listed = tuple(filter(None, map(_name, rows_of(field_at(row, "authorList", "author")))))
-    return listed or tuple(split_names(text_of(row.get("authorString")).strip().rstrip(".")))
+    return listed or tuple(split_names(text_at(row, "authorString").strip().rstrip(".")))
 
 
 def _name(author: Mapping[str, object]) -> AuthorName | None:
     """An author in parts; `initials` only where they are not those of the given name."""
-    if collective := text_of(author.get("collectiveName")):
+    if collective := text_at(author, "collectiveName"):
         return AuthorName(collective)
-    family, initials = text_of(author.get("lastName")), text_of(author.get("initials"))
+    family, initials = text_at(author, "lastName"), text_at(author, "initials")
     if not family:
-        whole = text_of(author.get("fullName"))
+        whole = text_at(author, "fullName")
         return AuthorName(whole) if whole else None
-    ours = AuthorName(family, text_of(author.get("firstName")) or initials, text_of(author.get("suffix")))
+    ours = AuthorName(family, text_at(author, "firstName") or initials, text_at(author, "suffix"))
     return ours if ours.short == (theirs := ours._replace(initials=initials)).short else theirs
 
 
 def _date(row: Mapping[str, object], *, is_preprint: bool) -> str:
     """That of the issue; of a preprint, when it was posted."""
-    posted = _iso_date(text_of(row.get("firstPublicationDate")))
+    posted = _iso_date(text_at(row, "firstPublicationDate"))
     if is_preprint and posted != UNKNOWN_DATE:
         return posted
     issue = mapping_of(row.get("journalInfo"))
-    year = _iso_date(text_of(issue.get("yearOfPublication")) or text_of(row.get("pubYear")))
-    if written := text_of(issue.get("dateOfPublication")):
+    year = _iso_date(text_at(issue, "yearOfPublication") or text_at(row, "pubYear"))
+    if written := text_at(issue, "dateOfPublication"):
         # The words may be a season or a range: then only the year is sure.
         return next(iter(readings(written)), year)
     return posted if year in (posted[:4], UNKNOWN_DATE) else year
@@ -217,16 +217,16 @@ def _named(rows: object, name: str) -> tuple[str, ...]:
 
 def _grants(row: Mapping[str, object]) -> Iterator[str]:
     for grant in rows_of(field_at(row, "grantsList", "grant")):
-        if text := ", ".join(filter(None, (text_of(grant.get("grantId")), text_of(grant.get("agency"))))):
+        if text := ", ".join(filter(None, (text_at(grant, "grantId"), text_at(grant, "agency")))):
             yield text
 
 
 def _free_copies(row: Mapping[str, object]) -> tuple[str, ...]:
     """Addresses in the order in which they are worth reading; Europe PMC's own first, as a script may read those."""
     rows = rows_of(field_at(row, "fullTextUrlList", "fullTextUrl"))
-    free = [one for one in rows if one.get("availabilityCode") in _FREE and is_web_address(text_of(one.get("url")))]
+    free = [one for one in rows if one.get("availabilityCode") in _FREE and is_web_address(text_at(one, "url"))]
     free.sort(key=lambda one: (one.get("documentStyle") != "pdf", one.get("availabilityCode") != "OA"))
-    return tuple(dict.fromkeys(text_of(one.get("url")) for one in free))
+    return tuple(dict.fromkeys(text_at(one, "url") for one in free))
 
 
 def plain_abstract(text: str) -> str:

@@ -6,19 +6,17 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Self
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentStatus, Publication
 from deepcritical_mcp.reading import Reading
-from deepcritical_mcp.sources.base import Net, SourceCheck
+from deepcritical_mcp.sources.base import SourceCheck
 from deepcritical_mcp.sources.europepmc.client import (
     MAX_PAGE,
     TITLE,
     CitingRow,
-    EuropePMCClient,
+    EuropePMCService,
     NoOpenTextError,
 )
 from deepcritical_mcp.sources.europepmc.record import (
@@ -35,22 +33,7 @@ _MOST_OF_ONE = 4
 """Records that may have one identifier: an article, its preprint, and the versions of that."""
 
 
-class _Service:
-    """What Europe PMC's services have in common; `steps` is how many requests a call sends."""
-
-    name = PROVIDER
-    title = TITLE
-    steps = 1
-
-    def __init__(self, client: EuropePMCClient) -> None:
-        self._client = client
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(EuropePMCClient.create(settings, net, steps=cls.steps))
-
-
-class EuropePMCRecords(_Service, RecordLookup):
+class EuropePMCRecords(EuropePMCService, RecordLookup):
     """Records by PMID, PMCID, DOI or the number of a preprint; of an article and its preprint with one identifier, the
     article's."""
 
@@ -62,7 +45,7 @@ class EuropePMCRecords(_Service, RecordLookup):
         if not terms:
             return FoundRecords((None,) * len(wanted))
         size = min(MAX_PAGE, _MOST_OF_ONE * len(terms))
-        page = await self._client.search(" OR ".join(terms), page_size=size)
+        page = await self.search(" OR ".join(terms), page_size=size)
         found = sorted(page.records, key=articles_first)
         best = (max(found, key=lambda record: _shared(record, ids), default=None) for ids in wanted)
         return FoundRecords(
@@ -102,7 +85,7 @@ def _shared(record: EuropePMCRecord, ids: RecordIds) -> int:
     return sum(shared_identifiers(record, ids))
 
 
-class EuropePMC(_Service, FullTextSource):
+class EuropePMC(EuropePMCService, FullTextSource):
     """Europe PMC: open full texts of articles and preprints, and records of nearly everything in the life sciences."""
 
     steps = 2
@@ -127,7 +110,7 @@ class EuropePMC(_Service, FullTextSource):
             detail = f"{TITLE} has the record, and says that the text is open access, but has no text of its own."
             return _without_text(record, "abstract_only", detail, remark)
         try:
-            reading = await _reading(await self._client.full_text(record.full_text_id), record)
+            reading = await _reading(await self.full_text(record.full_text_id), record)
         except NoOpenTextError:
             detail = f"{TITLE} has the record, but no open text of it."
             return _without_text(record, "abstract_only", detail, remark)
@@ -140,12 +123,12 @@ class EuropePMC(_Service, FullTextSource):
     async def _find(self, wanted: Wanted) -> list[EuropePMCRecord]:
         """The records that have one of the identifiers: those of articles before those of preprints."""
         ids = _ids(wanted)
-        page = await self._client.search(" OR ".join(identifier_terms(ids)))
+        page = await self.search(" OR ".join(identifier_terms(ids)))
         found = [record for record in page.records if any(shared_identifiers(record, ids))]
         return sorted(found, key=articles_first)
 
     def checks(self) -> tuple[SourceCheck, ...]:
-        ask = partial(self._client.search, "EXT_ID:1 AND SRC:MED", page_size=1, result_type="idlist")
+        ask = partial(self.search, "EXT_ID:1 AND SRC:MED", page_size=1, result_type="idlist")
         return (SourceCheck.answering(self.title, ask),)
 
 
@@ -207,14 +190,14 @@ _SAFE = re.compile(r"[A-Za-z0-9._-]{1,60}")
 """What can stand in a query as it is."""
 
 
-class EuropePMCCitations(_Service, CitingLookup):
+class EuropePMCCitations(EuropePMCService, CitingLookup):
     """Europe PMC's /citations, and the records of what it lists without a PMID."""
 
     steps = 2
 
     async def citing(self, pmid: str, limit: int) -> CitingDocuments:
         """Documents in the order of Europe PMC. A second request fetches the first 100 of those without a PMID."""
-        page = await self._client.citations("MED", pmid, page_size=min(limit, MAX_PAGE))
+        page = await self.citations("MED", pmid, page_size=min(limit, MAX_PAGE))
         others = [row for row in page.rows if not row.pmid and _SAFE.fullmatch(row.source + row.id)][:MAX_RECORDS]
         records = await self._records(others) if others else ()
         pmids = (*(row.pmid for row in page.rows if row.pmid), *(one.pmid for one in records if one.pmid))
@@ -223,6 +206,6 @@ class EuropePMCCitations(_Service, CitingLookup):
 
     async def _records(self, rows: list[CitingRow]) -> tuple[Publication, ...]:
         query = " OR ".join(f"(EXT_ID:{row.id} AND SRC:{row.source})" for row in rows)
-        found = await self._client.search(query, page_size=len(rows))
+        found = await self.search(query, page_size=len(rows))
         by_id = {(record.source, record.id): record.publication for record in found.records}
         return tuple(by_id[row] for row in rows if row in by_id)

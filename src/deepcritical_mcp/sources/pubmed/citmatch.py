@@ -12,7 +12,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import BlockedError, ProviderError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, text_of
+from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, text_at, text_of
 from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup
 from deepcritical_mcp.sources.paced_client import JsonApi
@@ -79,7 +79,7 @@ def _read(response: httpx.Response) -> Sequence[RecordIds]:
         told = clean_line(text_of(payload.get("error") or payload.get("message")))[:200]
         reason = f': "{told}"' if told else " without a result"
         raise ProviderResponseError(CitationMatcher.name, f"{CITATION_MATCHER} sent an answer{reason}.")
-    found = (normalize_pmid(text_of(row.get("pubmed"))) for row in first_records(result["uids"]))
+    found = (normalize_pmid(text_at(row, "pubmed")) for row in first_records(result["uids"]))
     return [RecordIds(pmid=pmid) for pmid in dict.fromkeys(filter(None, found))][:MAX_CANDIDATES]
 
 

@@ -5,6 +5,7 @@ Every `read_` function raises a ProviderError if the body is not an answer.
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,6 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
-    model_validator,
 )
 
 from deepcritical_mcp.errors import (
@@ -31,6 +31,8 @@ from deepcritical_mcp.errors import (
     ProviderResponseError,
     ProviderUnavailableError,
 )
+from deepcritical_mcp.net.json_fields import field_at, list_of, number_of, rows_of, text_of
+from deepcritical_mcp.sources.paced_client import is_web_page
 from deepcritical_mcp.text import clean_line, limited
 
 PROVIDER = "pubmed"
@@ -48,8 +50,7 @@ _REQUEST_ERRORS = re.compile(
     r"invalid|empty term|empty id|list is empty|mandatory|is omitted|retstart|retrieve dbinfo", re.IGNORECASE
 )
 _XML_ERROR = re.compile(rb"<ERROR>(.*?)(?:</ERROR>|$)", re.IGNORECASE | re.DOTALL)
-_MARKUP = re.compile(r"<[^<>]*+>|&lt;(?=((?:(?!&[lg]t;).)*))\1&gt;", re.DOTALL)
-_WEB_PAGE = re.compile(rb"\s*<(?:.*<)?(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
 _BACKEND = "proxy_stream()"  # the component of efetch that reports outages of its backend as HTTP 400
 _NO_POSSIBLE_ID = "id list is empty"
 
@@ -112,27 +113,8 @@ class _ESummary(_Answer):
     result: dict[str, object]
 
 
-class _Link(_Answer):
-    id: Annotated[Number, BeforeValidator(str)]
-    score: int = 0
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_id(cls, value: object) -> object:
-        return {"id": value} if isinstance(value, str | int) else value
-
-
-class _LinkSetDb(_Answer):
-    linkname: str = ""
-    links: tuple[_Link, ...] = ()
-
-
-class _LinkSet(_Answer):
-    linksetdbs: tuple[_LinkSetDb, ...] = ()
-
-
 class _ELink(_Answer):
-    linksets: tuple[_LinkSet, ...]
+    linksets: list[dict[str, object]]
 
 
 def read_esearch(body: bytes) -> ESearchAnswer:
@@ -149,9 +131,10 @@ def read_esummary(body: bytes) -> dict[str, dict[str, object]]:
 
 def read_elink(body: bytes, linkname: str) -> list[str]:
     """The ids that `elink` with retmode=json lists under `linkname`, by score if there are scores."""
-    lists = [one for linkset in _validated(_ELink, body).linksets for one in linkset.linksetdbs]
-    links = [link for one in lists if one.linkname == linkname for link in one.links]
-    return list(dict.fromkeys(link.id for link in sorted(links, key=lambda link: -link.score)))
+    lists = [one for linkset in _validated(_ELink, body).linksets for one in rows_of(linkset.get("linksetdbs"))]
+    links = [link for one in lists if one.get("linkname") == linkname for link in list_of(one.get("links"))]
+    scores = [(text_of(field_at(link, "id") or link), number_of(field_at(link, "score")) or 0.0) for link in links]
+    return list(dict.fromkeys(id for id, _ in sorted(scores, key=lambda one: -one[1]) if id.isdigit()))
 
 
 def read_espell(body: bytes) -> str:
@@ -182,7 +165,7 @@ def refuse_other_data(body: bytes) -> None:
     """Raise a ProviderError if `body` cannot be data: it is empty, or a web page."""
     if not body.strip():
         raise unreadable("it is empty")
-    if _WEB_PAGE.match(body[:2_000]):
+    if is_web_page(body):
         raise ProviderUnavailableError(
             PROVIDER,
             "PubMed answered with a web page instead of data, so it is probably under maintenance. "
@@ -233,7 +216,10 @@ def unreadable(reason: str) -> ProviderResponseError:
 
 def _error_of(message: str) -> ProviderError:
     """The error behind NCBI's message, which is quoted without markup."""
-    quote = clean_line(_MARKUP.sub(" ", message[:MAX_MESSAGE])).strip(" .:")[:MAX_QUOTE_LENGTH] or "no reason given"
+    quote = (
+        clean_line(_TAG.sub(" ", html.unescape(message[:MAX_MESSAGE]))).strip(" .:")[:MAX_QUOTE_LENGTH]
+        or "no reason given"
+    )
     if "api key" in quote.lower():
         return _wrong_key()
     if _REQUEST_ERRORS.search(quote):

@@ -13,7 +13,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import AuthenticationError, ProviderError, ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmid
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.json_fields import field_at, first_records, json_answer, list_of, mapping_of, text_of
+from deepcritical_mcp.net.json_fields import first_records, json_answer, list_of, mapping_of, text_at
 from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.paced_client import JsonApi
 from deepcritical_mcp.sources.pubmed.eutils import TOOL, in_batches, ncbi_client
@@ -53,8 +53,7 @@ class IdConverter:
     """The ID converter, which takes ids of one kind in a request. Raises only ProviderErrors."""
 
     def __init__(self, client: ApiClient, *, base_url: str, email: str = "") -> None:
-        self._api = JsonApi(client, base_url)
-        self._identity = {"tool": TOOL, **({"email": email} if email else {})}
+        self._api = JsonApi(client, base_url, identity={"tool": TOOL, **({"email": email} if email else {})})
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
@@ -98,7 +97,7 @@ class IdConverter:
         raise ProviderRequestError(NAME, f"{TITLE} refuses too many of these ids. Check them, or ask for fewer.")
 
     async def _ask(self, kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
-        params = {"ids": ",".join(batch), "idtype": kind, "format": "json", **self._identity}
+        params = {"ids": ",".join(batch), "idtype": kind, "format": "json"}
 
         def read(response: httpx.Response) -> dict[str, RecordIds]:
             return _read(json_answer(NAME, TITLE, response), kind, batch)
@@ -141,11 +140,11 @@ def _read(payload: Mapping[str, object], kind: IdKind, batch: Sequence[str]) -> 
     found: dict[str, RecordIds] = {}
     for row in first_records(payload["records"]):
         ids = RecordIds(
-            pmid=normalize_pmid(text_of(row.get("pmid"))),
-            pmcid=text_of(row.get("pmcid")).upper(),
-            doi=normalize_doi(text_of(row.get("doi"))),
+            pmid=normalize_pmid(text_at(row, "pmid")),
+            pmcid=text_at(row, "pmcid").upper(),
+            doi=normalize_doi(text_at(row, "doi")),
         )
-        requested = text_of(row.get("requested-id")) or getattr(ids, kind)
+        requested = text_at(row, "requested-id") or getattr(ids, kind)
         if value := wanted.get(normalize_doi(requested) if kind == "doi" else requested.lower()):
             own = getattr(ids, kind).lower()
             is_own = own in ("", value.lower()) or own.startswith(f"{value.lower()}.")
@@ -165,5 +164,5 @@ def explain_conversion(response: httpx.Response) -> ProviderError | None:
         payload = json_answer(NAME, TITLE, response)
     except ProviderResponseError:
         return None
-    codes = [text_of(field_at(row, "code")) for row in list_of(mapping_of(payload).get("errors"))]
+    codes = [text_at(row, "code") for row in list_of(mapping_of(payload).get("errors"))]
     return RefusedIdsError(NAME, f"{TITLE} refused the ids ({', '.join(codes)}).") if codes else None

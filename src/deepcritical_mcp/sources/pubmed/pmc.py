@@ -52,26 +52,13 @@ class PMC(FullTextSource):
         return bool(_pmcid(wanted.ids.pmcid))
 
     async def read(self, wanted: Wanted) -> Copy:
-        pmcid = _pmcid(wanted.ids.pmcid)
-        try:
-            body = await self._eutils.efetch_pmc([pmcid], _checked)
-        except NoPossibleIdError:
-            return _unknown(pmcid)
-        return _copy(await articles_in(body, NAME, TITLE), body, pmcid)
+        ((_, copy),) = await self.records_and_copies([wanted])
+        return copy
 
-    async def record(self, wanted: Wanted) -> Publication | None:
-        """What the article says about itself; PubMed knows more of those that it has."""
-        return (await self.record_and_copy(wanted))[0]
-
-    async def record_and_copy(self, wanted: Wanted) -> tuple[Publication | None, Copy | None]:
-        copy = await self.read(wanted)
-        return _record(copy), copy
-
-    async def records_and_copies(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Publication | None, Copy | None]]:
+    async def records_and_copies(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Publication | None, Copy]]:
+        """What the articles say about themselves; PubMed knows more of those that it has."""
         pmcids = [_pmcid(one.ids.pmcid) for one in wanted]
         asked = list(dict.fromkeys(pmcids))
-        if len(asked) == 1:
-            return [await self.record_and_copy(wanted[0])] * len(wanted)
         try:
             body = await self._eutils.efetch_pmc(asked, _checked)
             copies = _copies(await articles_in(body, NAME, TITLE), body, asked)
@@ -111,23 +98,16 @@ def _record(copy: Copy) -> Publication | None:
 
 
 def _copies(found: Sequence[JatsReading], body: bytes, pmcids: Sequence[str]) -> dict[str, Copy]:
-    """What an answer of efetch says about several articles."""
+    """What an answer of efetch says about articles; a ProviderError if it is about another one than the only one."""
     articles = {_pmcid(str(one.fields.get("pmcid", ""))): one for one in found}
-    missing = [pmcid for pmcid in pmcids if pmcid not in articles]
-    copies = {one: _copy_of(articles[one], body, one) for one in pmcids if one in articles}
-    return copies | {one: _without_article(body, one) for one in missing}
-
-
-def _copy(articles: Sequence[JatsReading], body: bytes, pmcid: str) -> Copy:
-    """What an answer of efetch says about the article; a ProviderError if it does not say anything about it."""
-    if not articles:
-        return _without_article(body, pmcid)
-    named = [_pmcid(str(one.fields.get("pmcid", ""))) for one in articles]
-    if pmcid in named:
-        return _copy_of(articles[named.index(pmcid)], body, pmcid)
-    if named == [""]:  # an old article may name none
-        return _copy_of(articles[0], body, pmcid)
-    raise ProviderResponseError(NAME, f"{TITLE} was asked for {pmcid} and sent {', '.join(filter(None, named))}.")
+    if len(pmcids) == 1 and [*articles] == [""]:  # an old article may name none
+        articles = {pmcids[0]: articles[""]}
+    if len(pmcids) == 1 and articles and pmcids[0] not in articles:
+        sent = ", ".join(filter(None, articles))
+        raise ProviderResponseError(NAME, f"{TITLE} was asked for {pmcids[0]} and sent {sent}.")
+    return {
+        one: _copy_of(articles[one], body, one) if one in articles else _without_article(body, one) for one in pmcids
+    }
 
 
 def _checked(body: bytes) -> bytes:

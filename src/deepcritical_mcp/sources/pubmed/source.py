@@ -31,7 +31,7 @@ from deepcritical_mcp.sources.pubmed.eutils_answers import (
     unreadable,
 )
 from deepcritical_mcp.sources.pubmed.id_converter import IdConverter
-from deepcritical_mcp.sources.pubmed.recent import RecentAnswers, RecentRecords
+from deepcritical_mcp.sources.pubmed.recent import KEPT, RecentAnswers, RecentRecords
 from deepcritical_mcp.sources.pubmed.records import Records, read_records
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest, Sort
 from deepcritical_mcp.sources.pubmed.vocabulary import PubMedVocabulary
@@ -116,10 +116,10 @@ class PubMed(Source):
 
     async def fetch(self, ids: Sequence[str]) -> Fetched:
         """The records of PMIDs, those that were sent of late as they were then."""
-        return await self._recent.fetch(ids, self._sent_now)
+        return await self.fetch_anew(ids, within=KEPT)
 
     async def fetch_anew(self, ids: Sequence[str], *, within: float = 0.0) -> Fetched:
-        recent = await self._recent.recent({*ids}, within=within) if within else {}
+        recent = await self._recent.recent(ids, within=within) if within else {}
         missing = [id for id in ids if id not in recent]
         sent = await self._sent_now(missing) if missing else Fetched({})
         return replace(sent, records={**recent, **sent.records})

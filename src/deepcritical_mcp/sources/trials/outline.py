@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
-from deepcritical_mcp.net.json_fields import field_at, list_of, mapping_of, rows_of, text_of, without_markup
+from deepcritical_mcp.net.json_fields import field_at, list_of, mapping_of, rows_of, text_at, text_of, without_markup
 from deepcritical_mcp.reading import Section
 from deepcritical_mcp.sources.trials.contact_details import without_contacts
 from deepcritical_mcp.text import clean_line
@@ -130,7 +130,7 @@ class _Groups:
 
     def __init__(self, rows: object) -> None:
         self.rows = rows_of(rows)
-        self.ids = [text_of(row.get("id")) for row in self.rows]
+        self.ids = [text_at(row, "id") for row in self.rows]
 
     def header(self, first: str) -> TableRow:
         return [first, *(line(row.get("title")) or number for row, number in zip(self.rows, self.ids, strict=True))]
@@ -150,7 +150,7 @@ def _add_flow(whole: TrialPart, flow: Row) -> None:
     section = whole.add("Participant flow", [*texts, *groups.described()])
     for period in rows_of(flow.get("periods")):
         rows = [
-            [in_words(text_of(one.get("type"))), *groups.cells(_counts(one.get("achievements")))]
+            [in_words(text_at(one, "type")), *groups.cells(_counts(one.get("achievements")))]
             for one in rows_of(period.get("milestones"))
         ]
         rows += [
@@ -164,9 +164,9 @@ def _counts(rows: object) -> dict[str, str]:
     """Numbers of participants by group."""
     found: dict[str, str] = {}
     for row in rows_of(rows):
-        units = text_of(row.get("numUnits"))
-        parts = (text_of(row.get("numSubjects")), f"[{units} units]" if units else "", _comment(row))
-        found[text_of(row.get("groupId"))] = " ".join(filter(None, parts))
+        units = text_at(row, "numUnits")
+        parts = (text_at(row, "numSubjects"), f"[{units} units]" if units else "", _comment(row))
+        found[text_at(row, "groupId")] = " ".join(filter(None, parts))
     return found
 
 
@@ -201,9 +201,7 @@ def _denominators(of: Row, groups: _Groups, name: str = "Analyzed") -> list[Tabl
     return [
         [
             f"{name}: {line(one.get('units')).lower()}",
-            *groups.cells(
-                {text_of(row.get("groupId")): text_of(row.get("value")) for row in rows_of(one.get("counts"))}
-            ),
+            *groups.cells({text_at(row, "groupId"): text_at(row, "value") for row in rows_of(one.get("counts"))}),
         ]
         for one in rows_of(of.get("denoms"))
     ]
@@ -219,7 +217,7 @@ def _measurements(measure: Row, groups: _Groups, name: str, analyzed: Sequence[T
         rows += [row for row in counted if row[1:] not in numbers]
         for category in rows_of(one.get("categories")):
             label = " – ".join(filter(None, (name, title, line(category.get("title")))))
-            values = {text_of(row.get("groupId")): _value(row) for row in rows_of(category.get("measurements"))}
+            values = {text_at(row, "groupId"): _value(row) for row in rows_of(category.get("measurements"))}
             rows.append([label or "Value", *groups.cells(values)])
     return rows
 
@@ -228,13 +226,13 @@ def _value(row: Row) -> str:
     """A value with its spread or its limits, and the sponsor's comment on it ("NA" is explained there)."""
     spread, low, high = (text_of(row.get(name)) for name in ("spread", "lowerLimit", "upperLimit"))
     limits = f"[{low or '–'} to {high or '–'}]" if low or high else ""
-    parts = (text_of(row.get("value")), f"({spread})" if spread else "", limits, _comment(row))
+    parts = (text_at(row, "value"), f"({spread})" if spread else "", limits, _comment(row))
     return " ".join(filter(None, parts))
 
 
 def _add_measure(within: TrialPart, measure: Row) -> None:
     groups = _Groups(measure.get("groups"))
-    kind = in_words(text_of(measure.get("type")))
+    kind = in_words(text_at(measure, "type"))
     frame = line(measure.get("timeFrame"))
     title = f"{kind} outcome: {line(measure.get('title'))}{_measured(measure)}"
     analyzed = _denominators(measure, groups)
@@ -252,17 +250,17 @@ def _analysis(analysis: Row, groups: _Groups) -> str:
     compared = " versus ".join(titles.get(text_of(one), text_of(one)) for one in list_of(analysis.get("groupIds")))
     percent, low, high = (text_of(analysis.get(name)) for name in ("ciPctValue", "ciLowerLimit", "ciUpperLimit"))
     interval = f"{percent}% CI {low or '–'} to {high or '–'}" if low or high else ""
-    spread = text_of(analysis.get("dispersionValue"))
+    spread = text_at(analysis, "dispersionValue")
     dispersion = f"{in_words(text_of(analysis.get('dispersionType'))).lower()} {spread}" if spread else ""
-    estimate = " ".join(filter(None, (line(analysis.get("paramType")), text_of(analysis.get("paramValue")))))
-    p_value = text_of(analysis.get("pValue"))
+    estimate = " ".join(filter(None, (line(analysis.get("paramType")), text_at(analysis, "paramValue"))))
+    p_value = text_at(analysis, "pValue")
     parts = (
         f"p {p_value}" if p_value[:1] in "<>=" and p_value else f"p = {p_value}" if p_value else "",
         line(analysis.get("statisticalMethod")),
         estimate,
         interval,
         dispersion,
-        in_words(text_of(analysis.get("nonInferiorityType"))).lower() if analysis.get("nonInferiorityType") else "",
+        in_words(text_at(analysis, "nonInferiorityType")).lower() if analysis.get("nonInferiorityType") else "",
         *(line(analysis.get(name)) for name in ("estimateComment", "groupDescription", "statisticalComment")),
         *(line(analysis.get(name)) for name in ("pValueComment", "nonInferiorityComment")),
     )
@@ -271,7 +269,7 @@ def _analysis(analysis: Row, groups: _Groups) -> str:
 
 def _add_events(whole: TrialPart, events: Row) -> None:
     groups = _Groups(events.get("eventGroups"))
-    threshold = text_of(events.get("frequencyThreshold"))
+    threshold = text_at(events, "frequencyThreshold")
     texts = [
         *labeled("Time frame", line(events.get("timeFrame"))),
         *paragraphs(events.get("description")),
@@ -300,9 +298,9 @@ def _totals(groups: _Groups) -> Iterator[TableRow]:
 def _event(event: Row, groups: _Groups) -> TableRow:
     values: dict[str, str] = {}
     for row in rows_of(event.get("stats")):
-        count = text_of(row.get("numEvents"))
-        ratio = _ratio(text_of(row.get("numAffected")), text_of(row.get("numAtRisk")))
-        values[text_of(row.get("groupId"))] = f"{ratio} [{count}]" if count else ratio
+        count = text_at(row, "numEvents")
+        ratio = _ratio(text_at(row, "numAffected"), text_at(row, "numAtRisk"))
+        values[text_at(row, "groupId")] = f"{ratio} [{count}]" if count else ratio
     system, notes = line(event.get("organSystem")), line(event.get("notes"))
     name = line(event.get("term"))
     return [f"{name} ({'; '.join(filter(None, (system, notes)))})" if system or notes else name, *groups.cells(values)]

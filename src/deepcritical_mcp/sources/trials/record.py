@@ -18,7 +18,7 @@ from deepcritical_mcp.models import (
     Publication,
     StatusNotice,
 )
-from deepcritical_mcp.net.json_fields import field_at, mapping_of, number_of, rows_of, text_of, texts_of
+from deepcritical_mcp.net.json_fields import field_at, mapping_of, number_of, rows_of, text_at, text_of, texts_of
 from deepcritical_mcp.reading import Reading, Section, assembled
 from deepcritical_mcp.sources.trials.contact_details import without_contacts
 from deepcritical_mcp.sources.trials.outline import (
@@ -30,7 +30,7 @@ from deepcritical_mcp.sources.trials.outline import (
     outcome_rows,
     paragraphs,
 )
-from deepcritical_mcp.text import clipped, counted
+from deepcritical_mcp.text import clipped, counted, data_lines
 
 FIELDS = ",".join(
     """NCTId NCTIdAlias Acronym BriefTitle OfficialTitle OrgStudyIdInfo SecondaryIdInfo StatusModule LeadSponsor
@@ -50,25 +50,14 @@ RECORD_FIELDS = ",".join(
 REGISTRY = "ClinicalTrials.gov"
 ADDRESS = "https://clinicaltrials.gov/study/"
 UNKNOWN_COUNT = 99_999_999
-DATES = (
-    ("Start", "startDateStruct"),
-    ("Primary completion", "primaryCompletionDateStruct"),
-    ("Completion", "completionDateStruct"),
-    ("First posted", "studyFirstPostDateStruct"),
-    ("Results first posted", "resultsFirstPostDateStruct"),
-    ("Last update posted", "lastUpdatePostDateStruct"),
-)
-"""What each date in a study's status is called."""
 NCT_NUMBER = re.compile(r"NCT[0-9]{8}")
 _DATE = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?")
 Study = Mapping[str, object]
-_Rows = Sequence[tuple[str, str, Callable[[object], str]]]
-"""Labels, the paths to their fields, and the readers of these."""
 
 
 def nct_of(study: Study) -> str:
     """A study's number; "" if it has none."""
-    return text_of(field_at(study, "protocolSection", "identificationModule", "nctId")).upper()
+    return text_at(study, "protocolSection.identificationModule.nctId").upper()
 
 
 def former_numbers(study: Study) -> tuple[str, ...]:
@@ -97,10 +86,10 @@ def trial_fields(study: Study) -> dict[str, object]:
     conditions, derived = mapping_of(protocol.get("conditionsModule")), mapping_of(study.get("derivedSection"))
     first = _date_in(status, "studyFirstPostDateStruct") or _date(status.get("studyFirstSubmitDate"))
     # Another trial's number is in the full text: here it would be taken for a former number of this one.
-    others = (text_of(one.get("id")) for one in rows_of(names.get("secondaryIdInfos")))
+    others = (text_at(one, "id") for one in rows_of(names.get("secondaryIdInfos")))
     secondary = (one for one in others if not NCT_NUMBER.fullmatch(normalize_trial(one)))
     browse = ("conditionBrowseModule", "interventionBrowseModule")
-    terms = (text_of(one.get("term")) for name in browse for one in rows_of(field_at(derived, name, "meshes")))
+    terms = (text_at(one, "term") for name in browse for one in rows_of(field_at(derived, name, "meshes")))
     keywords = [line(one) for name in ("conditions", "keywords") for one in texts_of(conditions.get(name))]
     number, updated = nct_of(study), _date_in(status, "lastUpdatePostDateStruct")
     sponsor = line(field_at(protocol, "sponsorCollaboratorsModule", "leadSponsor", "name"))
@@ -127,9 +116,9 @@ def _status_words(study: Study) -> Iterator[str]:
     protocol = mapping_of(study.get("protocolSection"))
     design = mapping_of(protocol.get("designModule"))
     codes = (
-        text_of(design.get("studyType")),
+        text_at(design, "studyType"),
         *(code for code in texts_of(design.get("phases")) if code != "NA"),
-        text_of(field_at(protocol, "statusModule", "overallStatus")),
+        text_at(protocol, "statusModule.overallStatus"),
     )
     yield from map(in_words, filter(None, codes))
     if study.get("hasResults") is True:
@@ -143,16 +132,18 @@ def trial_reading(study: Study) -> Reading:
     description = mapping_of(protocol.get("descriptionModule"))
     outline.add("Brief summary", paragraphs(description.get("briefSummary")))
     outline.add("Detailed description", paragraphs(description.get("detailedDescription")))
-    outline.add("Identification", _lines(protocol, _IDENTIFICATION))
-    outline.add("Status", _lines(protocol.get("statusModule"), _STATUS))
-    outline.add("Design", _lines(protocol.get("designModule"), _DESIGN))
-    outline.add("Conditions", _lines(protocol, _CONDITIONS))
+    outline.add("Identification", _lines(protocol, "Identification"))
+    outline.add("Status", [*_lines(protocol, "Status"), *_lines(protocol, "Dates")])
+    outline.add("Design", _lines(protocol, "Design"))
+    outline.add("Conditions", _lines(protocol, "Conditions"))
     outline.add("Arms and interventions", _arms(mapping_of(protocol.get("armsInterventionsModule"))))
     outcomes = mapping_of(protocol.get("outcomesModule"))
     planned = outline.add("Planned outcomes")
     for kind in ("Primary", "Secondary", "Other"):
         planned.add(f"{kind} outcomes", outcome_rows(outcomes.get(f"{kind.lower()}Outcomes")))
-    outline.add("Eligibility", _eligibility(mapping_of(protocol.get("eligibilityModule"))))
+    eligibility = mapping_of(protocol.get("eligibilityModule"))
+    criteria = [*paragraphs(eligibility.get("eligibilityCriteria")), *paragraphs(eligibility.get("studyPopulation"))]
+    outline.add("Eligibility", [*criteria, *_lines(protocol, "Eligibility")])
     outline.add("Locations", _locations(rows_of(field_at(protocol, "contactsLocationsModule", "locations"))))
     add_results(outline, mapping_of(study.get("resultsSection")))
     content, parts = assembled([*outline.written(), *_references(mapping_of(protocol.get("referencesModule")))])
@@ -161,9 +152,10 @@ def trial_reading(study: Study) -> Reading:
     )
 
 
-def _lines(module: object, rows: _Rows) -> list[str]:
-    """A labeled line for each field of a module that has a value: its label, the path to it, and its reader."""
-    found = ((label, read(field_at(module, *filter(None, path.split("."))))) for label, path, read in rows)
+def _lines(protocol: Study, section: str) -> list[str]:
+    """The labeled lines of a section in `registration.txt` that have a value."""
+    rows = ((label, path, how) for part, label, path, how in _ROWS if part == section)
+    found = ((label, _READERS[how](field_at(protocol, *path.split(".")))) for label, path, how in rows)
     return [text for label, value in found for text in labeled(label, value)]
 
 
@@ -171,78 +163,22 @@ def _coded(value: object) -> str:
     return in_words(text_of(value))
 
 
-def _each(value: object) -> str:
-    return "; ".join(map(line, texts_of(value)))
-
-
 def _other_numbers(value: object) -> str:
-    pairs = ((text_of(one.get("type")), text_of(one.get("id"))) for one in rows_of(value))
-    return "; ".join(" ".join(filter(None, pair)) for pair in pairs)
+    return "; ".join(f"{text_at(one, 'type')} {text_at(one, 'id')}".strip() for one in rows_of(value))
 
 
-def dated(struct: object) -> str:
+def _dated(struct: object) -> str:
     """A date with whether it is an estimate: "2020-05 (actual)"."""
-    day, kind = text_of(field_at(struct, "date")), text_of(field_at(struct, "type"))
+    day, kind = text_at(struct, "date"), text_at(struct, "type")
     return f"{day} ({in_words(kind)})" if day and kind else day
 
 
-def enrollment(design: object) -> str:
+def _enrollment(info: object) -> str:
     """How many take part, and whether that is an estimate: "120 (actual)"; "" if it is unknown."""
-    count = number_of(field_at(design, "enrollmentInfo", "count"))
-    kind = text_of(field_at(design, "enrollmentInfo", "type"))
+    count, kind = number_of(field_at(info, "count")), text_at(info, "type")
     if count is None or count >= UNKNOWN_COUNT:
         return ""
     return f"{int(count)} ({in_words(kind)})" if kind else f"{int(count)}"
-
-
-_IDENTIFICATION: _Rows = (
-    ("Brief title", "identificationModule.briefTitle", line),
-    ("Official title", "identificationModule.officialTitle", line),
-    ("Acronym", "identificationModule.acronym", line),
-    ("Sponsor's number", "identificationModule.orgStudyIdInfo.id", text_of),
-    ("Other numbers", "identificationModule.secondaryIdInfos", _other_numbers),
-    ("Former numbers", "identificationModule.nctIdAliases", _each),
-    ("Sponsor", "sponsorCollaboratorsModule.leadSponsor.name", line),
-    (
-        "Collaborators",
-        "sponsorCollaboratorsModule.collaborators",
-        lambda value: "; ".join(line(one.get("name")) for one in rows_of(value)),
-    ),
-)
-_STATUS: _Rows = (
-    ("Status", "overallStatus", _coded),
-    ("Last known status", "lastKnownStatus", _coded),
-    ("Why it was stopped", "whyStopped", line),
-    *((label, name, dated) for label, name in DATES),
-)
-_DESIGN: _Rows = (
-    ("Phase", "phases", lambda value: ", ".join(map(in_words, texts_of(value)))),
-    ("Study type", "studyType", _coded),
-    ("Allocation", "designInfo.allocation", _coded),
-    ("Intervention model", "designInfo.interventionModel", _coded),
-    ("Observational model", "designInfo.observationalModel", _coded),
-    ("Time perspective", "designInfo.timePerspective", _coded),
-    ("Primary purpose", "designInfo.primaryPurpose", _coded),
-    ("Masking", "designInfo.maskingInfo.masking", _coded),
-    (
-        "Masked",
-        "designInfo.maskingInfo.whoMasked",
-        lambda value: ", ".join(in_words(w).lower() for w in texts_of(value)),
-    ),
-    ("Enrollment", "", enrollment),
-    ("Target duration", "targetDuration", line),
-)
-_CONDITIONS: _Rows = (
-    ("Conditions", "conditionsModule.conditions", _each),
-    ("Keywords", "conditionsModule.keywords", _each),
-)
-_ELIGIBILITY: _Rows = (
-    ("Sex", "sex", _coded),
-    ("Minimum age", "minimumAge", text_of),
-    ("Maximum age", "maximumAge", text_of),
-    ("Healthy volunteers", "healthyVolunteers", lambda value: ("no", "yes")[value] if isinstance(value, bool) else ""),
-)
-"""The labeled lines of a registration."""
 
 
 def _arms(module: Study) -> list[str]:
@@ -258,16 +194,8 @@ def _arms(module: Study) -> list[str]:
 
 
 def _typed(label: str, row: Study, name: str) -> str:
-    kind = text_of(row.get("type"))
+    kind = text_at(row, "type")
     return f"{label} {line(row.get(name))}" + (f" ({in_words(kind).lower()})" if kind else "")
-
-
-def _eligibility(module: Study) -> list[str]:
-    return [
-        *paragraphs(module.get("eligibilityCriteria")),
-        *paragraphs(module.get("studyPopulation")),
-        *_lines(module, _ELIGIBILITY),
-    ]
 
 
 def _locations(rows: list[Mapping[str, object]]) -> list[str]:
@@ -289,7 +217,7 @@ def _references(module: Study) -> Iterator[Section]:
     """Publications; those marked as found by NLM's matching were not named by the sponsor."""
     rows: list[str] = []
     for one in rows_of(module.get("references")):
-        pmid, kind = text_of(one.get("pmid")), in_words(text_of(one.get("type")))
+        pmid, kind = text_at(one, "pmid"), in_words(text_at(one, "type"))
         marks = (
             f"PMID {pmid}." if pmid else "",
             f"[{kind}]" if kind else "",
@@ -297,7 +225,7 @@ def _references(module: Study) -> Iterator[Section]:
         )
         rows.append(" ".join(filter(None, (line(one.get("citation")), *marks))))
     for one in rows_of(module.get("seeAlsoLinks")):
-        rows.append(" ".join(filter(None, (line(one.get("label")), without_contacts(text_of(one.get("url")))))))
+        rows.append(" ".join(filter(None, (line(one.get("label")), without_contacts(text_at(one, "url"))))))
     if rows:
         yield Section("r1", rows, "references", ("References",))
 
@@ -340,69 +268,42 @@ def trial_publication(study: Study) -> Publication:
 
 def registration_text(study: Study) -> str:
     """What matters most, a line each: "Status: Completed." The brief summary comes last; "" if there is nothing."""
-    summary = paragraphs(field_at(study, "protocolSection", "descriptionModule", "briefSummary"))
-    # Full stops, because exports write a text on one line.
-    facts = (fact if fact.endswith((".", "?", "!")) else f"{fact}." for fact in _facts(study))
-    return "\n".join([*facts, *labeled("Brief summary", "\n".join(summary))])
-
-
-def _facts(study: Study) -> Iterator[str]:
     protocol = mapping_of(study.get("protocolSection"))
-    design, status = mapping_of(protocol.get("designModule")), mapping_of(protocol.get("statusModule"))
-    facts = {
-        "Acronym": line(field_at(protocol, "identificationModule", "acronym")),
-        "Former numbers": ", ".join(former_numbers(study)),
-        "Status": _state(status),
-        "Why stopped": line(status.get("whyStopped")),
-        "Phase": ", ".join(map(in_words, texts_of(design.get("phases")))),
-        "Design": _design_in_short(design),
-        "Enrollment": enrollment(design),
-        "Conditions": _listed([*map(line, texts_of(field_at(protocol, "conditionsModule", "conditions")))]),
-        **_compared(mapping_of(protocol.get("armsInterventionsModule"))),
-        "Primary outcomes": _listed(_outcomes(field_at(protocol, "outcomesModule", "primaryOutcomes"))),
-        "Dates": "; ".join(f"{name.lower()} {day}" for name, field in DATES if (day := dated(status.get(field)))),
-        "Sponsor": _sponsor(mapping_of(field_at(protocol, "sponsorCollaboratorsModule", "leadSponsor"))),
-        "Results": _results(study.get("hasResults")),
-        "Countries": _countries(field_at(protocol, "contactsLocationsModule", "locations")),
-        "Papers": _counted_papers(study),
-    }
-    for label, value in facts.items():
-        yield from labeled(label, value)
+    summary = paragraphs(field_at(protocol, "descriptionModule", "briefSummary"))
+    facts = _lines({**protocol, "hasResults": study.get("hasResults")}, "Summary")
+    # Full stops, because exports write a text on one line.
+    ended = (fact if fact.endswith((".", "?", "!")) else f"{fact}." for fact in facts)
+    return "\n".join([*ended, *labeled("Brief summary", "\n".join(summary))])
 
 
-def _state(module: Study) -> str:
-    code, last = text_of(module.get("overallStatus")), text_of(module.get("lastKnownStatus"))
+def _state(module: object) -> str:
+    code, last = text_at(module, "overallStatus"), text_at(module, "lastKnownStatus")
     return in_words(code) + (f" (last known: {in_words(last).lower()})" if last else "") if code else ""
 
 
-def _design_in_short(design: Study) -> str:
-    info = mapping_of(design.get("designInfo"))
+def _design_in_short(design: object) -> str:
     names = ("allocation", "interventionModel", "observationalModel", "timePerspective")
-    codes = [text_of(design.get("studyType")), *(text_of(info.get(name)) for name in names)]
-    masking, purpose = text_of(field_at(info, "maskingInfo", "masking")), text_of(info.get("primaryPurpose"))
+    codes = [text_at(design, path) for path in ("studyType", *(f"designInfo.{name}" for name in names))]
     parts = [in_words(code).lower() for code in codes if code and code != "NA"]
-    parts += labeled("masking", in_words(masking).lower() if masking else "")
-    parts += labeled("purpose", in_words(purpose).lower() if purpose else "")
+    for label, name in (("masking", "maskingInfo.masking"), ("purpose", "primaryPurpose")):
+        parts += labeled(label, in_words(text_at(design, f"designInfo.{name}")).lower())
     return "; ".join(parts).capitalize()
 
 
-def _compared(module: Study) -> dict[str, str]:
-    """Arms and interventions, each with its type."""
-    arms, interventions = rows_of(module.get("armGroups")), rows_of(module.get("interventions"))
-    return {
-        "Arms": _listed([_named_type(line(one.get("label")), one) for one in arms]),
-        "Interventions": _listed([_named_type(line(one.get("name")), one) for one in interventions]),
-    }
+def _dates(status: object) -> str:
+    lines = _lines({"statusModule": status}, "Dates")
+    return "; ".join(f"{one[0].lower()}{one[1:]}".replace(": ", " ", 1) for one in lines)
 
 
-def _named_type(name: str, row: Study) -> str:
-    kind = text_of(row.get("type"))
-    return f"{name} ({in_words(kind).lower()})" if kind and name else name
+def _typed_names(rows: object, name: str) -> str:
+    """Arms or interventions, each with its type."""
+    named = [(line(one.get(name)), in_words(text_at(one, "type")).lower()) for one in rows_of(rows)]
+    return _listed([f"{text} ({kind})" if kind and text else text for text, kind in named])
 
 
-def _outcomes(rows: object) -> list[str]:
+def _outcomes(rows: object) -> str:
     frames = [(line(one.get("measure")), line(one.get("timeFrame"))) for one in rows_of(rows)]
-    return [f"{measure} [{frame}]" if frame else measure for measure, frame in frames]
+    return _listed([f"{measure} [{frame}]" if frame else measure for measure, frame in frames])
 
 
 def _listed(texts: Sequence[str]) -> str:
@@ -419,13 +320,13 @@ def _listed(texts: Sequence[str]) -> str:
     return "; ".join(found) + (f"; and {more} more" if more else "")
 
 
-def _sponsor(module: Study) -> str:
-    name, kind = line(module.get("name")), _SPONSORS.get(text_of(module.get("class")), "")
+def _sponsor(sponsor: object) -> str:
+    name, kind = line(field_at(sponsor, "name")), _SPONSORS.get(text_at(sponsor, "class"), "")
     return f"{name} ({kind})" if name and kind else name
 
 
-def _results(are_posted: object) -> str:
-    return ("posted" if are_posted else "none posted") if isinstance(are_posted, bool) else ""
+def _one_of(value: object, no: str, yes: str) -> str:
+    return (yes if value else no) if isinstance(value, bool) else ""
 
 
 def _countries(rows: object) -> str:
@@ -434,13 +335,12 @@ def _countries(rows: object) -> str:
     return ", ".join(f"{country} ({counted(count, 'site')})" for country, count in known)
 
 
-def _papers(study: Study) -> dict[NoticeKind, dict[str, Study]]:
+def _papers(references: object) -> dict[NoticeKind, dict[str, Study]]:
     """The papers that the sponsor names as its results, and those that NLM found, by PMID or else citation; a paper in
     both is one of the sponsor's."""
-    rows = rows_of(field_at(study, "protocolSection", "referencesModule", "references"))
     found: dict[NoticeKind, dict[str, Study]] = {"result": {}, "derived": {}}
-    for one in rows:
-        kind, name = _PAPERS.get(text_of(one.get("type"))), _pmid(one) or line(one.get("citation"))
+    for one in rows_of(references):
+        kind, name = _PAPERS.get(text_at(one, "type")), _pmid(one) or line(one.get("citation"))
         if kind and name:
             found[kind].setdefault(name, one)
     found["derived"] = {name: one for name, one in found["derived"].items() if name not in found["result"]}
@@ -448,11 +348,11 @@ def _papers(study: Study) -> dict[NoticeKind, dict[str, Study]]:
 
 
 def _pmid(reference: Study) -> str:
-    return normalize_pmid(text_of(reference.get("pmid")))
+    return normalize_pmid(text_at(reference, "pmid"))
 
 
-def _counted_papers(study: Study) -> str:
-    papers = _papers(study)
+def _counted_papers(references: object) -> str:
+    papers = _papers(references)
     counts = {"named by the sponsor": papers["result"], "found by NLM's matching": papers["derived"]}
     return ", ".join(f"{len(named)} {how}" for how, named in counts.items() if named)
 
@@ -460,7 +360,7 @@ def _counted_papers(study: Study) -> str:
 def papers_of(study: Study) -> tuple[StatusNotice, ...]:
     """The first `MAX_TRIAL_PAPERS` papers of a trial, those that the sponsor names first. What is only background is
     left to the full text."""
-    papers = _papers(study)
+    papers = _papers(field_at(study, "protocolSection", "referencesModule", "references"))
     named: list[tuple[NoticeKind, Study]] = [("result", one) for one in papers["result"].values()]
     named.extend(("derived", one) for one in papers["derived"].values())
     return tuple(
@@ -477,3 +377,30 @@ def _paper(kind: NoticeKind, reference: Study, *, is_cited: bool) -> StatusNotic
     shown = clipped(short, _MAX_CITATION) if is_cited or not pmid else ""
     mark = "[Retracted]" if is_retracted(reference) else ""
     return StatusNotice(kind=kind, pmid=pmid, reference=" ".join(filter(None, (mark, shown))))
+
+
+_ROWS = [row.split(" | ") for row in data_lines(__file__, "registration.txt")]
+_READERS: Mapping[str, Callable[[object], str]] = {
+    "line": line,
+    "each": lambda value: "; ".join(map(line, texts_of(value))),
+    "comma": lambda value: ", ".join(texts_of(value)),
+    "listed": lambda value: _listed([*map(line, texts_of(value))]),
+    "names": lambda value: "; ".join(line(one.get("name")) for one in rows_of(value)),
+    "numbers": _other_numbers,
+    "code": _coded,
+    "codes": lambda value: ", ".join(map(in_words, texts_of(value))),
+    "lower": lambda value: ", ".join(map(in_words, texts_of(value))).lower(),
+    "yes": lambda value: _one_of(value, "no", "yes"),
+    "posted": lambda value: _one_of(value, "none posted", "posted"),
+    "count": _enrollment,
+    "date": _dated,
+    "dates": _dates,
+    "state": _state,
+    "design": _design_in_short,
+    "arms": lambda value: _typed_names(value, "label"),
+    "interventions": lambda value: _typed_names(value, "name"),
+    "outcomes": _outcomes,
+    "sponsor": _sponsor,
+    "countries": _countries,
+    "papers": _counted_papers,
+}

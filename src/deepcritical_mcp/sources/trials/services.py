@@ -13,12 +13,11 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError, ProviderError, ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_trial
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
-from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of
 from deepcritical_mcp.sources.base import Answer, Fetched, Net, SearchRequest, Source, SourceCheck, as_sent
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup
-from deepcritical_mcp.sources.paced_client import JsonApi, paced_client
+from deepcritical_mcp.sources.paced_client import JsonApi
 from deepcritical_mcp.sources.settings import TrialsSettings
 from deepcritical_mcp.sources.trials.record import (
     ADDRESS,
@@ -62,11 +61,34 @@ class StudyPage:
     total: int
 
 
-class TrialsClient:
-    """ClinicalTrials.gov's studies. Raises only ProviderErrors; `client` is built with `explain=explain_plain_text`."""
+class TrialsService:
+    """ClinicalTrials.gov's studies. Raises only ProviderErrors.
 
-    def __init__(self, client: ApiClient, *, base_url: str) -> None:
-        self._api = JsonApi(client, base_url)
+    `api` is built with `explain=explain_plain_text`; `steps` is how many requests a call sends.
+    """
+
+    name = NAME
+    title = TITLE
+    steps = 1
+
+    def __init__(self, api: JsonApi) -> None:
+        self._api = api
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        """The service as the settings describe it, in the pace that all of them share."""
+        base_url = settings.of(TrialsSettings).clinicaltrials_base_url
+        api = JsonApi.create(
+            settings,
+            net,
+            name=NAME,
+            title=TITLE,
+            base_url=base_url,
+            spacing=SPACING,
+            explain=explain_plain_text,
+            steps=cls.steps,
+        )
+        return cls(api)
 
     async def search(self, params: Mapping[str, str], count: int) -> StudyPage:
         """The first `count` studies that `params` find, at most 1,000, the most relevant first, with the fields of
@@ -108,27 +130,6 @@ class TrialsClient:
 
         return await self._api.get(f"studies/{number}", {"fields": FIELDS}, read)
 
-    async def examine(self) -> None:
-        """Send the cheapest request there is."""
-        await self._api.get("studies", {"pageSize": "1", "fields": "NCTId"}, _page)
-
-
-def trials_client(settings: Settings, net: Net, *, steps: int = 1) -> TrialsClient:
-    """A client as the settings describe it; all of a process share one pace. `steps` is how many requests a call
-    sends, one after the other."""
-    base_url = settings.of(TrialsSettings).clinicaltrials_base_url
-    client = paced_client(
-        settings,
-        net,
-        name=NAME,
-        title=TITLE,
-        base_url=base_url,
-        spacing=SPACING,
-        explain=explain_plain_text,
-        steps=steps,
-    )
-    return TrialsClient(client, base_url=base_url)
-
 
 def moved(number: str, current: str) -> str:
     """A sentence on a trial that was found under a former number; "" if it is the present one."""
@@ -163,22 +164,7 @@ def explain_plain_text(response: httpx.Response) -> ProviderError | None:
 _NUMBER_IN_TEXT = re.compile(r"\bNCT[0-9]{8}\b", re.IGNORECASE)
 
 
-class _Service:
-    """What the services of ClinicalTrials.gov have in common; `steps` is how many requests a call sends."""
-
-    name = NAME
-    title = TITLE
-    steps = 1
-
-    def __init__(self, client: TrialsClient) -> None:
-        self._client = client
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(trials_client(settings, net, steps=cls.steps))
-
-
-class Trials(_Service, Source):
+class Trials(TrialsService, Source):
     """ClinicalTrials.gov: one request returns the numbers of trials, one their records."""
 
     kind = "trials"
@@ -195,7 +181,7 @@ class Trials(_Service, Source):
         assert isinstance(request, TrialRequest)
         params = request.params(variant)
         try:
-            page = await self._client.search(params, min(offset + limit, LARGEST_PAGE))
+            page = await self.search(params, min(offset + limit, LARGEST_PAGE))
         except UnreadableQueryError as error:
             raise UnreadableQueryError(NAME, _unreadable(error.message, request.special(variant))) from error
         ids = tuple(map(nct_of, page.studies))[offset : offset + limit]
@@ -209,7 +195,7 @@ class Trials(_Service, Source):
 
     async def fetch(self, ids: Sequence[str]) -> Fetched:
         """The records of trials, by the number asked for, which may be a former one."""
-        found = await self._client.studies(ids)
+        found = await self.studies(ids)
         losses = {id: f"{TITLE} has no trial {id}." for id in ids if id not in found}
         return Fetched({id: trial_publication(study) for id, study in found.items()}, losses)
 
@@ -224,7 +210,8 @@ class Trials(_Service, Source):
         return number
 
     def checks(self) -> Sequence[SourceCheck]:
-        return (SourceCheck.answering(self.title, self._client.examine),)
+        sample = {"pageSize": "1", "fields": "NCTId"}
+        return (SourceCheck.answering(self.title, lambda: self._api.get("studies", sample, _page)),)
 
 
 def _remarks(variant: str, page: StudyPage) -> Iterator[str]:
@@ -246,7 +233,7 @@ def _unreadable(said: str, special: str) -> str:
     return f"{said} It is not a query that ClinicalTrials.gov can read. {advice}"
 
 
-class TrialRecords(_Service, RecordLookup):
+class TrialRecords(TrialsService, RecordLookup):
     """Records of trials by NCT numbers, also former ones: 100 cost one request."""
 
     def accepts(self, ids: RecordIds) -> bool:
@@ -257,7 +244,7 @@ class TrialRecords(_Service, RecordLookup):
         """See `RecordLookup`. A record found under a former number has it among its `registrations`; a remark says
         so."""
         numbers = [normalize_trial(ids.nct) for ids in wanted]
-        found = await self._client.studies(numbers)
+        found = await self.studies(numbers)
         told = [
             moved(number, nct_of(found[number])) if number in found else f"{TITLE} has no trial {number}."
             for number in numbers
@@ -267,7 +254,7 @@ class TrialRecords(_Service, RecordLookup):
         return FoundRecords(tuple(map(records.get, numbers)), remarks)
 
 
-class ClinicalTrials(_Service, FullTextSource):
+class ClinicalTrials(TrialsService, FullTextSource):
     """ClinicalTrials.gov's API, by NCT number. Other registries' numbers (ISRCTN…) are not in it."""
 
     def accepts(self, wanted: Wanted) -> bool:
@@ -276,28 +263,23 @@ class ClinicalTrials(_Service, FullTextSource):
 
     async def read(self, wanted: Wanted) -> Copy:
         number = normalize_trial(wanted.ids.nct)
-        if not NCT_NUMBER.fullmatch(number):
-            page = f"https://www.isrctn.com/{number}" if number.startswith("ISRCTN") else ""
-            detail = f"{TITLE} has trials by their NCT numbers only, not those of other registries."
-            return Copy("not_found", detail, elsewhere=(page,) if page else ())
-        try:
-            return _copy(number, await self._client.study(number))
-        except UnknownTrialError:
-            return Copy("not_found", f"{TITLE} has no trial {number}.")
+        ((_, copy),) = await self.records_and_copies([wanted])
+        if copy or NCT_NUMBER.fullmatch(number):
+            return copy or Copy("not_found", f"{TITLE} has no trial {number}.")
+        page = f"https://www.isrctn.com/{number}" if number.startswith("ISRCTN") else ""
+        detail = f"{TITLE} has trials by their NCT numbers only, not those of other registries."
+        return Copy("not_found", detail, elsewhere=(page,) if page else ())
 
-    async def record(self, wanted: Wanted) -> Publication | None:
-        return (await self.record_and_copy(wanted))[0]
-
-    async def record_and_copy(self, wanted: Wanted) -> tuple[Publication | None, Copy | None]:
+    async def records_and_copies(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Publication | None, Copy | None]]:
         """The registration with what matters most of it as text, and the whole of it, of one answer."""
-        number = normalize_trial(wanted.ids.nct)
-        if not NCT_NUMBER.fullmatch(number):
-            return None, None
+        return [await self._record_and_copy(normalize_trial(one.ids.nct)) for one in wanted]
+
+    async def _record_and_copy(self, number: str) -> tuple[Publication | None, Copy | None]:
         try:
-            study = await self._client.study(number)
+            study = await self.study(number) if NCT_NUMBER.fullmatch(number) else None
         except UnknownTrialError:
-            return None, None
-        return trial_publication(study), _copy(number, study)
+            study = None
+        return (trial_publication(study), _copy(number, study)) if study else (None, None)
 
 
 def _copy(number: str, study: Study) -> Copy:

@@ -17,7 +17,7 @@ from deepcritical_mcp.errors import (
     RateLimitError,
 )
 from deepcritical_mcp.net.client import retry_after_seconds
-from deepcritical_mcp.net.json_fields import MAX_ROWS, list_of, mapping_of, number_of, text_of, without_markup
+from deepcritical_mcp.net.json_fields import MAX_ROWS, list_of, mapping_of, number_of, text_at, text_of, without_markup
 from deepcritical_mcp.sources.base import as_sent
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage
@@ -86,7 +86,7 @@ class BraveTool(KeyedTool):
             return None
         problems = [payload.get("error"), *list_of(payload.get("errors"))]
         problem = next((mapping_of(row) for row in problems if row), mapping_of(None))
-        code, body = text_of(problem.get("code")).upper(), response.text.lower().replace("-", " ")
+        code, body = text_at(problem, "code").upper(), response.text.lower().replace("-", " ")
         if code == "OPTION_NOT_IN_PLAN":
             return _OptionNotInPlanError("brave", "The Brave Search plan does not include a requested option.")
         if response.status_code == 422 and ("TOKEN" in code or "subscription token" in body):

@@ -58,15 +58,11 @@ def hit_of(
     content: str,
     score: float | None = None,
     date: str = UNKNOWN_DATE,
-    secret: str = "",
 ) -> Hit | None:
     """A hit from a provider's plain texts, `ranked` if it has no score; None if `url` is not a web address.
 
-    A missing title is replaced by the host, missing content by the title. `secret` is masked in case the provider
-    repeats the API key it was sent.
+    A missing title is replaced by the host, missing content by the title.
     """
-    if secret:
-        title, url, content = (text.replace(secret, "***") for text in (title, url, content))
     if not is_web_address(url):
         return None
     url = clean_url(url)
@@ -280,9 +276,14 @@ class KeyedTool(WebTool):
         return SourceCheck(self.title, examine, key_variable=variable)
 
     async def get(
-        self, path: str, read: Callable[[Mapping[str, object]], T], params: Mapping[str, str | int] | None = None
+        self,
+        path: str,
+        read: Callable[[Mapping[str, object]], T],
+        params: Mapping[str, str | int] | None = None,
+        *,
+        body: Mapping[str, object] | None = None,
     ) -> T:
-        """What `read` makes of the JSON object at `path` below the base URL."""
+        """What `read` makes of the JSON object at `path` below the base URL, to which a `body` is posted."""
         header, form = self.key_header
         headers = {"Accept": "application/json"} | ({header: form.format(self._key)} if header else {})
         # The key comes last, so that logs that truncate URLs cut it off.
@@ -291,7 +292,14 @@ class KeyedTool(WebTool):
         def parse(response: httpx.Response) -> T:
             return read(json_answer(self.name, self.title, response))
 
-        return await self._client.request("GET", f"{self._base_url}/{path}", parse, params=params, headers=headers)
+        url = f"{self._base_url}/{path}"
+        if body is not None:
+            return await self._client.request("POST", url, parse, json=body, headers=headers)
+        return await self._client.request("GET", url, parse, params=params, headers=headers)
+
+    def masked(self, text: str) -> str:
+        """`text` without the API key, which the provider may repeat."""
+        return text.replace(self._key, "***") if self._key else text
 
     def hits(self, rows: object) -> list[Hit]:
         """The usable results among `rows` (see `read_hits`); masks the API key in case the provider repeats it."""
@@ -305,12 +313,11 @@ class KeyedTool(WebTool):
         dates = (publication_date(text_of(row.get(field)), self._today()) for field in self.date_fields)
         return hit_of(
             self.name,
-            title=without_markup(text_of(row.get("title"))),
-            url=text_of(row.get(self.url_field)),
-            content=self.content(row),
+            title=self.masked(without_markup(text_of(row.get("title")))),
+            url=self.masked(text_of(row.get(self.url_field))),
+            content=self.masked(self.content(row)),
             score=number_of(row.get("score")),
             date=next((date for date in dates if date != UNKNOWN_DATE), UNKNOWN_DATE),
-            secret=self._key,
         )
 
 

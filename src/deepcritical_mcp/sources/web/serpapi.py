@@ -9,7 +9,7 @@ from dataclasses import replace
 import httpx
 
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError, QuotaExceededError
-from deepcritical_mcp.net.json_fields import mapping_of, number_of, text_of
+from deepcritical_mcp.net.json_fields import mapping_of, number_of, text_at
 from deepcritical_mcp.sources.base import as_sent
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage
 from deepcritical_mcp.sources.web.request import WebOptions
@@ -50,8 +50,8 @@ class SerpApiTool(KeyedTool):
 
     def _read(self, payload: Mapping[str, object]) -> WebPage:
         rows = payload.get("news_results") or payload.get("organic_results")
-        problem = text_of(payload.get("error"))
-        status = text_of(mapping_of(payload.get("search_metadata")).get("status"))
+        problem = text_at(payload, "error")
+        status = text_at(payload, "search_metadata.status")
         if not rows and (problem or status in _UNFINISHED):
             return self._read_problem(problem, status)
         if not payload.keys() & {"organic_results", "news_results", "search_information", "search_metadata"}:

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Protocol, Self, cast
 import anyio.to_thread
 import httpx
 
-from deepcritical_mcp.config import variable_name
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError
-from deepcritical_mcp.logs import hide_keys_in_urls
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.guard import Guard, guard_of, is_refusal
 from deepcritical_mcp.net.json_fields import (
@@ -24,7 +22,6 @@ from deepcritical_mcp.net.json_fields import (
     text_of,
     without_markup,
 )
-from deepcritical_mcp.net.pacing import Pacing
 from deepcritical_mcp.reading import Reading, Section, assembled
 from deepcritical_mcp.reading.page_metadata import shown
 from deepcritical_mcp.sources.base import Hit, Net, as_sent
@@ -154,23 +151,14 @@ class TavilyExtract(FullTextSource):
     title = "Tavily"
     has_browser = True
 
-    def __init__(self, client: ApiClient, guard: Guard, *, base_url: str, key: str) -> None:
-        self._client = client
+    def __init__(self, tool: TavilyTool, guard: Guard) -> None:
+        self._tool = tool
         self._guard = guard
-        self._base_url = base_url
-        self._key = key
-        self.off = "" if key else f"no API key ({variable_name('tavily_api_key')})"
-        hide_keys_in_urls(key)
+        self.off = f"no API key ({tool.key_variable})" if tool.key_variable else ""
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        own = settings.of(WebSettings)
-        limiter = Pacing(max(own.web_delay, 60 / own.tavily_per_minute))
-        client = ApiClient(
-            net.http, provider=cls.name, title=cls.title, retry=net.retry, limiter=limiter, follow_redirects=False
-        )
-        guard = guard_of(cls.name, fetch_private=False)
-        return cls(client, guard, base_url=own.tavily_base_url, key=own.tavily_api_key.get_secret_value())
+        return cls(TavilyTool.create(settings.of(WebSettings), net), guard_of(cls.name, fetch_private=False))
 
     def accepts(self, wanted: Wanted) -> bool:
         return bool(wanted.urls)
@@ -184,18 +172,14 @@ class TavilyExtract(FullTextSource):
                 return Copy("not_allowed", error.message, url=url)
             raise
         body = {"urls": [url], "extract_depth": "basic", "format": "markdown"}
-        headers = {"Authorization": f"Bearer {self._key}", "Accept": "application/json"}
-        return await self._client.request(
-            "POST", f"{self._base_url}/extract", lambda answer: self._copy(answer, url), json=body, headers=headers
-        )
+        return await self._tool.get("extract", lambda payload: self._copy(payload, url), body=body)
 
-    def _copy(self, response: httpx.Response, url: str) -> Copy:
-        payload = json_answer(self.name, self.title, response)
+    def _copy(self, payload: Mapping[str, object], url: str) -> Copy:
         rows = first_records(payload.get("results"))
         text = next((value for row in rows if isinstance(value := row.get("raw_content"), str) and value.strip()), "")
         if not text:
             return Copy("no_text", "Tavily could not read this page either.", url=url)
-        text = clean_text(text.replace(self._key, "***")[:_MOST_CHARACTERS])
+        text = clean_text(self._tool.masked(text)[:_MOST_CHARACTERS])
         title, sections = _sections(text)
         content, parts = assembled(sections)
         status, detail = shown(content, "", content, is_closed=False, is_article=False)
