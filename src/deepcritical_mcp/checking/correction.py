@@ -134,7 +134,7 @@ def _edit(line: str, field: str, span: Span, publication: Publication) -> _Edit:
             start, end + len(mark), title + "." * bool(mark and not is_closed and title[-1:] not in ("?", "!"))
         )
     if field == "year":  # the month and day are those of the wrong year
-        month = re.match(r" (?:[A-Z][a-z]{2}|[01]\d)(?: \d{1,2})?(?=;)", line[end:])
+        month = re.match(r" [A-Z][a-z]{2}(?: \d{1,2})?(?=;)", line[end:])
         return _Edit(start, end + (month.end() if month else 0), publication.date[:4])
     if (
         field == "journal"
@@ -254,8 +254,8 @@ _CAPITAL, _LETTERS = r"[^\W\d_a-zß-ÿ]", r"(?:[^\W\d_]|['’‐-]){1,40}"
 _PARTS = {
     "family": rf"(?:[a-z'’]{{1,4}} ){{0,3}}{_CAPITAL}{_LETTERS}(?: {_CAPITAL}{_LETTERS})?",
     "letters": rf"{_CAPITAL}(?:[ -]?{_CAPITAL}){{0,3}}(?: (?:Jr|Sr|II|III))?",
-    "spaced": rf"(?:{_CAPITAL}\.[ -]){{0,3}}{_CAPITAL}\.",
-    "tight": rf"(?:{_CAPITAL}\.-?){{0,3}}{_CAPITAL}\.",
+    "spaced": rf"(?:{_CAPITAL}\.[ -]){{0,5}}{_CAPITAL}\.",
+    "tight": rf"(?:{_CAPITAL}\.-?){{0,5}}{_CAPITAL}\.",
     "full": rf"{_CAPITAL}{_LETTERS}(?: {_CAPITAL}(?:\.|{_LETTERS})?){{0,3}}",
 }
 """What the parts of names look like: van der Berg; JA; J. A.; J.A.; Jan A."""
