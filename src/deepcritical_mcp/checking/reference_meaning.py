@@ -88,6 +88,17 @@ class CandidateRecord:
         return title.verdict == "differs" and not are_similar(title.written, title.true)
 
     @property
+    def says_anything(self) -> bool:
+        """Whether anything but a number can be compared with the record."""
+        return any(one.verdict != "absent" for one in self.agreement.fields)
+
+    @property
+    def is_about_it(self) -> bool:
+        """Whether the record has the title of a book or the like, but may be something else, such as a review of it."""
+        is_elsewhere = self.agreement.verdict("journal") in ("differs", "absent")
+        return self.agreement.conflicts > 0 and is_elsewhere and not self.by_number
+
+    @property
     def rank(self) -> tuple[object, ...]:
         """Larger for one that is more likely to be meant."""
         return self.is_title_right, self.by_number, *self.agreement.rank

@@ -34,7 +34,6 @@ from deepcritical_mcp.text import clipped
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
 NAMES_LEFT_OUT = "{} of {} authors are named, without “et al.”."
 SEVERAL = "Several works seem to stand in this entry. It was not checked: give each an entry of its own."
-NUMBER_NOT_CHECKED = "The number {} at its end was not checked: nothing says what it is."
 UNREAD = "Its {} could not be read, so not compared."
 LEFT_OVER = "Not compared, because the record does not have it: {}."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
@@ -106,7 +105,8 @@ class TracedReference:
     @property
     def needs_search(self) -> bool:
         """Whether what is written must be looked for."""
-        if not self.reference.says_more or any(not one.is_title_other for one in meant(self.by_number)):
+        sure = [one for one in meant(self.by_number) if not (one.is_title_other or one.agreement.by_others)]
+        if not self.reference.says_more or sure:
             return False
         return self.work is None or not self.work.is_certain or bool(self.by_number)
 
@@ -143,9 +143,13 @@ def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a reference; `off` are the services that are switched off."""
     if one.by_number and is_note(one.reference, one.by_number[0].record):
         one = replace(one, reference=replace(read_reference(""), ids=one.reference.ids))
-    if one.by_number and not one.reference.says_more and not (is_cited_alone(one.reference.text) and _is_other(one)):
+    if (
+        one.by_number
+        and not one.reference.says_more
+        and not (is_cited_alone(one.reference.text) and is_other_work(one.reference.text, one.by_number))
+    ):
         return _by_number_alone(one, off)
-    found = [candidate for candidate in meant(one.candidates) if not _is_about_a_book(one, candidate)]
+    found = [candidate for candidate in meant(one.candidates) if one.work is None or not candidate.is_about_it]
     records = distinct_records([candidate.record for candidate in found])
     if len(records) > 1 and not one.further(found[0]):
         return _ambiguous(one, records, "several records agree with it")
@@ -158,12 +162,6 @@ def _ambiguous(one: TracedReference, records: Sequence[Publication], reason: str
     return ReferenceOutcome(one.draft, "ambiguous", reason=reason, candidates=tuple(records[:_MAX_CANDIDATES]))
 
 
-def _is_about_a_book(one: TracedReference, candidate: CandidateRecord) -> bool:
-    """Whether a record has the title of a book or the like, but is something else, such as a review of it."""
-    is_other = candidate.agreement.conflicts > 0 and candidate.agreement.verdict("journal") in ("differs", "absent")
-    return one.work is not None and not candidate.by_number and is_other
-
-
 def _by_number_alone(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a number with nothing beside it that could be compared."""
     records = distinct_records([candidate.record for candidate in one.by_number])
@@ -171,15 +169,8 @@ def _by_number_alone(one: TracedReference, off: Sequence[str]) -> ReferenceOutco
         same = "its numbers lead to different records" if len(one.lookups) > 1 else "several records have this DOI"
         return _ambiguous(one, records, same)
     outcome = _compared(one, one.by_number[0], off)
-    told = (ONLY_A_NUMBER if _says_nothing(one) else "", outcome.reason)
-    return replace(outcome, reason=" ".join(filter(None, told)))
-
-
-def _says_nothing(one: TracedReference) -> bool:
-    """Whether nothing of it but its number could be compared."""
-    says = one.reference.says
-    journal = says.journal if " " in says.journal else ""  # a word alone is rather the subject
-    return not (says.title or says.authors or says.year or journal or says.volume)
+    is_bare = not one.by_number[0].says_anything
+    return replace(outcome, reason=" ".join(filter(None, (ONLY_A_NUMBER * is_bare, outcome.reason))))
 
 
 def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[str]) -> ReferenceOutcome:
@@ -195,14 +186,15 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     if any(not problem.minor for problem in problems):
         verdict = "wrong_id" if any(not problem.minor for problem in numbers) else "differs"
     if further and not one.reference.is_labelled and verdict != "wrong_id":
-        verdict = "unchecked"
+        verdict, problems = "unchecked", works
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
     told = [where for problem, where in leading if not problem.minor]
-    told += [*_all_else(one, candidate), *unchecked, *_remarks(candidate)]
-    number = one.reference.bare_pmid
-    if number not in ("", record.pmid, record.pages, one.ids.pmid) and one.bare not in unasked:
-        told.append(NUMBER_NOT_CHECKED.format(number))
+    others = (
+        [each for each in one.candidates if each.is_meant and each.is_title_other] if candidate.is_title_right else []
+    )
+    told += [f"What stands beside the title is that of another paper: {_named(each.record)}" for each in others[:1]]
+    told += [*unchecked, *_remarks(candidate)]
     return ReferenceOutcome(one.draft, verdict, record, tuple(problems), " ".join([*told, *[SEVERAL][: len(further)]]))
 
 
@@ -279,25 +271,14 @@ def _where_it_leads(problem: ReferenceProblem, lookup: Lookup | None, record: Pu
     return f"{label} is not that of the record."
 
 
-def _all_else(one: TracedReference, chosen: CandidateRecord) -> Iterator[str]:
-    """Which paper's names and place a reference has with the title of another one."""
-    others = [other for other in one.candidates if other.is_meant and other.is_title_other]
-    if chosen.is_title_right and others and others[0].record.id != chosen.record.id:
-        yield f"What stands beside the title is that of another paper: {_named(others[0].record)}"
-
-
-def _is_other(one: TracedReference) -> bool:
-    return is_other_work(one.reference.text, one.by_number)
-
-
 def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """Of a reference with numbers that lead to another paper, where nothing agrees with the rest of it."""
     others = distinct_records([candidate.record for candidate in one.by_number])
-    if one.draft.is_inline and not _is_other(one):
+    if one.draft.is_inline and not is_other_work(one.reference.text, one.by_number):
         says = one.by_number[0].agreement
         if len(others) > 1 or (says.says("authors") and says.verdict("year") == "differs"):
             return _by_number_alone(one, off)
-        is_bare = _says_nothing(one) or one.draft.text.startswith("[")
+        is_bare = not one.by_number[0].says_anything or one.draft.text.startswith("[")
         return ReferenceOutcome(one.draft, "verified", others[0], reason=ONLY_A_NUMBER if is_bare else OTHER_NAMES)
     found = [
         (ReferenceProblem(field=name, written=getattr(number, name)), lookup)
