@@ -368,17 +368,7 @@ def _not_found(quote: str, cited: Sequence[Publication], elsewhere: _Place | Non
 
 def _what_was_read(cited: Sequence[Publication]) -> str:
     """Why that a quotation was not found does not say that it is not in the publication; "" without any."""
-    if not cited:
-        return ""
-    texts = ", ".join(f"{_texts_of(one)} of {one.id}" for one in cited[:3])
-    texts += f" and of {len(cited) - 3} more" if len(cited) > 3 else ""
-    is_whole = all(any(text.kind in ("full_text", "page") for text in one.texts) for one in cited)
-    return f"not in {texts}" if is_whole else f"{texts} could be read: it may stand in the full text"
-
-
-def _texts_of(publication: Publication) -> str:
-    kinds = {text.kind for text in own_texts(publication)}
-    if kinds <= {"abstract"}:
-        return "only the abstract" if kinds else "only the title"
-    named = ("full_text", "page", "registration")
-    return " and ".join(f"the {kind.replace('_', ' ')}" for kind in named if kind in kinds)
+    named = ", ".join(one.id for one in cited[:3]) + f" and of {len(cited) - 3} more" * (len(cited) > 3)
+    if not cited or all(any(text.kind in ("full_text", "page") for text in one.texts) for one in cited):
+        return f"not in the full text of {named}" if cited else ""
+    return f"only the abstract (or the title) of {named} could be read: it may stand in the full text"

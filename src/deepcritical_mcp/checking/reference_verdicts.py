@@ -125,11 +125,9 @@ class TracedReference:
 
     def further(self, chosen: CandidateRecord) -> list[str]:
         """What stands in it besides the work that a record is of; also a title, elsewhere, of another record."""
-        own = chosen.agreement.field("title").span
-        titles = [
-            one.agreement.field("title") for one in self.candidates if own and one.is_meant and one.is_title_right
-        ]
-        apart = (one.written for one in titles if own and one.span and (one.span[0] >= own[1] or own[0] >= one.span[1]))
+        titles = [one.agreement.field("title") for one in self.candidates if one.is_meant and one.is_title_right]
+        low, high = chosen.agreement.field("title").span or (0, len(self.reference.text))
+        apart = (one.written for one in titles if one.span and (one.span[0] >= high or low >= one.span[1]))
         return [*dict.fromkeys((*further_works(self.draft.text, self.reference, chosen.agreement), *apart))]
 
     @property
@@ -141,35 +139,33 @@ class TracedReference:
 
 def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a reference; `off` are the services that are switched off."""
-    if one.by_number and is_note(one.reference, one.by_number[0].record):
-        one = replace(one, reference=replace(read_reference(""), ids=one.reference.ids))
-    if (
-        one.by_number
-        and not one.reference.says_more
-        and not (is_cited_alone(one.reference.text) and is_other_work(one.reference.text, one.by_number))
+    text, records = one.reference.text, one.by_number
+    has_note = bool(records) and is_note(one.reference, records[0].record)
+    if has_note or (
+        records and not one.reference.says_more and not (is_cited_alone(text) and is_other_work(text, records))
     ):
-        return _by_number_alone(one, off)
+        compared = replace(one, reference=replace(read_reference(""), ids=one.reference.ids)) if has_note else one
+        return _by_number_alone(compared, off, is_bare=not records[0].says_anything)
     found = [candidate for candidate in meant(one.candidates) if one.work is None or not candidate.is_about_it]
-    records = distinct_records([candidate.record for candidate in found])
-    if len(records) > 1 and not one.further(found[0]):
-        return _ambiguous(one, records, "several records agree with it")
-    if records:
-        return _compared(one, next(candidate for candidate in found if candidate.record is records[0]), off)
-    return _misdirected(one, off) if one.by_number else _not_found(one, off)
+    papers = distinct_records([candidate.record for candidate in found])
+    if len(papers) > 1 and not one.further(found[0]):
+        return _ambiguous(one, papers, "several records agree with it")
+    if papers:
+        return _compared(one, next(candidate for candidate in found if candidate.record is papers[0]), off)
+    return _misdirected(one, off) if records else _not_found(one, off)
 
 
 def _ambiguous(one: TracedReference, records: Sequence[Publication], reason: str) -> ReferenceOutcome:
     return ReferenceOutcome(one.draft, "ambiguous", reason=reason, candidates=tuple(records[:_MAX_CANDIDATES]))
 
 
-def _by_number_alone(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
+def _by_number_alone(one: TracedReference, off: Sequence[str], *, is_bare: bool = False) -> ReferenceOutcome:
     """The verdict on a number with nothing beside it that could be compared."""
     records = distinct_records([candidate.record for candidate in one.by_number])
     if len(records) > 1:
         same = "its numbers lead to different records" if len(one.lookups) > 1 else "several records have this DOI"
         return _ambiguous(one, records, same)
     outcome = _compared(one, one.by_number[0], off)
-    is_bare = not one.by_number[0].says_anything
     return replace(outcome, reason=" ".join(filter(None, (ONLY_A_NUMBER * is_bare, outcome.reason))))
 
 
