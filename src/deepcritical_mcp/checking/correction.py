@@ -19,7 +19,7 @@ from deepcritical_mcp.models.publication import retraction_label
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.net.json_fields import list_of
 from deepcritical_mcp.search.references import MAX_REFERENCE, compare, read_reference
-from deepcritical_mcp.search.references.agreement import PREPRINT_SERVER
+from deepcritical_mcp.search.references.agreement import PREPRINT_SERVER, own_number
 from deepcritical_mcp.search.references.number_places import YEAR
 from deepcritical_mcp.search.references.people_places import ET_AL
 from deepcritical_mcp.search.references.plain_text import Span
@@ -125,20 +125,15 @@ def _edit(line: str, field: str, span: Span, publication: Publication) -> _Edit:
         return _Edit(start, end, names + "." * (old.endswith(".") and not names.endswith(".") and behind == " "))
     if field == "title":
         end -= len(old) - len(old.rstrip(".,?!"))
-        title, mark = (
-            _title_alone(publication.title),
-            line[end : end + 1] if line[end : end + 1] in (".", "?", "!") else "",
-        )
+        title, mark = _title_alone(publication.title), line[end : end + 1]
+        mark = mark if mark in (".", "?", "!") else ""
         is_closed = mark in ("?", "!") and line[end + 1 : end + 2] in tuple("”“\"’',")
-        return _Edit(
-            start, end + len(mark), title + "." * bool(mark and not is_closed and title[-1:] not in ("?", "!"))
-        )
+        stop = "." if mark and not is_closed and title[-1:] not in ("?", "!") else ""
+        return _Edit(start, end + len(mark), title + stop)
     if field == "year":  # the month and day are those of the wrong year
         month = re.match(r" [A-Z][a-z]{2}(?: \d{1,2})?(?=;)", line[end:])
-        return _Edit(start, end + (month.end() if month else 0), publication.date[:4])
-    if (
-        field == "journal"
-    ):  # the full stop behind it may be part of its name: "*Nat. Med.* **28**", but not "JAMA. 2019;"
+        return _Edit(start, end + (month.end() if month else 0), own_number(field, publication))
+    if field == "journal":  # the full stop behind may be part of it: "*Nat. Med.* **28**", but not "JAMA. 2019;"
         is_own = ". " in old and re.match(r"\.(?! [12]\d{3}\b[a-z]?[ ;])", line[end : end + 8]) is not None
         name = journal_in_style(old + "." * is_own, publication)
         return _Edit(start, end + is_own, name.rstrip(".") if line[end + is_own : end + is_own + 1] == "." else name)
@@ -224,10 +219,8 @@ def pages_in_style(old: str, publication: Publication) -> str:
     whole = Reference(publication, 1, "", "article").pages
     if not form or len(whole) != 2:
         return publication.pages
-    first, last = whole
-    if len(form[3]) < len(form[1]) and len(first) == len(last):
-        last = last[next((at for at in range(len(last)) if first[at] != last[at]), -1) :]
-    return f"{first}{form[2]}{last}"
+    is_short = len(form[3]) < len(form[1])
+    return publication.pages.replace("-", form[2]) if is_short else form[2].join(whole)
 
 
 _SMALL = frozenset("a an and as at by for from in into of on or the to with de der des du la le et und".split())
