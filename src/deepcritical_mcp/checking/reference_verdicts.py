@@ -128,6 +128,7 @@ class TracedReference:
         titles = [one.agreement.field("title") for one in self.candidates if one.is_meant and one.is_title_right]
         low, high = chosen.agreement.field("title").span or (0, len(self.reference.text))
         apart = (one.written for one in titles if one.span and (one.span[0] >= high or low >= one.span[1]))
+        apart = (one for one in apart if one not in chosen.agreement.further)
         return [*dict.fromkeys((*further_works(self.draft.text, self.reference, chosen.agreement), *apart))]
 
     @property
@@ -182,7 +183,7 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     if any(not problem.minor for problem in problems):
         verdict = "wrong_id" if any(not problem.minor for problem in numbers) else "differs"
     if further and not one.reference.is_labelled and verdict != "wrong_id":
-        verdict, problems = "unchecked", works
+        return ReferenceOutcome(one.draft, "unchecked", record, tuple(works), SEVERAL)
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
     told = [where for problem, where in leading if not problem.minor]
