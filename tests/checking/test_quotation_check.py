@@ -133,10 +133,10 @@ def test_a_quotation_of_nothing_that_could_be_read_is_found_elsewhere() -> None:
 @pytest.mark.parametrize(
     ("cited", "difference"),
     [
-        ([PAPER], "only the abstract of pubmed:101 could be read: it may stand in the full text"),
+        ([PAPER], "only the abstract (or the title) of pubmed:101 could be read: it may stand in the full text"),
         (
             [abstract(NO_ABSTRACT, pmid="103", title="An old paper")],
-            "only the title of pubmed:103 could be read: it may stand in the full text",
+            "only the abstract (or the title) of pubmed:103 could be read: it may stand in the full text",
         ),
         ([full_text("Iron was given to all mice.")], "not in the full text of pubmed:202"),
         ([], ""),

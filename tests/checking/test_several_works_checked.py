@@ -7,7 +7,7 @@ import pytest
 from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.checking.report_text import problem_text
 from deepcritical_mcp.search.references.journal_places import journals_agree
-from tests.checking.reference_cases import ZINC, article, checked, graver
+from tests.checking.reference_cases import TNF, ZINC, article, checked, graver
 
 SOUND = (
     "Müller JK, van der Berg A. Zinc supplementation and wound healing in older adults: a randomized controlled trial. "
@@ -42,6 +42,15 @@ async def test_a_work_that_could_not_be_split_off_is_named_as_not_checked(betwee
     assert "was not checked" in outcome.reason
     assert "not checked: “" in problem_text(outcome.problems[0])
     assert corrected(written, ZINC, outcome.problems) == ""
+
+
+@pytest.mark.parametrize("number", ["", f" doi:{TNF.doi}"])
+async def test_an_entry_with_two_works_that_have_records_is_not_checked(number: str) -> None:
+    other = (
+        "Zhang W, Li XM, Wang Y. TNF-alpha blockade reduces tumour growth in haematopoietic stem cells of mice. PNAS."
+    )
+    outcome = await checked(f"{SOUND[:-1]}; {other} 2018;115(20):E4567-76.{number}")
+    assert (outcome.verdict, graver(outcome)) == ("unchecked", {"work"})
 
 
 @pytest.mark.parametrize("number", ["PMID: 30000077", "doi:10.1000/another"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import anyio
 from anyio.to_thread import run_sync
@@ -131,8 +131,8 @@ async def _checked_quotation(
         remark = f"nothing could be read of {', '.join(reasons)}"
         if any(why in ("outage", "unchecked") for _, why in unread):  # it may stand there, too
             verdict = "unchecked"
-    told = replace(found, verdict=verdict, difference="; ".join(filter(None, (found.difference, remark))))
-    return CheckedQuotation(index=number, quote=quotation.text, references=references, **vars(told))
+    told = {"index": number, "quote": quotation.text, "references": references, "verdict": verdict}
+    return found.model_copy(update=told | {"difference": "; ".join(filter(None, (found.difference, remark)))})
 
 
 def abstracts_warning(cited: Sequence[Publication], *, read: bool) -> str:

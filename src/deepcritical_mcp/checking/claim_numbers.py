@@ -16,7 +16,7 @@ import math
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -90,9 +90,11 @@ _BEHIND = re.compile(
 _PEOPLE = WORDS["people"].split()
 _P_VALUE = re.compile(r"\bp(?:[- ]?values?)?\s?(?:of\s)?(?P<sign>[<≤=])\s?(?P<value>\d?[.·]\d{1,12})", re.IGNORECASE)
 _RANGE_END = re.compile(r"\s?(?:[-‐‑–—−]|to\b|bis\b)\s?(?=\d)")
-_HEDGES = sorted(
-    ((word, kind) for kind in ("more", "fewer", "nearly", "about") for word in WORDS[kind].split(", ")),
-    key=lambda one: -len(one[0]),
+_HEDGE = re.compile(
+    "|".join(rf"(?P<{kind}>{_one_of(WORDS[kind].split(', '))})" for kind in _SOME).join(
+        (r"(?:\A|(?<!\w))(?:", r")\s*\Z")
+    ),
+    re.IGNORECASE,
 )
 
 
@@ -123,7 +125,6 @@ class Quantity:
         unit: in small letters, in the singular; "" for none. Of the first number of a range, that of the second.
         before, behind: what stands around it and its unit.
         start, end: where it stands, with its unit.
-        is_word: whether it is written in words.
     """
 
     written: str
@@ -133,7 +134,6 @@ class Quantity:
     behind: str
     start: int
     end: int
-    is_word: bool
 
 
 def numbers_missing(claim: str, texts: Sequence[str]) -> tuple[str, ...]:
@@ -160,23 +160,18 @@ def claimed_numbers(claim: str) -> tuple[Quantity, ...]:
 @lru_cache(maxsize=2_048)
 def quantities(text: str) -> tuple[Quantity, ...]:
     """All numbers of a text."""
-    return tuple(_quantities(text))
+    return tuple(_quantity(text, found) for found in _NUMBER.finditer(text))
 
 
-def _quantities(text: str) -> Iterator[Quantity]:
-    for found in _NUMBER.finditer(text):
-        unit = _UNIT.match(text, found.end())
-        start, end, to = found.start(), (unit or found).end(), None if unit else _RANGE_END.match(text, found.end())
-        if to and (other := _NUMBER.match(text, to.end())):
-            unit = _UNIT.match(text, other.end())
-        name = unit["unit"].lower() if unit else ""
-        name, around = (
-            name if name in UNITS else name.removesuffix("s"),
-            (text[max(0, start - 60) : start], text[end : end + 60]),
-        )
-        yield Quantity(
-            " ".join(text[start:end].split()), tuple(_readings(found)), name, *around, start, end, bool(found["word"])
-        )
+def _quantity(text: str, found: re.Match[str]) -> Quantity:
+    start, unit = found.start(), _UNIT.match(text, found.end())
+    end, to = (unit or found).end(), None if unit else _RANGE_END.match(text, found.end())
+    if to and (other := _NUMBER.match(text, to.end())):
+        unit = _UNIT.match(text, other.end())
+    name = unit["unit"].lower() if unit else ""
+    name = name if name in UNITS else name.removesuffix("s")
+    around, written = (text[max(0, start - 60) : start], text[end : end + 60]), " ".join(text[start:end].split())
+    return Quantity(written, tuple(_readings(found)), name, *around, start, end)
 
 
 def _readings(found: re.Match[str]) -> list[NumberReading]:
@@ -199,7 +194,7 @@ def _is_looked_for(one: Quantity) -> bool:
     no_quantity = _BEHIND.match(one.behind)
     if IN_A_NAME.search(before) or (_NUMBERING.search(before) and not people):  # "in the trial 803 patients"
         return False
-    if one.is_word:
+    if not any(map(str.isdecimal, one.written)):
         return first.value >= (SMALLEST if one.unit else SMALLEST_WORD) and first.value != NUMBER_WORDS["hundred"]
     if one.unit:
         return not (no_quantity and no_quantity["level"])
@@ -241,9 +236,8 @@ class TextNumbers:
 
 def _hedge(before: str) -> str:
     """What is said right before a number of how it is rounded."""
-    said = f" {before.lower().rstrip()}"
-    found = (kind for word, kind in _HEDGES if said.endswith(word) and not said[-len(word) - 1].isalpha())
-    return next(found, "")
+    found = _HEDGE.search(before)
+    return (found.lastgroup or "") if found else ""
 
 
 def counts_people(behind: str) -> bool:

@@ -17,7 +17,7 @@ from deepcritical_mcp.checking.compared_text import ComparedText, comparable, ow
 from deepcritical_mcp.evidence.chunking import anchor_at, found_parts
 from deepcritical_mcp.evidence.titles import is_translation
 from deepcritical_mcp.excerpts import Span, sentences
-from deepcritical_mcp.models import NO_TITLE, Publication, QuotationVerdict, Text
+from deepcritical_mcp.models import NO_TITLE, CheckedQuotation, Publication, QuotationVerdict, Text
 from deepcritical_mcp.spelling import one_spelling
 from deepcritical_mcp.text import NEGATIONS, clipped
 
@@ -74,16 +74,6 @@ _OPPOSITES = [[side.split() for side in row.split(" / ")] for row in _SIDES]
 _PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "a")
 _LONG = 4
 """Letters of a word to which a prefix makes the opposite: affected/unaffected."""
-
-
-@dataclass(frozen=True)
-class QuotationOutcome:
-    """The attributes are those of `CheckedQuotation`."""
-
-    verdict: QuotationVerdict
-    where: str = ""
-    passage: str = ""
-    difference: str = ""
 
 
 _Read = tuple[Publication, Text | None, ComparedText]
@@ -196,15 +186,15 @@ class _Change:
         return f"{kind} left out: “{there}”" if there else f"{kind} added: “{here}”"
 
 
-def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[Publication]) -> QuotationOutcome:
+def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[Publication]) -> CheckedQuotation:
     """Look for a quotation in the texts of the publications that it is attributed to, then in those of `others` (of the
-    draft and the session), where it is misattributed.
+    draft and the session), where it is misattributed. Of the result, `index` and `quote` are empty.
 
     Time is linear in their length.
     """
     pieces = _pieces_of(quote)
     if not pieces:
-        return QuotationOutcome("not_found", difference="the quotation has no words")
+        return _found("not_found", difference="the quotation has no words")
     words, letters = sum(map(len, pieces)), sum(len(piece.stream) for piece in pieces)
     known, own = {one.id for one in cited}, [*_read(cited)]
     if found := _exact(pieces, own):
@@ -216,7 +206,7 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
     if found and is_own:
         stands = f"it stands in {found.read[0].id}" + (f" ({found.difference})" if found.difference else "")
         told = "; ".join(filter(None, (stands, _what_was_read(cited))))
-        return QuotationOutcome("misattributed", *found.passage, told)
+        return _found("misattributed", *found.passage, told)
     return _outcome(near) if near else _not_found(quote, cited, found)
 
 
@@ -346,42 +336,39 @@ def _are_opposite(one: str, other: str) -> bool:
     """Whether a word, in small letters, is the opposite of another: unaffected, affected; higher, lower."""
     if len(one) >= _LONG and other.endswith(one) and other.removesuffix(one) in _PREFIXES:
         return True
-    return any(_is_among(one, these) and _is_among(other, those) for these, those in _OPPOSITES)
+    return any(
+        all(
+            any(word.startswith(known[:-1]) if known[-1] == "-" else word == known for known in side)
+            for word, side in both
+        )
+        for these, those in _OPPOSITES
+        for both in [((one, these), (other, those))]
+    )
 
 
-def _is_among(word: str, side: Sequence[str]) -> bool:
-    return any(word.startswith(known[:-1]) if known[-1] == "-" else word == known for known in side)
-
-
-def _outcome(found: _Place) -> QuotationOutcome:
+def _outcome(found: _Place) -> CheckedQuotation:
     denied, difference = found.denied, found.difference
     if difference or denied.startswith("non-"):
-        return QuotationOutcome("altered", *found.passage, difference or f"negation left out: “{denied}”")
+        return _found("altered", *found.passage, difference or f"negation left out: “{denied}”")
     remark = f"the text has “{denied}”: see whether the quotation leaves out a negation" if denied else ""
-    return QuotationOutcome("verbatim", *found.passage, remark)
+    return _found("verbatim", *found.passage, remark)
 
 
-def _not_found(quote: str, cited: Sequence[Publication], elsewhere: _Place | None) -> QuotationOutcome:
+def _found(verdict: QuotationVerdict, where: str = "", passage: str = "", difference: str = "") -> CheckedQuotation:
+    return CheckedQuotation(index=0, quote="", verdict=verdict, where=where, passage=passage, difference=difference)
+
+
+def _not_found(quote: str, cited: Sequence[Publication], elsewhere: _Place | None) -> CheckedQuotation:
     texts = [text.content[:MAX_COMPARED] for one in cited for text in own_texts(one)]
     if texts and all(is_translation(quote, text) for text in texts):
-        return QuotationOutcome("not_found", difference="the quotation and what could be read are in two languages")
+        return _found("not_found", difference="the quotation and what could be read are in two languages")
     remark = f"these words stand in {elsewhere.read[0].id}" if elsewhere else ""
-    return QuotationOutcome("not_found", difference="; ".join(filter(None, (_what_was_read(cited), remark))))
+    return _found("not_found", difference="; ".join(filter(None, (_what_was_read(cited), remark))))
 
 
 def _what_was_read(cited: Sequence[Publication]) -> str:
     """Why that a quotation was not found does not say that it is not in the publication; "" without any."""
-    if not cited:
-        return ""
-    texts = ", ".join(f"{_texts_of(one)} of {one.id}" for one in cited[:3])
-    texts += f" and of {len(cited) - 3} more" if len(cited) > 3 else ""
-    is_whole = all(any(text.kind in ("full_text", "page") for text in one.texts) for one in cited)
-    return f"not in {texts}" if is_whole else f"{texts} could be read: it may stand in the full text"
-
-
-def _texts_of(publication: Publication) -> str:
-    kinds = {text.kind for text in own_texts(publication)}
-    if kinds <= {"abstract"}:
-        return "only the abstract" if kinds else "only the title"
-    named = ("full_text", "page", "registration")
-    return " and ".join(f"the {kind.replace('_', ' ')}" for kind in named if kind in kinds)
+    named = ", ".join(one.id for one in cited[:3]) + f" and of {len(cited) - 3} more" * (len(cited) > 3)
+    if not cited or all(any(text.kind in ("full_text", "page") for text in one.texts) for one in cited):
+        return f"not in the full text of {named}" if cited else ""
+    return f"only the abstract (or the title) of {named} could be read: it may stand in the full text"

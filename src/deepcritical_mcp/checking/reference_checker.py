@@ -53,7 +53,11 @@ class ReferenceChecker:
         await progress(0.05, "looking up the numbers of the references")
         await self._by_number(traced, session, end)
         await progress(0.3, "looking for references without a number")
-        await self._by_text(traced, end)
+        if open_ones := [one for one in traced if one.needs_search]:
+            seconds = max(0.0, end - anyio.current_time())
+            matches = await self._full_texts.references.find([one.reference for one in open_ones], seconds)
+            for one, match in zip(open_ones, matches, strict=True):
+                one.match = match
         off = self._full_texts.off
         outcomes = await anyio.to_thread.run_sync(lambda: [outcome_of(one, off) for one in traced])
         await progress(0.9, "checking for retractions")
@@ -71,24 +75,13 @@ class ReferenceChecker:
         """Look up each PMID and DOI by itself, since they may be those of two papers; a PMCID only alone."""
         numbers = list(dict.fromkeys(number for one in traced for number in one.numbers))
         held = await _held(numbers, session)
-        missing = [number for number in numbers if number not in held]
         found: dict[RecordIds, Lookup] = {number: Lookup.of(record) for number, record in held.items()}
-        if missing:
-            wanted = [Wanted(number) for number in missing]
-            lookups = await self._full_texts.records.find(wanted, max(0.0, end - anyio.current_time()))
-            found |= dict(zip(missing, lookups, strict=True))
+        if missing := [number for number in numbers if number not in held]:
+            seconds = max(0.0, end - anyio.current_time())
+            lookups = await self._full_texts.records.find([*map(Wanted, missing)], seconds)
+            found |= zip(missing, lookups, strict=True)
         for one in traced:
             one.lookups = {number: found[number] for number in one.numbers}
-
-    async def _by_text(self, traced: Sequence[TracedReference], end: float) -> None:
-        """Look for what is written where no number leads to it."""
-        open_ones = [one for one in traced if one.needs_search]
-        if not open_ones:
-            return
-        seconds = max(0.0, end - anyio.current_time())
-        matches = await self._full_texts.references.find([one.reference for one in open_ones], seconds)
-        for one, match in zip(open_ones, matches, strict=True):
-            one.match = match
 
     async def _with_status(
         self, outcomes: Sequence[ReferenceOutcome], within: float
@@ -111,10 +104,8 @@ def _read_all(references: Sequence[DraftReference]) -> list[TracedReference]:
 
 def _with_record(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:
     outcome = replace(outcome, candidates=tuple(current[one.id] for one in outcome.candidates))
-    if outcome.publication is None:
-        return outcome
-    record = current[outcome.publication.id]
-    problems = with_status_problem(outcome.problems, record, outcome.reference.text)
+    record = outcome.publication and current[outcome.publication.id]
+    problems = with_status_problem(outcome.problems, record, outcome.reference.text) if record else outcome.problems
     return replace(outcome, publication=record, problems=problems)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.entry_looks import are_forms, stated_ids
 from deepcritical_mcp.evidence.stemming import words_of
-from deepcritical_mcp.evidence.titles import content_words, identifies, is_generic, is_translation, tokens
-from deepcritical_mcp.identifiers import RecordIds, normalize_doi
-from deepcritical_mcp.models import NO_ABSTRACT, NOTICE_LABELS, Publication, ReferenceProblem, is_marked, status_label
-from deepcritical_mcp.search.record_finder import LABELS, agree, ids_of
+from deepcritical_mcp.evidence.titles import content_words, identifies, is_generic, tokens
+from deepcritical_mcp.identifiers import normalize_doi
+from deepcritical_mcp.models import NOTICE_LABELS, Publication, ReferenceProblem, is_marked, status_label
+from deepcritical_mcp.search.record_finder import LABELS
 from deepcritical_mcp.search.references import (
     MAX_REFERENCE,
     Agreement,
@@ -38,8 +38,6 @@ _CITED_ALONE = re.compile(
     r",? \(?(?:1[5-9]|20)\d\d[a-z]?[\W_]{0,8}\Z"
 )
 """Names and a year, with nothing else beside a number."""
-_LEAST_WORDS, _SHARED = 6, 0.25
-"""Words of a link's text that may be a title; the share that a record has of its own title's."""
 _UNIQUE_TITLE = 6
 """Content words of a title that no second paper has, so that it alone tells which paper is meant."""
 
@@ -47,9 +45,9 @@ _UNIQUE_TITLE = 6
 def is_note(reference: WrittenReference, record: Publication) -> bool:
     """Whether what stands beside a number is a note on `record` and no reference: a few words, each of them one of the
     record's or one for any paper."""
-    words = words_of(reference.text).keys() - _OF_PAPERS
-    words = {word for word in words if len(word) > 1}
-    return 0 < len(words) <= _LONGEST and not reference.is_labelled and words <= _words_of(record)
+    words = {word for word in words_of(reference.text) if len(word) > 1} - _OF_PAPERS
+    said = (record.title, record.vernacular_title, record.date[:4], *map(str, record.authors), *record.mesh_terms)
+    return 0 < len(words) <= _LONGEST and not reference.is_labelled and words <= words_of(" ".join(said)).keys()
 
 
 def is_cited_alone(text: str) -> bool:
@@ -58,36 +56,16 @@ def is_cited_alone(text: str) -> bool:
     return found is not None and found[1].lower() not in listed_words("connectives") | MONTHS
 
 
-def is_other_work(written: str, text: str, candidates: Sequence[CandidateRecord]) -> bool:
-    """Whether the authors and the year, or the title that a link has as its text, are those of another work than all
-    the records; `text` is what is written without numbers.
-
-    Authors count without the year if they stand alone, unless the record's are groups only: the name may be of one of
-    their members. A title counts if the record has almost none of its words, and is in the same language.
-    """
-    label, is_link, _ = written.removeprefix("[").partition("](")
-    if is_link and written.startswith("[") and len(content_words(tokens(label))) >= _LEAST_WORDS:
-        return not any(_may_mean(label, one.record) for one in candidates)
+def is_other_work(text: str, candidates: Sequence[CandidateRecord]) -> bool:
+    """Whether the authors and the year are those of another work than all the records; `text` is what is written
+    without numbers. Authors count without the year if they stand alone, unless the record's are groups only: the name
+    may be of one of their members."""
     is_alone = is_cited_alone(text)
     return all(
         one.agreement.verdict("authors") == "differs"
         and (one.agreement.verdict("year") == "differs" or (is_alone and any(who.given for who in one.record.authors)))
         for one in candidates
     )
-
-
-def _may_mean(label: str, record: Publication) -> bool:
-    """Whether the text of a link has words of a record, or is in another language."""
-    words = words_of(label).keys()
-    is_near = len(words & _words_of(record)) >= _SHARED * len(words)
-    return is_near or any(is_translation(label, text) for text in (record.title, record.vernacular_title) if text)
-
-
-def _words_of(record: Publication) -> set[str]:
-    said = (record.title, record.vernacular_title, record.journal, record.date[:4], record.electronic_date[:4])
-    texts = (one.content for one in record.texts if one.content != NO_ABSTRACT)
-    names = map(str, record.authors)
-    return {*words_of(" ".join((*said, *names, *record.mesh_terms, *record.keywords, *texts)))}
 
 
 @dataclass(frozen=True)
@@ -110,6 +88,17 @@ class CandidateRecord:
         return title.verdict == "differs" and not are_similar(title.written, title.true)
 
     @property
+    def says_anything(self) -> bool:
+        """Whether anything but a number can be compared with the record."""
+        return any(one.verdict != "absent" for one in self.agreement.fields)
+
+    @property
+    def is_about_it(self) -> bool:
+        """Whether the record has the title of a book or the like, but may be something else, such as a review of it."""
+        is_elsewhere = self.agreement.verdict("journal") in ("differs", "absent")
+        return self.agreement.conflicts > 0 and is_elsewhere and not self.by_number
+
+    @property
     def rank(self) -> tuple[object, ...]:
         """Larger for one that is more likely to be meant."""
         return self.is_title_right, self.by_number, *self.agreement.rank
@@ -117,14 +106,12 @@ class CandidateRecord:
     @property
     def is_meant(self) -> bool:
         """Whether what is written, apart from numbers, means this record, although something in it may be wrong."""
-        title = self.agreement.verdict("title")
+        found, title = self.agreement, self.agreement.verdict("title")
         if title == "differs":
             return self._is_meant_despite_title
-        return self._is_meant_by_place if title == "absent" else self._is_meant_by_title
-
-    @property
-    def _is_meant_by_title(self) -> bool:
-        words, found = tokens(self._title.written), self.agreement
+        if title == "absent":
+            return self._is_meant_by_place
+        words = tokens(self._title.written)
         is_telling = not is_generic(words) and (self.by_number or identifies(words))
         if not is_telling and not self.by_number:
             return found.support >= 2
@@ -272,31 +259,22 @@ def in_order(problems: Iterable[ReferenceProblem]) -> list[ReferenceProblem]:
     )
 
 
-def number_problems(written: RecordIds, record: Publication) -> list[ReferenceProblem]:
-    """The numbers in a reference that are not those of its record, as far as the record has any."""
-    own, found = ids_of(record), list[ReferenceProblem]()
-    for name in IDS:
-        one, true = getattr(written, name), getattr(own, name)
-        if one and true and not agree(RecordIds(**{name: one}), RecordIds(**{name: true})):
-            written_doi, doi = normalize_doi(one), true.lower()  # "10.1000/1.pdf" and "10.1000/1/full", or broken
-            is_longer = written_doi.startswith(doi) and not written_doi[len(doi) :][:1].isalnum()
-            is_tail = name == "doi" and (is_longer or doi.startswith(written_doi))
-            found.append(ReferenceProblem(field=name, written=one, true=true, minor=is_tail))
-    return found
+def is_tail(written: str, true: str) -> bool:
+    """Whether one DOI is the other with something behind it: "10.1000/1.pdf" and "10.1000/1/full", or a broken one."""
+    doi = normalize_doi(written)
+    return true.lower().startswith(doi) or (doi.startswith(true.lower()) and not doi[len(true) :][:1].isalnum())
 
 
-def further_works(written: str, reference: WrittenReference, agreement: Agreement) -> Iterator[ReferenceProblem]:
-    """What stands in a reference besides the work that was found, and was not checked: a work with names and a place,
-    and numbers of other records."""
-    if agreement.further:
-        yield ReferenceProblem(field="work", written=clipped(agreement.further, _SHOWN))
+def further_works(written: str, reference: WrittenReference, agreement: Agreement) -> list[str]:
+    """What stands in a reference besides the work that was found: a work with names and a place, and numbers of other
+    records."""
+    found, known = [clipped(agreement.further, _SHOWN)] if agreement.further else [], list[str]()
+    stated = [one.key for one in stated_ids(plain_latex(PlainText.of(written[:MAX_REFERENCE])).text)]
     for kind in ("pmid",) if reference.is_labelled else ("pmid", "doi"):
-        own = getattr(reference.ids, kind)
-        known = [f"{kind}:{own.lower()}"] if own else []
-        for one in stated_ids(plain_latex(PlainText.of(written[:MAX_REFERENCE])).text) if known else ():
-            if one.key.startswith(f"{kind}:") and not any(are_forms(one.key, key) for key in known):
-                value = f"{LABELS[kind]} {one.key.removeprefix(f'{kind}:')}"
-                yield ReferenceProblem(
-                    field="work", written=value, minor=reference.is_labelled or not reference.says_more
-                )
-                known.append(one.key)
+        own = getattr(reference.ids, kind).lower()
+        known += [f"{kind}:{own}"] if own else []
+        for key in (one for one in stated if own and one.startswith(f"{kind}:")):
+            if not any(are_forms(key, one) for one in known):
+                found.append(f"{LABELS[kind]} {key.removeprefix(f'{kind}:')}")
+                known.append(key)
+    return found

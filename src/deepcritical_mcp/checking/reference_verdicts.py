@@ -16,8 +16,8 @@ from deepcritical_mcp.checking.reference_meaning import (
     is_cited_alone,
     is_note,
     is_other_work,
+    is_tail,
     meant,
-    number_problems,
     problems_of,
 )
 from deepcritical_mcp.errors import ProviderError
@@ -26,20 +26,17 @@ from deepcritical_mcp.models import Publication, ReferenceProblem, ReferenceVerd
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.documents import DocumentId
 from deepcritical_mcp.search.item_finder import distinct_records
-from deepcritical_mcp.search.record_finder import LABELS, Lookup, ids_of
+from deepcritical_mcp.search.record_finder import LABELS, Lookup, agree, ids_of
 from deepcritical_mcp.search.reference_finder import ReferenceMatch
 from deepcritical_mcp.search.references import WrittenReference, compare, read_reference
 from deepcritical_mcp.text import clipped
 
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
 NAMES_LEFT_OUT = "{} of {} authors are named, without “et al.”."
-WAS_NOT_CHECKED = "A further work seems to stand in this entry. It was not checked: give it an entry of its own."
-NUMBER_NOT_CHECKED = "The number {} at its end was not checked: nothing says what it is."
+SEVERAL = "Several works seem to stand in this entry. It was not checked: give each an entry of its own."
 UNREAD = "Its {} could not be read, so not compared."
 LEFT_OVER = "Not compared, because the record does not have it: {}."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
-_DEAD = "may be wrong"
-"""What a service says of a number that nobody knows."""
 _MAX_CANDIDATES = 3
 _SHOWN = 240
 """Characters of a reference that is named in a reason."""
@@ -108,7 +105,8 @@ class TracedReference:
     @property
     def needs_search(self) -> bool:
         """Whether what is written must be looked for."""
-        if not self.reference.says_more or any(not one.is_title_other for one in meant(self.by_number)):
+        sure = [one for one in meant(self.by_number) if not (one.is_title_other or one.agreement.by_others)]
+        if not self.reference.says_more or sure:
             return False
         return self.work is None or not self.work.is_certain or bool(self.by_number)
 
@@ -121,6 +119,19 @@ class TracedReference:
         return [*self.by_number, *others]
 
     @property
+    def nearest(self) -> list[Publication]:
+        """The records that come nearest to its text, where none agrees."""
+        return distinct_records([record for record, _ in self.match.nearest]) if self.match else []
+
+    def further(self, chosen: CandidateRecord) -> list[str]:
+        """What stands in it besides the work that a record is of; also a title, elsewhere, of another record."""
+        titles = [one.agreement.field("title") for one in self.candidates if one.is_meant and one.is_title_right]
+        low, high = chosen.agreement.field("title").span or (0, len(self.reference.text))
+        apart = (one.written for one in titles if one.span and (one.span[0] >= high or low >= one.span[1]))
+        apart = (one for one in apart if one not in chosen.agreement.further)
+        return [*dict.fromkeys((*further_works(self.draft.text, self.reference, chosen.agreement), *apart))]
+
+    @property
     def failures(self) -> list[ProviderError]:
         """The services that did not answer."""
         failed = [error for one in self.lookups.values() if one.record is None for error in one.failures]
@@ -129,70 +140,59 @@ class TracedReference:
 
 def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a reference; `off` are the services that are switched off."""
-    has_note = bool(one.by_number) and is_note(one.reference, one.by_number[0].record)
-    is_misnamed = is_cited_alone(one.reference.text) and _is_other_work(one)
-    if not is_misnamed and (has_note or (one.by_number and not one.reference.says_more)):
-        return _by_number_alone(one, off, has_note=has_note)
-    found = [candidate for candidate in meant(one.candidates) if not _is_about_a_book(one, candidate)]
-    records = distinct_records([candidate.record for candidate in found])
-    if len(records) > 1:
-        return _ambiguous(one, records, "several records agree with it")
-    if records:
-        return _compared(one, next(candidate for candidate in found if candidate.record is records[0]), off)
-    return _misdirected(one, off) if one.by_number else _not_found(one, off)
+    text, records = one.reference.text, one.by_number
+    has_note = bool(records) and is_note(one.reference, records[0].record)
+    if has_note or (
+        records and not one.reference.says_more and not (is_cited_alone(text) and is_other_work(text, records))
+    ):
+        compared = replace(one, reference=replace(read_reference(""), ids=one.reference.ids)) if has_note else one
+        return _by_number_alone(compared, off, is_bare=not records[0].says_anything)
+    found = [candidate for candidate in meant(one.candidates) if one.work is None or not candidate.is_about_it]
+    papers = distinct_records([candidate.record for candidate in found])
+    if len(papers) > 1 and not one.further(found[0]):
+        return _ambiguous(one, papers, "several records agree with it")
+    if papers:
+        return _compared(one, next(candidate for candidate in found if candidate.record is papers[0]), off)
+    return _misdirected(one, off) if records else _not_found(one, off)
 
 
 def _ambiguous(one: TracedReference, records: Sequence[Publication], reason: str) -> ReferenceOutcome:
     return ReferenceOutcome(one.draft, "ambiguous", reason=reason, candidates=tuple(records[:_MAX_CANDIDATES]))
 
 
-def _is_about_a_book(one: TracedReference, candidate: CandidateRecord) -> bool:
-    """Whether a record has the title of a book or the like, but is something else, such as a review of it."""
-    is_other = candidate.agreement.conflicts > 0 and candidate.agreement.verdict("journal") in ("differs", "absent")
-    return one.work is not None and not candidate.by_number and is_other
-
-
-def _by_number_alone(one: TracedReference, off: Sequence[str], *, has_note: bool = False) -> ReferenceOutcome:
-    """The verdict on a number with nothing beside it, or with a note of one's own, which is not compared."""
+def _by_number_alone(one: TracedReference, off: Sequence[str], *, is_bare: bool = False) -> ReferenceOutcome:
+    """The verdict on a number with nothing beside it that could be compared."""
     records = distinct_records([candidate.record for candidate in one.by_number])
     if len(records) > 1:
         same = "its numbers lead to different records" if len(one.lookups) > 1 else "several records have this DOI"
         return _ambiguous(one, records, same)
-    compared = replace(one, reference=replace(read_reference(""), ids=one.reference.ids)) if has_note else one
-    outcome = _compared(compared, compared.by_number[0], off)
-    told = (ONLY_A_NUMBER if _says_nothing(one) else "", "" if has_note else outcome.reason)
-    return replace(outcome, reason=" ".join(filter(None, told)))
-
-
-def _says_nothing(one: TracedReference) -> bool:
-    """Whether nothing of it but its number could be compared."""
-    says = one.reference.says
-    journal = says.journal if " " in says.journal else ""  # a word alone is rather the subject
-    return not (says.title or says.authors or says.year or journal or says.volume)
+    outcome = _compared(one, one.by_number[0], off)
+    return replace(outcome, reason=" ".join(filter(None, (ONLY_A_NUMBER * is_bare, outcome.reason))))
 
 
 def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[str]) -> ReferenceOutcome:
-    """The verdict on a reference whose record is sure."""
-    record = candidate.record
+    """The verdict on a reference whose record is sure; an entry that holds several works is not checked."""
+    record, further = candidate.record, one.further(candidate)
     unasked = {number: told for number in one.lookups if (told := _why_unasked(one, number, off))}
     leading = [*_number_problems(one, record, unasked)]
     numbers = [problem for problem, _ in leading]
-    further = [*further_works(one.draft.text, one.reference, candidate.agreement)]
-    problems = in_order([*numbers, *problems_of(candidate.agreement), *further])
-    verdict: ReferenceVerdict = "verified"
+    is_certain = one.reference.says_more and not one.reference.is_labelled
+    works = [ReferenceProblem(field="work", written=written, minor=not is_certain) for written in further]
+    problems = in_order([*numbers, *problems_of(candidate.agreement), *works])
+    verdict: ReferenceVerdict = "minor" if problems else "verified"
     if any(not problem.minor for problem in problems):
         verdict = "wrong_id" if any(not problem.minor for problem in numbers) else "differs"
-    elif problems:
-        verdict = "minor"
+    if further and not one.reference.is_labelled and verdict != "wrong_id":
+        return ReferenceOutcome(one.draft, "unchecked", record, tuple(works), SEVERAL)
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
     told = [where for problem, where in leading if not problem.minor]
-    told += [*_all_else(one, candidate), *unchecked, *_remarks(candidate)]
-    number = one.reference.bare_pmid
-    if number not in ("", record.pmid, record.pages, one.ids.pmid) and one.bare not in unasked:
-        told.append(NUMBER_NOT_CHECKED.format(number))
-    reason = " ".join((*told, WAS_NOT_CHECKED) if further else told)
-    return ReferenceOutcome(one.draft, verdict, record, tuple(problems), reason)
+    others = (
+        [each for each in one.candidates if each.is_meant and each.is_title_other] if candidate.is_title_right else []
+    )
+    told += [f"What stands beside the title is that of another paper: {_named(each.record)}" for each in others[:1]]
+    told += [*unchecked, *_remarks(candidate)]
+    return ReferenceOutcome(one.draft, verdict, record, tuple(problems), " ".join([*told, *[SEVERAL][: len(further)]]))
 
 
 def _named(record: Publication) -> str:
@@ -232,23 +232,26 @@ def _number_problems(
     one: TracedReference, record: Publication, unasked: Mapping[RecordIds, str]
 ) -> Iterator[tuple[ReferenceProblem, str]]:
     """Numbers that are not the record's, and where they lead; one that leads to the same paper under another number is
-    minor."""
-    meant_too = {each.record.id for each in one.by_number if each.is_meant and not each.is_title_other}
-    known = number_problems(one.reference.ids if one.reference.bare_pmid == record.pages else one.ids, record)
-    for problem in known:
-        lookup = one.lookups.get(RecordIds()._replace(**{problem.field: problem.written}))
-        is_minor = lookup.record.id in meant_too if lookup and lookup.record else problem.minor
-        yield problem.model_copy(update={"minor": is_minor}), _where_it_leads(problem, lookup, record)
-    for number, lookup in one.lookups.items():
-        name, value = _named_number(number)
-        if name not in IDS or getattr(record, name) or any(problem.field == name for problem in known):
+    minor. One of a kind that the record lacks is wrong if it leads to another paper, or if nobody knows it."""
+    same = {record.id, *(each.record.id for each in one.by_number if each.is_meant and not each.is_title_other)}
+    same |= {each.record.id for each in one.by_number if each.is_title_right}  # a further work in the entry
+    ids = one.reference.ids if one.reference.bare_pmid == record.pages else one.ids
+    for name in IDS:
+        number, own = (RecordIds()._replace(**{name: getattr(each, name)}) for each in (ids, ids_of(record)))
+        written, true, lookup = getattr(number, name), getattr(own, name), one.lookups.get(number)
+        if not written or (true and agree(number, own)):
             continue
-        is_others = lookup.record is not None and lookup.record.id not in {record.id, *meant_too}
-        told = " ".join(attempt.detail for attempt in lookup.attempts)
-        is_dead = lookup.record is None and number not in (*unasked, one.bare) and (name == "pmid" or _DEAD in told)
-        if is_others or is_dead:
-            problem = ReferenceProblem(field=name, written=value)
+        found = lookup.record if lookup else None
+        is_dead = lookup is not None and number not in (*unasked, one.bare) and (name == "pmid" or _is_dead(lookup))
+        if true or (found.id not in same if found else is_dead):
+            minor = found.id in same if found else name == "doi" and is_tail(written, true)
+            problem = ReferenceProblem(field=name, written=written, true=true, minor=minor and bool(true))
             yield problem, _where_it_leads(problem, lookup, record)
+
+
+def _is_dead(lookup: Lookup) -> bool:
+    """Whether a service says of a number that nobody knows it."""
+    return any("may be wrong" in attempt.detail for attempt in lookup.attempts)
 
 
 def _named_number(number: RecordIds) -> tuple[str, str]:
@@ -256,75 +259,57 @@ def _named_number(number: RecordIds) -> tuple[str, str]:
     return next((name, value) for name, value in number._asdict().items() if value)
 
 
-def _where_it_leads(problem: ReferenceProblem, lookup: Lookup | None, record: Publication) -> str:
+def _where_it_leads(problem: ReferenceProblem, lookup: Lookup | None, record: Publication | None) -> str:
     label = f"{LABELS[problem.field]} {problem.written}"
-    if lookup and lookup.record and lookup.record.id != record.id:
+    if lookup and lookup.record and (record is None or lookup.record.id != record.id):
         return f"{label} leads to another paper: {_named(lookup.record)}"
     if lookup and lookup.record is None and not lookup.failures:
         return f"{label} is not known; the record was found by the text."
     return f"{label} is not that of the record."
 
 
-def _all_else(one: TracedReference, chosen: CandidateRecord) -> Iterator[str]:
-    """Which paper's names and place a reference has with the title of another one."""
-    others = [other for other in one.candidates if other.is_meant and other.is_title_other]
-    if chosen.is_title_right and others and others[0].record.id != chosen.record.id:
-        yield f"What stands beside the title is that of another paper: {_named(others[0].record)}"
-
-
-def _is_other_work(one: TracedReference) -> bool:
-    return is_other_work(one.draft.text, one.reference.text, one.by_number)
-
-
 def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """Of a reference with numbers that lead to another paper, where nothing agrees with the rest of it."""
     others = distinct_records([candidate.record for candidate in one.by_number])
-    if one.draft.is_inline and not _is_other_work(one):
-        if len(others) > 1:
-            return _by_number_alone(one, off)
+    if one.draft.is_inline and not is_other_work(one.reference.text, one.by_number):
         says = one.by_number[0].agreement
-        if says.says("authors") and says.verdict("year") == "differs":
-            return _compared(one, one.by_number[0], off)
-        is_bare = _says_nothing(one) or one.draft.text.startswith("[")
+        if len(others) > 1 or (says.says("authors") and says.verdict("year") == "differs"):
+            return _by_number_alone(one, off)
+        is_bare = not one.by_number[0].says_anything or one.draft.text.startswith("[")
         return ReferenceOutcome(one.draft, "verified", others[0], reason=ONLY_A_NUMBER if is_bare else OTHER_NAMES)
     found = [
-        (ReferenceProblem(field=name, written=getattr(number, name)), lookup.record)
+        (ReferenceProblem(field=name, written=getattr(number, name)), lookup)
         for number, lookup in one.lookups.items()
         for name in IDS
         if getattr(number, name) and lookup.record
     ]
-    leads = (f"{LABELS[one.field]} {one.written} leads to another paper: {_named(record)}" for one, record in found)
-    nearest = [record for record, _ in one.match.nearest] if one.match else []
-    candidates = distinct_records([*nearest, *others])[:_MAX_CANDIDATES]
-    document = DocumentId("it", reference=one.reference.text)
-    not_asked = one.failures or document.not_asked(RecordIds(), off)
+    leads = (_where_it_leads(problem, lookup, None) for problem, lookup in found)
+    not_asked = one.failures or DocumentId("it", reference=one.reference.text).not_asked(RecordIds(), off)
     rest = "The rest could not be looked for everywhere." if not_asked else "No record agrees with the rest of it."
-    reason = " ".join((*leads, rest))
-    return ReferenceOutcome(one.draft, "wrong_id", None, tuple(one for one, _ in found), reason, tuple(candidates))
+    candidates = tuple(distinct_records([*one.nearest, *others])[:_MAX_CANDIDATES])
+    problems = tuple(problem for problem, _ in found)
+    return ReferenceOutcome(one.draft, "wrong_id", None, problems, " ".join((*leads, rest)), candidates)
 
 
 def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """Of a reference for which there is no sure record."""
-    nearest = distinct_records([record for record, _ in one.match.nearest]) if one.match else []
-    told = " ".join(dict.fromkeys(error.message for error in one.failures))
-    if one.work:
-        return ReferenceOutcome(one.draft, "unchecked", reason=one.work.kind)
+    nearest, unasked = one.nearest, one.match.unasked if one.match else ()
     details = (attempt.detail for lookup in one.lookups.values() for attempt in lookup.attempts)
-    if elsewhere := next((detail for detail in details if "registered with" in detail), ""):  # and nobody has it here
-        return ReferenceOutcome(one.draft, "unchecked", reason=elsewhere)
-    if told:
-        is_pending = any(error.code == "provider_timeout" and "no time left" in error.message for error in one.failures)
-        return ReferenceOutcome(one.draft, "outage", reason=told, candidates=tuple(nearest), pending=is_pending)
-    if one.match and one.match.unasked:
-        reason = f"There was no time left to ask {' and '.join(one.match.unasked)}."
-        return ReferenceOutcome(one.draft, "outage", reason=reason, candidates=tuple(nearest), pending=True)
+    elsewhere = next((detail for detail in details if "registered with" in detail), "")  # and nobody has it here
+    if one.work or elsewhere:
+        return ReferenceOutcome(one.draft, "unchecked", reason=one.work.kind if one.work else elsewhere)
     document = DocumentId("this reference", ids=one.reference.ids, reference=one.reference.text)
-    if not_asked := document.not_asked(one.reference.ids, off):  # a service that is switched off may have it
-        return ReferenceOutcome(one.draft, "outage", reason=f"{not_asked}.", candidates=tuple(nearest))
-    if nearest:
-        found = one.match.nearest[0][1].differences if one.match else ()
+    failed = " ".join(dict.fromkeys(error.message for error in one.failures))
+    late = f"There was no time left to ask {' and '.join(unasked)}." if unasked else ""
+    off_for_it = document.not_asked(one.reference.ids, off)  # a service that is switched off may have it
+    if reason := failed or late or (f"{off_for_it}." if off_for_it else ""):
+        is_late = any(error.code == "provider_timeout" and "no time left" in error.message for error in one.failures)
+        pending = is_late if failed else bool(late)
+        return ReferenceOutcome(one.draft, "outage", reason=reason, candidates=tuple(nearest), pending=pending)
+    if one.match and nearest:
         told = "; ".join(
-            f"{each.field} “{clipped(each.written, _SHOWN)}”, not “{clipped(each.true, _SHOWN)}”" for each in found
+            f"{each.field} “{clipped(each.written, _SHOWN)}”, not “{clipped(each.true, _SHOWN)}”"
+            for each in one.match.nearest[0][1].differences
         )
         reason = "no record agrees with it as a whole; these come nearest"
         return _ambiguous(one, nearest, f"{reason}; it has the {told}" if told else reason)
