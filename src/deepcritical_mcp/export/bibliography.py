@@ -122,13 +122,15 @@ STYLES: Mapping[str, str] = {
     "chicago-notes": "chicago-notes-bibliography",
 }
 """The shipped styles by the name that users give, and their files of the CSL project."""
-_NAME_WORDS: Mapping[str, str] = {
-    **{name: name for name in ("vancouver", "ama", "apa", "nature", "ieee", "chicago")},
-    **dict.fromkeys(("nlm", "icmje"), "vancouver"),
-    "jama": "ama",
+_OTHER_NAMES: Mapping[str, str] = {
+    **{name: name for name in STYLES},
+    **dict.fromkeys(("nlm", "icmje", "vancouver icmje"), "vancouver"),
+    **dict.fromkeys(("jama", "american medical association"), "ama"),
+    **dict.fromkeys(("chicago notes bibliography", "chicago footnotes", "chicago notes"), "chicago-notes"),
 }
-_IDLE_WORD = re.compile(r"(?:[0-9]{1,2}(?:st|nd|rd|th)?|ed|edition|style|format|the|author|date)")
-_NOTES_WORDS = frozenset({"note", "notes", "footnotes", "and", "bibliography"})
+_IDLE_WORDS = re.compile(
+    r"(?<![0-9])[0-9]{1,2}(?:st|nd|rd|th)?\b|\b(?:ed|edition|style|format|the|and|author|date)\b|[^a-z0-9]+"
+)
 OUTPUTS = ("text", "markdown", "html")
 _MARKED: Mapping[str, tuple[NoticeKind, ...]] = {
     "retracted": ("retraction", "partial_retraction"),
@@ -262,16 +264,7 @@ def _style(name: str, folder: Path | None, *, allow_paths: bool) -> CitationStyl
 
 def _meant_style(name: str) -> str:
     """The style that a name means which has more words, or others: "apa 7th ed.", "jama", "chicago author-date"."""
-    words = [word for word in re.findall("[a-z]+|[0-9]+(?:st|nd|rd|th)?", name) if not _IDLE_WORD.fullmatch(word)]
-    if (full := "-".join(words)) in STYLES.values():
-        return next(own for own, file in STYLES.items() if file == full)
-    meant = {_NAME_WORDS.get(word, "") for word in words if word not in _NOTES_WORDS}
-    if len(meant) != 1:
-        return ""
-    (style,) = meant
-    if _NOTES_WORDS & {*words}:
-        return "chicago-notes" if style == "chicago" else ""
-    return style
+    return _OTHER_NAMES.get(" ".join(_IDLE_WORDS.sub(" ", name).split()), "")
 
 
 def _style_file(name: str, folder: Path | None, *, allow_paths: bool) -> Path | None:
