@@ -24,7 +24,7 @@ from deepcritical_mcp.errors import (
     SessionNotFoundError,
 )
 from deepcritical_mcp.evidence.kept_sessions import KeptSession, with_title
-from deepcritical_mcp.session_export import ExportRequest, checked_request, exported
+from deepcritical_mcp.session_export import AnyFormat, ExportRequest, checked_request, exported
 from deepcritical_mcp.session_export.export_request import OUTPUTS
 from deepcritical_mcp.session_export.whole_export import notes_left_out
 from deepcritical_mcp.text import clipped, counted
@@ -162,7 +162,7 @@ async def kept_session(registry: SessionRegistry, session: str) -> KeptSession:
 
 def _request(format: str, asked: Mapping[str, Any], styles: Path | None) -> ExportRequest:
     """What the options ask for; raises ConfigurationError if there is no such format, or it cannot do that."""
-    known = {str(one): one for one in OUTPUTS if one != "news"}
+    known: dict[str, AnyFormat] = {one: one for one in OUTPUTS if one != "news"}
     if format.casefold() not in known:
         raise ConfigurationError(f'There is no format "{format}"; there are {", ".join(known)}.')
     try:
