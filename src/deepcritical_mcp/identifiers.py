@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.urls import clean_url, host_of
 
 
@@ -19,76 +20,21 @@ class RecordIds(NamedTuple):
     preprint_number: str = ""
 
 
-_PMID = re.compile(r"0*([1-9]\d{0,8})/?")
-_PUBMED_OLD = re.compile(r"/(?:m/)?pubmed/0*([1-9]\d{0,8})/?")
-_PMC = re.compile(r"(?:/labs)?(?:/pmc)?/articles/(?:instance/)?(PMC\d{3,9})(?:/(?:pdf(?:/[^/]*)?)?)?", re.IGNORECASE)
-_PUBMED_BY_QUERY = ("pubmed.ncbi.nlm.nih.gov", "ncbi.nlm.nih.gov/pubmed", "ncbi.nlm.nih.gov/entrez/query.fcgi")
-_PMC_OLD = re.compile(r"/pmc/articles/([1-9]\d{2,8})/?")
-_PMC_BY_PMID = re.compile(r"(?:/pmc)?/articles/pmid/0*([1-9]\d{0,8})/?")
-_EUROPE_PMC = re.compile(r"/(?:article|abstract)/(MED|PMC)/(?:PMC)?0*([1-9]\d{0,8})/?", re.IGNORECASE)
+_PAGES = [
+    (host, kind, prefix, re.compile(rf"(?:{pattern})(?:\?.*)?", re.IGNORECASE))
+    for host, kind, prefix, pattern in (line.split(" | ", 3) for line in data_lines(__file__, "record_pages.txt"))
+]
 _PREPRINT = re.compile(r"/(?:article|abstract)/PPR/?(?:PPR)?([0-9]{1,9})/?", re.IGNORECASE)
 _BARE_PREPRINT = re.compile(r"PPR ?:? ?([0-9]{1,9})", re.IGNORECASE)
 _NAMED_PREPRINT = re.compile(r"\bPPR[0-9]{1,9}\b")
 SESSION_ID = re.compile("rs_[0-9a-f]{32}")
 _PREFIX = r"10\.[0-9]{4,9}(?:\.[0-9]{1,9}+){0,4}/"
-_DOI = re.compile(rf"{_PREFIX}[^\s?#]+")
-
-# Publishers' pages of an article with the DOI in the path. Views such as the abstract or PDF count as the article;
-# its figures, supplements and citing articles do not.
-_VIEWS = "abs|abstract|full|fulltext|pdf|epdf|pdfdirect|pdfplus|epub|html|full-xml|full\\.pdf|full-text"
-_ENDS = rf"(?:/(?:{_VIEWS}|information)(?:/[a-z]{{2}})?)?"
-_BY_DOI = re.compile(rf"(?:/cdsr)?/doi/(?:(?:{_VIEWS})/)?({_PREFIX}[^\s?#]+?){_ENDS}")
-_BIORXIV = re.compile(
-    r"/content/(?:early/[\d/]+/)?(10\.(?:1101|64898)/[\d.]+?)(?:v\d+)?(?:\.(?:full|abstract|full-text))?(?:\.pdf(?:\+html)?)?"
-)
-_EARLY = re.compile(r"/content/(?:biorxiv|medrxiv)/early/\d{4}/\d\d/\d\d/([\d.]*\d)(?:\.(?:full|abstract))?(?:\.pdf)?")
-_LANCET = re.compile(
-    r"(?:/pdfs)?(?:/journals/\w+)?(?:/article)?/(?:PII)?(S\d{4}-\d{3}[\dX]\(\d\d\)\d{5}-[\dX])"
-    r"(?:/(?:fulltext|abstract)|\.pdf)?"
-)
-_OUP = r"10\.1093/[^/]+/[^/]+"
-# A publisher's host, the beginning of the DOI that its addresses leave out, and where they have the rest.
-_PUBLISHERS = (
-    (
-        "link.springer.com",
-        "",
-        re.compile(r"/(?:(?:article|chapter|content/pdf)/)?(10\.\d{4,9}/[^/]+?)(?:\.pdf|/fulltext\.html)?"),
-    ),
-    (
-        "frontiersin.org",
-        "",
-        re.compile(r"(?:/journals/[^/]+)?/articles?/(10\.3389/[^/]+)(?:/(?:full|abstract|pdf|epub))?"),
-    ),
-    ("biomedcentral.com", "", re.compile(r"/(?:articles|counter/pdf)/(10\.\d{4,9}/[^/]+?)(?:\.pdf)?")),
-    ("biorxiv.org", "", _BIORXIV),
-    ("biorxiv.org", "10.1101/", _EARLY),
-    ("medrxiv.org", "", _BIORXIV),
-    ("medrxiv.org", "10.1101/", _EARLY),
-    ("jamanetwork.com", "", re.compile(r"/journals/[\w-]+/(?:fullarticle|abstract)/(10\.1001/[^/]+)")),
-    ("academic.oup.com", "", re.compile(rf"/[\w-]+/article-lookup/doi/({_OUP})")),
-    ("academic.oup.com", "", re.compile(rf"/[\w-]+/advance-article(?:-abstract|-pdf)?/doi/({_OUP})/\d+")),
-    ("plosone.org", "", re.compile(r"/article/info:doi/(10\.1371/[\w.]+)")),
-    ("f1000research.com", "", re.compile(r"/articles/(10\.12688/[^/]+)")),
-    ("nature.com", "10.1038/", re.compile(r"/articles/(s?\d[\w.-]+?)(?:_reference)?(?:\.pdf)?")),
-    ("thelancet.com", "10.1016/", _LANCET),
-    ("bmj.com", "10.1136/", re.compile(r"/content/(?:bmj/)?\d+/(bmj\.\w+)(?:\.full)?(?:\.pdf)?")),
-    ("elifesciences.org", "10.7554/elife.", re.compile(r"/articles/(\d{5,6})(?:\.pdf)?")),
-    ("peerj.com", "10.7717/peerj.", re.compile(r"/articles/(\d+)(?:\.pdf)?")),
-    ("arxiv.org", "10.48550/arxiv.", re.compile(r"/(?:abs|pdf)/(\d{4}\.\d{4,5})(?:v\d+)?(?:\.pdf)?")),
-)
-_TRIAL = re.compile(r"(?:/ct2?)?/(?:show|study)/(?:(?:study|results|record)/)?(NCT\d{8})", re.IGNORECASE)
-_ISRCTN = re.compile(r"/(?:ISRCTN|isrctn/pf/)(\d{5,10})", re.IGNORECASE)
-_ISRCTN_DOI = re.compile(r"10\.1186/(ISRCTN\d{5,10})", re.IGNORECASE)
-_PII = re.compile(r"(?:^|&)pii=(S[\dX()-]+)(?:&|$)")
-_TERM = re.compile(r"(?:^|&)(?:term|list_uids)=0*([1-9]\d{0,8})(?:&|$)")
-_ARTID = re.compile(r"(?:^|&)artid=(?:PMC)?([1-9]\d{2,8})(?:&|$)", re.IGNORECASE)
 _BARE_TRIAL = re.compile(
     r"(?:nct:|clinicaltrials\.gov[/:]?|ISRCTN/)?(?:(NCT):?([0-9]{8})|(ISRCTN):?([0-9]{5,10}))", re.IGNORECASE
 )
 _MAX_TRIAL_LENGTH = 60
 _ARXIV = re.compile(r"arxiv ?: ?((?:[a-z.-]{2,20}/)?[0-9]{4}\.?[0-9]{3,5})(?:v[0-9]{1,3})?", re.IGNORECASE)
 _BARE_PMCID = re.compile(r"(?:pmcid ?:? ?)?pmc ?:? ?0{0,9}([1-9][0-9]{0,9})(?:\.[0-9]{1,2})?", re.IGNORECASE)
-_PLOS = re.compile(r"(?:^|&)id=(10\.1371/[\w./-]+)")
 
 
 def record_ids(url: str) -> RecordIds:
@@ -96,53 +42,15 @@ def record_ids(url: str) -> RecordIds:
 
     Pages about a publication (its citing articles, its figures, a search for it) do not count.
     """
-    host = host_of(url)
-    parts = urlsplit(clean_url(url)) if host else None
-    if parts is None:
+    if not (host := host_of(url)):
         return RecordIds()
-    path, query = unquote(parts.path), unquote(parts.query)
-    if host in ("doi.org", "dx.doi.org"):
-        if trial := _ISRCTN_DOI.fullmatch(path.lstrip("/")):
-            return RecordIds(nct=trial[1].upper())
-        doi = _DOI.fullmatch(path.lstrip("/").removeprefix("doi:"))
-        return RecordIds(doi=normalize_doi(doi[0]) if doi else "")
-    if host.endswith("nih.gov") or host == "pubmed.gov":
-        return _from_nih(host, path, query)
-    if host == "europepmc.org":
-        return _from_europe_pmc(path)
-    if host.removeprefix("beta.").removeprefix("classic.") == "clinicaltrials.gov":
-        trial = _TRIAL.fullmatch(path.rstrip("/"))
-        return RecordIds(nct=trial[1].upper() if trial else "")
-    if host in ("isrctn.com", "controlled-trials.com"):
-        trial = _ISRCTN.fullmatch(path.rstrip("/"))
-        return RecordIds(nct=f"ISRCTN{trial[1]}" if trial else "")
-    return RecordIds(doi=_publishers_doi(host, path, query).lower())
-
-
-def _from_nih(host: str, path: str, query: str) -> RecordIds:
-    if host in ("pubmed.ncbi.nlm.nih.gov", "pubmed.gov") and (found := _PMID.fullmatch(path.lstrip("/"))):
-        return RecordIds(pmid=found[1])
-    address = host + path.rstrip("/")
-    # A search for a PMID alone leads to the record.
-    if address in _PUBMED_BY_QUERY and (found := _TERM.search(query)):
-        return RecordIds(pmid=found[1])
-    if address == "pubmedcentral.nih.gov/articlerender.fcgi" and (found := _ARTID.search(query)):
-        return RecordIds(pmcid=f"PMC{found[1]}")
-    if host not in ("ncbi.nlm.nih.gov", "pmc.ncbi.nlm.nih.gov"):
-        return RecordIds()
-    if found := _PUBMED_OLD.fullmatch(path) or _PMC_BY_PMID.fullmatch(path):
-        return RecordIds(pmid=found[1])
-    if found := _PMC_OLD.fullmatch(path):
-        return RecordIds(pmcid=f"PMC{found[1]}")
-    found = _PMC.fullmatch(path)
-    return RecordIds(pmcid=found[1].upper()) if found else RecordIds()
-
-
-def _from_europe_pmc(path: str) -> RecordIds:
-    if found := _EUROPE_PMC.fullmatch(path):
-        return RecordIds(pmid=found[2]) if found[1].upper() == "MED" else RecordIds(pmcid=f"PMC{found[2]}")
-    found = _PMC.fullmatch(path)
-    return RecordIds(pmcid=found[1].upper()) if found else RecordIds()
+    parts = urlsplit(clean_url(url))
+    address = unquote(f"{parts.path.rstrip('/')}{f'?{parts.query}' if parts.query else ''}")
+    for site, kind, prefix, pattern in _PAGES:
+        if (site == "*" or f".{host}".endswith(f".{site}")) and (found := pattern.fullmatch(address)):
+            number = f"{prefix}{found[1]}"
+            return RecordIds(**{kind: normalize_doi(number) if kind == "doi" else number.upper()})
+    return RecordIds()
 
 
 def preprint_number(text: str) -> str:
@@ -155,21 +63,6 @@ def preprint_number(text: str) -> str:
 def named_preprints(text: str) -> list[str]:
     """The numbers of preprints that a reference names: "Preprint PPR1036674 in Europe PMC"."""
     return _NAMED_PREPRINT.findall(text)
-
-
-def _publishers_doi(host: str, path: str, query: str) -> str:
-    if found := _BY_DOI.fullmatch(path):
-        return found[1]
-    if host == "thelancet.com" and path == "/action/showPdf" and (found := _PII.search(query)):
-        return f"10.1016/{found[1]}"
-    if host == "journals.plos.org" and path.endswith(("/article", "/article/file")):
-        found = _PLOS.search(query)
-        return found[1] if found else ""
-    for publisher, prefix, pattern in _PUBLISHERS:
-        is_theirs = host == publisher or host.endswith(f".{publisher}")
-        if is_theirs and (found := pattern.fullmatch(path.rstrip("/"))):
-            return f"{prefix}{found[1]}"
-    return ""
 
 
 BARE_DOI = re.compile(rf"{_PREFIX}\S+")

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import re
 
+from deepcritical_mcp.data_files import data_lines
+
 _NAMES = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi "
     "psi omega"
 )
 GREEK_NAMES = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", _NAMES.split(), strict=True))
 """The name of each small Greek letter."""
-_AMERICAN = (
-    (re.compile(r"ae|oe"), "e"),
-    (re.compile(r"our(?=$|s$|al|ed|ing|able)"), "or"),
-    (re.compile(r"is(?=e$|es$|ed$|er$|ing$|ation)"), "iz"),
-    (re.compile(r"ys(?=e$|es$|ed$|ing$)"), "yz"),
-    (re.compile(r"(?<=[tbv])re(?=$|s$)"), "er"),
-    (re.compile(r"ll(?=ed$|ing$|er$)"), "l"),
-    (re.compile(r"mme(?=$|s$)"), "m"),
-    (re.compile(r"ogue(?=$|s$)"), "og"),
-    (re.compile(r"sulph"), "sulf"),
-    (re.compile(r"leuco"), "leuko"),
-    (re.compile(r"^mould"), "mold"),
-    (re.compile(r"^ageing"), "aging"),
-)
+_LINES = [line.split(" | ") for line in data_lines(__file__, "british_spelling.txt")]
+_AMERICAN = [(re.compile(british), american) for kind, british, american in _LINES if kind == "rule"]
+_PAIRS = [
+    (american.replace("_", " "), british.replace("_", " ")) for kind, american, british in _LINES if kind == "pair"
+]
+_SAME_IN_BOTH = frozenset({"academia", "hemolymph"})
 
 
 def one_spelling(word: str) -> str:
@@ -35,24 +29,6 @@ def one_spelling(word: str) -> str:
         for british, american in _AMERICAN:
             word = british.sub(american, word)
     return word
-
-
-# American>British; "_" is the beginning or the end of a word.
-_PAIRS = tuple(
-    tuple(pair.replace("_", " ").split(">"))
-    for pair in """_edema>_oedema lymphedema>lymphoedema _esophag>_oesophag _estrogen>_oestrogen _etiolog>_aetiolog
-    anesthe>anaesthe _celiac>_coeliac _cesarean>_caesarean _gynecolog>_gynaecolog _fecal_>_faecal_ _feces_>_faeces_
-    _orthopedic>_orthopaedic
-    pediatric>paediatric _fetal_>_foetal_ _fetus>_foetus _hemo>_haemo _hemat>_haemat emia_>aemia_ emias_>aemias_
-    glycemic_>glycaemic_ ischemic_>ischaemic_ uremic_>uraemic_ volemic_>volaemic_ rrhea>rrhoea pnea_>pnoea_
-    tumor_>tumour_ tumors_>tumours_ color_>colour_ behavior>behaviour _fiber>_fibre _center_>_centre_
-    _centers_>_centres_ _program_>_programme_ _programs_>_programmes_ _neuron_>_neurone_
-    _neurons_>_neurones_ _sulf>_sulph leukocyt>leucocyt
-    _aging_>_ageing_ labeling>labelling modeling>modelling signaling>signalling counseling>counselling
-    _necrotiz>_necrotis mobiliz>mobilis sensitiz>sensitis fertiliz>fertilis steriliz>sterilis catheteriz>catheteris
-    _flashes_>_flushes_ ization>isation randomiz>randomis hospitaliz>hospitalis immuniz>immunis""".split()
-)
-_SAME_IN_BOTH = frozenset({"academia", "hemolymph"})
 
 
 def other_spelling(text: str) -> str:

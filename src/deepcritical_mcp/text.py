@@ -5,10 +5,10 @@ from __future__ import annotations
 import calendar
 import re
 from itertools import groupby
-from pathlib import Path
 from typing import Literal
 from unicodedata import normalize
 
+from deepcritical_mcp.data_files import data_lines as data_lines
 from deepcritical_mcp.invisible import without_invisible
 
 _LINE_END = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -19,52 +19,17 @@ MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_abbr
 """By the first three letters: {"jan": 1, …}."""
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?=\s|$)")
 
-# Our own choice. Two titles that differ in these alone are the same.
-FUNCTION_WORDS = frozenset(
-    """a an and are as at be by do does for from has have in into is it its of on our that the their this to was we were
-    what which with""".split()
+_WORDS = {name: words for name, _, words in (line.partition(": ") for line in data_lines(__file__, "common_words.txt"))}
+FUNCTION_WORDS, QUESTION_WORDS, NEGATIONS, CONJUNCTIONS, PUBMED_STOP_WORDS = (
+    frozenset(_WORDS[kind].split()) for kind in ("function", "question", "negation", "conjunction", "PubMed")
 )
-# Our own choice: what no search by words needs. Not among them: words of comparison and time (than, between, during),
-# and words that are also names or abbreviations in medicine (WHO, US, ALL, CAN, I).
-STOP_WORDS = FUNCTION_WORDS | frozenset(
-    """am been being but could did had he her here him his how if might must or shall she should so such them then there
-    these they those when where will would you your""".split()
-)
-# First words of questions. Not "a", "in", "may" and "who", which can start a name.
-QUESTION_WORDS = frozenset(
-    """are can could did do does had has have how is should the there was were what when where whether which why
-    would""".split()
-)
-# A question or a request for papers, as far as it is not about a subject.
-REQUEST_WORDS = QUESTION_WORDS | frozenset(
-    """a about all am an any article articles concerning evidence find for i i'm in information interested know learn
-    like literature looking me need on paper papers please publications recent regarding research search show some
-    studies study tell to us want we you""".split()
-)
-NEGATIONS = frozenset("cannot neither never no non nor not without".split())
-CONJUNCTIONS = frozenset("and or versus vs".split())
-# Words that PubMed does not search for (NLM, PubMed Help, "Stopwords").
-PUBMED_STOP_WORDS = frozenset(
-    """a about again all almost also although always among an and another any are as at be because been before being
-    between both but by can could did do does done due during each either enough especially etc for found from further
-    had has have having here how however i if in into is it its itself just kg km made mainly make may mg might ml mm
-    most mostly must nearly neither no nor obtained of often on our overall perhaps pmid quite rather really regarding
-    seem seen several should show showed shown shows significantly since so some such than that the their theirs them
-    then there therefore these they this those through thus to upon use used using various very was we were what when
-    which while with within without would""".split()
-)
-# What separates the phrases of a query: all of these, and what else PubMed requires but no paper is about.
+STOP_WORDS, REQUEST_WORDS = FUNCTION_WORDS | {*_WORDS["stop"].split()}, QUESTION_WORDS | {*_WORDS["request"].split()}
 QUERY_FUNCTION_WORDS = (
-    STOP_WORDS
-    | QUESTION_WORDS
-    | NEGATIONS
-    | CONJUNCTIONS
-    | PUBMED_STOP_WORDS
-    | frozenset(
-        """across after against along amongst ever get i'm me my onto own per please till together toward towards until
-        us via who whom whose yet""".split()
-    )
+    STOP_WORDS | QUESTION_WORDS | NEGATIONS | CONJUNCTIONS | PUBMED_STOP_WORDS | {*_WORDS["query"].split()}
 )
+"""What separates the phrases of a query: all of these, and what else PubMed requires but no paper is about."""
+FOREIGN_FUNCTION_WORDS = {name: _WORDS[name] for name in "Spanish Portuguese French Italian German Dutch".split()}
+"""Enough of other languages' to notice that a text is not in English."""
 _WORD_OR_QUOTE = re.compile(r'"[^"]*"|[^\s"]+')
 
 
@@ -82,23 +47,6 @@ def without_question_words(query: str) -> str:
 
 def _is_filler(plain: str, word: str, *, first: bool) -> bool:
     return plain in (STOP_WORDS | QUESTION_WORDS) and (word.islower() or first)
-
-
-# Enough of other languages' to notice that a text is not in English.
-FOREIGN_FUNCTION_WORDS = {
-    "Spanish": "al como con de del el en entre es la las los más o para por que qué se sin sobre son su sus un una y",
-    "Portuguese": "a ao com da das de do dos e em entre na nas no nos o os ou para por que se sem seu sobre um uma",
-    "French": "au aux avec chez dans de des du en entre est et la le les ou par pour que qui sans se ses sur un une",
-    "Italian": "alla che con dei del della delle di e fra gli i il in la le lo nel nella o per senza su tra un una",
-    "German": "bei das dem den der des die durch ein eine einer für im in ist mit nach oder sind und vom von wie zur",
-    "Dutch": "aan als bij dat de die door een en het in is met naar of op over te van voor zijn zonder",
-}
-
-
-def data_lines(module: str, name: str) -> list[str]:
-    """The lines of the data file `name` next to a module (its `__file__`), without blank ones and comments (#)."""
-    lines = Path(module).with_name(name).read_text("utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
 
 
 def clean_text(text: str) -> str:

@@ -13,30 +13,13 @@ from urllib.parse import quote, unquote, urlsplit
 
 import idna
 
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.invisible import without_invisible
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
-# Parameters that track visitors and never select content. Compared in lower case.
-_TRACKING_PREFIXES = ("utm_", "piwik_", "mtm_", "matomo_", "hsa_", "oly_", "vero_", "guce_", "__hs", "_hs", "at_")
-_TRACKING = """
-    fbclid gclid gclsrc dclid gbraid wbraid msclkid yclid ysclid twclid ttclid li_fat_id igshid igsh mc_cid mc_eid
-    mkt_tok hsctatracking rb_clickid s_cid wickedid _openstat ef_id s_kwcid epik _ga _gl _gac cmpid ncid icid sr_share
-    smid guccounter srsltid sca_esv spm ref_src ref_url trk trkinfo wt.mc_id wt_mc xtor bxid cndid esrc mbid sfnsn
-    dgcid casa_token needaccess cookieset ns_mchannel ns_source ns_campaign ns_linkname ns_fee amp_js_v amp_gsa amp_lf
-    amp_r amp_ct usqp aoh cvid ocid pk_campaign pk_cid pk_content pk_keyword pk_kwd pk_medium pk_source pk_vid
-    fb_action_ids fb_action_types fb_source action_object_map _branch_match_id
-"""
-_TRACKING_NAMES = frozenset(_TRACKING.split())
-# Parameters that only with these values are tracking, or another view of the same page.
-_TRACKING_VALUES = {
-    "amp": ("", "1", "true"),
-    "outputtype": ("amp",),
-    "via": ("ihub",),
-    "error": ("cookies_not_supported",),
-    "feature": ("youtu.be", "share", "emb_title", "emb_logo"),
-    "report": ("reader", "classic", "printable"),
-}
+_TRACKING = frozenset(" ".join(data_lines(__file__, "tracking_parameters.txt")).split())
+_TRACKING_PREFIXES = tuple(name.removesuffix("*") for name in _TRACKING if name.endswith("*"))
 # Parameters that let their holder in, without punctuation.
 _SECRET_NAMES = frozenset({"key", "sig", "auth", "authorization", "pass", "passwd", "pwd"})
 _SECRET_PREFIXES = ("xamz", "xgoog")
@@ -289,8 +272,7 @@ def _is_secret(name: str) -> bool:
 
 def _is_tracking(pair: str) -> bool:
     name, _, value = unquote(pair).lower().partition("=")
-    is_named = name in _TRACKING_NAMES or name.startswith(_TRACKING_PREFIXES)
-    return is_named or value in _TRACKING_VALUES.get(name, ())
+    return name.startswith(_TRACKING_PREFIXES) or not _TRACKING.isdisjoint((name, f"{name}={value}"))
 
 
 def _route(fragment: str) -> str:

@@ -149,14 +149,12 @@ def test_a_session_is_also_exported_as_bibliography_table_and_search_log(session
     assert (code, said) == (0, f"1 record written to {out}\n")
     assert out.read_bytes().startswith("\ufeff".encode())
     assert "No search was logged" in sessions("export", "zinc", "--format", "search-log")[2]
-    assert 'no evidence in this session is marked "included"' in sessions("export", "zinc", "--marked", "included")[2]
+    assert 'no evidence here is marked "included"' in sessions("export", "zinc", "--marked", "included")[2]
     code, _, error = sessions("export", "zinc", "--style", "apa")
     assert code == 2
     assert "style is for" in error
-    assert (
-        '--as "html" is no form of --format table' in sessions("export", "zinc", "--format", "table", "--as", "html")[2]
-    )
-    assert "deepcritical-mcp refresh" in sessions("export", "zinc", "--format", "news")[2]
+    assert 'has no output "html"' in sessions("export", "zinc", "--format", "table", "--as", "html")[2]
+    assert 'There is no format "news"' in sessions("export", "zinc", "--format", "news")[2]
 
 
 def test_advice_of_the_commands_is_for_the_shell(

@@ -68,7 +68,7 @@ def test_a_row_has_what_the_record_says() -> None:
         "id": "pubmed:31000001",
         "study": "Berg et al. 2020",
         "year": "2020",
-        "title": "Zinc ointment in Norway: a double-blind randomized trial",
+        "title": "RETRACTED: Zinc ointment in Norway: a double-blind randomized trial",
         "doi": "10.1000/1",
         "form": "other",
         "design": "randomized controlled trial; double-blind",

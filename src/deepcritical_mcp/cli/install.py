@@ -6,11 +6,12 @@ Every function raises ConfigurationError if the file is not valid, and OSError i
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import stat
 import sys
 import tempfile
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -35,8 +36,6 @@ from deepcritical_mcp.errors import ConfigurationError
 
 BACKUP_SUFFIX = ".before-deepcritical-mcp"
 _COLORS = {"+": "green", "-": "red"}
-_CONTEXT_LINES = 3
-_MAX_LINE = 300
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ def install_server(name: ClientName, *, undo: bool, yes: bool, variables: Iterab
         return
     if not client.is_installed:
         console.print(f"Note: {client.title} does not seem to be installed here; its configuration file would be new.")
-    for line in _diff(change):
+    for line in _shown(change):
         console.print(Text(line, style=_COLORS.get(line[:1], "")))
     if not yes:
         _ask(client)
@@ -162,36 +161,15 @@ def _ask(client: McpClient) -> None:
         raise typer.Exit
 
 
-def _diff(change: Change) -> list[str]:
-    """The changed lines with those around them; values outside our own entry are hidden, since they may be keys.
-
-    A change is in one place: comparing all lines takes minutes for the megabytes that some clients keep here.
-    """
-    client = change.client
-    before, after = (
-        jsonc.without_values(content.decode(), _path(client), comments=client.comments).splitlines() if content else []
-        for content in (change.before, change.after)
-    )
-    same = _head(before, after)
-    removed, added = before[same:], after[same:]
-    rest = _head(removed[::-1], added[::-1])
-    following = added[len(added) - rest :][:_CONTEXT_LINES]
-    removed, added = removed[: len(removed) - rest], added[: len(added) - rest]
-    start = _head([*removed, ""][0], [*added, ""][0])  # of the change in a file of one line
-    parts = {" ": before[max(0, same - _CONTEXT_LINES) : same], "-": removed, "+": added}
-    lines = [sign + _cut(line, start) for sign, some in parts.items() for line in some]
-    header = [f"--- {client.path} (before)", f"+++ {client.path} (after)"]
-    return [*header, *lines, *(f" {_cut(line, 0)}" for line in following)]
-
-
-def _head(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many items or characters at the start of both are the same."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, pair in pairs if pair[0] != pair[1]), min(len(one), len(other)))
-
-
-def _cut(line: str, start: int) -> str:
-    return line if len(line) <= _MAX_LINE else f"…{line[max(0, start - 60) :][:_MAX_LINE]}…"
+def _shown(change: Change) -> list[str]:
+    """Our entry before and after, since nothing else in the file changes. What may be a key in it is hidden."""
+    lines = [str(change.client.path)]
+    for sign, content in (("-", change.before), ("+", change.after)):
+        entry = json_object(_server_entry((content or b"").decode(), change.client))
+        hidden = {name: dict.fromkeys(json_object(entry[name]), "…") for name in ("env", "headers") if name in entry}
+        shown = json.dumps({SERVER_NAME: entry | hidden}, indent=2, ensure_ascii=False).split("\n")[1:-1]
+        lines += [f"{sign}  {line}" for line in shown if entry]
+    return lines
 
 
 def _path(client: McpClient) -> list[str]:

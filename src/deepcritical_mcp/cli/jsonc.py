@@ -18,7 +18,6 @@ _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _COMMENT = r"//[^\n]*|/\*(?:.*?\*/|.*)"  # to the end if it is not closed, so that it is read once
 _STRING_OR_COMMENT = re.compile(rf"{_STRING}|{_COMMENT}", re.DOTALL)
 _STRING_OR_COMMA = re.compile(rf"{_STRING}|[{{\[]\s*,|,(?=\s*[}}\]])", re.DOTALL)
-_NAME_VALUE_OR_COMMENT = re.compile(rf"(?P<name>{_STRING})(?=\s*:)|{_STRING}|{_COMMENT}", re.DOTALL)
 _GAP = re.compile(r"[\s,:]*")
 _DECODER = json.JSONDecoder()
 
@@ -68,15 +67,6 @@ class _Document:
         while len(path) > 1 and path[0] in parent.members:
             parent, path = self._object(parent.members[path[0]].value), path[1:]
         return parent, path[0], path[1:]
-
-    def span(self, path: Sequence[str]) -> range:
-        """The positions of the member at `path`; empty if there is none."""
-        try:
-            parent, name, rest = self.innermost(path)
-        except JsonError:
-            return range(0)
-        found = parent.members.get(name)
-        return range(found.start, found.end) if found and not rest else range(0)
 
     def dump(self, value: object, indent: str) -> str:
         """`value` as JSON in the style of this document; lines after the first begin with `indent`."""
@@ -139,22 +129,6 @@ def without_member(text: str, path: Sequence[str], *, comments: bool = False) ->
         comma = document.bare.rindex(",", 0, found.start)
         before = before[:comma] + before[comma + 1 :]
     return before + (after.lstrip() if before.endswith("{") and after.lstrip().startswith("}") else after)
-
-
-def without_values(text: str, path: Sequence[str], *, comments: bool = False) -> str:
-    """`text` to be shown: strings that are values, and comments, are hidden, since they may hold keys.
-
-    The member at `path` is shown, but not the values of its "env" object.
-    """
-    document = _Document(text, comments=comments)
-    shown, env = document.span(path), document.span([*path, "env"])
-
-    def hidden(found: re.Match[str]) -> str:
-        if found["name"] or (found.start() in shown and found.start() not in env):
-            return found[0]
-        return {'"': '"…"', "//": "//…", "/*": "/*…*/"}['"' if found[0].startswith('"') else found[0][:2]]
-
-    return _NAME_VALUE_OR_COMMENT.sub(hidden, text)
 
 
 def _inserted(document: _Document, parent: _Object, name: str, value: object) -> str:

@@ -25,7 +25,6 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.evidence.kept_sessions import KeptSession, with_title
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, checked_request, exported
-from deepcritical_mcp.session_export.chosen_records import ChosenRecords, chosen_records
 from deepcritical_mcp.session_export.export_request import OUTPUTS
 from deepcritical_mcp.session_export.whole_export import notes_left_out
 from deepcritical_mcp.text import clipped, counted
@@ -70,13 +69,10 @@ async def export_session(
     if output is not None and not force and await anyio.Path(output).exists():
         raise InvalidInputError(f"{output} exists and was not changed. Pass another name, or --force to overwrite it.")
     styles = load_settings().kept_for_user().styles_folder
-    request = _request(_format(format), asked, styles)
+    request = _request(format, asked, styles)
     async with _services() as services:
         store = await opened_session(services.sessions, session)
-        chosen = await chosen_records(store, request)
         report = await services.checker.written_report(store) if request.ends_with_report else ""
-        if request.format != "search-log" and not (chosen.publications or report):
-            raise InvalidInputError(_nothing(request, chosen))
         whole = await exported(store, request, witness=services.witness, report=report)
     for remark in (*whole.remarks, notes_left_out(whole.left_out)):
         if remark:
@@ -164,38 +160,15 @@ async def kept_session(registry: SessionRegistry, session: str) -> KeptSession:
     return found
 
 
-def _format(name: str) -> AnyFormat:
-    for known in OUTPUTS:
-        if known == name.casefold() and known != "news":
-            return known
-    if name.casefold() == "news":
-        raise ConfigurationError("For news of a session call deepcritical-mcp refresh.")
-    known = ", ".join(one for one in OUTPUTS if one != "news")
-    raise ConfigurationError(f'There is no format "{name}"; there are {known}.')
-
-
-def _request(format: AnyFormat, asked: Mapping[str, Any], styles: Path | None) -> ExportRequest:
-    """What the options ask for; raises ConfigurationError if the format cannot do it."""
-    form, forms = asked["output"], OUTPUTS[format]
-    if form and form not in forms:
-        has = f"one of {', '.join(forms)}" if len(forms) > 1 else "only that form, so leave --as out"
-        raise ConfigurationError(f'--as "{form}" is no form of --format {format}, which has {has}.')
+def _request(format: str, asked: Mapping[str, Any], styles: Path | None) -> ExportRequest:
+    """What the options ask for; raises ConfigurationError if there is no such format, or it cannot do that."""
+    known: dict[str, AnyFormat] = {one: one for one in OUTPUTS if one != "news"}
+    if format.casefold() not in known:
+        raise ConfigurationError(f'There is no format "{format}"; there are {", ".join(known)}.')
     try:
-        return checked_request(ExportRequest(format, **asked, own_styles=styles))
+        return checked_request(ExportRequest(known[format.casefold()], **asked, own_styles=styles))
     except InvalidInputError as error:
         raise ConfigurationError(error.message) from error
-
-
-def _nothing(request: ExportRequest, chosen: ChosenRecords) -> str:
-    """Why there is nothing to export, for the shell."""
-    if not chosen.total:
-        return "This session has no evidence, so there is nothing to export."
-    if chosen.notes:
-        return (
-            f"There is nothing to export as {request.format}: all that fits is {counted(chosen.notes, 'note')}, and "
-            "notes are not references. --format markdown and jsonl have them."
-        )
-    return f'There is nothing to export: no evidence in this session is marked "{request.marked}".'
 
 
 def _undo(registry: SessionRegistry, session_id: str) -> str:

@@ -22,7 +22,6 @@ from deepcritical_mcp.export.citation_style import (
 from deepcritical_mcp.export.reference import Reference, parts_of_date, references
 from deepcritical_mcp.export.rich_text import Rich, appended, as_html, as_markdown, plain, rich
 from deepcritical_mcp.export.style_items import (
-    StyleBranches,
     StyleDate,
     StyleItem,
     StyleName,
@@ -37,32 +36,32 @@ from deepcritical_mcp.text import normalized
 _MANY = "100000000"
 
 
-def in_style_order(items: Sequence[StyleItem], branches: StyleBranches) -> list[StyleItem]:
+def in_style_order(items: Sequence[StyleItem], style: CitationStyle) -> list[StyleItem]:
     """The publications as the style sorts them; as they are if it does not."""
-    sort = branches.style.layouts["bibliography"].first("sort")
-    return _sorted(items, [one for one in sort.children if one.tag == "key"] if sort else [], branches)
+    sort = style.layouts["bibliography"].first("sort")
+    return _sorted(items, [one for one in sort.children if one.tag == "key"] if sort else [], style)
 
 
-def _sorted(items: Sequence[StyleItem], keys: Sequence[Node], branches: StyleBranches) -> list[StyleItem]:
+def _sorted(items: Sequence[StyleItem], keys: Sequence[Node], style: CitationStyle) -> list[StyleItem]:
     """By the first key, and only what is equal by the next ones. What has no value comes last."""
     if not keys or len(items) < 2:
         return list(items)
     groups = defaultdict[str, list[StyleItem]](list)
     for item in items:
-        groups[_value(keys[0], item, branches)].append(item)
+        groups[_value(keys[0], item, style)].append(item)
     values = sorted(filter(None, groups), reverse=keys[0].get("sort") == "descending")
-    return [item for value in (*values, "") for item in _sorted(groups.get(value, ()), keys[1:], branches)]
+    return [item for value in (*values, "") for item in _sorted(groups.get(value, ()), keys[1:], style)]
 
 
-def year_suffixes(ordered: Sequence[StyleItem], branches: StyleBranches) -> dict[str, str]:
+def year_suffixes(ordered: Sequence[StyleItem], style: CitationStyle) -> dict[str, str]:
     """By key, the letter of each publication that would be cited like another one: same names, same year."""
-    if not branches.style.has_year_suffixes:
+    if not style.has_year_suffixes:
         return {}
-    citation = branches.style.layouts["citation"]
+    citation = style.layouts["citation"]
     options = {"et-al-min": _MANY, "form": "long"} if citation.get("disambiguate-add-names") == "true" else {}
     alike = defaultdict[str, list[str]](list)
     for item in _possibly_alike(ordered):
-        _, cited = EntryWriter(branches, item, scope="citation", name_options=options).entry()
+        _, cited = EntryWriter(style, item, scope="citation", name_options=options).entry()
         if cited:
             alike[plain(cited)].append(item.key)
     groups = [keys for keys in alike.values() if len(keys) > 1]
@@ -87,13 +86,13 @@ def _letters(place: int) -> str:
     return _letters(place // 26 - 1) + letter if place >= 26 else letter
 
 
-def _value(key: Node, item: StyleItem, branches: StyleBranches) -> str:
+def _value(key: Node, item: StyleItem, style: CitationStyle) -> str:
     if macro := key.get("macro"):
         options = {"name-as-sort-order": "all", "et-al-min": key.get("names-min")}
         options["et-al-use-first"] = key.get("names-use-first")
         options["et-al-use-last"] = key.get("names-use-last")
         given = {name: value for name, value in options.items() if value}
-        return _collated(plain(EntryWriter(branches, item, name_options=given, sorting=True).macro(macro)))
+        return _collated(plain(EntryWriter(style, item, name_options=given, sorting=True).macro(macro)))
     name = key.get("variable")
     if name in item.dates:
         return sortable_date(item.dates[name])
@@ -123,13 +122,15 @@ STYLES: Mapping[str, str] = {
     "chicago-notes": "chicago-notes-bibliography",
 }
 """The shipped styles by the name that users give, and their files of the CSL project."""
-_NAME_WORDS: Mapping[str, str] = {
-    **{name: name for name in ("vancouver", "ama", "apa", "nature", "ieee", "chicago")},
-    **dict.fromkeys(("nlm", "icmje"), "vancouver"),
-    "jama": "ama",
+_OTHER_NAMES: Mapping[str, str] = {
+    **{name: name for name in STYLES},
+    **dict.fromkeys(("nlm", "icmje", "vancouver icmje"), "vancouver"),
+    **dict.fromkeys(("jama", "american medical association"), "ama"),
+    **dict.fromkeys(("chicago notes bibliography", "chicago footnotes", "chicago notes"), "chicago-notes"),
 }
-_IDLE_WORD = re.compile(r"(?:[0-9]{1,2}(?:st|nd|rd|th)?|ed|edition|style|format|the|author|date)")
-_NOTES_WORDS = frozenset({"note", "notes", "footnotes", "and", "bibliography"})
+_IDLE_WORDS = re.compile(
+    r"(?<![0-9])[0-9]{1,2}(?:st|nd|rd|th)?\b|\b(?:ed|edition|style|format|the|and|author|date)\b|[^a-z0-9]+"
+)
 OUTPUTS = ("text", "markdown", "html")
 _MARKED: Mapping[str, tuple[NoticeKind, ...]] = {
     "retracted": ("retraction", "partial_retraction"),
@@ -188,15 +189,14 @@ def bibliography(
         raise InvalidInputError(f'There is no output "{output[:50]}". Choose one of: {", ".join(OUTPUTS)}.')
     chosen = _style(style.strip() or "vancouver", styles_folder, allow_paths=allow_paths)
     cited = {one.key: one for one in references(publications)}
-    branches = StyleBranches(chosen)
     items, suffixes = map(style_item, cited.values()), dict[str, str]()
     if chosen.compares_entries:
-        items = in_style_order([*items], branches)
-        suffixes = year_suffixes(items, branches)
+        items = in_style_order([*items], chosen)
+        suffixes = year_suffixes(items, chosen)
     form, unformed, entries = _FORMS[output], list[str](), list[str]()
     for number, item in enumerate(items, start=1):
         label, body = _written(
-            item, partial(EntryWriter, branches, number=number, year_suffix=suffixes.get(item.key, ""))
+            item, partial(EntryWriter, chosen, number=number, year_suffix=suffixes.get(item.key, ""))
         )
         if not plain(body).strip():
             body = rich(vancouver(cited[item.key].publication))
@@ -264,16 +264,7 @@ def _style(name: str, folder: Path | None, *, allow_paths: bool) -> CitationStyl
 
 def _meant_style(name: str) -> str:
     """The style that a name means which has more words, or others: "apa 7th ed.", "jama", "chicago author-date"."""
-    words = [word for word in re.findall("[a-z]+|[0-9]+(?:st|nd|rd|th)?", name) if not _IDLE_WORD.fullmatch(word)]
-    if (full := "-".join(words)) in STYLES.values():
-        return next(own for own, file in STYLES.items() if file == full)
-    meant = {_NAME_WORDS.get(word, "") for word in words if word not in _NOTES_WORDS}
-    if len(meant) != 1:
-        return ""
-    (style,) = meant
-    if _NOTES_WORDS & {*words}:
-        return "chicago-notes" if style == "chicago" else ""
-    return style
+    return _OTHER_NAMES.get(" ".join(_IDLE_WORDS.sub(" ", name).split()), "")
 
 
 def _style_file(name: str, folder: Path | None, *, allow_paths: bool) -> Path | None:

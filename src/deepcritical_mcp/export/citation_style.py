@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
+from itertools import pairwise
 from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.errors import InvalidInputError
@@ -19,6 +20,7 @@ _MAX_STEPS = 1_000_000
 """Elements that one entry can take, macros included."""
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _LOCALES = ("en-US", "en-GB")
+_OF_ACCESS = ("retrieved", "accessed", "cited")
 _STYLES = resources.files("deepcritical_mcp.export") / "styles"
 
 
@@ -94,6 +96,18 @@ class CitationStyle:
     def has_own_suffixes(self) -> bool:
         """Whether the style says where the letter of 2020a goes; otherwise it follows the year."""
         return any(node.get("variable") == "year-suffix" for node in self.root.walk())
+
+    @cached_property
+    def access_terms(self) -> frozenset[Node]:
+        """Terms in front of the day on which something was read ("Retrieved"), which say nothing without it."""
+        every = [one for top in (self.root, *self.macros.values()) for one in top.walk()]
+        pairs = (pair for one in every for pair in pairwise(one.children))
+        return frozenset(
+            term
+            for term, after in pairs
+            if term.get("term") in _OF_ACCESS
+            and any(one.tag == "date" and one.get("variable") == "accessed" for one in after.walk())
+        )
 
     @property
     def has_year_suffixes(self) -> bool:

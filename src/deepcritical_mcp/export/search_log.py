@@ -26,7 +26,7 @@ from deepcritical_mcp.export.flow_numbers import (
 )
 from deepcritical_mcp.export.tables import cell, code_cell, csv_table, markdown_table, plain_line
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch, Publication
-from deepcritical_mcp.text import clean_line, counted
+from deepcritical_mcp.text import clean_line, counted, data_lines
 
 MONTH_NAMES = "January February March April May June July August September October November December".split()
 _MAX_LISTED = 8
@@ -217,17 +217,7 @@ def _day(at: str) -> str:
     return f"{int(day)} {MONTH_NAMES[int(month) - 1]} {year}"
 
 
-_ALWAYS_LEFT: Mapping[str, str] = {
-    "Item 6, contacts": "authors, experts or manufacturers who were asked",
-    "Item 7, other methods": "any other way in which records were found",
-    "Item 8, full strategies": "who wrote the queries, a person or a language model, and from which concepts",
-    "Item 9, limits": "the reason for each limit, and for collecting only the first results where that is so",
-    "Item 10, search filters": "the citation of each published filter, and whether it was changed",
-    "Item 11, prior work": "strategies of earlier reviews that were adapted",
-    "Item 12, updates": "how often, and until when, the searches were repeated",
-    "Item 14, peer review": "whether the strategy was peer reviewed, e.g. with PRESS",
-    "PRISMA 2020": "who screened, how many reviewers there were, and how they agreed",
-}
+_ALWAYS_LEFT = [line.split(" | ") for line in data_lines(__file__, "left_to_author.txt")]
 BLANK = "[…]"
 """What an author replaces."""
 
@@ -244,7 +234,7 @@ def left_to_the_author(log: Sequence[LoggedSearch]) -> Iterator[str]:
     left["Item 4, online resources"] = "sites that were browsed by hand, and print sources"
     if not any(one.kind == "citations" and not one.failed for one in log):
         left["Item 5, citation searching"] = "none is in this log: whether reference lists were examined"
-    yield from (f"{item} ({what}): {BLANK}" for item, what in {**left, **_ALWAYS_LEFT}.items())
+    yield from (f"{item} ({what}): {BLANK}" for item, what in (*left.items(), *_ALWAYS_LEFT))
 
 
 LOG_OUTPUTS = ("markdown", "csv", "json")
@@ -271,22 +261,11 @@ COLUMNS = (
 """The columns of the CSV; a row is a query, and the counts of the whole search stand in the row of its first query.
 
 "Query as sent" is empty for look-ups and linked papers: what was asked for is no query of a database."""
-_SHOWN = (
-    "No.",
-    "Date and time (UTC)",
-    "Source",
-    "Query as sent",
-    "Filters and limits",
-    "Results of the query",
-    "Examined",
-    "New",
-    "Already known",
-    "State",
-    "Remarks",
-)
+_CODE = ("Query", "Query as sent", "Query as the source read it")
+_ONLY_IN_CSV = (*_CODE[::2], "Results of the search", "First result examined", "Duplicates", "Left out", "Tool")
+_SHOWN = tuple(name for name in COLUMNS if name not in _ONLY_IN_CSV)
 _ADVICE = re.compile(r"Try again\b[^.]{0,120}(?:\.|$)")
 """What a message says to whoever called, and no appendix."""
-_CODE = ("Query", "Query as sent", "Query as the source read it")
 
 
 def search_log_export(

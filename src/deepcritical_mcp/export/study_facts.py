@@ -12,7 +12,7 @@ SECONDARY = frozenset({"systematic review", "meta-analysis", "network meta-analy
 """Designs that are about other studies."""
 NOT_STUDIES = frozenset({"editorial", "letter", "comment", "news", "guideline", "erratum", "retraction notice"})
 _DESIGNS: dict[str, dict[str, str]] = {}
-for _kind, _name, _says in (row.split(" | ") for row in data_lines(__file__, "study_designs.txt")):
+for _kind, _name, _says in (f"{row} | ".split(" | ")[:3] for row in data_lines(__file__, "study_designs.txt")):
     _DESIGNS.setdefault(_kind, {})[_name] = _says
 _BY_TYPE, _BY_HEADING, _SAID, _ADJECTIVES = (_DESIGNS[kind] for kind in ("type", "heading", "said", "adjective"))
 _EXCLUSIVE = (frozenset({"prospective", "retrospective"}), frozenset({"double-blind", "single-blind", "open-label"}))
@@ -84,15 +84,7 @@ def _without_wider(said: Iterable[str]) -> Iterator[str]:
     return (one for one in names if not wider.get(one, frozenset()) & names.keys())
 
 
-# MeSH headings of people, then of animals.
-_PEOPLE_HEADINGS = (
-    "Humans;Female;Male;Infant, Newborn;Infant;Child, Preschool;Child;Adolescent;Young Adult;Adult;Middle Aged;Aged;"
-    "Aged, 80 and over;Pregnant Women;Pregnancy;Veterans;Nurses;Physicians;Students;Healthy Volunteers"
-).split(";")
-_ANIMALS = (
-    "Animals;Mice;Rats;Rabbits;Dogs;Cats;Guinea Pigs;Cricetinae;Swine;Sheep;Cattle;Horses;Chickens;Zebrafish;"
-    "Macaca mulatta;Primates;Haplorhini;Drosophila melanogaster;Caenorhabditis elegans"
-).split(";")
+_PEOPLE_HEADINGS, _ANIMALS = (_DESIGNS[kind] for kind in ("people", "animal"))
 _STRAINS = ("Mice", "Rats")
 _PEOPLE_IN_TITLE = re.compile(
     r"\b(?:(?:pregnant|postmenopausal|older|young|healthy|elderly|hospitali[sz]ed) )?"
@@ -111,10 +103,7 @@ _NAMES = "|".join(map(re.escape, sorted((*_COUNTRIES, *_SHORT_FORMS), key=len, r
 _AREA = r"(?:[Rr]ural|[Uu]rban|[Cc]entral|(?:[Nn]orth|[Ss]outh)(?:east|west|eastern|western|ern)?|[EeWw][ae]st(?:ern)?)"
 _COUNTRY_IN_TITLE = re.compile(rf"\b[Ii]n (?:{_AREA} )?(?:the )?(?P<country>{_NAMES})(?![\w-]|\.\w| (?:and|Sea|pig)\b)")
 _COUNTRY_NAMED = re.compile(rf"(?<![\w-])(?:{_NAMES})(?!\w)")
-_REGISTRIES = tuple(
-    "ClinicalTrials.gov;ISRCTN;ANZCTR;ChiCTR;CRiS;CTRI;DRKS;EudraCT;IRCT;Japic;JMACCT;JPRN;NTR;PACTR;ReBec;REPEC;RPCEC;"
-    "SLCTR;TCTR;UMIN;PROSPERO".casefold().split(";")
-)
+_REGISTRIES = tuple(_DESIGNS["registry"])
 _TRIAL_NUMBER = re.compile(
     r"\b(?:NCT[0-9]{8}|ISRCTN ?[0-9]{8}|ACTRN[0-9]{14}|ChiCTR[-A-Z]{0,8}[0-9]{8,12}|CRD ?[0-9]{11}|DRKS[0-9]{8}"
     r"|UMIN[0-9]{9}|IRCT[0-9A-Z]{10,20}|PACTR[0-9]{15}|CTRI/[0-9]{4}/[0-9]{2,3}/[0-9]{6}"

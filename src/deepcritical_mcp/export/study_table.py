@@ -9,7 +9,7 @@ from functools import cached_property
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export.flow_numbers import has_whole_text
-from deepcritical_mcp.export.reference import LISTED_FIELDS, Reference, listed_value, references, without_full_texts
+from deepcritical_mcp.export.reference import LISTED_FIELDS, Reference, listed_value, references
 from deepcritical_mcp.export.study_facts import (
     people_included,
     population,
@@ -124,14 +124,13 @@ TABLE_FIELDS = tuple(_READ)
 """The columns, in this order unless others are asked for."""
 
 
-def study_values(publication: Publication, columns: Sequence[str]) -> list[str]:
-    """The cells of a publication in these columns, which are among `TABLE_FIELDS`."""
-    study = _Study(publication)
-    return [_READ[name](study) for name in columns]
+TABLE_COLUMNS = tuple(dict.fromkeys((*TABLE_FIELDS, *LISTED_FIELDS)))
+"""What a column may be; a name that both have means the study table's."""
 
 
 def study_table(publications: Iterable[Publication], output: str, *, fields: Sequence[str] = ()) -> str:
-    """A row for each of `publications` but the user's notes, as "csv" or "markdown", with the columns `fields`.
+    """A row for each of `publications` but the user's notes, as "csv" or "markdown", with the columns `fields`. The
+    caller has applied `with_notes`.
 
     A cell is empty where the record does not say. Nothing is judged, and no number is a guess: `n` is empty if the
     abstract has several that could be meant. Designs are those that publication types, title, MeSH headings and
@@ -140,31 +139,19 @@ def study_table(publications: Iterable[Publication], output: str, *, fields: Seq
     Raises:
         InvalidInputError: there is no such output or column; the message lists those that there are.
     """
-    for name, known in ((output, TABLE_OUTPUTS), *((one, TABLE_FIELDS) for one in fields)):
+    for name, known in ((output, TABLE_OUTPUTS), *((one, TABLE_COLUMNS) for one in fields)):
         if name not in known:
             raise InvalidInputError(f'A study table has no "{clean_line(name)[:40]}". There are {", ".join(known)}.')
     columns = tuple(dict.fromkeys(fields)) or TABLE_FIELDS
-    rows = (study_values(one, columns) for one in publications if not one.is_note)
+    rows = (_row(one, columns) for one in references(one for one in publications if not one.is_note))
     if output == "csv":
         return csv_table(columns, rows)
     return markdown_table([one.replace("_", " ") for one in columns], ([cell(text) for text in row] for row in rows))
 
 
-TABLE_COLUMNS = tuple(dict.fromkeys((*TABLE_FIELDS, *LISTED_FIELDS)))
-"""What a column may be; a name that both have means the study table's."""
-
-
-def fields_table(publications: Iterable[Publication], fields: Sequence[str], output: str) -> str:
-    """A CSV file or, for `output` "markdown", a table, with these columns. The caller has applied `with_notes`."""
-    rows = [_row(one, fields) for one in references(map(without_full_texts, publications))]
-    if output == "csv":
-        return csv_table(fields, rows)
-    return markdown_table([one.replace("_", " ") for one in fields], ([cell(text) for text in row] for row in rows))
-
-
 def _row(reference: Reference, fields: Sequence[str]) -> list[str]:
     """The title with the mark of a retracted publication, whichever table it is from."""
-    own = {name: listed_value(reference, name) for name in fields if name not in TABLE_FIELDS or name == "title"}
-    columns = [name for name in fields if name not in own]
-    values = own | dict(zip(columns, study_values(reference.publication, columns), strict=True))
+    study = _Study(reference.publication)
+    is_listed = {name: name not in TABLE_FIELDS or name == "title" for name in fields}
+    values = {name: listed_value(reference, name) if is_listed[name] else _READ[name](study) for name in fields}
     return [values[name] for name in fields]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from deepcritical_mcp.export.citation_style import Node
+from deepcritical_mcp.export.citation_style import CitationStyle, Node
 from deepcritical_mcp.export.rich_text import (
     Rich,
     in_quotes,
@@ -17,7 +17,7 @@ from deepcritical_mcp.export.rich_text import (
     with_quotation_marks,
     without_stops,
 )
-from deepcritical_mcp.export.style_items import SHORT_FORMS, StyleBranches, StyleItem
+from deepcritical_mcp.export.style_items import SHORT_FORMS, StyleItem
 from deepcritical_mcp.export.style_values import (
     NameOptions,
     affixed,
@@ -67,7 +67,7 @@ class EntryWriter:
 
     def __init__(
         self,
-        branches: StyleBranches,
+        style: CitationStyle,
         item: StyleItem,
         *,
         scope: str = "bibliography",
@@ -76,8 +76,7 @@ class EntryWriter:
         name_options: Mapping[str, str] | None = None,
         sorting: bool = False,
     ) -> None:
-        style = branches.style
-        self._branches, self._style, self._item, self._scope = branches, style, item, style.layouts[scope]
+        self._style, self._item, self._scope = style, item, style.layouts[scope]
         self._number, self._suffix, self._sorting = number, year_suffix, sorting
         self._name_options = dict(name_options or {})
         self._substituted = set[str]()
@@ -99,25 +98,22 @@ class EntryWriter:
         if layout is None or not layout.children:
             return (), ()
         apart = 1 if "second-field-align" in self._scope.options else 0
-        label, body = (
-            self._children(self._applying(nodes), "").text
-            for nodes in (layout.children[:apart], layout.children[apart:])
-        )
+        label, body = (self._children(nodes, "").text for nodes in (layout.children[:apart], layout.children[apart:]))
         return label, affixed(formatted(body, layout.options), layout.options)
 
     def macro(self, name: str) -> Rich:
         """What a macro gives by itself, for sorting."""
-        return self._children(self._applying(self._style.macros[name].children), "").text
-
-    def _applying(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-        return self._branches.of(nodes, self._item, is_numbered=bool(self._number))
+        return self._children(self._style.macros[name].children, "").text
 
     def _element(self, node: Node, delimiter: str) -> _Written:
         write = self._elements.get(node.tag)
         return write(node, delimiter) if write else _NOTHING
 
     def _children(self, nodes: Iterable[Node], delimiter: str) -> _Written:
-        written = [self._element(node, delimiter) for node in nodes]
+        silent = () if self._item.has("accessed") else self._style.access_terms
+        found = (self._element(node, delimiter) for node in nodes if node not in silent)
+        if not (written := [one for one in found if one is not _NOTHING]):
+            return _NOTHING
         text = joined_text((one.text for one in written), delimiter)
         return _Written(text, any(one.asked for one in written), any(one.got for one in written))
 
@@ -135,15 +131,21 @@ class EntryWriter:
         return _NOTHING
 
     def _holds(self, branch: Node) -> bool:
-        """Of a branch that depends on whether values are numbers; see `StyleBranches`."""
-        numeric = [_is_numeric(plain(self._item.texts.get(word, ()))) for _, word in branch.tests]
-        match = branch.get("match", "all")
-        return all(numeric) if match == "all" else any(numeric) is (match == "any")
+        tests, match = (self._is(test, word) for test, word in branch.tests), branch.get("match", "all")
+        return all(tests) if match == "all" else any(tests) is (match == "any")
+
+    def _is(self, test: str, word: str) -> bool:
+        """Positions, locators and disambiguation are matters of citations in a text."""
+        if test == "type":
+            return word == self._item.type
+        if test == "variable":
+            return self._item.has(word) or (word == "citation-number" and bool(self._number))
+        return test == "is-numeric" and _is_numeric(plain(self._item.texts.get(word, ())))
 
     def _text(self, node: Node, delimiter: str) -> _Written:
-        if "macro" in node.options:
+        if macro := node.get("macro"):
             origin, self._origin = self._origin, None
-            inside = self._children(node.children, "")
+            inside = self._children(self._style.macros[macro].children, "")
             self._origin = origin
             return inside._replace(text=self._finished(inside.text, node))
         if name := node.get("variable"):

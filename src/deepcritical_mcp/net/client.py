@@ -31,11 +31,11 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.logs import hide_keys_in_urls
 from deepcritical_mcp.net.pacing import Pacing
+from deepcritical_mcp.net.page_content import Unpacking
 from deepcritical_mcp.text import counted
 
 T = TypeVar("T")
 
-_GZIP_OR_ZLIB = zlib.MAX_WBITS | 32  # which of the two is read from the data
 ONE_DAY = 86_400.0
 MAX_EXPLANATION = 64 * 1024  # bytes of a response other than 2xx, read for what is wrong on the event loop
 PATIENCE = 0.5
@@ -250,16 +250,16 @@ class ApiClient:
         httpx would decode a whole chunk, through as many encodings as the response names, before its size is known.
         """
         headers = response.headers.copy()
-        encoding = headers.pop("content-encoding", "identity").strip().lower()
-        if encoding not in ("identity", "gzip", "x-gzip", "deflate"):
-            raise ProviderResponseError(
-                self.provider, f"{self.title} sent a response in an encoding that was not asked for."
-            )
-        decoder = None if encoding == "identity" else zlib.decompressobj(_GZIP_OR_ZLIB)
+        unpack = Unpacking(headers.pop("content-encoding", ""))
         limit, received = self._max_bytes, bytearray()
         assert isinstance(response.stream, httpx.AsyncByteStream)
         async for chunk in response.stream:
-            received += decoder.decompress(chunk, limit + 1 - len(received)) if decoder else chunk
+            try:
+                received += unpack(chunk, limit + 1 - len(received))
+            except ValueError as error:
+                raise ProviderResponseError(
+                    self.provider, f"{self.title} sent a response in an encoding that was not asked for."
+                ) from error
             if len(received) > limit:
                 raise ProviderResponseError(self.provider, f"{self.title} sent a response that is too large.")
         request = response.request

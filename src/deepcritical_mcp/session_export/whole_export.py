@@ -165,8 +165,7 @@ class _Writing:
                 allow_paths=request.own_styles is not None,
             )
             return made.pieces, made.remarks
-        write = _late(f"study_table:{'fields_table' if request.fields else 'study_table'}")
-        text: str = write(self.publications, *((request.fields,) if request.fields else ()), request.output)
+        text: str = _late("study_table:study_table")(self.publications, request.output, fields=request.fields)
         return text.splitlines(keepends=True), ()
 
     def _records(self) -> Iterator[str]:

@@ -1,0 +1,11 @@
+"""Words and tables that stand in text files next to the modules that use them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def data_lines(module: str, name: str) -> list[str]:
+    """The lines of the data file `name` next to a module (its `__file__`), without blank ones and comments (#)."""
+    lines = Path(module).with_name(name).read_text("utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
