@@ -130,7 +130,8 @@ _PROSE = re.compile(
 _REPEATED = re.compile(
     r"(?:(?:see|cf\.?|vgl\.?|siehe)\s)?[*_]{0,2}(?:[ií]b[ií]d(?:em)?|ebd|ebenda|idem|id\.|a\.\s?a\.\s?o\.|там же"
     r"|(?:[^\W\d_]{2,40},? )?(?:supra|(?:op|loc)\.?\s?cit)"
-    r"|(?:see|vgl\.|siehe) (?:also )?(?:notes?|Anm\.|Fn\.) \d)(?!\w)",
+    r"|(?:see|vgl\.|siehe) (?:also )?(?:notes?|Anm\.|Fn\.) \d"
+    r"|[^\W\d_][\w'’ &-]{1,40} (?:19|20)\d\d[a-z]?[*_]{0,2} ?(?:\{[^{}]{1,60}\}[*_]{0,2})?\Z)(?!\w)",
     re.IGNORECASE,
 )
 _LONGEST = 1_500
@@ -177,7 +178,7 @@ def has_date_or_id(text: str) -> bool:
 
 
 def is_repeated(text: str) -> bool:
-    """Whether a note only points at another one: "Ibid., 47"."""
+    """Whether a text only points at a work: "Ibid., 47", "Smith 2001 {published data only}"."""
     return len(text) < 200 and _REPEATED.match(text) is not None
 
 
