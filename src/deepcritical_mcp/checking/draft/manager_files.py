@@ -24,8 +24,8 @@ _COUNTS = ("", "#", "id", "no", "no.", "nr", "number")
 
 
 class ManagerEntries(NamedTuple):
-    """The entries of one form in a text, of BibTeX with the values of its macros, those that cannot be read, and the rest of the text, where each entry has left
-    its `entry_place`."""
+    """The entries of one form in a text, of BibTeX with the values of its macros, those that cannot be read, and the
+    rest of the text, where each entry has left its `entry_place`."""
 
     form: DraftForm
     entries: list[ListEntry]
@@ -91,8 +91,8 @@ def _record(piece: str, found: ManagerEntries) -> str:
 
 
 def listed_rows(text: str) -> str:
-    """The strings of a JSON array, or the rows of a table with commas and a heading for titles, references or numbers of
-    records, one a paragraph; any other text as it is."""
+    """The strings of a JSON array, or the rows of a table with commas whose heading has titles, references or numbers
+    of records, one a paragraph; any other text as it is."""
     if text.lstrip().startswith('["'):
         with suppress(ValueError, RecursionError):
             return "\n\n".join(map(str, json.loads(text)))

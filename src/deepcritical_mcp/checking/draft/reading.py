@@ -14,7 +14,6 @@ from deepcritical_mcp.checking.draft.citations import (
     Citations,
     cites_by_place,
     find_citations,
-    folded,
 )
 from deepcritical_mcp.checking.draft.draft_parts import (
     Block,
@@ -55,6 +54,7 @@ from deepcritical_mcp.checking.draft.reference_lists import (
     with_lists_apart,
 )
 from deepcritical_mcp.excerpts import Span, whole_sentences
+from deepcritical_mcp.search.references.plain_text import blanked, folded
 from deepcritical_mcp.text import clean_line, clipped
 
 MAX_DRAFT = 200_000
@@ -266,7 +266,7 @@ class RunningText:
         """The sentences, without quoted blocks. A mark belongs to the sentence that it follows, also behind the full
         stop: "in mice.1 Then"."""
         marks = ((one.start, one.end) for one in citations.all if one.is_mark)
-        bare = _blanked(self.text, marks)
+        bare = blanked(self.text, marks)
         return [
             Span(one.start + part.start, one.start + part.end)
             for one in self.passages
@@ -276,7 +276,7 @@ class RunningText:
 
     def claim(self, span: Span, citations: Citations) -> str:
         """What a sentence or a row says without marks and empty brackets."""
-        plain = _blanked(self.text[slice(*span)], citations.marks(*span))
+        plain = blanked(self.text[slice(*span)], citations.marks(*span))
         if "\t" in plain:  # a row of a table
             cells = (clean_line(cell) for cell in plain.split("\t"))
             plain = "; ".join(cell for cell in cells if any(map(str.isalnum, cell)))
@@ -334,14 +334,3 @@ def attributed(
             or cites.within(*sentences[max(0, first - 1)])
             or cites.within(*sentences[min(last + 1, len(sentences) - 1)])
         )
-
-
-def _blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """`text` with blanks for what stands in `spans`; line breaks stay."""
-    parts, at = list[str](), 0
-    for start, end in sorted(spans):
-        if end > at:
-            start = max(start, at)
-            parts += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
-            at = end
-    return "".join((*parts, text[at:]))

@@ -17,7 +17,7 @@ from rapidfuzz.fuzz import ratio
 from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.search.references.number_places import YEAR
-from deepcritical_mcp.search.references.plain_text import WORD, Span, listed_words
+from deepcritical_mcp.search.references.plain_text import WORD, Span, folded, listed_words
 
 ET_AL = re.compile(
     r"\b(?:et\.? al(?:ii)?|and (?:others|colleagues|co-?workers|associates)|(?:y|e|et) col(?:s|l|aboradores)?\.?|"
@@ -35,9 +35,6 @@ _PIECE = re.compile(
 LISTED = re.compile(r"[^\W\d_]{2} [A-ZÀ-Þ]{1,4}\.\s{1,3}(?=[^\W\d_])")
 """Where names end, with initials and a full stop: "Berg JA, Ruiz K. J Zinc 2019"."""
 _APART = re.compile(r"\d{1,8}[.,;:)\]]{0,3}\s|[:|]\s")
-_TRANSLITERATED = str.maketrans(
-    {"ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "đ": "d", "ł": "l", "ð": "d", "þ": "th", "ı": "i"}
-)
 _PARTICLE = 3
 """Letters of "van", "de" and "von", which are no part of a double name."""
 _SLIP, _FIRST_SLIP = 70, 80
@@ -154,8 +151,6 @@ def is_initials(word: str) -> bool:
 
 def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
     """The names of a list: pieces between commas and the like, with initials that stand in a piece of their own."""
-    for family in (one.family for one in authors if " " in one.family and _PIECE.search(one.family)):
-        listed = listed.replace(family, family.replace(" ", "-"))  # "Paz y Miño" is one name
     is_inverted = ";" in listed
     cuts = [one.span() for one in _PIECE.finditer(listed) if not (is_inverted and one[0][0] in ". ")][:_MOST_NAMES]
     starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(listed)]
@@ -204,8 +199,6 @@ def _person(
         if not initials and len(bare) > 1 and bare[0][:1].isupper() and rest:
             others = {one for author in authors for one in _key(author.family)}  # the family name may stand first
             initials = "" if {*rest[0]} <= others else rest[0][0][:1].upper()
-        elif initials and family.isdisjoint(_key(name)) and {*_key(name)} <= {*_key(authors[at].given)}:
-            at = -1 if {word[0].upper() for word in family}.isdisjoint(initials) else at  # "Wei Z" for Zhang Wei
     is_group = at < 0 and not listed_words("groups").isdisjoint(word.lower() for word in words)
     return Person(name, span, initials, at, is_group)
 
@@ -262,8 +255,7 @@ def _forms(author: AuthorName) -> list[tuple[str, ...]]:
 @lru_cache(maxsize=8192)
 def _key(name: str) -> tuple[str, ...]:
     """The words of a name in one spelling, also of umlauts: "Müller" is "Mueller"."""
-    plain = plain_letters(name.casefold().translate(_TRANSLITERATED))
-    return tuple(WORD.findall(plain.replace("ae", "a").replace("oe", "o").replace("ue", "u")))
+    return tuple(WORD.findall(folded(name)))
 
 
 def _expected(number: int, people: Sequence[Person], authors: Sequence[AuthorName]) -> AuthorName | None:
