@@ -30,7 +30,6 @@ _POWER_OF = re.compile(
     r"(?P<number>(?:^|[^\w.,-]|\b[x×n])-?[0-9][0-9.,]*)$"
     r"|(?:\b(?:[kcmµμn]?m|s|h|min|kg|g|in|ft|yr|x|R|r|[χΧ]|chi|log|l|L|mol|d|day|week))$"
 )
-_LETTERED = re.compile(r"\[([A-Za-z][\w+:.-]{1,40}(?:[,;] {0,2}[A-Za-z][\w+:.-]{1,40}){0,20})\](?![(\[:])")
 _JOINT = re.compile(r"[\s,;/–—-]{0,5}(?:(?:and|und|&|see also|see|e\.g\.,?)\s)?")
 _BEFORE_ID = re.compile(r"[,;:.)\]]?[^()\[\]\d\n;]{0,120}[(\[]?")
 _MOST_IN_RANGE = 100
@@ -162,10 +161,6 @@ def _by_mark(body: str, marks: Sequence[Mark], labels: Collection[str]) -> Itera
             keys = tuple(filter(None, (key.strip() for key in one.target.split(","))))
             if body[one.start] != "@" or keys[0] in labels:  # else it may be anybody's name
                 yield one.start, one.end, keys
-    for found in _LETTERED.finditer(body):
-        keys = tuple(key.strip() for key in found[1].replace(";", ",").split(","))
-        if any(key in labels for key in keys):
-            yield *found.span(), keys
 
 
 def _by_number(body: str, marks: Sequence[Mark], labels: Collection[str]) -> list[_Cited]:
@@ -289,7 +284,6 @@ class NameIndex:
         """The entries that names and a year mean, several if these do not tell them apart; [] for none."""
         tokens = [token for name in names for token in WORD.findall(folded(name))[-1:]]
         found = self._by_name.get((tokens[0], year[:4]), []) if tokens else []
-        found = [one for one in found if names[0].isupper() or tokens[0] in self._heads[one][:_TOKENS]]
         exact = [one for one in found if year in self._years[one]] or found
         leading = [one for one in exact if tokens[0] in self._heads[one][:_LEADING]] or exact
         return [one for one in leading if {*tokens[1:3]} <= {*self._heads[one]}] or leading

@@ -218,7 +218,7 @@ class _Alignment:
     def _compare_journal(self) -> FieldAgreement:
         record, text, journal = self._record, self._text, self._journal
         true = next(iter(journals_of(record)), "")
-        span = journal[2:] if journal else other_journal(text, self._journal_parts()) if true else None
+        span = journal[2:] if journal else other_journal(text, self._journal_parts(), record.authors) if true else None
         verdict: FieldVerdict = "absent" if not span else "agrees" if journal and not journal.is_other else "differs"
         return FieldAgreement("journal", verdict, text[slice(*span)] if span else "", true, span)
 

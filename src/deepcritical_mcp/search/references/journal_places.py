@@ -14,10 +14,13 @@ from typing import NamedTuple
 from rapidfuzz.fuzz import ratio
 
 from deepcritical_mcp.evidence.titles import is_misprint, plain_letters
+from deepcritical_mcp.models import AuthorName
+from deepcritical_mcp.search.references.people_places import has_author
 from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
 
 _WORD = re.compile(r"(?<![^\W_])[^\W\d_]+(?:['’][^\W\d_]+)?")
 _QUALIFIER = re.compile(r"\s?[:=(\[/].*")
+_NAMES_END = re.compile(r"[^\W\d_a-zß-öø-ÿ][\w'’‐-]{1,40} [A-Z]{1,3}\.?\s")
 _INSIDE = re.compile(r"(?<=\()[^()]{1,80}(?=\))")
 _SENTENCE = re.compile(r"(?:(?<=[^\W\d_A-Z][^\W\d_A-Z])\.|(?<=[)”\"»’*_\]])[.,;:]|[?!”\"»:;,])[*_]{0,2}\s")
 
@@ -201,16 +204,19 @@ def sentences_back(text: str) -> Iterator[Span]:
             continue
         first = text.index(name, end)
         last = first + len(name)
-        yield first, last + (name.count("(") > name.count(")") and ")" in text[last : last + 2])
+        last += name.count("(") > name.count(")") and ")" in text[last : last + 2]
+        yield first, last + (text[last - 1 : last + 1] == ".)")
         high = end
 
 
-def other_journal(text: str, parts: Iterator[Span]) -> Span | None:
+def other_journal(text: str, parts: Iterator[Span], authors: Sequence[AuthorName]) -> Span | None:
     """What stands where the journal should, if that can be one's name: the last sentence of the first part that has
     one."""
     for start, end in parts:
         part = without(BRACKETED, text[start:end])
         for first, last in sentences_back(part):
+            names = [one.end() for one in _NAMES_END.finditer(part, first, last) if has_author(one[0], authors)]
+            first = max(names, default=first)
             words = WORD.findall(part[first:last])
             is_name = any(word != word.lower() for word in words) and sum(map(str.islower, words)) <= _MOST_SMALL
             if is_name and any(word.lower() not in listed_words("connectives") for word in words):

@@ -151,6 +151,8 @@ def is_initials(word: str) -> bool:
 
 def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
     """The names of a list: pieces between commas and the like, with initials that stand in a piece of their own."""
+    for family in (one.family for one in authors if " " in one.family and _PIECE.search(one.family)):
+        listed = listed.replace(family, family.replace(" ", "-"))  # "Paz y Miño" is one name
     is_inverted = ";" in listed
     cuts = [one.span() for one in _PIECE.finditer(listed) if not (is_inverted and one[0][0] in ". ")][:_MOST_NAMES]
     starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(listed)]
@@ -199,6 +201,8 @@ def _person(
         if not initials and len(bare) > 1 and bare[0][:1].isupper() and rest:
             others = {one for author in authors for one in _key(author.family)}  # the family name may stand first
             initials = "" if {*rest[0]} <= others else rest[0][0][:1].upper()
+        elif initials and family.isdisjoint(_key(name)) and {*_key(name)} <= {*_key(authors[at].given)}:
+            at = -1 if {word[0].upper() for word in family}.isdisjoint(initials) else at  # "Wei Z" for Zhang Wei
     is_group = at < 0 and not listed_words("groups").isdisjoint(word.lower() for word in words)
     return Person(name, span, initials, at, is_group)
 
