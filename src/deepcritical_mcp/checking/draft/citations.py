@@ -30,6 +30,7 @@ _POWER_OF = re.compile(
     r"(?P<number>(?:^|[^\w.,-]|\b[x×n])-?[0-9][0-9.,]*)$"
     r"|(?:\b(?:[kcmµμn]?m|s|h|min|kg|g|in|ft|yr|x|R|r|[χΧ]|chi|log|l|L|mol|d|day|week))$"
 )
+_LETTERED = re.compile(r"\[([A-Za-z][\w+:.-]{1,40}(?:[,;] {0,2}[A-Za-z][\w+:.-]{1,40}){0,20})\](?![(\[:])")
 _JOINT = re.compile(r"[\s,;/–—-]{0,5}(?:(?:and|und|&|see also|see|e\.g\.,?)\s)?")
 _BEFORE_ID = re.compile(r"[,;:.)\]]?[^()\[\]\d\n;]{0,120}[(\[]?")
 _MOST_IN_RANGE = 100
@@ -161,6 +162,10 @@ def _by_mark(body: str, marks: Sequence[Mark], labels: Collection[str]) -> Itera
             keys = tuple(filter(None, (key.strip() for key in one.target.split(","))))
             if body[one.start] != "@" or keys[0] in labels:  # else it may be anybody's name
                 yield one.start, one.end, keys
+    for found in _LETTERED.finditer(body):
+        keys = tuple(key.strip() for key in found[1].replace(";", ",").split(","))
+        if any(key in labels for key in keys):
+            yield *found.span(), keys
 
 
 def _by_number(body: str, marks: Sequence[Mark], labels: Collection[str]) -> list[_Cited]:

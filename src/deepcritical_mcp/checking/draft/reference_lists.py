@@ -109,7 +109,9 @@ class _Piece:
     def is_whole(self) -> bool:
         """Whether it has what entries have, and its last line does not end within a title or among names."""
         last = self.lines[-1].rstrip()[-400:].rpartition(" ")[2]
-        return self.is_dated and (last[-1:] in '.])}>"”’*' or last[-1:].isdigit() or "/" in last[:-1])
+        return is_repeated(self.lines[-1]) or (
+            self.is_dated and (last[-1:] in '.])}>"”’*' or last[-1:].isdigit() or "/" in last[:-1])
+        )
 
     def add(self, line: str) -> None:
         self.lines.append(line)
@@ -202,9 +204,9 @@ def _begins_among_plain(line: DraftLine, last: _Piece, *, one_a_line: bool, is_s
     is_whole, is_bare = is_whole_entry(line.text), is_bare_id(line.text)
     if one_a_line:
         return is_whole or not line.text[:1].islower()
-    is_start = starts_like_entry(line.text) and not is_bare
+    is_start = (starts_like_entry(line.text) and not is_bare) or is_repeated(line.text)
     if line.opens:
-        return last.is_whole or is_start or is_repeated(line.text)
+        return last.is_whole or is_start
     if is_separated:
         return last.is_whole and is_start and is_whole
     return last.is_whole and (is_start or (is_whole and line.text[:1].isupper() and not is_bare))
