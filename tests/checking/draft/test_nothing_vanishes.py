@@ -215,3 +215,39 @@ def test_each_row_of_a_table_with_commas_is_read() -> None:
     ]
     named = read_draft(f'number,reference\n1,"{BERG}"\n2,"{OKA}"\n')
     assert [one.text for one in named.references] == [BERG.rstrip("."), OKA.rstrip(".")]
+
+
+UNSURE = ["Smith J. Zinc and wounds", "Jones B. Iron and blood, 2nd edn. Oslo", "Biol Cell. 1995;85(2-3):167-76"]
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_entries_that_do_not_look_sure_are_read_where_the_text_is_nothing_but_a_list(between: str) -> None:
+    entries, unread = read(between.join([*UNSURE, BERG, LIND]))
+    assert unread == []
+    assert all(one in " ".join(entries) for one in UNSURE)
+
+
+def test_what_looks_like_a_reference_outside_the_lists_is_told() -> None:
+    prose = "Zinc heals wounds, which was shown.\n\nIt was cheap, and has been used since.\n\n"
+    entries, unread = read(prose + "\n\n".join([*UNSURE, BERG, LIND, OKA]))
+    assert entries[-3:] == [BERG, LIND, OKA]
+    assert all(one in " ".join([*entries, *unread]).replace("\n", " ") for one in UNSURE)
+    assert read(
+        f"1. I have led the work on zinc, which was new.\n\n{BERG}\n\n2. I have led more.\n\n{OKA}\n\nThanks.\n"
+    )[1]
+
+
+@pytest.mark.parametrize("heading", ["**{}** {{published data only}}", "**{} {{published data only}}**", "{}"])
+def test_headings_of_studies_are_told_and_their_references_read(heading: str) -> None:
+    listed = f"{heading.format('Berg 2001')}\n{BERG}\n{OKA}\n{heading.format('Lind 2003a')}\n{LIND}\n"
+    entries, unread = read(f"References\n\n{listed}")
+    assert (entries, len(unread)) == ([BERG, OKA, LIND], 2)
+
+
+def test_json_among_references_hides_none_of_them() -> None:
+    item = '{"type": "article-journal", "title": "Zinc in 2019", "DOI": "10.1000/zinc"}'
+    assert read(f"[Zinc in mice](https://doi.org/10.1000/mice)\n\n{BERG}\n\n{item}\n\n{OKA}\n")[0][1:] == [
+        BERG,
+        item,
+        OKA,
+    ]

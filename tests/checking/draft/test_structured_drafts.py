@@ -108,7 +108,7 @@ def test_an_entry_that_is_not_closed_is_named_and_those_around_it_are_read() -> 
         "@misc{a, title={A}}\n@misc{b, title={never closed\n\nText.\n\n@misc{c, title={C}}\n@misc{c, title={C again}}\n"
     )
     found = manager_entries(text)
-    assert [one.key for one in found.entries] == ["a", "c", "c"]
+    assert [one.label for one in found.entries] == ["a", "c", "c"]
     (unread,) = found.unread
     assert unread.text == "@misc{b, title={never closed"
     assert "BibTeX that cannot be read" in unread.reason
@@ -122,7 +122,7 @@ def test_bibtex_of_all_kinds_is_read_as_it_stands() -> None:
         "@inproceedings{k2, crossref = {k3}, booktitle = {AAAI}}\n"
     )
     found = manager_entries(text)
-    assert (found.form, [one.key for one in found.entries], found.unread) == ("bibtex", ["k1", "k2"], [])
+    assert (found.form, [one.label for one in found.entries], found.unread) == ("bibtex", ["k1", "k2"], [])
     says = read_reference(found.entries[0].text).says
     assert (says.title, says.journal, says.year, says.pages) == ("Z é DNA b", "J. Z.", "2019", "1-2")
     assert says.people == "Berg, Jan; Zinc and Group; et al"
@@ -160,7 +160,7 @@ def test_pubmeds_own_form_is_read() -> None:
 def test_json_that_breaks_off_loses_no_item_silently() -> None:
     text = json.dumps([{"id": "a", "title": "A"}, {"id": "b", "title": "B"}])[:-8]
     found = manager_entries(text)
-    assert ([one.key for one in found.entries], [one.text for one in found.unread]) == (["a"], ['{"id": "b", "title'])
+    assert ([one.label for one in found.entries], [one.text for one in found.unread]) == (["a"], ['{"id": "b", "title'])
 
 
 @pytest.mark.parametrize("piece", ["\\cite{a{b}\\emph{", "\\begin{itemize}\\item $x$ \n"])

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import ListEntry, Mark, draft_words
 from deepcritical_mcp.checking.draft.entry_looks import WORD, YEAR, stated_ids
-from deepcritical_mcp.text import clean_line, normalized
+from deepcritical_mcp.search.references.plain_text import folded
+from deepcritical_mcp.text import clean_line
 
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺‚˒’–—−‐‑;", "0123456789-+,,,-----,")
 _PART = r"[0-9]{1,4}(?:\s{0,2}[-–—−‐‑]{1,2}\s{0,2}[0-9]{1,4})?"
@@ -45,7 +46,6 @@ _TOKENS = 60
 _LEADING = 3
 _MOST_ALIKE = 30
 """Entries with one name and year that are told apart."""
-_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 
 
 class DraftCitation(NamedTuple):
@@ -270,13 +270,6 @@ class NamedCitation(NamedTuple):
     entries: tuple[int, ...] = ()
 
 
-def folded(text: str) -> str:
-    """Letters in one spelling: "Müller", "Mueller" and "Muller" are the same."""
-    plain = normalized("NFKD", text.casefold().translate(_LETTERS))
-    letters = "".join(letter for letter in plain if not "\u0300" <= letter <= "\u036f")
-    return letters.replace("ae", "a").replace("oe", "o").replace("ue", "u")
-
-
 class NameIndex:
     """The entries of a list of references by the names and years in them."""
 
@@ -296,7 +289,6 @@ class NameIndex:
         """The entries that names and a year mean, several if these do not tell them apart; [] for none."""
         tokens = [token for name in names for token in WORD.findall(folded(name))[-1:]]
         found = self._by_name.get((tokens[0], year[:4]), []) if tokens else []
-        found = [one for one in found if names[0].isupper() or tokens[0] in self._heads[one][:_TOKENS]]
         exact = [one for one in found if year in self._years[one]] or found
         leading = [one for one in exact if tokens[0] in self._heads[one][:_LEADING]] or exact
         return [one for one in leading if {*tokens[1:3]} <= {*self._heads[one]}] or leading

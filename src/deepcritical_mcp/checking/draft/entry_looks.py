@@ -17,6 +17,7 @@ from deepcritical_mcp.identifiers import (
     normalize_trial,
     record_ids,
 )
+from deepcritical_mcp.search.references.written import balanced
 
 _STATED = re.compile(
     r"""(?P<link>https?://[^\s"'<>\]}|]{1,1000})
@@ -57,7 +58,7 @@ def stated_ids(text: str) -> Iterator[StatedId]:
         if kind == "pmids":
             yield from _pmids(found)
             continue
-        value = _balanced(found[kind])
+        value = balanced(found[kind])[0]
         if key := _key(kind, value):
             yield StatedId(key, value, found.start(), found.start(kind) + len(value))
 
@@ -72,14 +73,6 @@ def _pmids(found: re.Match[str]) -> Iterator[StatedId]:
     for number, one in enumerate(numbers):
         at = found.start("pmids") + one.start()
         yield StatedId(f"pmid:{one[1]}", f"PMID {one[1]}", at if number else found.start(), at + len(one[1]))
-
-
-def _balanced(address: str) -> str:
-    while address and (
-        address[-1] in ".,;:'’”*_!?" or (address[-1] == ")" and address.count(")") > address.count("("))
-    ):
-        address = address[:-1]
-    return address
 
 
 def _key(kind: str, value: str) -> str:
@@ -130,7 +123,8 @@ _PROSE = re.compile(
 _REPEATED = re.compile(
     r"(?:(?:see|cf\.?|vgl\.?|siehe)\s)?[*_]{0,2}(?:[ií]b[ií]d(?:em)?|ebd|ebenda|idem|id\.|a\.\s?a\.\s?o\.|там же"
     r"|(?:[^\W\d_]{2,40},? )?(?:supra|(?:op|loc)\.?\s?cit)"
-    r"|(?:see|vgl\.|siehe) (?:also )?(?:notes?|Anm\.|Fn\.) \d)(?!\w)",
+    r"|(?:see|vgl\.|siehe) (?:also )?(?:notes?|Anm\.|Fn\.) \d"
+    r"|(?-i:[^\W\d_a-zß-ÿ])[\w'’ &-]{1,40} (?:19|20)\d\d[a-z]?[*_]{0,2} ?(?:\{[^{}]{1,60}\}[*_]{0,2})?\Z)(?!\w)",
     re.IGNORECASE,
 )
 _LONGEST = 1_500
@@ -177,7 +171,7 @@ def has_date_or_id(text: str) -> bool:
 
 
 def is_repeated(text: str) -> bool:
-    """Whether a note only points at another one: "Ibid., 47"."""
+    """Whether a text only points at a work: "Ibid., 47", "Smith 2001 {published data only}"."""
     return len(text) < 200 and _REPEATED.match(text) is not None
 
 

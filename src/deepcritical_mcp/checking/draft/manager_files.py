@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import re
+from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple, cast
 
-from deepcritical_mcp.checking.draft.draft_parts import DraftForm, UnreadEntry
+from deepcritical_mcp.checking.draft.draft_parts import DraftForm, ListEntry, UnreadEntry
 from deepcritical_mcp.search.references.written import TAG, LabelledEntry, bibtex_block, csl_entry, read_entry
 
 _ENTRY = re.compile(
@@ -22,19 +23,12 @@ _COLUMNS = ("title", "article title", "reference", "citation", "pmid", "doi")
 _COUNTS = ("", "#", "id", "no", "no.", "nr", "number")
 
 
-class FileEntry(NamedTuple):
-    """An entry, of BibTeX with the values of its macros, and its key ("" without one)."""
-
-    text: str
-    key: str
-
-
 class ManagerEntries(NamedTuple):
-    """The entries of one form in a text, those that cannot be read, and the rest of the text, where each entry has left
-    its `entry_place`."""
+    """The entries of one form in a text, of BibTeX with the values of its macros, those that cannot be read, and the
+    rest of the text, where each entry has left its `entry_place`."""
 
     form: DraftForm
-    entries: list[FileEntry]
+    entries: list[ListEntry]
     unread: list[UnreadEntry]
     rest: str
 
@@ -66,7 +60,7 @@ def _bibtex(piece: str, found: ManagerEntries, macros: dict[str, str]) -> str:
     if block.macro:
         macros |= [block.macro]
     elif block.entry and block.entry.key:
-        found.entries.append(FileEntry(_expanded(block.entry, macros), block.entry.key))
+        found.entries.append(ListEntry(_expanded(block.entry, macros), (0, 0), block.entry.key))
     elif block.reason:
         raw = piece.partition("\n\n")[0].rstrip()
         if "(" in raw.partition("{")[0]:  # "@smith2020 (p. 3)" in a sentence
@@ -92,47 +86,33 @@ def _record(piece: str, found: ManagerEntries) -> str:
     end = piece.find("\n" if last[1].strip() == "ER" else "\n\n", last.end())
     raw = piece[: end if end >= 0 else None].rstrip()
     entry = read_entry(raw)
-    found.entries.append(FileEntry(raw, entry.key if entry else ""))
+    found.entries.append(ListEntry(raw, (0, 0), entry.key if entry else ""))
     return raw
 
 
-def listed_strings(text: str) -> str:
-    """The strings of a JSON array of nothing but strings, or the rows of a table of references with commas, one a
-    paragraph; any other text as it is."""
-    if not text.lstrip().startswith("["):
-        return "\n\n".join(_rows(text)) or text
-    try:
-        loaded = cast(object, json.loads(text))
-    except (ValueError, RecursionError):
-        return text
-    values = cast(list[object], loaded) if isinstance(loaded, list) else []
-    strings = [one for one in values if isinstance(one, str)]
-    return "\n\n".join(strings) if strings and len(strings) == len(values) else text
-
-
-def _rows(text: str) -> list[str]:
-    """The rows of CSV with a heading for titles, references or numbers of records; [] of other text."""
+def listed_rows(text: str) -> str:
+    """The strings of a JSON array, or the rows of a table with commas whose heading has titles, references or numbers
+    of records, one a paragraph; any other text as it is."""
+    if text.lstrip().startswith('["'):
+        with suppress(ValueError, RecursionError):
+            return "\n\n".join(map(str, json.loads(text)))
     head, _, below = text.lstrip().partition("\n")
     names = [name.strip().casefold() for name in head[:_LONGEST_HEADING].split(",")]
-    if len(names) < 2 or {*names}.isdisjoint(_COLUMNS):
-        return []
-    rows = [row for row in csv.reader(below.splitlines()) if row]
-    if any(len(row) != len(names) for row in rows):
-        return []
-    return [
-        ". ".join(
-            f"PMID {cell}" if name == "pmid" and cell.isdigit() else cell.strip(" .")
-            for name, cell in zip(names, row, strict=True)
-            if cell.strip() and name not in _COUNTS
-        )
-        for row in rows
-    ]
+    rows = [] if len(names) < 2 or {*names}.isdisjoint(_COLUMNS) else [*filter(None, csv.reader(below.splitlines()))]
+    if not rows or any(len(row) != len(names) for row in rows):
+        return text
+    named = (
+        [cell for cell in zip(names, row, strict=True) if cell[0] not in _COUNTS and cell[1].strip()] for row in rows
+    )
+    return "\n\n".join(
+        ". ".join(f"PMID {cell}" if name == "pmid" else cell.strip(" .") for name, cell in row) for row in named
+    )
 
 
 def _csl(text: str) -> ManagerEntries:
     """The items of an array, of an object with "items", or one alone, up to where the JSON breaks off."""
-    found, first = ManagerEntries("csl-json", [], [], ""), text.lstrip()[:1]
-    at = text.find("{", max(0, text.find('"items"') if first == "{" else 0)) if first and first in "{[" else -1
+    found, start = ManagerEntries("csl-json", [], [], ""), len(text) - len(text.lstrip(" [\n\t"))
+    at = text.find("{", max(start, text.find('"items"'))) if text.startswith("{", start) else -1
     while at >= 0:
         try:
             item, end = cast(tuple[object, int], json.JSONDecoder().raw_decode(text, at))
@@ -140,7 +120,7 @@ def _csl(text: str) -> ManagerEntries:
             found.unread.append(UnreadEntry(text[at:], "JSON that cannot be read"))
             break
         if entry := csl_entry(text[at:end], item):
-            found.entries.append(FileEntry(entry.text, entry.key))
+            found.entries.append(ListEntry(entry.text, (0, 0), entry.key))
         else:
             found.unread.append(UnreadEntry(text[at:end], "an item of CSL-JSON without title and DOI"))
         at = text.find("{", end)

@@ -8,7 +8,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -36,12 +35,11 @@ _TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split
 _MOST_OF_FRONT = 20_000
 _MOST_NESTED = 5
 _MOST_OF_IT = 0.8
-_PAGE_NUMBERS = frozenset(("#", "page #", "p. #", "p.#", "# of #", "page # of #", "#/#", "# / #"))
+_PAGE_NUMBERS = frozenset(("#", "page #", "p. #", "# of #", "page # of #", "# / #"))
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}\n[ \t>]{0,40}([^\W\d_]+)(\S*)[ \n]?")
 _BEGINS = re.compile(r"[*_\\]{0,3}[\[(]?[0-9]{1,4}[\].)]|[#>•*-]")
 _LONGEST_HEAD = 140
-_LEAST_HEAD = 25
 _LEAST_PAGE = 12
 """Lines."""
 _NEAR = 3
@@ -227,59 +225,34 @@ def without_page_breaks(text: str) -> str:
 
 
 def _of_pages(lines: Sequence[str], filled: Sequence[int]) -> set[int]:
-    """The lines that recur as they are, or with a number that goes on: page numbers between blank lines, what stands
-    on three pages, and what stands at the edges of two."""
-    heads = {at: _Head.of(lines[at]) for at in filled if len(lines[at]) <= _LONGEST_HEAD}
+    """The lines that are page numbers, and those next to them or to form feeds that recur on other pages."""
     alike, place, noise = dict[str, list[int]](), {at: number for number, at in enumerate(filled)}, set[int]()
-    for at, head in heads.items():
-        alike.setdefault(head.words, []).append(at)
+    for at in filled:
+        if len(lines[at]) <= _LONGEST_HEAD:
+            alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(at)
     for words, places in alike.items():
-        is_number, run = words.strip("-–— ") in _PAGE_NUMBERS, list[int]()
-        may_be = is_number or (len(words) >= _LEAST_HEAD and _is_at_end(words))
-        for at in places if may_be else ():
-            is_alone = (
-                is_number and not {at - 1, at + 1, *(one + step for one in run[-1:] for step in (-1, 1))} & place.keys()
-            )
-            if not run or not heads[run[-1]].goes_on(heads[at]) or not (is_alone or at - run[-1] >= _LEAST_PAGE):
-                run = []
-            run.append(at)
-            noise.update(run if len(run) > (1 if is_number else 2) else ())
-    edges = {place[at] for at in noise}
-    edges |= {place.get(at, bisect_left(filled, at)) for at, line in enumerate(lines) if "\f" in line}
+        for one, two in pairwise(places if words.strip("-–— ") in _PAGE_NUMBERS else ()):
+            is_alone = not {one - 1, one + 1, two - 1, two + 1} & place.keys()
+            if _are_next(lines[one], lines[two]) and (is_alone or two - one >= _LEAST_PAGE):
+                noise |= {one, two}
+    edges = {place[at] for at in noise} | {bisect_left(filled, at) for at, one in enumerate(lines) if "\f" in one}
     edges |= {0, len(filled)} if edges else set()
     page = {at: edge for edge in sorted(edges) for at in filled[max(0, edge - _NEAR) : edge + _NEAR + 1]}
     least = max(2, len({*page.values()}) // 5)
-    for words, places in alike.items():
+    for places in alike.values():
         near = [at for at in places if at in page and not is_bare_id(lines[at])]
-        for one, two in pairwise(near if len(near) >= max(least, 0.8 * len(places)) else ()):
-            goes_on = heads[one].goes_on(heads[two]) and (_is_at_end(words) or len(near) > 2)
-            if page[one] != page[two] and (goes_on or heads[one] == heads[two]):
+        for one, two in pairwise(near if len(near) >= max(least, _MOST_OF_IT * len(places)) else ()):
+            is_next = len(near) > 2 and _are_next(lines[one], lines[two]) and not _BEGINS.match(lines[one])
+            if page[one] != page[two] and (is_next or lines[one].split() == lines[two].split()):
                 noise |= {one, two}
     return noise
 
 
-class _Head(NamedTuple):
-    """A line that may be a running head: its words, with "#" for each number, and these."""
-
-    words: str
-    numbers: tuple[int, ...]
-
-    @classmethod
-    def of(cls, line: str) -> _Head:
-        line = " ".join(line.split()).casefold()
-        # The number in front of an entry belongs to its words.
-        mark = found.end() if (found := _BEGINS.match(line)) else 0
-        return cls(line[:mark] + _NUMBER.sub("#", line[mark:]), tuple(map(int, _NUMBER.findall(line, mark))))
-
-    def goes_on(self, other: _Head) -> bool:
-        """Whether one number of another line with these words is that of the next page."""
-        steps = [two - one for one, two in zip(self.numbers, other.numbers, strict=False) if one != two]
-        return len(steps) == 1 and 1 <= steps[0] <= 2
-
-
-def _is_at_end(words: str) -> bool:
-    """Whether a number stands where running heads have that of the page."""
-    return words.startswith("#") or words.endswith("#") or "page #" in words
+def _are_next(one: str, two: str) -> bool:
+    """Whether one number of a line is that of the next page in another one."""
+    pairs = zip(_NUMBER.findall(one), _NUMBER.findall(two), strict=False)
+    steps = [int(second) - int(first) for first, second in pairs if first != second]
+    return len(steps) == 1 and 1 <= steps[0] <= 2
 
 
 def _goes_on(before: str, after: str) -> bool:

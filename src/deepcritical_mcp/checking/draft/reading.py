@@ -14,7 +14,6 @@ from deepcritical_mcp.checking.draft.citations import (
     Citations,
     cites_by_place,
     find_citations,
-    folded,
 )
 from deepcritical_mcp.checking.draft.draft_parts import (
     Block,
@@ -37,7 +36,7 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     starts_with_names,
 )
 from deepcritical_mcp.checking.draft.latex_draft import latex_as_markdown
-from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, entry_place, listed_strings, manager_entries
+from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, entry_place, listed_rows, manager_entries
 from deepcritical_mcp.checking.draft.markdown_draft import (
     blocks_of_markdown,
     html_as_markdown,
@@ -48,12 +47,14 @@ from deepcritical_mcp.checking.draft.markdown_draft import (
 from deepcritical_mcp.checking.draft.reference_lists import (
     POINTS,
     STRAY,
+    UNSURE,
     draft_lines,
     reference_lists,
     table_entries,
     with_lists_apart,
 )
 from deepcritical_mcp.excerpts import Span, whole_sentences
+from deepcritical_mcp.search.references.plain_text import blanked, folded
 from deepcritical_mcp.text import clean_line, clipped
 
 MAX_DRAFT = 200_000
@@ -64,7 +65,6 @@ _BREAKS = str.maketrans(
 )
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
 _WORDS = re.compile(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]")
-_ROW = "a row of a table that may name a work: give the whole reference"
 _LEAST_CLAIM = 2
 """Words."""
 _UNATTRIBUTED_WORDS = 7
@@ -90,11 +90,11 @@ _FAR = 1 << 60
 
 def read_draft(text: str) -> Draft:
     """The references, citing sentences and quotations of a draft; in time linear in its length."""
-    text = with_links_in_place(listed_strings(text).replace("\r\n", "\n").translate(_BREAKS))
+    text = with_links_in_place(listed_rows(text).replace("\r\n", "\n").translate(_BREAKS))
     managed = manager_entries(text)
     rest = with_whole_words(without_page_breaks(managed.rest).replace("\f", "\n"))
     if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _says_more(rest)):
-        listed = (DraftReference(at, one.text, one.key) for at, one in enumerate(managed.entries, 1))
+        listed = (DraftReference(at, one.text, one.label) for at, one in enumerate(managed.entries, 1))
         return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
     rest = latex_as_markdown(rest) if _LATEX.search(rest) else rest
     return _of_blocks(blocks_of_markdown(with_lists_apart(html_as_markdown(rest))), managed)
@@ -114,7 +114,7 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     lists = [] if numbers else reference_lists(lines)
     others = [entry for number, one in enumerate(blocks) if number not in placed for entry in _of_note(number, one)]
     listed = [entry._replace(section=number) for number, one in enumerate(lists) for entry in one.entries]
-    listed += [ListEntry(one.text, (placed[at], at), one.key) for at, one in enumerate(managed.entries)]
+    listed += [one._replace(place=(placed[at], at)) for at, one in enumerate(managed.entries)]
     listed = sorted((*listed, *rows.values(), *others), key=lambda one: one.place)
     read, unread = [one for one in listed if not one.reason], [one for one in listed if one.reason]
     apart = {one.place[0] for one in (*others, *rows.values())}
@@ -134,19 +134,22 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     shown = {at for at, one in enumerate(read, 1) if one.place[0] in rows and (lists or not one.label)}
     uncited = [one for one in references if one.index not in found.cited and one.index not in shown]
     spans = body.sentences(found)
+    told = {clean_line(one.text) for one in unread}
     unread += [
-        ListEntry(clean_line(one.block.text), (one.number, 0), reason=_ROW)
+        ListEntry(text, (one.number, 0), reason=UNSURE)
         for one in body.passages
-        if one.block.kind == "row" and _names_work(one.block.text) and not found.within(one.start, one.end)
+        if one.block.kind in ("row", "paragraph", "item") and not found.within(one.start, one.end)
+        for text in [clean_line(one.block.text)]
+        if text not in told and (_names_work(one.block.text) if one.block.kind == "row" else is_surely_entry(text))
     ]
-    told = (UnreadEntry(one.text, one.reason) for one in sorted(unread, key=lambda one: one.place))
+    reasons = (UnreadEntry(one.text, one.reason) for one in sorted(unread, key=lambda one: one.place))
     return Draft(
         "text",
         tuple(references),
         tuple(sorted(_sentences(body, spans, found), key=lambda one: one.start)),
         tuple(_quotations(body, spans, found, references)),
         tuple(_remarks(references, uncited, found, {f"[^{one.label}]" for one in blocks if one.kind == "note"})),
-        (*told, *managed.unread),
+        (*reasons, *managed.unread),
     )
 
 
@@ -263,7 +266,7 @@ class RunningText:
         """The sentences, without quoted blocks. A mark belongs to the sentence that it follows, also behind the full
         stop: "in mice.1 Then"."""
         marks = ((one.start, one.end) for one in citations.all if one.is_mark)
-        bare = _blanked(self.text, marks)
+        bare = blanked(self.text, marks)
         return [
             Span(one.start + part.start, one.start + part.end)
             for one in self.passages
@@ -273,7 +276,7 @@ class RunningText:
 
     def claim(self, span: Span, citations: Citations) -> str:
         """What a sentence or a row says without marks and empty brackets."""
-        plain = _blanked(self.text[slice(*span)], citations.marks(*span))
+        plain = blanked(self.text[slice(*span)], citations.marks(*span))
         if "\t" in plain:  # a row of a table
             cells = (clean_line(cell) for cell in plain.split("\t"))
             plain = "; ".join(cell for cell in cells if any(map(str.isalnum, cell)))
@@ -331,14 +334,3 @@ def attributed(
             or cites.within(*sentences[max(0, first - 1)])
             or cites.within(*sentences[min(last + 1, len(sentences) - 1)])
         )
-
-
-def _blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """`text` with blanks for what stands in `spans`; line breaks stay."""
-    parts, at = list[str](), 0
-    for start, end in sorted(spans):
-        if end > at:
-            start = max(start, at)
-            parts += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
-            at = end
-    return "".join((*parts, text[at:]))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from deepcritical_mcp.checking.draft.draft_parts import Block, ListEntry, draft_words
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
+    has_verbs,
     is_bare_id,
     is_prose,
     is_remark,
@@ -28,6 +29,7 @@ from deepcritical_mcp.text import clean_line
 
 POINTS = "it names a work in a few words, or points at another note: give the whole reference"
 STRAY = "it stands among the references, and does not look like one"
+UNSURE = "it looks like a reference and stands in no list: put it under the heading “References”"
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _MARK = re.compile(
     r"""(?P<bullet>[-+*•‣▪][ \t]{1,8})?[*_\\]{0,3}(?:
@@ -107,7 +109,9 @@ class _Piece:
     def is_whole(self) -> bool:
         """Whether it has what entries have, and its last line does not end within a title or among names."""
         last = self.lines[-1].rstrip()[-400:].rpartition(" ")[2]
-        return self.is_dated and (last[-1:] in '.])}>"”’*' or last[-1:].isdigit() or "/" in last[:-1])
+        return is_repeated(self.lines[-1]) or (
+            self.is_dated and (last[-1:] in '.])}>"”’*' or last[-1:].isdigit() or "/" in last[:-1])
+        )
 
     def add(self, line: str) -> None:
         self.lines.append(line)
@@ -117,11 +121,10 @@ class _Piece:
         text = "\n".join(self.lines).strip()
         if not any(map(str.isalnum, text)):
             return ListEntry(f"{self.label}. {text}" if self.label else text, self.first.place, "", STRAY)
-        if is_repeated(text):
-            return ListEntry(text, self.first.place, self.label, POINTS)
         is_like = not is_remark(text) or (starts_with_names(text) and not is_prose(text))
         is_like = is_like and (self.is_marked or not is_among_marked or is_whole_entry(text))
-        return ListEntry(text, self.first.place, self.label, "" if self.label or is_like else STRAY)
+        reason = POINTS if is_repeated(text) else "" if self.label or is_like else STRAY
+        return ListEntry(text, self.first.place, self.label, reason)
 
 
 def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
@@ -185,11 +188,13 @@ def _may_be_entry(text: str) -> bool:
 def _begins_among_marked(line: DraftLine, last: _Piece) -> bool:
     """Whether a line without the mark of the list begins an entry, or what is none, behind the last one."""
     first, level = line.text[:1], line.block.level
-    is_bullet = line.kind == "bullet" and 0 < level <= last.first.block.level
-    is_nested = level > 1 and is_whole_entry(line.rest) and not is_remark(line.rest) and not is_bare_id(line.rest)
     is_apart = not (level or first.islower() or first.isdigit() or is_bare_id(line.rest.split(" ")[0]))
-    begins = not last.is_marked or is_repeated(line.rest) or is_bullet or is_nested or (is_apart and last.is_whole)
-    return line.opens and begins
+    is_item = level > 0 and (
+        is_whole_entry(line.rest) and not is_bare_id(line.rest)
+        if level > last.first.block.level
+        else line.kind == "bullet"
+    )
+    return line.opens and (not last.is_marked or is_repeated(line.rest) or is_item or (is_apart and last.is_whole))
 
 
 def _begins_among_plain(line: DraftLine, last: _Piece, *, one_a_line: bool, is_separated: bool) -> bool:
@@ -199,9 +204,9 @@ def _begins_among_plain(line: DraftLine, last: _Piece, *, one_a_line: bool, is_s
     is_whole, is_bare = is_whole_entry(line.text), is_bare_id(line.text)
     if one_a_line:
         return is_whole or not line.text[:1].islower()
-    is_start = starts_like_entry(line.text) and not is_bare
+    is_start = (starts_like_entry(line.text) and not is_bare) or is_repeated(line.text)
     if line.opens:
-        return last.is_whole or is_start or is_repeated(line.text)
+        return last.is_whole or is_start
     if is_separated:
         return last.is_whole and is_start and is_whole
     return last.is_whole and (is_start or (is_whole and line.text[:1].isupper() and not is_bare))
@@ -290,15 +295,10 @@ def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
 
 
 def _are_entries(entries: Sequence[ListEntry]) -> bool:
-    whole = [is_whole_entry(one.text) for one in entries]
-    prose = [is_prose(one.text) for one in entries]
-    alike = sum(
-        is_repeated(one.text) or (is_whole and one.label != "") or (starts_like_entry(one.text) and not is_told)
-        for one, is_whole, is_told in zip(entries, whole, prose, strict=True)
-    )
-    return 2 * alike > len(entries) and any(
-        is_whole and not is_told for is_whole, is_told in zip(whole, prose, strict=True)
-    )
+    sure = [is_surely_entry(one.text) or (one.label != "" and is_whole_entry(one.text)) for one in entries]
+    return any(sure) and 2 * sum(
+        one or is_repeated(other.text) for one, other in zip(sure, entries, strict=True)
+    ) > len(sure)
 
 
 def _end(lines: Sequence[DraftLine], first: int, level: int) -> int:
@@ -325,15 +325,24 @@ def _ends_list(line: DraftLine, level: int) -> bool:
 
 
 def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
-    """The block of entries at the end of a draft, or the whole of it, if its entries look like references."""
+    """The block of entries at the end of a draft, or the whole of it, if its entries look like references. What stands
+    before it and may be one is named."""
     entries, end = entries_in(lines), len(lines)
     places = {line.place: at for at, line in enumerate(lines)}
     while entries and entries[-1].reason:
         end = places[entries.pop().place]
     sure = [is_surely_entry(one.text) for one in entries]
     starts = (at for at, one in enumerate(sure) if one and sum(sure[at:]) > 0.6 * len(sure[at:]))
-    entries = entries[next(starts, len(sure)) :]
-    return [FoundList(places[entries[0].place], end, entries)] if len(entries) >= min(2, len(sure)) > 0 else []
+    first = next(starts, len(sure))
+    if len(sure) - first < min(2, len(sure)) or not sure:
+        return []
+    at, may_be = first, [has_date_or_id(one.text) or starts_with_names(one.text) for one in entries]
+    while at and not (has_verbs(entries[at - 1].text) or is_prose(entries[at - 1].text)):
+        at -= 1
+    if at == 0 and all(may_be[:first]):  # nothing is told: it is a list and no draft
+        return [FoundList(0, end, entries)]
+    unsure = [one._replace(label="", reason=UNSURE) for n, one in enumerate(entries[at:first], at) if may_be[n]]
+    return [FoundList(places[entries[first].place], end, [*unsure, *entries[first:]])]
 
 
 def table_entries(blocks: Sequence[Block]) -> dict[int, ListEntry]:

@@ -121,8 +121,7 @@ class _Alignment:
         self._title: Span | None = self._found[:2] if self._found else None
         self._numbers = self._find_numbers()
         known = [self._title] if self._title else []
-        people = {word for one in record.authors for word in tokens(one.family)}
-        self._journal = find_journal(self._text, known, journals_of(record), self._numbers.first, people)
+        self._journal = find_journal(self._text, known, journals_of(record), self._numbers.first)
         if self._title is None and (guess := title_span(self._text)) and not self._explains(guess):
             self._title = guess
         self._numbers = self._find_numbers()
@@ -219,7 +218,7 @@ class _Alignment:
     def _compare_journal(self) -> FieldAgreement:
         record, text, journal = self._record, self._text, self._journal
         true = next(iter(journals_of(record)), "")
-        span = journal[2:] if journal else other_journal(text, self._journal_parts(), record) if true else None
+        span = journal[2:] if journal else other_journal(text, self._journal_parts(), record.authors) if true else None
         verdict: FieldVerdict = "absent" if not span else "agrees" if journal and not journal.is_other else "differs"
         return FieldAgreement("journal", verdict, text[slice(*span)] if span else "", true, span)
 

@@ -6,16 +6,15 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import ratio
 
-from deepcritical_mcp.evidence.titles import plain_letters
-from deepcritical_mcp.models import Publication
+from deepcritical_mcp.evidence.titles import is_misprint, plain_letters
+from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.search.references.people_places import has_author
 from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
 
@@ -32,8 +31,8 @@ _LEAST_WORDS, _MOST_SMALL = 3, 4
 """Words of a name that is nobody's, and words in small letters of one."""
 _HIDDEN = "ʘ"
 """In place of the letters of what another field explains: a letter that no name has."""
-_LEAST_FUZZY, _WHOLE_WORD = 6, 6
-"""Letters of a word that may be misprinted, and of one that is no abbreviation."""
+_WHOLE_WORD = 6
+"""Letters of a word that is no abbreviation."""
 _LEAST_CLOSE, _CLOSE = 8, 88
 """Letters of a name in which a word may be misprinted, and percent of them that are the same: "Cnt Rev Toxicol"."""
 _INITIALS_OF_MANY = 3
@@ -61,14 +60,11 @@ class JournalPlace(NamedTuple):
         return (self.low, self.high) != (self.start, self.end)
 
 
-def find_journal(
-    text: str, hidden: Sequence[Span], names: Sequence[str], near: int = -1, people: Collection[str] = ()
-) -> JournalPlace | None:
+def find_journal(text: str, hidden: Sequence[Span], names: Sequence[str], near: int = -1) -> JournalPlace | None:
     """Where one of a record's names of its journal stands; the longest of several, or the one nearest before `near`.
 
     Args:
         hidden: parts of the text that other fields explain.
-        people: words of names that may stand right before it.
     """
     for start, end in hidden:
         text = f"{text[:start]}{_HIDDEN * (end - start)}{text[end:]}"
@@ -85,7 +81,6 @@ def find_journal(
     first, stop = int(-best[-1]), int(best[0] - best[-1])
     start, end, known = words[first].start, words[stop - 1].end, _known(names)
     before = [*_added(text, words[:first][::-1], start, known, is_before=True)]
-    before = [] if any(_plain(one.text) in people for one in before) else before
     behind = [*_added(text, words[stop:], end, known, is_before=False)]
     return JournalPlace(start, end, before[-1].start if before else start, behind[-1].end if behind else end)
 
@@ -153,25 +148,19 @@ def _matched(words: Sequence[_Word], first: int, form: Sequence[str]) -> int:
     at, slips, begin = first, 0, words[first].text
     if len(form) == 1:
         word, is_name = _plain(begin), len(form[0]) > 4 and begin[0].isupper()
-        is_short = len(word) >= 4 and form[0].startswith(word)
-        return int(word == form[0] or (is_name and (is_short or _is_misprint(word, form[0]))))
+        return int(word == form[0] or (is_name and len(word) >= 4 and form[0].startswith(word)))
     for wanted in form:
         while first < at < len(words) and _plain(words[at].text) in listed_words("in journals") - {wanted}:
             at += 1
         if at >= len(words):
             return 0
         word = _plain(words[at].text)
-        is_slip = not (_abbreviates(word, wanted) or _is_misprint(word, wanted))
+        is_slip = not (_abbreviates(word, wanted) or is_misprint(word, wanted))
         slips, at = slips + is_slip, at + 1
         if slips > 1 or (is_slip and word[0] != wanted[0]):
             return 0
     given, name = " ".join(_plain(word.text) for word in words[first:at]), " ".join(form)
     return 0 if slips and (len(name) < _LEAST_CLOSE or ratio(given, name) < _CLOSE) else at - first
-
-
-def _is_misprint(one: str, other: str) -> bool:
-    is_long = min(len(one), len(other)) >= _LEAST_FUZZY
-    return is_long and one[0] == other[0] and OSA.distance(one, other, score_cutoff=1) <= 1
 
 
 @lru_cache(maxsize=8192)
@@ -220,13 +209,13 @@ def sentences_back(text: str) -> Iterator[Span]:
         high = end
 
 
-def other_journal(text: str, parts: Iterator[Span], record: Publication) -> Span | None:
+def other_journal(text: str, parts: Iterator[Span], authors: Sequence[AuthorName]) -> Span | None:
     """What stands where the journal should, if that can be one's name: the last sentence of the first part that has
     one."""
     for start, end in parts:
         part = without(BRACKETED, text[start:end])
         for first, last in sentences_back(part):
-            names = [one.end() for one in _NAMES_END.finditer(part, first, last) if has_author(one[0], record.authors)]
+            names = [one.end() for one in _NAMES_END.finditer(part, first, last) if has_author(one[0], authors)]
             first = max(names, default=first)
             words = WORD.findall(part[first:last])
             is_name = any(word != word.lower() for word in words) and sum(map(str.islower, words)) <= _MOST_SMALL

@@ -17,7 +17,7 @@ from rapidfuzz.fuzz import ratio
 from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.search.references.number_places import YEAR
-from deepcritical_mcp.search.references.plain_text import WORD, Span, listed_words
+from deepcritical_mcp.search.references.plain_text import WORD, Span, folded, listed_words
 
 ET_AL = re.compile(
     r"\b(?:et\.? al(?:ii)?|and (?:others|colleagues|co-?workers|associates)|(?:y|e|et) col(?:s|l|aboradores)?\.?|"
@@ -35,9 +35,6 @@ _PIECE = re.compile(
 LISTED = re.compile(r"[^\W\d_]{2} [A-ZÀ-Þ]{1,4}\.\s{1,3}(?=[^\W\d_])")
 """Where names end, with initials and a full stop: "Berg JA, Ruiz K. J Zinc 2019"."""
 _APART = re.compile(r"\d{1,8}[.,;:)\]]{0,3}\s|[:|]\s")
-_TRANSLITERATED = str.maketrans(
-    {"ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "đ": "d", "ł": "l", "ð": "d", "þ": "th", "ı": "i"}
-)
 _PARTICLE = 3
 """Letters of "van", "de" and "von", which are no part of a double name."""
 _SLIP, _FIRST_SLIP = 70, 80
@@ -262,8 +259,7 @@ def _forms(author: AuthorName) -> list[tuple[str, ...]]:
 @lru_cache(maxsize=8192)
 def _key(name: str) -> tuple[str, ...]:
     """The words of a name in one spelling, also of umlauts: "Müller" is "Mueller"."""
-    plain = plain_letters(name.casefold().translate(_TRANSLITERATED))
-    return tuple(WORD.findall(plain.replace("ae", "a").replace("oe", "o").replace("ue", "u")))
+    return tuple(WORD.findall(folded(name)))
 
 
 def _expected(number: int, people: Sequence[Person], authors: Sequence[AuthorName]) -> AuthorName | None:

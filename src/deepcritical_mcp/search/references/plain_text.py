@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.text import normalized
 
 Span = tuple[int, int]
@@ -38,10 +39,23 @@ def listed_words(name: str) -> frozenset[str]:
 
 
 def blanked(text: str, spans: Iterable[Span]) -> str:
-    """A text with blanks in some places."""
-    for start, end in spans:
-        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
-    return text
+    """A text with blanks in some places; line breaks stay."""
+    parts, at = list[str](), 0
+    for start, end in sorted(spans):
+        if end > at:
+            start = max(start, at)
+            parts += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
+            at = end
+    return "".join((*parts, text[at:]))
+
+
+_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
+
+
+def folded(text: str) -> str:
+    """Letters in one spelling: "Müller", "Mueller" and "Muller" are the same."""
+    plain = plain_letters(text.casefold().translate(_LETTERS))
+    return plain.replace("ae", "a").replace("oe", "o").replace("ue", "u")
 
 
 def without(pattern: re.Pattern[str], text: str) -> str:

@@ -134,7 +134,7 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> TitleAgreement:
         return "minor" if is_joined and one[1:] != other and other[1:] != one else "agrees"
     if not one or not other or is_notice(one) != is_notice(other):
         return "differs"
-    bare, whole = ([word for word in words if word not in _LETTERS] for words in (one, other))
+    bare, whole = ([word for word in words if word not in GREEK_NAMES.values()] for words in (one, other))
     if bare == whole:  # Greek letters were lost in copying: "A strains" for "Aβ strains"
         return "minor" if len(one) != len(other) else "differs"
     found = changes(content_words(one), content_words(other))
@@ -143,9 +143,6 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> TitleAgreement:
         return "minor" if any(gone and come for gone, come in slips) else "agrees"
     is_slips = all(len(gone) == len(come) and all(map(_is_slip, gone, come)) for gone, come in slips)
     return "minor" if is_slips and len(slips) <= _MOST_SLIPS else "differs"
-
-
-_LETTERS = frozenset(GREEK_NAMES.values())
 
 
 def _is_slip(one: str, other: str) -> bool:

@@ -198,7 +198,7 @@ def _without_ids(text: PlainText) -> tuple[PlainText, RecordIds]:
 def balanced(address: str) -> tuple[str, str]:
     """An identifier without the punctuation of the sentence that it ends, and that punctuation."""
     value = address
-    while value and (value[-1] in ".,;:'’”*_" or (value[-1] == ")" and value.count(")") > value.count("("))):
+    while value and (value[-1] in ".,;:'’”*_!?" or (value[-1] == ")" and value.count(")") > value.count("("))):
         value = value[:-1]
     return value, address[len(value) :]
 
