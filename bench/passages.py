@@ -4,11 +4,11 @@
 
 A folder holds `papers.jsonl` (id, title, paragraphs: [{section, text}]) and `queries.jsonl` (id, paper, text, spans:
 [[paragraph, start, end]]), such as Evidence Inference. Each paper is kept in a session and asked its questions through
-the tools: counted is how often a passage among the first so many characters shown overlaps an answer. The cost is that of a session with
-`--papers` papers (the folder's, repeated under other numbers): until all are stored and found by words, until the
-background has embedded them, next to bare onnxruntime on a sample of the same passages, the longest stall of the event
-loop meanwhile, memory per 1,000 passages, and the time of a search against one embedding and one `query` of a bare
-Chroma collection with as many made-up vectors.
+the tools: counted is how often a passage among the first so many characters shown overlaps an answer. The cost is that
+of a session with `--papers` papers (the folder's, repeated under other numbers): until all are stored and found by
+words, until the background has embedded them, next to bare onnxruntime on a sample of the same passages, the longest
+stall of the event loop meanwhile, memory per 1,000 passages, and the time of a search against one embedding and one
+`query` of a bare Chroma collection with as many made-up vectors.
 """
 
 from __future__ import annotations
@@ -85,11 +85,19 @@ async def shown_by(client: Client, tool: str, **arguments: Any) -> list[str]:
     """What a tool quotes, best first, until it has quoted enough; its pages one after the other."""
     shown, offset = list[str](), 0
     while offset >= 0 and sum(map(len, shown)) < max(LENGTHS):
-        answer = (await client.call_tool(tool, {**arguments, "offset": offset})).structured_content or {}
-        rows = answer.get("passages") or answer.get("evidence") or []
-        shown += [piece.strip() for row in rows for piece in (row.get("text") or row["content"]).split("[…]")]
+        answer: dict[str, Any] = (
+            await client.call_tool(tool, {**arguments, "offset": offset})
+        ).structured_content or {}
+        found: list[dict[str, Any]] = answer.get("passages") or answer.get("evidence") or []
+        shown += [piece.strip() for row in found for piece in (row.get("text") or row["content"]).split("[…]")]
         offset = answer.get("next_offset", -1)
     return shown
+
+
+async def indexed(client: Client) -> None:
+    """Wait until the session has all its vectors."""
+    while "being indexed" in str(await client.call_tool("semantic_search", {"query": "results"})):
+        await asyncio.sleep(1)
 
 
 async def answered(papers: Sequence[dict[str, Any]], queries: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
@@ -110,6 +118,7 @@ async def answered(papers: Sequence[dict[str, Any]], queries: Sequence[dict[str,
                         await client.call_tool("add_evidence", {"items": [item]})
                 else:
                     await client.call_tool("pubmed_search", {"query": "all"})
+                await indexed(client)
                 for query, content in asked:
                     how: dict[str, Any] = {"query": query["text"]}
                     if name == "paper":
