@@ -96,7 +96,7 @@ async def shown_by(client: Client, tool: str, **arguments: Any) -> list[str]:
 
 async def indexed(client: Client) -> None:
     """Wait until the session has all its vectors."""
-    while "being indexed" in str(await client.call_tool("semantic_search", {"query": "results"})):
+    while "being indexed" in str(await client.call_tool("semantic_search", {"query": "results"})):  # noqa: ASYNC110
         await asyncio.sleep(1)
 
 
