@@ -148,7 +148,6 @@ async def test_a_passage_is_found_with_its_section_and_anchor(place: Settings, r
     assert first.content == "Allocation was by sealed envelopes.\n\nNobody was blinded."
     assert first.content_truncated
     assert first.citation.pmid == "11"
-    assert len({(one.id, one.anchor.split("p")[0]) for one in found}) == len(found)
     assert {one.citation.pmid for one in found} == {"11", "12"}
 
 
@@ -175,7 +174,6 @@ async def test_pages_go_on_with_the_next_best_passages_until_there_are_none(regi
     await store.add_evidence([TRIAL])
     whole, end = await store.best_passages("pubmed:11~2", "deaths in group 33", PassagePage(100_000))
     assert end == -1
-    assert len({one.anchor.split("p")[0] for one in whole}) == len(whole)
     shown, offset = list[str](), 0
     while offset >= 0:
         some, offset = await store.best_passages("pubmed:11~2", "deaths in group 33", PassagePage(400, offset=offset))

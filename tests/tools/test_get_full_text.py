@@ -126,7 +126,6 @@ async def test_a_question_gets_the_passages_that_answer_it() -> None:
     assert (best["anchor"], best["section"]) == ("s3p1", ["Results"])
     assert best["text"] == "Healing was faster with zinc (p=0.03)."
     assert sum(len(one["text"]) for one in answer["passages"]) <= 3_300
-    assert len({one["anchor"].split("p")[0] for one in answer["passages"]}) == len(answer["passages"])
     assert 'get_evidence ids=["pubmed:7~2@' in answer["next_step"]
 
 
@@ -688,7 +687,6 @@ async def test_the_abstract_answers_too() -> None:
     best = answer["passages"][0]
     assert (best["anchor"], best["section"]) == ("abstract", ["Abstract"])
     assert "shrunk by 31 %" in best["text"]
-    assert [one["anchor"] for one in answer["passages"]].count("abstract") == 1
     assert "abstract" not in [one["anchor"] for one in within["passages"]]
 
 

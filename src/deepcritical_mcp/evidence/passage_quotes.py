@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from deepcritical_mcp.evidence.chunking import Passage, anchor_at, is_heading, is_table, own_span, paragraph_spans
@@ -38,12 +38,10 @@ def page_of(lengths: Sequence[int], page: PassagePage) -> slice:
     return slice(page.offset, end)
 
 
-def by_place(passages: Iterable[Passage]) -> list[list[int]]:
-    """The numbers of the passages, those of one part of a text together, in the order of the first of each."""
-    groups: dict[tuple[int, str], list[int]] = {}
-    for number, one in enumerate(passages):
-        groups.setdefault((id(one.text), one.part.anchor if one.part else ""), []).append(number)
-    return list(groups.values())
+def by_place(passages: Sequence[Passage]) -> list[list[int]]:
+    """The numbers of the passages in order, neighbors of one part of a text together."""
+    keys = [(id(one.text), one.part.anchor if one.part else "") for one in passages]
+    return [list(run) for _, run in groupby(range(len(passages)), key=keys.__getitem__)]
 
 
 def together(passages: Sequence[Passage]) -> Quotation:

@@ -53,7 +53,7 @@ def best_within(
     ]
     shown = page_of([passages[at].end - passages[at].start for at in best], page)
     chosen = best[shown]
-    groups = [[chosen[at] for at in some] for some in by_place(passages[at] for at in chosen)]
+    groups = [[chosen[at] for at in some] for some in by_place([passages[at] for at in chosen])]
     close = {at for at in chosen if words[at][1] >= CLOSE_COVERAGE or (at < len(cosines) and cosines[at] >= floor)}
     close = close if cosines else {*chosen}
     found = (
