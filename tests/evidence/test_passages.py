@@ -172,7 +172,7 @@ async def test_rows_of_a_table_are_shown_with_its_caption(registries: Registries
 async def test_pages_go_on_with_the_next_best_passages_until_there_are_none(registries: Registries) -> None:
     store = await registries(Settings()).open()
     await store.add_evidence([TRIAL])
-    whole, end = await store.best_passages("pubmed:11~2", "deaths in group 33", PassagePage(100_000))
+    _, end = await store.best_passages("pubmed:11~2", "deaths in group 33", PassagePage(100_000))
     assert end == -1
     shown, offset = list[str](), 0
     while offset >= 0:
