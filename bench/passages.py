@@ -130,10 +130,12 @@ async def answered(papers: Sequence[dict[str, Any]], queries: Sequence[dict[str,
 
 def markdown(paper: dict[str, Any]) -> str:
     """A paper as a user pastes it."""
-    lines = [f"# {paper['title']}"]
+    lines, above = [f"# {paper['title']}"], list[str]()
     for title, group in itertools.groupby(paper["paragraphs"], key=lambda row: row["section"]):
         names = [*filter(None, title.split(" > "))]
-        lines += [f"{'#' * (len(names) + 1)} {names[-1]}"] if names else []
+        known = sum(1 for _ in itertools.takewhile(lambda two: two[0] == two[1], zip(names, above, strict=False)))
+        lines += [f"{'#' * (level + 2)} {name}" for level, name in enumerate(names) if level >= known]
+        above = names
         lines += [row["text"] for row in group]
     return "\n\n".join(lines)[:100_000]
 
