@@ -46,14 +46,14 @@ def read_own_text(content: str) -> OwnText:
     if len(content) <= SHORT_NOTE:
         return OwnText(Reading(content))
     is_html = len(_HTML.findall(content[:LONG_TEXT])) > 1
-    sections = list(outline_of_html(content) if is_html else _sections(_Blocks.of(content)))
+    sections = list(outline_of_html(content) if is_html else _sections(_blocks_of(content)))
     title, sections = _without_title(sections)
     is_structured = any(one.kind == "table" or one.path for one in sections) or len(content) > LONG_TEXT
     body, parts = assembled(sections)
     return OwnText(bounded(Reading(body, parts)) if body and is_structured else Reading(content), title)
 
 
-class _Block(NamedTuple):
+class _TextBlock(NamedTuple):
     """A heading of a level, or a block of text of level 0."""
 
     text: str
@@ -61,33 +61,28 @@ class _Block(NamedTuple):
     is_table: bool = False
 
 
-class _Blocks:
-    """What stands in a text, in order."""
-
-    @classmethod
-    def of(cls, content: str) -> list[_Block]:
-        """Of Markdown, or of plain text, of which lines that look like headings are."""
-        blocks = cls._read(content)
-        return blocks if any(one.level for one in blocks) else cls._read(_with_headings(content))
-
-    @staticmethod
-    def _read(content: str) -> list[_Block]:
-        lines = content.split("\n")
-        tokens = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["code", "reference"]).parse(content)
-        return list(_blocks(tokens, lines))
+def _blocks_of(content: str) -> list[_TextBlock]:
+    """What stands in Markdown, in order, or in plain text, of which lines that look like headings are."""
+    blocks = _read(content)
+    return blocks if any(one.level for one in blocks) else _read(_with_headings(content))
 
 
-def _blocks(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[_Block]:
+def _read(content: str) -> list[_TextBlock]:
+    tokens = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["code", "reference"]).parse(content)
+    return list(_blocks(tokens, content.split("\n")))
+
+
+def _blocks(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[_TextBlock]:
     for number, token in enumerate(tokens):
         if token.level or token.map is None:
             continue
         own = lines[slice(*token.map)]
         if token.type == "heading_open":
-            yield _Block(tokens[number + 1].content.strip("*_ "), int(token.tag[1:]))
+            yield _TextBlock(tokens[number + 1].content.strip("*_ "), int(token.tag[1:]))
         elif token.type == "table_open":
-            yield _Block(_as_table(own), is_table=True)
+            yield _TextBlock(_as_table(own), is_table=True)
         else:
-            yield _Block(_unwrapped(own) if token.type == "paragraph_open" else "\n".join(own))
+            yield _TextBlock(_unwrapped(own) if token.type == "paragraph_open" else "\n".join(own))
 
 
 def _as_table(lines: Sequence[str]) -> str:
@@ -115,7 +110,7 @@ def _with_headings(content: str) -> str:
     return "\n\n".join(paragraphs)
 
 
-def _sections(blocks: Sequence[_Block]) -> Iterator[Section]:
+def _sections(blocks: Sequence[_TextBlock]) -> Iterator[Section]:
     """A section for each heading, inside those of a higher level, and one for each table."""
     levels: list[tuple[int, str, str]] = []  # level, anchor, title
     counts: dict[str, int] = {}
