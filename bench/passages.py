@@ -1,14 +1,14 @@
 """Passages of full texts: whether they answer, and what 200 papers cost a session.
 
-    python bench/passages.py FOLDER [--papers 200]
+    PYTHONPATH=. python bench/passages.py FOLDER [--papers 200]
 
 A folder holds `papers.jsonl` (id, title, paragraphs: [{section, text}]) and `queries.jsonl` (id, paper, text, spans:
-[[paragraph, start, end]]), such as Evidence Inference. Each paper is kept in a session and asked its questions: counted
-is how often a passage among the first so many characters shown overlaps an answer. The cost is that of a session with
-`--papers` papers (the folder's, repeated under other numbers): until all are stored and found by words, until the
-background has embedded them, next to bare onnxruntime on a sample of the same passages, the longest stall of the event
-loop meanwhile, memory per 1,000 passages, and the time of a search against one embedding and one `query` of a bare
-Chroma collection with as many made-up vectors.
+[[paragraph, start, end]]), such as Evidence Inference. Each paper is kept in a session and asked its questions through
+the tools: counted is how often a passage among the first so many characters shown overlaps an answer. The cost is that
+of a session with `--papers` papers (the folder's, repeated under other numbers): until all are stored and found by
+words, until the background has embedded them, next to bare onnxruntime on a sample of the same passages, the longest
+stall of the event loop meanwhile, memory per 1,000 passages, and the time of a search against one embedding and one
+`query` of a bare Chroma collection with as many made-up vectors.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from typing import Any
 import chromadb
 import chromadb.config
 import numpy as np
+from mcp.client import Client
+from tests.fakes import FakeSearch, fake_server
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.chunking import passages
@@ -40,7 +42,8 @@ from embedding import Bare
 from store import Stalls, resident, timed
 
 LENGTHS = (1_500, 3_000, 6_000)
-MANY = 1_000
+TOGETHER = 25
+"""Papers of one session."""
 SEARCHES = 40
 SAMPLE = 400
 """Passages that the bare model embeds before and after."""
@@ -78,20 +81,63 @@ def characters_before(shown: Sequence[str], content: str, answers: Sequence[str]
     return float("inf")
 
 
-async def answered(papers: Sequence[dict[str, Any]], queries: Sequence[dict[str, Any]]) -> list[float]:
-    settings = Settings()
-    registry = SessionRegistry(settings, EmbeddingService(), open_backend(settings))
-    found: list[float] = []
-    for paper in papers:
-        store = await registry.open()
-        (outcome,) = await store.add_evidence([published(paper, paper["id"])])
-        content = outcome.publication.text.content
-        for query in (query for query in queries if query["paper"] == paper["id"]):
-            best = await store.best_passages(outcome.publication.id, query["text"], limit=MANY)
-            found.append(characters_before([one.text for one in best], content, spans(paper, query)))
-        await registry.drop(store.session_id)
-    await registry.aclose()
+async def shown_by(client: Client, tool: str, **arguments: Any) -> list[str]:
+    """What a tool quotes, best first, until it has quoted enough; its pages one after the other."""
+    shown, offset = list[str](), 0
+    while offset >= 0 and sum(map(len, shown)) < max(LENGTHS):
+        answer: dict[str, Any] = (
+            await client.call_tool(tool, {**arguments, "offset": offset})
+        ).structured_content or {}
+        found: list[dict[str, Any]] = answer.get("passages") or answer.get("evidence") or []
+        shown += [piece.strip() for row in found for piece in (row.get("text") or row["content"]).split("[…]")]
+        offset = answer.get("next_offset", -1)
+    return shown
+
+
+async def indexed(client: Client) -> None:
+    """Wait until the session has all its vectors."""
+    while "being indexed" in str(await client.call_tool("semantic_search", {"query": "results"})):  # noqa: ASYNC110
+        await asyncio.sleep(1)
+
+
+async def answered(papers: Sequence[dict[str, Any]], queries: Sequence[dict[str, Any]]) -> dict[str, list[float]]:
+    """For each way to ask, the characters before the answer to each question: one paper with `get_full_text`, a session
+    of `TOGETHER` papers with `semantic_search`, and one of the same papers as the user pastes them."""
+    found: dict[str, list[float]] = {"paper": [], "session": [], "pasted": []}
+    for start in range(0, len(papers), TOGETHER):
+        some = papers[start : start + TOGETHER]
+        made = [published(paper, paper["id"]) for paper in some]
+        contents = {paper["id"]: one.text.content for paper, one in zip(some, made, strict=True)}
+        asked = [(query, contents[query["paper"]]) for query in queries if query["paper"] in contents]
+        by_id = {paper["id"]: paper for paper in some}
+        for name, rows in found.items():
+            async with Client(fake_server(literature=FakeSearch(tuple(made)))) as client:
+                if name == "pasted":
+                    for paper in some:
+                        item = {"title": paper["title"], "content": markdown(paper)}
+                        await client.call_tool("add_evidence", {"items": [item]})
+                else:
+                    await client.call_tool("pubmed_search", {"query": "all"})
+                await indexed(client)
+                for query, content in asked:
+                    how: dict[str, Any] = {"query": query["text"]}
+                    if name == "paper":
+                        how = {"id": f"pubmed:{query['paper']}", "question": query["text"]}
+                    shown = await shown_by(client, "get_full_text" if name == "paper" else "semantic_search", **how)
+                    rows.append(characters_before(shown, content, spans(by_id[query["paper"]], query)))
     return found
+
+
+def markdown(paper: dict[str, Any]) -> str:
+    """A paper as a user pastes it."""
+    lines, above = [f"# {paper['title']}"], list[str]()
+    for title, group in itertools.groupby(paper["paragraphs"], key=lambda row: row["section"]):
+        names = [*filter(None, title.split(" > "))]
+        known = sum(1 for _ in itertools.takewhile(lambda two: two[0] == two[1], zip(names, above, strict=False)))
+        lines += [f"{'#' * (level + 2)} {name}" for level, name in enumerate(names) if level >= known]
+        above = names
+        lines += [row["text"] for row in group]
+    return "\n\n".join(lines)[:100_000]
 
 
 async def cost(papers: Sequence[dict[str, Any]], questions: Sequence[str], count: int) -> None:
@@ -167,13 +213,16 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--papers", type=int, default=200)
+    parser.add_argument("--half", type=int, choices=(0, 1), help="0 to tune on, 1 to report")
+    parser.add_argument("--most", type=int, default=1_000, help="papers that are asked")
     parser.add_argument("--questions", action=argparse.BooleanOptionalAction, default=True)
     arguments = parser.parse_args()
     papers, queries = (rows(arguments.folder / name) for name in ("papers.jsonl", "queries.jsonl"))
-    found = await answered(papers, queries) if arguments.questions else []
-    for length in LENGTHS if found else ():
-        share = sum(before < length for before in found) / len(found)
-        print(f"answered within {length:,} characters: {share:.1%} of {len(found)} questions")
+    half = papers[arguments.half :: 2] if arguments.half is not None else papers
+    found = await answered(half[: arguments.most], queries) if arguments.questions else {}
+    for name, some in found.items():
+        shares = " / ".join(f"{sum(before < length for before in some) / len(some):.1%}" for length in LENGTHS)
+        print(f"{name}: answered within {' / '.join(map(str, LENGTHS))} characters: {shares} of {len(some)} questions")
     if arguments.papers:
         await cost(papers, [query["text"] for query in queries], arguments.papers)
 

@@ -114,6 +114,11 @@ def _parts(text: str, sentence: Span) -> Iterator[Span]:
     yield Span(start, end)
 
 
+def has_figures(text: str) -> bool:
+    """Whether a text has figures: percentages, ratios, p-values, doses, numbers of patients."""
+    return _FIGURES.search(text) is not None
+
+
 def first_sentences(text: str, limit: int) -> str:
     """Whole sentences from the start of `text` that fill at least half of `limit` characters; "" if none do."""
     ends = [span.end for span in whole_sentences(text) if limit // 2 <= span.end <= limit]

@@ -23,8 +23,10 @@ class ReadingFakeSession(FakeSession):
     async def text(self, id: str) -> tuple[Publication, Text] | None:
         return None
 
-    async def best_passages(self, id: str, question: str, limit: int) -> tuple[DocumentPassage, ...]:
-        return ()
+    async def best_passages(
+        self, id: str, question: str, page: object = None, wanted: object = None
+    ) -> tuple[tuple[DocumentPassage, ...], int]:
+        return (), -1
 
 
 def article(pmid: str, title: str, authors: str, **fields: str) -> Publication:

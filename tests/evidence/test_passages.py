@@ -20,11 +20,12 @@ from deepcritical_mcp.evidence.answering import TextPlace
 from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, passages
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.lexical import LexicalIndex
-from deepcritical_mcp.evidence.passage_quotes import with_neighbors
+from deepcritical_mcp.evidence.passage_quotes import PassagePage, with_neighbors
 from deepcritical_mcp.evidence.scope import Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.models import PARAGRAPH_BREAK, Text
 from deepcritical_mcp.reading import Section, assembled
 from tests.evidence.stand_ins import HashingModel, long_sections, paper, piece
@@ -136,7 +137,7 @@ def test_a_long_paragraph_is_cut_between_sentences() -> None:
 async def test_a_passage_is_found_with_its_section_and_anchor(place: Settings, registries: Registries) -> None:
     store = await registries(place).open()
     await store.add_evidence([TRIAL, piece("Aspirin lowers the incidence of colon cancer.", "Aspirin", pmid="12")])
-    found = (await store.search("how were adults allocated to zinc, in sealed envelopes?")).evidence
+    found = (await store.search("how were adults allocated to zinc, in sealed envelopes?", max_results=50)).evidence
     first = found[0]
     assert (first.id, first.kind, first.section, first.anchor) == (
         "pubmed:11~2",
@@ -147,7 +148,6 @@ async def test_a_passage_is_found_with_its_section_and_anchor(place: Settings, r
     assert first.content == "Allocation was by sealed envelopes.\n\nNobody was blinded."
     assert first.content_truncated
     assert first.citation.pmid == "11"
-    assert sum(one.citation.pmid == "11" for one in found) == 3
     assert {one.citation.pmid for one in found} == {"11", "12"}
 
 
@@ -162,18 +162,35 @@ async def test_only_texts_of_a_kind_are_searched(registries: Registries) -> None
 async def test_rows_of_a_table_are_shown_with_its_caption(registries: Registries) -> None:
     store = await registries(Settings()).open()
     await store.add_evidence([TRIAL])
-    (row, *_) = await store.best_passages("pubmed:11~2", "how many deaths in group 33", 1)
+    ((row, *_), following) = await store.best_passages("pubmed:11~2", "how many deaths in group 33", PassagePage(300))
     assert row.text.startswith("Table 1. Deaths by arm\n\n| Arm | Deaths |\n| --- | --- |\n[…]\n| Group ")
     assert "| Group 33 with a name of some length | 33 |" in row.text
     assert (row.anchor, row.section) == ("t1p2", ("Results", "Table 1"))
+    assert following == 1
+
+
+async def test_pages_go_on_with_the_next_best_passages_until_there_are_none(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([TRIAL])
+    _, end = await store.best_passages("pubmed:11~2", "deaths in group 33", PassagePage(100_000))
+    assert end == -1
+    shown, offset = list[str](), 0
+    while offset >= 0:
+        some, offset = await store.best_passages("pubmed:11~2", "deaths in group 33", PassagePage(400, offset=offset))
+        shown += [one.text for one in some]
+    assert sum("Group 7 with" in one for one in shown) == 1
+    found = await store.search("deaths in group 33", max_results=20, characters=400)
+    then = await store.search("deaths in group 33", max_results=20, characters=400, offset=found.next_offset)
+    assert found.next_offset > 0
+    assert not {one.content for one in found.evidence} & {one.content for one in then.evidence}
 
 
 async def test_the_title_does_not_rank_a_full_text_above_what_answers(registries: Registries) -> None:
     store = await registries(Settings()).open()
     await store.add_evidence([TRIAL])
-    best = await store.best_passages("pubmed:11~2", "nausea with zinc", 2)
+    best, _ = await store.best_passages("pubmed:11~2", "nausea with zinc")
     assert "Nausea was common with zinc." in best[0].text
-    assert await store.best_passages("pubmed:404", "nausea") == ()
+    assert await store.best_passages("pubmed:404", "nausea") == ((), -1)
     assert (await store.text("pubmed:11~2")) is not None
     assert (await store.text("pubmed:11~3")) is None
 
@@ -296,7 +313,7 @@ FOLDER = os.environ.get("DEEPCRITICAL_RETRIEVAL_DIR", "")
 
 
 @pytest.mark.skipif(not FOLDER, reason="DEEPCRITICAL_RETRIEVAL_DIR is not set")
-async def test_three_of_four_questions_are_answered_within_1_500_characters(embedder: EmbeddingService) -> None:
+async def test_most_questions_are_answered_within_1_500_characters(embedder: EmbeddingService) -> None:
     folder = Path(FOLDER) / "evidence_inference"
     papers, queries = (
         [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines()]
@@ -308,14 +325,15 @@ async def test_three_of_four_questions_are_answered_within_1_500_characters(embe
         store = await registry.open()
         (outcome,) = await store.add_evidence([_paper(row)])
         for query in (query for query in queries if query["paper"] == row["id"]):
-            best = await store.best_passages(outcome.publication.id, query["text"], limit=20)
-            found = [_is_answered(row, query["spans"], [one.text for one in best], limit) for limit in (1_500, 3_000)]
+            best, _ = await store.best_passages(outcome.publication.id, query["text"])
+            shown = [piece.strip() for one in best for piece in one.text.split(GAP)]
+            found = [_is_answered(row, query["spans"], shown, limit) for limit in (1_500, 3_000)]
             within.append((found[0], found[1]))
         await registry.drop(store.session_id)
     await registry.aclose()
     early, late = (sum(some) / len(some) for some in zip(*within, strict=True))
-    assert early >= 0.75, early
-    assert late >= 0.84, late
+    assert early >= 0.8, early
+    assert late >= 0.9, late
 
 
 def _paper(row: dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
+from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE
 from deepcritical_mcp.evidence.scope import Scope
 from deepcritical_mcp.evidence.searching import Search
 from deepcritical_mcp.evidence.storage.rows import KeptItem, SessionInfo
@@ -60,10 +61,16 @@ def test_a_search_goes_on_while_what_it_found_is_removed_or_changed(change: str,
                 catalogue.put(stored(BRIEF, 2))
 
     space.meanwhile = meanwhile
-    found = Search(space, catalogue, None, scope).best(catalogue.by_words(["zinc in twelve steps"]), QUERY, 5, 0.0)
+    found = Search(space, catalogue, None, scope).best(
+        "zinc", catalogue.by_words(["zinc in twelve steps"]), QUERY, 0.0, FIRST_PAGE
+    )
     assert space.meanwhile is None, "it has happened"
     assert found.evidence
     if change == "removed":
         catalogue.forget_gone()
-        assert Search(space, catalogue, None, scope).best(catalogue.by_words(["zinc"]), QUERY, 5, 0.0).evidence == ()
+        assert (
+            not Search(space, catalogue, None, scope)
+            .best("", catalogue.by_words(["zinc"]), QUERY, 0.0, FIRST_PAGE)
+            .evidence
+        )
     space.close()

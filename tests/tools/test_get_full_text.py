@@ -125,7 +125,7 @@ async def test_a_question_gets_the_passages_that_answer_it() -> None:
     best = answer["passages"][0]
     assert (best["anchor"], best["section"]) == ("s3p1", ["Results"])
     assert best["text"] == "Healing was faster with zinc (p=0.03)."
-    assert len(answer["passages"]) <= 5
+    assert sum(len(one["text"]) for one in answer["passages"]) <= 3_300
     assert 'get_evidence ids=["pubmed:7~2@' in answer["next_step"]
 
 
@@ -667,7 +667,18 @@ async def test_a_question_that_nothing_is_close_to_says_so_first_and_shows_littl
     assert far["warnings"][0].startswith("Nothing in this text is close to the question.")
     assert len(far["passages"]) == 3
     assert not [one for one in near["warnings"] if "close" in one]
-    assert len(near["passages"]) == 5
+    assert len(near["passages"]) > 3
+
+
+async def test_a_question_with_an_offset_gets_the_next_best_passages() -> None:
+    async with reader(FakeFullTexts("pmc", copy(LONG))) as ours:
+        first = await ours.read("7", question="Was healing faster with zinc?", characters=300)
+        offset = first["next_offset"]
+        then = await ours.read("7", question="Was healing faster with zinc?", characters=300, offset=offset)
+        beyond = await ours.call("7", question="Was healing faster with zinc?", offset=900)
+    assert f"offset={offset}" in first["next_step"]
+    assert not {one["text"] for one in first["passages"]} & {one["text"] for one in then["passages"]}
+    assert "no passage follows" in str(beyond)
 
 
 async def test_the_abstract_answers_too() -> None:
@@ -679,7 +690,6 @@ async def test_the_abstract_answers_too() -> None:
     best = answer["passages"][0]
     assert (best["anchor"], best["section"]) == ("abstract", ["Abstract"])
     assert "shrunk by 31 %" in best["text"]
-    assert [one["anchor"] for one in answer["passages"]].count("abstract") == 1
     assert "abstract" not in [one["anchor"] for one in within["passages"]]
 
 

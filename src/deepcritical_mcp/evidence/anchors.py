@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from deepcritical_mcp.evidence.chunking import own_span, paragraph_spans
-from deepcritical_mcp.evidence.passage_quotes import Quotation, narrowed, paragraphs_read
-from deepcritical_mcp.excerpts import GAP, Span
+from deepcritical_mcp.evidence.passage_quotes import paragraphs_read
+from deepcritical_mcp.excerpts import Span
 from deepcritical_mcp.models import (
     Evidence,
     ParagraphAnchor,
@@ -74,15 +74,6 @@ def no_paragraphs(anchor: str, inside: Sequence[str]) -> str:
     """That a part has only other parts inside."""
     where = f": its text is in {', '.join(inside[:MAX_NAMED_INSIDE])}" if inside else ""
     return f"{anchor} has no paragraphs of its own{where}."
-
-
-def with_anchor(item: Evidence, found: tuple[Publication, Text] | None) -> Evidence:
-    """`item`, a passage of a text of which some sentences may have been left out, with the anchor of what is left."""
-    name = split_paragraph_anchor(item.anchor).part
-    part = next((one for one in found[1].parts if one.anchor == name), None) if found else None
-    if found is None or part is None or GAP not in item.content or "\n|" in item.content:
-        return item
-    return item.model_copy(update={"anchor": narrowed(found[1], part, Quotation(item.content, item.anchor)).anchor})
 
 
 def with_sections(items: Sequence[Evidence], texts: Sequence[tuple[Publication, Text] | None]) -> list[Evidence]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from deepcritical_mcp.evidence.chunking import Passage, anchor_at, is_heading, is_table, own_span, paragraph_spans
@@ -18,21 +18,53 @@ class Quotation(NamedTuple):
     anchor: str
 
 
-def with_neighbors(passage: Passage, length: int, others: Iterable[Passage] = ()) -> Quotation:
+class PassagePage(NamedTuple):
+    """Which passages an answer shows: about so many characters, at most `limit`, after the first `offset` of them."""
+
+    characters: int = 3_000
+    limit: int = 50
+    offset: int = 0
+
+
+FIRST_PAGE = PassagePage()
+
+
+def page_of(lengths: Sequence[int], page: PassagePage) -> slice:
+    """Which of what is ranked, of these lengths, stand on a page; at least one."""
+    end, room = page.offset, page.characters
+    while end < min(len(lengths), page.offset + page.limit) and (end == page.offset or lengths[end] <= room):
+        room -= lengths[end]
+        end += 1
+    return slice(page.offset, end)
+
+
+def by_place(passages: Sequence[Passage]) -> list[list[int]]:
+    """The numbers of the passages in order, neighbors of one part of a text together."""
+    keys = [(id(one.text), one.part.anchor if one.part else "") for one in passages]
+    return [list(run) for _, run in groupby(range(len(passages)), key=keys.__getitem__)]
+
+
+def together(passages: Sequence[Passage]) -> Quotation:
+    """Passages of one part of a text, or of a text without parts, with gaps marked."""
+    text, part = passages[0].text, passages[0].part
+    spans = [Span(one.start, one.end) for one in passages]
+    if part is None:
+        return Quotation(_sentences_shown(text.content, Span(0, len(text.content)), sorted(spans))[1], "")
+    return quotation(text, part, spans)
+
+
+def with_neighbors(passage: Passage, length: int) -> Quotation:
     """A passage of a text with parts with the sentences around it in the same part, about `length` characters; rows of
-    a table with its caption and header rows, a footnote with its table if that is short. What `others` quote is left to
-    them."""
+    a table with its caption and header rows, a footnote with its table if that is short."""
     text, part, content = passage.text, passage.part, passage.text.content
     if part is None:
         return Quotation(passage.quotation, "")
     if passage.table is not None:
         return quotation(text, part, [Span(passage.start, passage.end)])
-    taken = [one for one in others if one.text is text]
-    if table := _table_above(passage, part, length, taken):
+    if table := _table_above(passage, part, length):
         return quotation(text, part, [table, Span(passage.start, passage.end)])
     run = _between_tables(passage, part)
-    lowest = max([run.start, *(one.end for one in taken if one.end <= passage.start)])
-    highest = min([run.end, *(one.start for one in taken if one.start >= passage.end)])
+    lowest, highest = run
     start, end = passage.start, passage.end
     first, last = max(lowest, start - length), min(highest, end + length)
     # What is cut off there is no sentence.
@@ -48,15 +80,14 @@ def with_neighbors(passage: Passage, length: int, others: Iterable[Passage] = ()
     return Quotation(content[start:end].strip(), anchor_at(text, part, start, end))
 
 
-def _table_above(passage: Passage, part: Part, length: int, others: Sequence[Passage]) -> Span | None:
-    """The table that a passage is the footnote of, if it is no longer than `length` and none of `others` quotes it."""
+def _table_above(passage: Passage, part: Part, length: int) -> Span | None:
+    """The table that a passage is the footnote of, if it is no longer than `length`."""
     if part.kind != "table":
         return None
     content, found = passage.text.content, paragraph_spans(passage.text.content, own_span(passage.text, part))
     tables = [one for one in found if is_table(content[slice(*one)])]
     above = [one for one in tables if one.end <= passage.start][-1:]
-    is_quoted = any(one.start < table.end and table.start < one.end for table in above for one in others)
-    return above[0] if above and not is_quoted and above[0].length <= length else None
+    return above[0] if above and above[0].length <= length else None
 
 
 def _between_tables(passage: Passage, part: Part) -> Span:
@@ -125,16 +156,3 @@ def paragraphs_read(paragraphs: Sequence[str], kind: PartKind, first: int, last:
     if kind == "table" and first > 1 and any(map(is_table, chosen)) and not is_table(paragraphs[0]):
         chosen = [paragraphs[0], *([GAP] if first > 2 else []), *chosen]
     return PARAGRAPH_BREAK.join(one.strip() for one in chosen)
-
-
-def narrowed(text: Text, part: Part, shown: Quotation) -> Quotation:
-    """`shown`, of which some sentences were left out, with the anchor of the paragraphs that are still quoted."""
-    own = own_span(text, part)
-    at, spans = own.start, list[Span]()
-    for piece in filter(None, (one.strip() for one in shown.content.split(GAP))):
-        start = text.content.find(piece, at, own.end)
-        if start < 0:
-            return shown
-        at = start + len(piece)
-        spans.append(Span(start, at))
-    return Quotation(shown.content, anchor_at(text, part, spans[0].start, at)) if spans else shown

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,13 @@ from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import Passage, indexed_text, own_title
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, Calibration
 from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_score
-from deepcritical_mcp.evidence.passage_quotes import with_neighbors
+from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
+from deepcritical_mcp.evidence.priority import OF_A_WHOLE, priority
 from deepcritical_mcp.evidence.scope import EVERYTHING, Scope
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import Vector
-from deepcritical_mcp.evidence.units import WordScores, split_unit, unit_of
+from deepcritical_mcp.evidence.units import WordScores, is_passage, split_unit, unit_of
 from deepcritical_mcp.evidence.within import CLOSE_COVERAGE, best_within
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
@@ -38,12 +39,10 @@ MIN_WORD_CANDIDATES = 10
 """Least number of items that a search by words looks at."""
 EXTRA_CANDIDATES = 5
 """Places ranked with care beyond those shown: some are folded."""
-MAX_OF_ONE = 3
-"""Items of one publication in an answer."""
 CROWDED = 2
 """How many times as many passages a search by meaning looks at where there are long texts."""
-SHOWN_LENGTH = 600
-"""Characters of a passage with its neighbors."""
+SHOWN_OF_SHORT = 550
+"""Characters of an abstract or a note in an answer, at most: its best sentences."""
 QUESTION_WEIGHT = 2.0
 """Lowest weight of the question; each of its variants has weight 1. Less than `QUERY_WEIGHT` of `search.search_steps`,
 because scores are summed here, not ranks: what an off-topic variant finds has low scores."""
@@ -54,15 +53,17 @@ class Found:
     """What a search of a session found.
 
     Attributes:
-        evidence: best first; of a text with parts, each of its passages (at most three of a publication), quoted with
-            its neighbors, under the id of the text.
+        evidence: best first; of a text with parts, the passages of each part, with gaps marked, under the id of the
+            text.
         parts: the part of its text that is closest to the query: all of it, or one chunk of a long one.
         close: whether any of it is close to the query; True without a calibration.
+        next_offset: how many passages come before those that follow; -1 if there are no more.
     """
 
     evidence: tuple[Evidence, ...] = ()
     parts: tuple[str, ...] = ()
     close: bool = True
+    next_offset: int = -1
 
     def first(self, count: int) -> Found:
         """The best `count` of it."""
@@ -71,7 +72,7 @@ class Found:
     def without(self, ids: Collection[str]) -> Found:
         """It without the evidence with these ids."""
         rows = [row for row in zip(self.evidence, self.parts, strict=True) if row[0].id not in ids]
-        return Found(tuple(one for one, _ in rows), tuple(part for _, part in rows), self.close)
+        return Found(tuple(one for one, _ in rows), tuple(part for _, part in rows), self.close, self.next_offset)
 
 
 @dataclass
@@ -82,6 +83,7 @@ class _Variant:
     words: WordScores
     vector: NDArray[np.float32] | None
     weight: float
+    priority: Callable[[str], float]
     cosines: dict[str, float] = field(default_factory=dict[str, float])
     parts: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -94,7 +96,7 @@ class _Variant:
         """The score of `unit` with its cosine, or this one; its word score stands in for a missing cosine."""
         lexical, coverage = self.words.at(unit)
         near = self.cosines.get(unit, lexical) if cosine is None else cosine
-        return hybrid_score(near, lexical, coverage, self.words.terms, self.weight)
+        return hybrid_score(near, lexical, coverage, self.words.terms, self.weight) + self.priority(unit)
 
 
 class Search:
@@ -112,31 +114,33 @@ class Search:
         self._floor = calibration.nothing_close if calibration else 0.0
         self._scope = scope
         self._only = None if scope == EVERYTHING else self._in_scope()
+        self._priorities: dict[str, float] = {}
 
     def best(
-        self, words: Sequence[WordScores], vectors: NDArray[np.float32] | None, limit: int, min_relevance: float
+        self,
+        query: str,
+        words: Sequence[WordScores],
+        vectors: NDArray[np.float32] | None,
+        min_relevance: float,
+        page: PassagePage,
     ) -> Found:
         """See `EvidenceStore.search`; `words` and `vectors` are the variants', the latter None without a model."""
-        asked = self._variants(words, vectors, limit)
-        chosen, relevance = self._chosen(asked, limit, min_relevance)
-        if len(chosen) < limit and self._catalogue.has_long_texts and vectors is not None:
-            # The nearest passages were all of a few papers: compare everything.
-            self._only = self._in_scope()
-            self._enter_scope(asked, vectors)
-            chosen, relevance = self._chosen(asked, limit, min_relevance)
-        close = vectors is None or not chosen or any(self._is_close(variant, id) for variant in asked for id in chosen)
-        shown = self._shown(chosen, relevance, asked[0])
-        rows = zip(chosen, shown, strict=True)
-        parts = [one.content if one.anchor else self._part(unit, asked[0]) for unit, one in rows]
-        return Found(tuple(shown), tuple(parts), close)
-
-    def _chosen(
-        self, asked: Sequence[_Variant], limit: int, min_relevance: float
-    ) -> tuple[list[str], Mapping[str, float]]:
-        """The units to show, best first, and the relevance of all that were found."""
-        ranking = self._ranked(asked, limit + EXTRA_CANDIDATES)
+        most = page.offset + page.limit + 1
+        asked = self._variants(query, words, vectors, most)
+        ranking = self._ranked(asked, most + EXTRA_CANDIDATES)
         relevance = self._relevance(asked[0], ranking)
-        return self._folded([id for id in ranking if relevance[id] >= min_relevance], limit), relevance
+        ranked = self._folded([id for id in ranking if relevance[id] >= min_relevance], most)
+        lengths = [self._length(unit, asked[0]) for unit in ranked]
+        shown = page_of(lengths, page)
+        chosen = ranked[shown]
+        close = vectors is None or not chosen or any(self._is_close(variant, id) for variant in asked for id in chosen)
+        items, parts = self._shown(chosen, relevance, asked[0])
+        return Found(tuple(items), tuple(parts), close, shown.stop if shown.stop < len(ranked) else -1)
+
+    def _length(self, unit: str, asked: _Variant) -> int:
+        passage = self._passage(unit, asked)
+        length = passage.end - passage.start
+        return length if passage.part else min(length, SHOWN_OF_SHORT)
 
     def within(
         self,
@@ -144,9 +148,10 @@ class Search:
         text: Text,
         question: str,
         vector: NDArray[np.float32] | None,
-        limit: int,
+        page: PassagePage,
+        wanted: Callable[[str], bool] | None,
         abstract: Sequence[tuple[Passage, Vector]] = (),
-    ) -> tuple[DocumentPassage, ...]:
+    ) -> tuple[tuple[DocumentPassage, ...], int]:
         """See `EvidenceStore.best_passages`; `vector` is the question's, None without a model; `abstract` are passages
         to rank besides those of the text, with their vectors."""
         numbered = [row for row in enumerate(self._catalogue.layout(id).passages) if row[1].text == text]
@@ -154,7 +159,7 @@ class Search:
         known = [own for _, own in abstract] + [vectors[number] for number, _ in numbered if number < len(vectors)]
         cosines = [] if vector is None else [float(np.dot(vector, one)) for one in known]
         passages = [passage for passage, _ in abstract] + [passage for _, passage in numbered]
-        return best_within(passages, question, cosines, limit, self._floor)
+        return best_within(passages, question, cosines, page, self._weight, self._floor, wanted)
 
     def closest(
         self,
@@ -166,13 +171,14 @@ class Search:
     ) -> tuple[RelatedEvidence, ...]:
         """See `EvidenceStore.related`; `min_relevance` is the relevance from which evidence counts as close."""
         candidates = limit + len(exclude) + EXTRA_CANDIDATES
-        asked = self._variants(self._catalogue.by_words([query]), vectors, candidates)[0]
+        asked = self._variants(query, self._catalogue.by_words([query]), vectors, candidates)[0]
         relevance = self._relevance(asked, asked.cosines or asked.words.top(candidates))
         texts = {unit: self._passage(unit, asked).text.content for unit in relevance}
         ranking = sorted(relevance, key=lambda unit: (texts[unit] == NO_ABSTRACT, -relevance[unit]))
         close = [(unit, split_unit(unit)[0]) for unit in ranking if relevance[unit] >= min_relevance]
         others = [unit for unit, id in close if exclude.isdisjoint((id, *self._catalogue.links(id)))]
-        return tuple(map(_in_brief, self._shown(self._folded(others, limit, of_one=1), relevance, asked)))
+        of_each = list({split_unit(unit)[0]: unit for unit in reversed(others)}.values())[::-1]
+        return tuple(map(_in_brief, self._shown(self._folded(of_each, limit), relevance, asked)[0]))
 
     def has_vectors(self, id: str) -> bool:
         """Whether the session holds the vectors of that evidence."""
@@ -186,11 +192,14 @@ class Search:
     def _is_close(self, variant: _Variant, id: str) -> bool:
         return variant.cosines.get(id, 0.0) >= self._floor or variant.words.at(id)[1] >= CLOSE_COVERAGE
 
-    def _variants(self, words: Sequence[WordScores], vectors: NDArray[np.float32] | None, limit: int) -> list[_Variant]:
+    def _variants(
+        self, query: str, words: Sequence[WordScores], vectors: NDArray[np.float32] | None, limit: int
+    ) -> list[_Variant]:
         crowd = CROWDED if self._catalogue.has_long_texts else 1
         count = min(crowd * max(MIN_NEAREST, 3 * limit), self._catalogue.passages)
         known = [None] * len(words) if vectors is None or not count else list(vectors)
-        asked = [_Variant(some, vector, self._weight) for some, vector in zip(words, known, strict=True)]
+        extra = partial(self._priority, query)
+        asked = [_Variant(some, vector, self._weight, extra) for some, vector in zip(words, known, strict=True)]
         if vectors is None or not count:
             return asked
         if self._scope.kind or self._scope.status or self._scope.marked or self._scope.source == "user":
@@ -203,6 +212,16 @@ class Search:
                     if row.id in self._catalogue and row.part < self._catalogue[row.id].vector_count:
                         variant.enter(self._unit(row.id, row.part), row.part, row.cosine)
         return asked
+
+    def _priority(self, query: str, unit: str) -> float:
+        """See `priority`; once for each unit."""
+        if not is_passage(unit):
+            return OF_A_WHOLE
+        if unit not in self._priorities:
+            id, part = split_unit(unit)
+            some = self._catalogue.layout(id).passages[part:][:1]
+            self._priorities[unit] = priority(some[0], query) if some else 0.0
+        return self._priorities[unit]
 
     def _unit(self, id: str, part: int) -> str:
         return unit_of(id, part, self._catalogue.short(id))
@@ -266,28 +285,33 @@ class Search:
         known = question.cosines
         return {id: _clipped(known[id] if id in known else question.words.at(id)[0]) for id in ids}
 
-    def _folded(self, ranking: Sequence[str], limit: int, of_one: int = MAX_OF_ONE) -> list[str]:
-        """The best of each group of nearly identical publications, at most `of_one` units of a publication; of a
-        preprint and its article the article."""
+    def _folded(self, ranking: Sequence[str], limit: int) -> list[str]:
+        """The best of each group of nearly identical publications; of a preprint and its article the article."""
         shown, ranked = list[str](), {split_unit(unit)[0] for unit in ranking}
-        counts: Counter[str] = Counter()
+        known: set[str] = set()
         for unit in ranking:
             id = split_unit(unit)[0]
             if len(shown) == limit:
                 break
-            if counts[id] < of_one and (id in counts or not self._catalogue.is_folded(unit, counts, ranked)):
+            if id in known or not self._catalogue.is_folded(unit, known, ranked):
                 shown.append(unit)
-                counts[id] += 1
+                known.add(id)
         return shown
 
-    def _shown(self, ids: Sequence[str], relevance: Mapping[str, float], asked: _Variant) -> list[Evidence]:
-        """Each publication, showing the text that matched best."""
-        found = {id: self._passage(id, asked) for id in ids}
-        items: list[Evidence] = []
-        for unit, passage in found.items():
-            item = self._catalogue.shown(self._catalogue[split_unit(unit)[0]].publication, passage.text)
-            items.append(item.model_copy(update={"relevance": relevance[unit], **_place(passage, found.values())}))
-        return items
+    def _shown(
+        self, units: Sequence[str], relevance: Mapping[str, float], asked: _Variant
+    ) -> tuple[list[Evidence], list[str]]:
+        """Each publication, showing the text that matched best, of a long one the passages of each part together; and
+        what is closest to the query of each."""
+        found = [self._passage(unit, asked) for unit in units]
+        items, parts = list[Evidence](), list[str]()
+        for numbers in by_place(found):
+            unit, some = units[numbers[0]], [found[at] for at in numbers]
+            item = self._catalogue.shown(self._catalogue[split_unit(unit)[0]].publication, some[0].text)
+            nearest = max(relevance[units[at]] for at in numbers)
+            items.append(item.model_copy(update={"relevance": nearest, **_place(some)}))
+            parts.append(items[-1].content if some[0].part else self._part(unit, asked))
+        return items, parts
 
     def _passage(self, unit: str, asked: _Variant) -> Passage:
         id, part = split_unit(unit)
@@ -337,37 +361,28 @@ def shared_words(query: str, evidence: Sequence[Publication]) -> list[float]:
 
 
 def _best(scores: Mapping[str, float], depth: int) -> list[str]:
-    """The best units of the best `depth` publications; `MAX_OF_ONE` of each."""
-    counts: Counter[str] = Counter()
-    best: list[str] = []
-    for unit in sorted(scores, key=lambda unit: -scores[unit]):
-        id = split_unit(unit)[0]
-        if len(counts) == depth and id not in counts:
-            break
-        if counts[id] < MAX_OF_ONE:
-            best.append(unit)
-        counts[id] += 1
-    return best
+    """The best `depth` units."""
+    return sorted(scores, key=lambda unit: -scores[unit])[:depth]
 
 
 def _contenders(variant: _Variant, far: Collection[str], scores: Mapping[str, float], depth: int) -> set[str]:
     """Those of `far` that could be among the best `depth`, given that their cosine is at most that of the farthest
     passage found."""
     best = _best(scores, depth)
-    if len({split_unit(unit)[0] for unit in best}) < depth:
+    if len(best) < depth:
         return set(far)
     lowest = scores[best[-1]]
     cosine = min(variant.cosines.values())
     return {id for id in far if variant.score(id, cosine) > lowest}
 
 
-def _place(passage: Passage, others: Collection[Passage]) -> dict[str, object]:
-    """What distinguishes the evidence of a passage of a long text from that of the text."""
-    if passage.part is None:
+def _place(passages: Sequence[Passage]) -> dict[str, object]:
+    """What distinguishes the evidence of passages of a part of a long text from that of the text."""
+    if (part := passages[0].part) is None:
         return {}
-    content, anchor = with_neighbors(passage, SHOWN_LENGTH, others)
-    is_cut = len(content) < len(passage.text.content)
-    return {"content": content, "content_truncated": is_cut, "section": passage.part.path, "anchor": anchor}
+    content, anchor = together(passages)
+    is_cut = len(content) < len(passages[0].text.content)
+    return {"content": content, "content_truncated": is_cut, "section": part.path, "anchor": anchor}
 
 
 def _best_cosine(query: NDArray[np.float32], vectors: Iterable[Vector]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from typing import Literal
 
@@ -11,7 +12,7 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
 from deepcritical_mcp.evidence.adding import without_duplicates
-from deepcritical_mcp.evidence.anchors import with_anchor, with_sections
+from deepcritical_mcp.evidence.anchors import with_sections
 from deepcritical_mcp.evidence.answering import TextPlace, searched_at
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import everything_said
@@ -19,6 +20,7 @@ from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.indexing import Indexing, unfinished
 from deepcritical_mcp.evidence.outcomes import AddOutcome
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
+from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE, PassagePage
 from deepcritical_mcp.evidence.projection import Point, project
 from deepcritical_mcp.evidence.scope import EVERYTHING, Scope
 from deepcritical_mcp.evidence.searching import Found, Search, relevances, shared_words
@@ -200,8 +202,11 @@ class EvidenceStore(SessionAccess):
         max_results: int = 5,
         scope: Scope = EVERYTHING,
         min_relevance: float = 0.0,
+        characters: int = sys.maxsize,
+        offset: int = 0,
     ) -> Found:
-        """The evidence in `scope` that answers `query` best, by meaning and by words.
+        """The evidence in `scope` that answers `query` best, by meaning and by words: at most `max_results` passages,
+        of about so many characters, after the first `offset` of them.
 
         `variants` are rephrasings of the query. `relevance` is the cosine of the best passage to `query`, 0..1. Of
         nearly identical evidence only the best is returned; its `similar` names the others.
@@ -221,7 +226,8 @@ class EvidenceStore(SessionAccess):
             await self._indexing.wait(seconds_for(TO_EMBED_FOR_ANSWER))
             seen = catalogue.changes
             search = Search(space, catalogue, self.calibration, scope)
-            found = await run_sync(search.best, words, vectors, max_results, min_relevance, abandon_on_cancel=True)
+            page = PassagePage(characters, max_results, offset)
+            found = await run_sync(search.best, query, words, vectors, min_relevance, page, abandon_on_cancel=True)
             changed = await self._changed(found.evidence, space, catalogue, changes)
             if not changed and (not self._shared or catalogue.changes == seen):
                 return found
@@ -229,7 +235,7 @@ class EvidenceStore(SessionAccess):
             def again() -> tuple[Found, int]:
                 """While this process writes nothing."""
                 search, changes = Search(space, catalogue, self.calibration, scope), catalogue.changes
-                return search.best(catalogue.by_words(asked), vectors, max_results, min_relevance), changes
+                return search.best(query, catalogue.by_words(asked), vectors, min_relevance, page), changes
 
             found, changes = await run_sync(self._alone, again, abandon_on_cancel=True)
             return (
@@ -250,12 +256,19 @@ class EvidenceStore(SessionAccess):
         async with self._session() as (_, catalogue):
             return with_sections(found.evidence, [stored_text(catalogue, item.id) for item in found.evidence])
 
-    async def best_passages(self, id: str, question: str, limit: int = 3) -> tuple[DocumentPassage, ...]:
-        """The passages of a stored text that answer `question` best, by meaning and by words alike, best first; rows
-        of a table with its caption and header. () for an unknown id. `id` is the text's, see `Publication.id_of`."""
+    async def best_passages(
+        self,
+        id: str,
+        question: str,
+        page: PassagePage = FIRST_PAGE,
+        wanted: Callable[[str], bool] | None = None,
+    ) -> tuple[tuple[DocumentPassage, ...], int]:
+        """The passages of a stored text that answer `question` best, by meaning and by words alike, best first, those
+        of a part together, rows of a table with its caption and header; and the offset of the next page, -1 if there
+        is none. Only those with `wanted` anchors. () for an unknown id. `id` is the text's, see `Publication.id_of`."""
         async with self._session() as (space, catalogue):
             if (found := stored_text(catalogue, id)) is None:
-                return ()
+                return (), -1
             publication, text = found
             vectors = await self._embedder.queries([question])
             if vectors is not None:
@@ -264,7 +277,7 @@ class EvidenceStore(SessionAccess):
             vector = None if vectors is None else vectors[0]
             search = Search(space, catalogue, self.calibration)
             abstract = await abstract_of(self._embedder, publication, text, by_meaning=vector is not None)
-            asked = (publication.id, text, question, vector, limit, abstract)
+            asked = (publication.id, text, question, vector, page, wanted, abstract)
             return await run_sync(search.within, *asked, abandon_on_cancel=True)
 
     async def text(self, id: str) -> tuple[Publication, Text] | None:
@@ -273,19 +286,11 @@ class EvidenceStore(SessionAccess):
             return stored_text(catalogue, id)
 
     async def passages(self, query: str, found: Found, lengths: Sequence[int]) -> tuple[Evidence, ...]:
-        """The evidence of a search, each by the sentences that answer `query` best: about as many characters as
-        `lengths` says, verbatim, with gaps marked."""
-        # A table stays whole: rows are no sentences.
-        texts = {
-            part: len(part) if "\n|" in part else length for part, length in zip(found.parts, lengths, strict=True)
-        }
-        briefs = await shortened(self._embedder, query, texts)
-        parts = zip(found.evidence, found.parts, strict=True)
-        async with self._session() as (_, catalogue):
-            return tuple(
-                with_anchor(by_part(piece, briefs.get(part, part)), stored_text(catalogue, piece.id))
-                for piece, part in parts
-            )
+        """The evidence of a search; abstracts and notes by the sentences that answer `query` best: about as many
+        characters as `lengths` says, verbatim, with gaps marked."""
+        rows = list(zip(found.evidence, found.parts, lengths, strict=True))
+        briefs = await shortened(self._embedder, query, {part: most for one, part, most in rows if not one.anchor})
+        return tuple(by_part(one, part if one.anchor else briefs.get(part, part)) for one, part, _ in rows)
 
     async def answers(
         self, question: str, places: Sequence[TextPlace], length: int

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, Passage
-from deepcritical_mcp.evidence.lexical import LexicalIndex
+from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_score
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
-from deepcritical_mcp.evidence.passage_quotes import with_neighbors
+from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
+from deepcritical_mcp.evidence.priority import priority
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.rows import Vector
 from deepcritical_mcp.excerpts import sentences
@@ -24,29 +22,45 @@ CLOSE_COVERAGE = 0.5
 
 
 def best_within(
-    passages: Sequence[Passage], question: str, cosines: Sequence[float], limit: int, floor: float = 0.0
-) -> tuple[DocumentPassage, ...]:
-    """The passages that answer best, best first; `cosines` to the question are known of the first passages. Of an
-    abstract, only the best one. A passage is close to the question with a cosine from `floor` on, or most of its words.
+    passages: Sequence[Passage],
+    question: str,
+    cosines: Sequence[float],
+    page: PassagePage,
+    words_weight: float,
+    floor: float = 0.0,
+    wanted: Callable[[str], bool] | None = None,
+) -> tuple[tuple[DocumentPassage, ...], int]:
+    """The page of the passages that answer best, best first, those of a part together, and the offset of the next page,
+    -1 if there is none; `cosines` to the question are known of the first passages. Only passages with `wanted` anchors
+    are shown. A passage is close to the question with a cosine from `floor` on, or most of its words.
 
-    Within one paper, cosines lie close together, and every passage has the title's words. So both scores are stretched
-    from 0 for the lowest to 1 for the highest, and summed; rarity is counted within the paper.
+    Every passage has the title's words, so rarity is counted within the paper.
     """
     index = LexicalIndex(b=0.0)
     for number, passage in enumerate(passages):
         index.add(str(number), words_of(passage.content))
     scores = index.score(question)
-    words = np.array([scores.at(str(number))[0] for number in range(len(passages))])
-    by_words = _stretched(words)
-    by_meaning = np.concatenate((_stretched(np.array(cosines)), by_words[len(cosines) :]))
-    relevance = np.concatenate((np.array(cosines), words[len(cosines) :]))
-    best = [*map(int, np.argsort(-(by_words + by_meaning), kind="stable"))]
-    of_abstract = [at for at in best if passages[at].part is None and passages[at].text.kind == ABSTRACT]
-    shown = [at for at in best if at not in of_abstract[1:]][:limit]
-    close = {
-        at for at in shown if (at < len(cosines) and cosines[at] >= floor) or scores.at(str(at))[1] >= CLOSE_COVERAGE
-    }
-    return tuple(_shown(passages[at], float(relevance[at]), at in close or not len(cosines)) for at in shown)
+    words = [scores.at(str(number)) for number in range(len(passages))]
+    relevance = [*cosines, *(lexical for lexical, _ in words[len(cosines) :])]
+    total = [
+        hybrid_score(near, *some, scores.terms, words_weight) + priority(passage, question)
+        for near, some, passage in zip(relevance, words, passages, strict=True)
+    ]
+    best = [
+        at
+        for at in sorted(range(len(passages)), key=lambda at: -total[at])
+        if not wanted or wanted(_anchor(passages[at]))
+    ]
+    shown = page_of([passages[at].end - passages[at].start for at in best], page)
+    chosen = best[shown]
+    groups = [[chosen[at] for at in some] for some in by_place([passages[at] for at in chosen])]
+    close = {at for at in chosen if words[at][1] >= CLOSE_COVERAGE or (at < len(cosines) and cosines[at] >= floor)}
+    close = close if cosines else {*chosen}
+    found = (
+        _shown([passages[at] for at in some], max(relevance[at] for at in some), not close.isdisjoint(some))
+        for some in groups
+    )
+    return tuple(found), shown.stop if shown.stop < len(best) else -1
 
 
 async def abstract_of(
@@ -74,23 +88,18 @@ def _in_abstract(publication: Publication, text: Text) -> list[Passage]:
     return found
 
 
-def _stretched(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    return (scores - scores.min()) / max(float(np.ptp(scores)), 1e-9) if len(scores) else scores
+def _anchor(passage: Passage) -> str:
+    return passage.anchor if passage.part else ABSTRACT
 
 
-def _shown(passage: Passage, relevance: float, is_close: bool) -> DocumentPassage:
-    is_abstract = passage.part is None and passage.text.kind == ABSTRACT
-    if is_abstract or passage.part is None:
-        anchor, section, text = (
-            (ABSTRACT, ("Abstract",), passage.quotation) if is_abstract else ("", (), passage.quotation)
-        )
-    else:
-        shown = with_neighbors(passage, 0)
-        anchor, section, text = shown.anchor, passage.part.path, shown.content
+def _shown(passages: Sequence[Passage], relevance: float, is_close: bool) -> DocumentPassage:
+    """Passages of one part, or of a text without parts."""
+    part, is_abstract = passages[0].part, passages[0].text.kind == ABSTRACT
+    content, anchor = together(passages)
     return DocumentPassage(
-        anchor=anchor,
-        section=section,
-        text=text,
+        anchor=ABSTRACT if part is None and is_abstract else anchor,
+        section=part.path if part else ("Abstract",) if is_abstract else (),
+        text=content,
         relevance=min(max(relevance, 0.0), 1.0),
         is_close=is_close,
     )

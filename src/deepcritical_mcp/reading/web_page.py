@@ -180,6 +180,15 @@ def read_plain_text(content: bytes, *, url: str = "", charset: str = "") -> Page
     return PageReading(Reading(body, parts), "full_text" if body else "no_text", "" if body else "This file is empty.")
 
 
+def outline_of_html(text: str) -> Sequence[Section]:
+    """The sections of all that a piece of HTML shows, as somebody gave it: it is no page with menus."""
+    root = parsed_html(text)
+    if root is None:
+        return ()
+    _limit_spans(root)
+    return _Outline(MainText(root), "", is_article=False).read()
+
+
 def decoded(content: bytes, charset: str = "") -> str:
     """The text of a page: by its byte order mark, else the first of header, `meta` and UTF-8 that fits, else as
     browsers read what says nothing (windows-1252)."""

@@ -38,6 +38,7 @@ from deepcritical_mcp.models import (
     status_label,
     vancouver,
 )
+from deepcritical_mcp.reading.own_text import read_own_text
 from deepcritical_mcp.search.documents import PUBMED_OFF, DocumentId, FoundRecord
 from deepcritical_mcp.text import clean_line, clean_text, counted, cut_at_sentence
 from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
@@ -296,14 +297,16 @@ def _title(content: str) -> str:
 
 
 def _publication(item: EvidenceItem) -> Publication:
-    content, url = clean_text(item.content), clean_url(clean_line(item.url))
+    own, url = read_own_text(clean_text(item.content)), clean_url(clean_line(item.url))
+    content = own.reading.content
     ids = record_ids(url)
     text = Publication.of(
         "note" if item.source == "user" else "page",
         content,
         provider=USER,
+        parts=own.reading.parts,
         source=item.source,
-        title=clean_line(item.title) or _title(clean_line(content)),
+        title=clean_line(item.title) or own.title or _title(clean_line(content)),
         url=url,
         date=_date(item) or UNKNOWN_DATE,
         authors=_authors(item),

@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionError
+from deepcritical_mcp.evidence.passage_quotes import PassagePage
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     QUERY_LIMIT,
@@ -24,7 +25,7 @@ from deepcritical_mcp.search.documents import DocumentId, FoundText
 from deepcritical_mcp.text import clean_line, clean_text, counted
 from deepcritical_mcp.tools.call_session import CallSession, ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.document_ids import read_document_id
-from deepcritical_mcp.tools.params import GivenId, OtherSession
+from deepcritical_mcp.tools.params import Characters, GivenId, OtherSession
 from deepcritical_mcp.tools.sections import (
     ABSTRACT,
     ALL,
@@ -44,13 +45,11 @@ from deepcritical_mcp.tools.spec import ToolSpec, hints
 MAX_ID_LENGTH = 2_000
 SHORT_TEXT = 6_000
 """Characters: a text of no more is given whole at once."""
-BEST_PASSAGES, NEAREST_SHOWN = 5, 3
-"""Passages shown for a question; fewer of a text that has nothing close to it."""
+NEAREST_SHOWN = 3
+"""Passages shown for a question of a text that has nothing close to it."""
 NOTHING_CLOSE = (
     "Nothing in this text is close to the question. What is shown is only the nearest passages, not an answer."
 )
-RANKED = 40
-"""Passages that are ranked where only those of some sections are wanted."""
 MAX_OUTLINE = 60
 """Parts listed in a first answer; of more, only the outer ones are."""
 
@@ -85,6 +84,7 @@ async def get_full_text(
         Field(max_length=50, description='from the outline: "Methods", "s3", "t1"; ["all"] = the whole text'),
     ] = [],  # noqa: B006  # pydantic copies it
     offset: Annotated[int, Field(ge=0)] = 0,
+    characters: Characters = 3_000,
     session_id: OtherSession = "",
 ) -> Document:
     """Read a paper, trial record, web page or PDF, not only its abstract. The first answer is its outline; then ask a
@@ -95,7 +95,7 @@ async def get_full_text(
     reader = (await application(ctx).services()).full_texts
     found = await reader.read(document, session.store, progress=progress_of(ctx))
     answer = _DocumentAnswer(document, found, session, application(ctx).settings.max_result_chars)
-    return await answer.document(question, names, offset)
+    return await answer.document(question, names, PassagePage(characters, offset=offset))
 
 
 class _DocumentAnswer:
@@ -106,9 +106,9 @@ class _DocumentAnswer:
         self._pieces = _pieces(found)
         self._id = found.id or asked.evidence or asked.name
 
-    async def document(self, question: str, names: Sequence[str], offset: int) -> Document:
+    async def document(self, question: str, names: Sequence[str], page: PassagePage) -> Document:
         """The outline, the passages, or the sections that were asked for."""
-        head = self._head()
+        head, offset = self._head(), page.offset
         if self._found.text is None:
             pieces, step = self._pieces, _NOT_READ[self._found.status]
             if not pieces:
@@ -121,10 +121,13 @@ class _DocumentAnswer:
         chosen, remarks = selected(self._pieces, names) if names else ([], [])
         head = head.model_copy(update={"warnings": (*head.warnings, *remarks)})
         if question:
-            passages, problem = await self._best(question, chosen)
+            passages, following, problem = await self._best(question, chosen, page)
             if passages:
-                head = head if names else head.model_copy(update={"outline": shortened_outline(self._pieces, 0)})
-                return self._answered(head, question, passages)
+                outline = () if names or offset else shortened_outline(self._pieces, 0)
+                head = head.model_copy(update={"outline": outline, "next_offset": following})
+                return self._answered(head, question, names, passages)
+            if offset:
+                raise InvalidInputError(f"offset: no passage follows the first {offset:,}. offset=0 begins again.")
             head = head.model_copy(update={"warnings": (*head.warnings, problem)})
         head = self._with_outline(head) if not names else head
         own = own_pieces(self._pieces)
@@ -207,34 +210,43 @@ class _DocumentAnswer:
             }
         )
 
-    def _answered(self, head: Document, question: str, passages: Sequence[DocumentPassage]) -> Document:
+    def _answered(
+        self, head: Document, question: str, names: Sequence[str], passages: Sequence[DocumentPassage]
+    ) -> Document:
         close = any(one.is_close for one in passages)
         passages = passages if close else passages[:NEAREST_SHOWN]
         nearby = f'Context: sections=["{split_paragraph_anchor(passages[0].anchor)[0]}"].'
         all_parts = f'All parts and tables: sections=["{OUTLINE}"].' if head.outline else ""
+        call, following = self._call(question=question, sections=names), head.next_offset if close else -1
+        more = f"The next best passages: {call} offset={following}." if following >= 0 else ""
         return head.model_copy(
             update={
                 "form": "passages",
                 "passages": tuple(passages),
                 "warnings": (*(() if close else (NOTHING_CLOSE,)), *head.warnings, *self._session.store.warnings),
-                "call": self._call(question=question),
-                "next_step": self._session.next_step(nearby, all_parts, self._quoting(passages[0].anchor)),
+                "next_offset": following,
+                "call": call,
+                "next_step": self._session.next_step(more, nearby, all_parts, self._quoting(passages[0].anchor)),
             }
         )
 
-    async def _best(self, question: str, chosen: Sequence[Piece]) -> tuple[Sequence[DocumentPassage], str]:
-        """The passages that answer best, in the chosen parts if there are any; or why there are none."""
+    async def _best(
+        self, question: str, chosen: Sequence[Piece], page: PassagePage
+    ) -> tuple[Sequence[DocumentPassage], int, str]:
+        """The passages that answer best, in the chosen parts if there are any, and the offset of the next ones; or why
+        there are none."""
         if not self._found.id:
-            return (), "Passages cannot be ranked, because the text was not kept: read its sections."
+            return (), -1, "Passages cannot be ranked, because the text was not kept: read its sections."
+
+        def wanted(anchor: str) -> bool:
+            return not chosen or any(_overlap(anchor, piece.anchor) for piece in chosen)
+
         try:
-            store, limit = self._session.store, RANKED if chosen else BEST_PASSAGES
-            passages = await store.best_passages(self._found.id, question, limit)
+            passages, following = await self._session.store.best_passages(self._found.id, question, page, wanted)
         except (SessionError, EvidenceStoreError) as error:
-            return (), f"Passages could not be ranked: {error.message}"
-        if chosen:
-            passages = [one for one in passages if any(_overlap(one.anchor, piece.anchor) for piece in chosen)]
+            return (), -1, f"Passages could not be ranked: {error.message}"
         where = "these sections" if chosen else "this text"
-        return passages[:BEST_PASSAGES], f"No passage in {where} is close to the question."
+        return passages, following, f"No passage in {where} is close to the question."
 
     def _call(self, **arguments: object) -> str:
         given = {"id": self._id, **{name: value for name, value in arguments.items() if value}}

@@ -12,7 +12,7 @@ from deepcritical_mcp.models import CitationSource, Evidence, SearchResult, Text
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, progress_of, session_for
 from deepcritical_mcp.tools.list_evidence import no_such_mark
-from deepcritical_mcp.tools.params import Marked, MoreVariants, Query, SessionId, StatusFilter
+from deepcritical_mcp.tools.params import Characters, Marked, MoreVariants, Query, SessionId, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 MIN_PASSAGE, MAX_PASSAGE, WITH_CITATION = 300, 550, 870
@@ -27,7 +27,9 @@ async def semantic_search(
     ctx: ToolContext,
     query: Query,
     variants: MoreVariants = [],  # noqa: B006  # pydantic copies it
-    max_results: Annotated[int, Field(ge=1, le=50)] = 5,
+    max_results: Annotated[int, Field(ge=1, le=50)] = 20,
+    characters: Characters = 3_000,
+    offset: Annotated[int, Field(ge=0, le=1_000)] = 0,
     detail: Literal["passages", "full"] = "passages",
     source: Literal["any", CitationSource] = "any",
     kind: Literal["any", TextKind] = "any",
@@ -51,6 +53,8 @@ async def semantic_search(
             marked,
         ),
         min_relevance=min_relevance,
+        characters=characters,
+        offset=offset,
     )
     filters = {"source": source, "kind": kind, "status": status, "marked": marked}
     used = ", ".join(f'{name}="{value}"' for name, value in filters.items() if value not in ("any", ""))
@@ -75,6 +79,7 @@ async def semantic_search(
         total_found=total,
         ordered_by="" if relevances == sorted(relevances, reverse=True) else "meaning and words together",
         warnings=(*problems, *store.warnings),
+        next_offset=found.next_offset if evidence else -1,
         next_step=session.next_step(*_next_steps(total, evidence, found.close)),
     )
 

@@ -1,0 +1,80 @@
+"""A user's own text, read into sections."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deepcritical_mcp.reading.own_text import SHORT_NOTE, read_own_text
+
+LONG = "Zinc was given to 40 adults with warts, and placebo to 41. " * 8
+MARKDOWN = f"""# Zinc for warts
+
+## Methods
+
+{LONG}
+
+- first item
+- second *item*
+
+## 2. Results
+
+Warts went away in 31 % (p <0.05).
+
+Table 1. Deaths by arm
+
+| Arm | Deaths |
+|-----|:------:|
+| Zinc | 0 |
+
+### Harms
+
+{LONG}
+"""
+PLAIN = f"Zinc for warts\n\n{LONG}\n\nMETHODS\n{LONG}\n\n3. Results\n\nHealing was faster with zinc.\n\n{LONG}"
+HTML = f"<h1>Zinc</h1><h2>Methods</h2><p>{LONG}</p><h2>Results</h2><p>Healing was <b>faster</b>.</p><p>{LONG}</p>"
+
+
+def test_markdown_is_read_into_sections_with_anchors_and_tables() -> None:
+    reading, title = read_own_text(MARKDOWN)
+    assert title == "Zinc for warts"
+    assert [(one.anchor, one.kind, one.path) for one in reading.parts] == [
+        ("s1.1", "section", ("Methods",)),
+        ("s1.2", "section", ("Results",)),
+        ("t1", "table", ("Results", "Table 1")),
+        ("s1.2.1", "section", ("Results", "Harms")),
+    ]
+    assert "#" not in reading.content
+    assert "Results" not in reading.content
+    assert "- first item\n- second *item*" in reading.content
+    assert "Table 1. Deaths by arm\n\n| Arm | Deaths |\n" in reading.content
+
+
+@pytest.mark.parametrize("text", [PLAIN, HTML])
+def test_plain_text_with_headings_and_html_have_sections_too(text: str) -> None:
+    reading, _ = read_own_text(text)
+    paths = [one.path[-1:] for one in reading.parts]
+    assert [one for one in paths if one in (("METHODS",), ("Methods",), ("Results",), ("3. Results",))] == paths[-2:]
+    assert "Healing was faster" in reading.content
+    assert "Methods" not in reading.content
+
+
+def test_a_short_note_stays_what_it_is() -> None:
+    note = "# Zinc\n\nIt helps. It is cheap. I would try it."
+    assert read_own_text(note).reading.content == note
+    assert not read_own_text(note).reading.parts
+
+
+def test_wrapped_lines_are_joined() -> None:
+    text = f"# A\n\n{LONG.strip()}\nand so on.\n\n# B\n\n{LONG}{LONG}"
+    assert f"{LONG.strip()} and so on." in read_own_text(text).reading.content
+    assert len(text) > SHORT_NOTE
+
+
+@given(st.lists(st.sampled_from(["# ", "a b.", "\n", "| a | b |", "|---|---|", "METHODS", "- ", "<p>", "1. X"])))
+def test_any_text_is_read_and_parts_lie_within_it(pieces: list[str]) -> None:
+    text = "\n".join(pieces) + "\n" + LONG * 3
+    reading, _ = read_own_text(text)
+    assert reading.content.strip()
+    assert all(0 <= one.start <= len(reading.content) for one in reading.parts)
