@@ -55,7 +55,7 @@ from deepcritical_mcp.tools import PROFILES, TOOLS, Profile, ToolSpec, tools_cho
 from deepcritical_mcp.tools.argument_errors import invalid_arguments
 from deepcritical_mcp.tools.arguments import read_arguments
 from deepcritical_mcp.tools.board_app import board_extension, result_meta
-from deepcritical_mcp.tools.budget import fit, structured, wire_length
+from deepcritical_mcp.tools.budget import fit
 from deepcritical_mcp.tools.call_session import session_note
 from deepcritical_mcp.tools.export_resources import typed
 from deepcritical_mcp.tools.instructions import instructions
@@ -63,6 +63,7 @@ from deepcritical_mcp.tools.names import tool_hint
 from deepcritical_mcp.tools.offered import as_offered, without_tools
 from deepcritical_mcp.tools.sizes import check_sizes, size_of
 from deepcritical_mcp.tools.spec import BOARD_URI, input_schema, output_schema
+from deepcritical_mcp.tools.structured import structured, wire_length
 from deepcritical_mcp.transports.stdio import ClientMessages, RemainingAnswers
 
 logger = logging.getLogger(__name__)

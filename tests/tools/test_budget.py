@@ -22,9 +22,10 @@ from deepcritical_mcp.models import (
     SearchResult,
     SimilarItem,
 )
-from deepcritical_mcp.tools.budget import fit, wire_length
+from deepcritical_mcp.tools.budget import fit
 from deepcritical_mcp.tools.offered import as_offered
 from deepcritical_mcp.tools.render import to_markdown
+from deepcritical_mcp.tools.structured import wire_length
 from tests.publications import published
 
 SENTENCE = "Metformin lowered glucose in the treated group. "

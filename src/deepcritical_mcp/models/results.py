@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, ClassVar, Literal, Self, cast
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
@@ -30,10 +30,16 @@ SHOWN_AUTHORS = 12
 class Citation(Bibliography):
     """Where an item of evidence comes from, as clients see it.
 
-    `authors` are at most 12: the first ten, "…" and the last one of more. `reference` is one line in Vancouver style
-    (ICMJE, NLM), to be pasted; of a user's note, what it is about.
+    `reference` is one line in Vancouver style (ICMJE, NLM), to be pasted; of a user's note, what it is about. `source`
+    is absent for "pubmed", `status` for "ok". `authors` are at most 12: the first ten, "…" and the last one of more;
+    they, and what else is not in `SENT`, are not sent.
     """
 
+    SENT: ClassVar = (
+        "source title reference url publication_types registrations status status_checked status_notices".split()
+    )
+    source: CitationSource = "pubmed"
+    status: PublicationStatus = "ok"
     authors: tuple[Line, ...] = ()
     authors_total: Annotated[int, Field(ge=0)] = 0
     reference: str = ""
@@ -274,10 +280,10 @@ class EvidenceSummary(Value):
 
     id: str
     title: str
-    source: CitationSource
+    source: CitationSource = "pubmed"
     date: str
     about: str = ""
-    status: PublicationStatus
+    status: PublicationStatus = "ok"
     status_notices: tuple[StatusNotice, ...] = ()
     status_checked: StatusDay = ""
     full_text: str = ""
@@ -307,14 +313,16 @@ class SourceCount(Value):
 
 
 class EvidencePage(Value):
-    """A page of a session's evidence in order of arrival. `next_offset` is -1 at the end.
+    """A page of a session's evidence in order of arrival. `next_offset` is absent at the end.
 
-    `total` counts all of it, `matching` what the filter selects. `marks` are the decisions, then the tags.
+    `total` counts all of it, `matching` what the filter selects, if that is less. `asked` says when the status of what
+    is listed was last asked. `marks` are the decisions, then the tags.
     """
 
     session_id: str
     total: int
-    matching: int = 0
+    matching: int = -1
+    asked: str = ""
     statuses: tuple[StatusCount, ...] = ()
     sources: tuple[SourceCount, ...] = ()
     marks: tuple[MarkCount, ...] = ()

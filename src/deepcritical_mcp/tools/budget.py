@@ -48,16 +48,6 @@ Length = Callable[[Any], int]
 Fits = Callable[[Sequence[Evidence]], bool]
 
 
-def structured(result: BaseModel) -> dict[str, Any]:
-    """The wire form of a result."""
-    return result.model_dump(mode="json")
-
-
-def wire_length(result: BaseModel) -> int:
-    """Characters of the structured form, in ASCII-only JSON, the longest spelling: clients count differently."""
-    return len(json.dumps(structured(result)))
-
-
 def fit(result: ResultT, limit: int, length: Callable[[ResultT], int], *, saves_room: bool = True) -> ResultT:
     """`result`, cut until `length(result) <= limit`; both forms of an answer show what this returns.
 
@@ -365,5 +355,5 @@ def _pairs_of(result: AddResult, count: int) -> AddResult:
 def _page_of(page: EvidencePage, count: int) -> EvidencePage:
     """`page` with its first items, which says where the next one starts."""
     left = len(page.items) - count
-    end = page.next_offset if page.next_offset >= 0 else page.matching or page.total
+    end = page.next_offset if page.next_offset >= 0 else page.matching if page.matching >= 0 else page.total
     return page.model_copy(update={"items": page.items[:count], "next_offset": end - left} if left else {})

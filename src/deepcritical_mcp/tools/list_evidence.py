@@ -23,6 +23,7 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.models.screening import MARKS
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
+from deepcritical_mcp.tools.citation_lines import asked_line
 from deepcritical_mcp.tools.params import Marked, OtherSession, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -73,6 +74,7 @@ async def page_of(
     items = matching[offset : offset + limit]
     following = offset + len(items)
     beyond = [f"offset {offset} is beyond the last item of evidence."] if offset >= len(matching) > 0 else []
+    summaries = tuple(map(_summary, items))
     return EvidencePage(
         session_id=store.session_id,
         total=len(everything),
@@ -83,7 +85,8 @@ async def page_of(
             MarkCount(mark=one, count=count)
             for one, count in (*sorted(decisions.items(), key=lambda row: MARKS.index(row[0])), *tags.most_common())
         ),
-        items=tuple(map(_summary, items)),
+        items=summaries,
+        asked=asked_line(summaries),
         next_offset=following if following < len(matching) else -1,
         warnings=(*no_such_mark(marked, everything), *store.warnings, *beyond, *never),
         next_step=_next_step(everything, selected, matching, status, witness),

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from deepcritical_mcp.models import Citation
 from deepcritical_mcp.tools.render import to_markdown
 
 BOARD_URI = "ui://deepcritical/board.html"
@@ -84,7 +85,10 @@ def output_schema(model: type[BaseModel]) -> dict[str, Any]:
     validate the result that holds only an error. What is in a list is spelled out only if it is objects, and not for a
     list within a list."""
     schema = model.model_json_schema(mode="serialization", schema_generator=_WithoutDefaults)
-    return _plain(schema, schema.get("$defs", {}), _NOT_IN_OUTPUT, lists=1)
+    definitions = schema.get("$defs", {})
+    if citation := definitions.get("Citation"):
+        citation["properties"] = {name: citation["properties"][name] for name in Citation.SENT}
+    return _plain(schema, definitions, _NOT_IN_OUTPUT, lists=1)
 
 
 class _WithoutDefaults(GenerateJsonSchema):

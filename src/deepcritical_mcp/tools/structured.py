@@ -1,0 +1,134 @@
+"""The structured form of results: what is empty or usual is absent, and nothing stands twice.
+
+It says what the readable form says. Of a citation it has the title and the reference, and what this does not say;
+exports have every field of a record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from deepcritical_mcp.checking.report_text import is_sound, ranges
+from deepcritical_mcp.models import (
+    Citation,
+    CitationReport,
+    Document,
+    Evidence,
+    EvidenceList,
+    EvidencePage,
+    EvidenceSummary,
+    SearchResult,
+    StatusNotice,
+    is_marked,
+    split_text_id,
+)
+from deepcritical_mcp.tools.citation_lines import numbers_shown, types_shown, url_shown
+
+_ALWAYS = ("total_found", "total")
+"""Sent even if it is 0, so that an empty answer says so."""
+
+
+def structured(result: BaseModel) -> dict[str, Any]:
+    """The wire form of a result."""
+    lean = _LEAN.get(type(result))
+    wire = (lean(result) if lean else result).model_dump(mode="json", exclude_defaults=True)
+    seen = set[str]()
+    for item in wire.get("evidence", ()) if isinstance(result, SearchResult) else ():
+        own = split_text_id(item["id"])[0]
+        if own in seen:  # the first text of a publication has its citation
+            del item["citation"]
+        seen.add(own)
+    return {**wire, **{name: getattr(result, name) for name in _ALWAYS if name in type(result).model_fields}}
+
+
+def wire_length(result: BaseModel) -> int:
+    """Characters of the structured form as it is sent: compact JSON."""
+    return len(json.dumps(structured(result), ensure_ascii=False, separators=(",", ":")))
+
+
+def lean_citation(citation: Citation, *, whole: bool = False) -> Citation:
+    """A citation without what its reference says; with `whole`, its notices with all that is known of them."""
+    told = is_marked(citation.status) or (citation.asked and not citation.status_checked)
+    return Citation.model_construct(
+        source=citation.source,
+        title=citation.title,
+        reference=citation.reference,
+        url=url_shown(citation),
+        publication_types=types_shown(citation),
+        registrations=numbers_shown(citation),
+        claims=citation.claims,
+        status=citation.status if told else "ok",
+        status_checked=citation.status_checked,
+        status_notices=citation.status_notices if whole else tuple(map(_brief, citation.status_notices)),
+    )
+
+
+def _brief(notice: StatusNotice) -> StatusNotice:
+    """A notice by its number, if it has one."""
+    if not (notice.pmid or notice.doi):
+        return notice
+    return StatusNotice.model_construct(kind=notice.kind, pmid=notice.pmid, doi="" if notice.pmid else notice.doi)
+
+
+def _item(item: Evidence, queries: int, *, whole: bool = False) -> Evidence:
+    citation = item.citation
+    is_plain = bool(citation.pmid) and item.kind == "abstract"
+    update = {
+        "citation": lean_citation(citation, whole=whole),
+        "provider": "" if is_plain else item.provider,
+        "found_by": item.found_by if queries > 1 else (),
+    }
+    return item.model_copy(update=update)
+
+
+def _search(result: SearchResult) -> SearchResult:
+    queries = result.queries if len(result.queries) > 1 else ()
+    items = tuple(_item(item, len(queries)) for item in result.evidence)
+    return result.model_copy(update={"evidence": items, "queries": queries})
+
+
+def _list(result: EvidenceList) -> EvidenceList:
+    queries = result.queries if len(result.queries) > 1 else ()
+    items = tuple(_item(item, len(queries), whole=True) for item in result.evidence)
+    return result.model_copy(update={"evidence": items, "queries": queries})
+
+
+def _page(result: EvidencePage) -> EvidencePage:
+    update: dict[str, object] = {
+        "items": tuple(map(_summary, result.items)),
+        "statuses": tuple(one for one in result.statuses if is_marked(one.status)),
+        "matching": result.matching if result.matching < result.total else -1,
+    }
+    return result.model_copy(update=update)
+
+
+def _summary(item: EvidenceSummary) -> EvidenceSummary:
+    if is_marked(item.status):
+        return item.model_copy(update={"status_notices": tuple(map(_brief, item.status_notices))})
+    published = tuple(_brief(one) for one in item.status_notices if one.kind == "published")
+    return item.model_copy(update={"status": "ok", "status_checked": "", "status_notices": published})
+
+
+def _document(result: Document) -> Document:
+    is_whole = result.status == "full_text"
+    asked = tuple(one for one in result.attempts if one.status == "failed" or not is_whole)
+    return result.model_copy(update={"citation": lean_citation(result.citation), "attempts": asked})
+
+
+def _report(result: CitationReport) -> CitationReport:
+    named = [one.index for one in result.references if is_sound(one) and not one.written]
+    others = tuple(one for one in result.references if one.index not in named)
+    return result.model_copy(update={"references": others, "verified": ranges(named)})
+
+
+_LEAN: Mapping[type[BaseModel], Callable[[Any], BaseModel]] = {
+    SearchResult: _search,
+    EvidenceList: _list,
+    EvidencePage: _page,
+    Document: _document,
+    CitationReport: _report,
+}
