@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import sys
 from collections import defaultdict
@@ -35,6 +36,12 @@ def sizes(result: CallToolResult) -> tuple[int, int, int, int]:
     compact = json.dumps(wire, ensure_ascii=False, separators=(",", ":"))
     records = next((len(wire[name]) for name in ("evidence", "items", "references") if wire.get(name)), 0)
     return len(text), len(compact), len(json.dumps(wire)), records
+
+
+def wrong(item: dict[str, Any], number: int) -> str:
+    """Its reference, every third one with another volume."""
+    reference: str = item["citation"]["reference"]
+    return re.sub(r";(\d+)", r";9\1", reference, count=1) if number % 3 == 0 else reference
 
 
 async def ask(session: ClientSession, tool: str, show: str, **arguments: object) -> CallToolResult:
@@ -66,7 +73,7 @@ async def measure(counts: list[int], show: str) -> None:
                 calls: list[tuple[str, dict[str, object]]] = [
                     ("semantic_search", {"query": question, "max_results": count}),
                     ("get_evidence", {"ids": ids}),
-                    ("check_citations", {"text": "\n".join(f"{n}. {one['citation']['reference']}"
+                    ("check_citations", {"text": "\n".join(f"{n}. {wrong(one, n)}"
                                                           for n, one in enumerate(evidence, 1))}),
                     ("preprint_search", {"query": "cancer", "max_results": count}),
                     ("trial_search", {"query": "study", "max_results": count}),

@@ -14,7 +14,7 @@ MIN_GAP = 400
 """Characters: less is never left out of an abstract."""
 MAX_SENTENCE = 500
 """Characters of a sentence that is ranked or quoted; a longer one counts as several."""
-MAX_ABSTRACT, GIST = 8_000, 4_000
+MAX_ABSTRACT, GIST = 5_000, 3_000
 """Characters; longer ones are whole reports or lists of a congress's abstracts, of which the richest part is shown."""
 REMEMBERED = 1_000_000
 """Characters of the texts of which it is remembered where their sentences are."""
@@ -120,15 +120,17 @@ def first_sentences(text: str, limit: int) -> str:
     return text[: ends[-1]].rstrip() if ends else ""
 
 
-def without_results(text: str, limit: int = 0, *, strict: bool = False) -> list[Span]:
+def without_results(text: str, limit: int = 0, *, strict: bool = False, least: int = MIN_GAP) -> list[Span]:
     """What to cut from an abstract: sentences without results, except the first one and the conclusion (the part
-    labeled so, else the last sentences); and if more than `limit` characters would stay, those with the fewest results.
-    Without a limit, those with results stay, except in a text of more than `MAX_ABSTRACT` characters.
+    labeled so, else the last sentences). With a `limit`, so many characters stay, those with the most results. Without
+    one, those with results stay, except in a text of more than `MAX_ABSTRACT` characters. Less than `least` characters
+    are not cut anywhere.
 
     What is labeled background, objective or methods has results if it has figures. Elsewhere a statement of
     difference or effect is a result too; with `strict` only figures, negations and significance are.
     """
     found, labels = _labeled(text)
+    is_filled = limit > 0
     limit = limit or (GIST if len(text) > MAX_ABSTRACT else len(text))
     before = next((number for number, label in enumerate(labels) if _RESULTS.match(label)), 0)
     if not all(labels) or any(map(_CONCLUSION.search, labels[:before])):
@@ -144,10 +146,10 @@ def without_results(text: str, limit: int = 0, *, strict: bool = False) -> list[
     for number in sorted(range(1, len(found)), key=lambda number: -counts[number]):
         more = ({number, number - 1} if _REFERS_BACK.match(text, found[number].start) else {number}) - kept
         length = sum(found[one].length for one in more)
-        if counts[number] and length <= room:
+        if (counts[number] or is_filled) and length <= room:
             kept |= more
             room -= length
-    return [gap for gap in _runs(found, [number in kept for number in range(len(found))]) if gap.length >= MIN_GAP]
+    return [gap for gap in _runs(found, [number in kept for number in range(len(found))]) if gap.length >= least]
 
 
 @remembering(REMEMBERED)

@@ -62,7 +62,7 @@ from deepcritical_mcp.tools.instructions import instructions
 from deepcritical_mcp.tools.names import tool_hint
 from deepcritical_mcp.tools.offered import as_offered, without_tools
 from deepcritical_mcp.tools.sizes import check_sizes, size_of
-from deepcritical_mcp.tools.spec import BOARD_URI, input_schema, output_schema
+from deepcritical_mcp.tools.spec import input_schema, output_schemas
 from deepcritical_mcp.tools.structured import structured, wire_length
 from deepcritical_mcp.transports.stdio import ClientMessages, RemainingAnswers
 
@@ -125,16 +125,18 @@ class DeepCriticalServer(MCPServer[AppContext]):
         self.completion()(self._complete)
 
     async def list_tools(self) -> list[MCPTool]:
-        """All tools of the profile, in its order."""
+        """All tools of the profile, in its order, which never changes."""
+        schemas = output_schemas(tuple(self._specs.values()))
         return [
             MCPTool(
                 name=tool.name,
                 title=tool.title,
                 description=tool.description,
                 input_schema=tool.parameters,
-                output_schema=tool.output_schema,
+                output_schema=schemas[tool.name],
+                icons=self._specs[tool.name].icons,
                 annotations=tool.annotations,
-                _meta={"ui": {"resourceUri": BOARD_URI}} if self._specs[tool.name].on_board else None,
+                _meta=self._specs[tool.name].meta,
             )
             for tool, _ in (_tool(spec, self._hidden) for spec in self._specs.values())
         ]
@@ -382,7 +384,6 @@ def _tool(spec: ToolSpec, hidden: tuple[str, ...]) -> tuple[Tool, dict[str, Any]
     )
     measures = input_schema(tool.parameters, with_lengths=True)
     tool.parameters = input_schema(measures)
-    tool.fn_metadata.output_schema = output_schema(spec.result)
     return tool, measures
 
 

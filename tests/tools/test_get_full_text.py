@@ -34,6 +34,7 @@ from tests.publications import published
 from tests.search.full_text_fakes import TABLE, TITLE, FakeCompleter, FakeFullTexts, article, copy
 from tests.sources.ncbi import Ncbi, ncbi, notice, pubmed
 from tests.sources.ncbi import article as record
+from tests.wire import wire
 
 RECORDS = {"7": record("7", f"{TITLE}.", doi="10.1000/zinc", ids='<ArticleId IdType="pmc">PMC7700</ArticleId>')}
 DOWN = ProviderUnavailableError("pmc", "PMC is unavailable (HTTP 503).")
@@ -83,7 +84,7 @@ async def reader(
 
 
 def structured(result: CallToolResult) -> dict[str, Any]:
-    return result.structured_content or {}
+    return wire(result)
 
 
 def statuses(answer: Mapping[str, Any]) -> list[tuple[str, str]]:

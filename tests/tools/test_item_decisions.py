@@ -13,6 +13,7 @@ from mcp.client import Client
 
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
+from tests.wire import wire
 
 NOTES: list[dict[str, object]] = [
     {"content": "Zinc closed the wounds of 12 of 20 adults.", "title": "Zinc", "authors": ["Ruiz A"], "date": "2020"},
@@ -31,8 +32,8 @@ class Desk:
         """Both forms of an answer."""
         answer = await self._client.call_tool(tool, arguments)
         (block,) = answer.content
-        assert answer.structured_content is not None
-        return answer.structured_content, getattr(block, "text", "")
+        assert wire(answer) is not None
+        return wire(answer), getattr(block, "text", "")
 
     async def mark(self, *items: Mapping[str, object]) -> tuple[dict[str, Any], str]:
         return await self.call("add_evidence", items=list(items))

@@ -14,6 +14,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.server import create_server
 from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.sources.ncbi import article, efetch
+from tests.wire import wire
 
 MADE_UP = "Metformin cures Alzheimer's disease in 97 % of all patients within a week."
 ABSTRACT = "Zinc speeds up repair."
@@ -32,12 +33,12 @@ async def connected(folder: Path, *answers: Answer) -> AsyncGenerator[tuple[Clie
 async def called(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
-    return result.structured_content or {}
+    return wire(result)
 
 
 async def exported(client: Client) -> str:
     result = await client.call_tool("export_evidence", {"format": "bibtex"})
-    return str(result.structured_content)
+    return str(wire(result))
 
 
 @pytest.mark.parametrize(

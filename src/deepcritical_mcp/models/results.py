@@ -172,7 +172,7 @@ class SearchResult(Value):
     session_id: str
     query: str
     evidence: tuple[Evidence, ...] = ()
-    sources_searched: tuple[CitationSource, ...] = ()
+    sources_searched: Annotated[tuple[CitationSource, ...], Field(exclude=True)] = ()
     total_found: int = 0
     queries: tuple[QueryReport, ...] = ()
     errors: tuple[str, ...] = ()
@@ -281,7 +281,8 @@ class EvidenceSummary(Value):
     id: str
     title: str
     source: CitationSource = "pubmed"
-    date: str
+    date: Annotated[str, Field(exclude=True)]
+    year: int = 0
     about: str = ""
     status: PublicationStatus = "ok"
     status_notices: tuple[StatusNotice, ...] = ()

@@ -61,7 +61,8 @@ async def get_evidence(
     offset: Annotated[int, Field(ge=0, description="characters to skip")] = 0,
     session_id: OtherSession = "",
 ) -> EvidenceList:
-    """Whole texts of evidence in the session, by id; or, with `about`, verbatim quotations from them."""
+    """Show evidence of this session whole, by id: abstract, details of the record, notes; or, with `about`, verbatim
+    quotations."""
     session = await session_for(ctx, session_id, may_open=False)
     store = session.store
     parts = list(dict.fromkeys([await _of_right_text(_part(text, offset), store) for text in ids]))
@@ -229,4 +230,4 @@ async def _listed(
     )
 
 
-TOOL = ToolSpec(get_evidence, "Get evidence", EvidenceList, hints(read_only=True))
+TOOL = ToolSpec(get_evidence, "Get evidence", "📖", EvidenceList, hints(read_only=True))

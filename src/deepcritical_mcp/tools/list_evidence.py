@@ -41,7 +41,7 @@ async def list_evidence(
     marked: Annotated[Marked, Field(description='"included", "excluded", "cited", "undecided" or a tag')] = "",
     session_id: OtherSession = "",
 ) -> EvidencePage:
-    """Page through what the session holds, in order of arrival: ids, titles, how many of each source and status."""
+    """List everything found in this session so far: ids, titles, how many of each source, status and decision."""
     session = await session_for(ctx, session_id, may_open=False)
     witness = (await application(ctx).services()).witness.title
     page = await page_of(session.store, offset, max_results, status=status, marked=marked, witness=witness)
@@ -137,8 +137,11 @@ def _none(everything: Sequence[Publication], status: str, witness: str) -> str:
 
 def _summary(item: Publication) -> EvidenceSummary:
     read = next((item.id_of(one) for one in item.texts if one.kind == "full_text"), "")
-    known = {name: getattr(item, name) for name in EvidenceSummary.model_fields.keys() - {"full_text", "decision"}}
-    return EvidenceSummary.model_validate({**known, "full_text": read, "decision": decision_of(item)})
+    known = {
+        name: getattr(item, name) for name in EvidenceSummary.model_fields.keys() - {"full_text", "decision", "year"}
+    }
+    year = int(item.date[:4]) if item.date[:1].isdigit() else 0
+    return EvidenceSummary.model_validate({**known, "year": year, "full_text": read, "decision": decision_of(item)})
 
 
-TOOL = ToolSpec(list_evidence, "List the session's evidence", EvidencePage, hints(read_only=True))
+TOOL = ToolSpec(list_evidence, "List the session's evidence", "📋", EvidencePage, hints(read_only=True))

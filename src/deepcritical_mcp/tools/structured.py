@@ -12,8 +12,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from deepcritical_mcp.checking.report_text import is_sound, ranges
+from deepcritical_mcp.checking.report_text import MAX_WRITTEN, is_sound, ranges
 from deepcritical_mcp.models import (
+    CheckedClaim,
+    CheckedQuotation,
+    CheckedRecord,
+    CheckedReference,
     Citation,
     CitationReport,
     Document,
@@ -26,8 +30,11 @@ from deepcritical_mcp.models import (
     is_marked,
     split_text_id,
 )
+from deepcritical_mcp.text import clipped
 from deepcritical_mcp.tools.citation_lines import numbers_shown, types_shown, url_shown
 
+BEGINNING = 40
+"""Characters of a passage that was shown before."""
 _ALWAYS = ("total_found", "total")
 """Sent even if it is 0, so that an empty answer says so."""
 
@@ -101,12 +108,14 @@ def _page(result: EvidencePage) -> EvidencePage:
     update: dict[str, object] = {
         "items": tuple(map(_summary, result.items)),
         "statuses": tuple(one for one in result.statuses if is_marked(one.status)),
+        "sources": result.sources if len(result.sources) > 1 else (),
         "matching": result.matching if result.matching < result.total else -1,
     }
     return result.model_copy(update=update)
 
 
 def _summary(item: EvidenceSummary) -> EvidenceSummary:
+    """A line with what happened to it; when its status was asked is told once for all."""
     if is_marked(item.status):
         return item.model_copy(update={"status_notices": tuple(map(_brief, item.status_notices))})
     published = tuple(_brief(one) for one in item.status_notices if one.kind == "published")
@@ -121,8 +130,50 @@ def _document(result: Document) -> Document:
 
 def _report(result: CitationReport) -> CitationReport:
     named = [one.index for one in result.references if is_sound(one) and not one.written]
-    others = tuple(one for one in result.references if one.index not in named)
-    return result.model_copy(update={"references": others, "verified": ranges(named)})
+    shown = set[str]()
+    claims: list[CheckedClaim] = []
+    for one in result.claims:
+        is_known = one.passage in shown and not one.numbers_elsewhere
+        claims.append(one.model_copy(update={"passage": clipped(one.passage, BEGINNING)}) if is_known else one)
+        shown.add(one.passage)
+    update: dict[str, object] = {
+        "references": tuple(_reference(one) for one in result.references if one.index not in named),
+        "verified": ranges(named),
+        "quotations": tuple(map(_quotation, result.quotations)),
+        "claims": tuple(claims),
+        "counts": _counts(result.counts),
+    }
+    return result.model_copy(update=update)
+
+
+def _counts(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts without those of nothing, and without entries that were all read and all checked."""
+    total = counts.get("references", 0)
+    same = {"entries", "checked"}
+    return {name: count for name, count in counts.items() if count and not (name in same and count == total)}
+
+
+def _reference(one: CheckedReference) -> CheckedReference:
+    """The beginning of what is written, which the draft has, and its record by the id."""
+    records = [_record(record, one) for record in (one.record, *one.candidates) if record]
+    label = "" if one.label == str(one.index) else one.label
+    update: dict[str, object] = {"label": label, "written": clipped(one.written, MAX_WRITTEN)}
+    if one.record:
+        return one.model_copy(update={**update, "record": records[0], "candidates": tuple(records[1:])})
+    return one.model_copy(update={**update, "candidates": tuple(records)})
+
+
+def _record(record: CheckedRecord, of: CheckedReference) -> CheckedRecord:
+    is_said = record.reference in of.reason or (record is of.record and bool(of.written))
+    reference = "" if is_said else record.reference
+    status = record.status if is_marked(record.status) else "unchecked"
+    return CheckedRecord.model_construct(id=record.id, reference=reference, status=status)
+
+
+def _quotation(one: CheckedQuotation) -> CheckedQuotation:
+    if one.verdict != "verbatim":
+        return one
+    return one.model_copy(update={"quote": clipped(one.quote, MAX_WRITTEN), "passage": ""})
 
 
 _LEAN: Mapping[type[BaseModel], Callable[[Any], BaseModel]] = {
