@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, PlainSerializer
 
 from deepcritical_mcp.models.evidence import Publication, Text, TextKind
 from deepcritical_mcp.models.publication import (
+    NO_TITLE,
     Bibliography,
     CitationSource,
     Line,
@@ -56,6 +57,8 @@ class Citation(Bibliography):
         )
 
 
+SAME = Citation(title=NO_TITLE)
+"""Stands for the citation of what is shown before with another text of the same publication; not sent."""
 Relevance = Annotated[float, Field(ge=0, le=1), PlainSerializer(partial(round, ndigits=3), return_type=float)]
 """0..1, sent to clients with three decimals."""
 
@@ -63,7 +66,8 @@ Relevance = Annotated[float, Field(ge=0, le=1), PlainSerializer(partial(round, n
 class Evidence(Value):
     """An item of evidence as clients see it: one text of a publication, and where it comes from.
 
-    `found_by` are numbers of `queries` in the same result; `get_evidence` alone has `details`, what else a record says.
+    `found_by` are numbers of `queries` in the same result, absent if there is one only. Several texts of a publication
+    have its `citation` once, with the first. `get_evidence` alone has `details`, what else a record says.
     A passage of a longer text has the titles that it stands under, `section`, and an `anchor` that leads to it.
     `cited_by` is how often the publication has been cited, -1 if that was not asked for or is not known. `decision` is
     the user's about the publication, with the tags, see `decision_line`.
@@ -75,7 +79,7 @@ class Evidence(Value):
     content_truncated: bool = False
     section: tuple[str, ...] = ()
     anchor: str = ""
-    citation: Citation
+    citation: Citation = SAME
     relevance: Relevance = 0.0
     provider: str = ""
     similar: tuple[str, ...] = ()
@@ -281,7 +285,7 @@ class EvidenceSummary(Value):
     id: str
     title: str
     source: CitationSource = "pubmed"
-    date: Annotated[str, Field(exclude=True)]
+    date: Annotated[str, Field(exclude=True)] = ""
     year: int = 0
     about: str = ""
     status: PublicationStatus = "ok"

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from deepcritical_mcp.checking.report_text import MAX_WRITTEN, is_sound, ranges
 from deepcritical_mcp.models import (
+    SAME,
     CheckedClaim,
     CheckedQuotation,
     CheckedRecord,
@@ -43,12 +44,6 @@ def structured(result: BaseModel) -> dict[str, Any]:
     """The wire form of a result."""
     lean = _LEAN.get(type(result))
     wire = (lean(result) if lean else result).model_dump(mode="json", exclude_defaults=True)
-    seen = set[str]()
-    for item in wire.get("evidence", ()) if isinstance(result, SearchResult) else ():
-        own = split_text_id(item["id"])[0]
-        if own in seen:  # the first text of a publication has its citation
-            del item["citation"]
-        seen.add(own)
     return {**wire, **{name: getattr(result, name) for name in _ALWAYS if name in type(result).model_fields}}
 
 
@@ -94,8 +89,13 @@ def _item(item: Evidence, queries: int, *, whole: bool = False) -> Evidence:
 
 def _search(result: SearchResult) -> SearchResult:
     queries = result.queries if len(result.queries) > 1 else ()
-    items = tuple(_item(item, len(queries)) for item in result.evidence)
-    return result.model_copy(update={"evidence": items, "queries": queries})
+    first = {split_text_id(item.id)[0]: item for item in reversed(result.evidence)}
+    items = (_item(item, len(queries)) for item in result.evidence)
+    items = (
+        item if one is first[split_text_id(one.id)[0]] else item.model_copy(update={"citation": SAME})
+        for item, one in zip(items, result.evidence, strict=True)
+    )
+    return result.model_copy(update={"evidence": tuple(items), "queries": queries})
 
 
 def _list(result: EvidenceList) -> EvidenceList:
