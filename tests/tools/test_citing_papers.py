@@ -89,7 +89,6 @@ async def test_where_pubmed_lists_few_the_others_complete_the_list(tmp_path: Pat
         ("articles that cite PMID 11, by iCite", 3, 3),
     ]
     assert (found["total_found"], found["errors"]) == (5, [])
-    assert found["sources_searched"] == ["pubmed", "preprint"]
     assert [(one["name"], one["status"]) for one in found["providers"]] == [
         ("pubmed", "ok"),
         ("europepmc", "ok"),

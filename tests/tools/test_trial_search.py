@@ -34,7 +34,6 @@ async def test_a_search_costs_two_requests_and_keeps_the_trials(tmp_path: Path):
         ("nct:NCT09000001", "registration", "trials")
     ]
     assert (found["total_found"], found["next_offset"]) == (2, 1)
-    assert found["sources_searched"] == ["trial"]
     assert kept["total"] == 1
     assert [(one.get("query.term"), one.get("filter.ids")) for one in sent] == [("zinc", None), (None, "NCT09000001")]
     assert all(one["fields"] for one in sent)

@@ -37,7 +37,7 @@ ROOMY = 17_500
 this limit on, what repeats the request is not shortened further."""
 PER_RECORD = 1_600
 """The same for each record of a longer answer."""
-SHORT_ABSTRACT = 1_200
+SHORT_ABSTRACT = 1_300
 """Characters to which abstracts are shortened at most so that all records asked for fit."""
 LEAST_GAP = 200
 """Characters that are left out of an abstract at least, where it must be shortened."""
@@ -156,20 +156,20 @@ def _capped(items: Sequence[Evidence], whole: Sequence[Evidence], cap: int) -> l
     """`items`, of which abstracts of more than `cap` characters are shortened again from the `whole` ones."""
     pairs = zip(items, whole, strict=True)
     shown = {"content", "content_truncated"}
-    short = ((item, _without_middle(one, cap)) for item, one in pairs)
+    short = ((item, _without_middle(one, cap, least=LEAST_GAP)) for item, one in pairs)
     return [
         item.model_copy(update=one.model_dump(include=shown)) if len(one.content) < len(item.content) else item
         for item, one in short
     ]
 
 
-def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False) -> Evidence:
-    """An abstract without sentences without results; with `cap`, of about so many characters."""
+def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False, least: int = MIN_GAP) -> Evidence:
+    """An abstract without sentences without results; with `cap`, of about so many characters. See `without_results`."""
     if item.kind not in RECORD_KINDS or item.content_truncated:
         return item
     if item.kind == "registration":  # the facts come first
         return _beginning(item, cap or SHORT_TEXT)
-    gaps = without_results(item.content, cap, strict=strict, least=MIN_GAP if not cap else LEAST_GAP)
+    gaps = without_results(item.content, cap, strict=strict, least=least)
     content = without(item.content, gaps, lambda gap: _mark(item.id, gap, gap.end))
     if len(content) >= len(item.content):
         return item

@@ -88,7 +88,7 @@ def _item(item: Evidence, queries: int, *, whole: bool = False) -> Evidence:
 
 
 def _search(result: SearchResult) -> SearchResult:
-    queries = result.queries if len(result.queries) > 1 else ()
+    queries = () if [one.query for one in result.queries] == [result.query] else result.queries
     first = {split_text_id(item.id)[0]: item for item in reversed(result.evidence)}
     items = (_item(item, len(queries)) for item in result.evidence)
     items = (
@@ -99,9 +99,8 @@ def _search(result: SearchResult) -> SearchResult:
 
 
 def _list(result: EvidenceList) -> EvidenceList:
-    queries = result.queries if len(result.queries) > 1 else ()
-    items = tuple(_item(item, len(queries), whole=True) for item in result.evidence)
-    return result.model_copy(update={"evidence": items, "queries": queries})
+    items = tuple(_item(item, len(result.queries), whole=True) for item in result.evidence)
+    return result.model_copy(update={"evidence": items})
 
 
 def _page(result: EvidencePage) -> EvidencePage:
