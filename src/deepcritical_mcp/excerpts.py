@@ -14,7 +14,7 @@ MIN_GAP = 400
 """Characters: less is never left out of an abstract."""
 MAX_SENTENCE = 500
 """Characters of a sentence that is ranked or quoted; a longer one counts as several."""
-MAX_ABSTRACT, GIST = 5_000, 3_000
+MAX_ABSTRACT, GIST = 8_000, 4_000
 """Characters; longer ones are whole reports or lists of a congress's abstracts, of which the richest part is shown."""
 REMEMBERED = 1_000_000
 """Characters of the texts of which it is remembered where their sentences are."""

@@ -271,7 +271,7 @@ NULL_RESULTS = (
 
 
 def test_a_single_abstract_that_does_not_fit_keeps_its_null_results_and_what_they_refer_to() -> None:
-    (one,) = fit(searched(abstract(1, text=NULL_RESULTS)), 2_000, both).evidence
+    (one,) = fit(searched(abstract(1, text=NULL_RESULTS)), 1_700, both).evidence
     assert one.content_truncated
     for sentence in ("significantly reduced at 50 pM", "In contrast, it was not inhibited", "None of the substances"):
         assert sentence in one.content
