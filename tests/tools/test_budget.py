@@ -475,8 +475,8 @@ def test_both_kinds_of_result_always_fit(sizes: list[tuple[int, int]], limit: in
 def test_a_short_abstract_is_cut_where_not_even_one_record_fits() -> None:
     text = "It begins. " + "Filler without any number stands here. " * 12
     whole = result(*(abstract(n, text=text) for n in range(30_000_000, 30_000_020)))
-    cut = fit(whole.model_copy(update={"next_step": "Go on. " * 50}), 2_000, both)
-    assert both(cut) <= 2_000
+    cut = fit(whole.model_copy(update={"next_step": "Go on. " * 50}), 1_200, both)
+    assert both(cut) <= 1_200
     assert [(one.id, one.content_truncated) for one in cut.evidence] == [("pubmed:30000000", True)]
     assert cut.evidence[0].content.startswith("It begins. Filler")
 
@@ -504,6 +504,6 @@ def test_without_get_evidence_a_cut_names_what_returns_it_and_nothing_is_cut_tha
     assert both(shown) <= 32_000
     assert fit(whole, 80_000, both) != whole
     assert fit(whole, 80_000, both, saves_room=False) == whole
-    bare = as_offered(fit(whole, 8_000, both), ["get_evidence", "semantic_search", "list_evidence"])
+    bare = as_offered(fit(whole, 5_000, both), ["get_evidence", "semantic_search", "list_evidence"])
     assert "characters left out …]" in bare.evidence[0].content
     assert bare.warnings[-1].endswith("more results do not fit here.")

@@ -54,7 +54,6 @@ def wire_length(result: BaseModel) -> int:
 
 def lean_citation(citation: Citation, *, whole: bool = False) -> Citation:
     """A citation without what its reference says; with `whole`, its notices with all that is known of them."""
-    told = is_marked(citation.status) or (citation.asked and not citation.status_checked)
     return Citation.model_construct(
         source=citation.source,
         title=citation.title,
@@ -63,7 +62,7 @@ def lean_citation(citation: Citation, *, whole: bool = False) -> Citation:
         publication_types=types_shown(citation),
         registrations=numbers_shown(citation),
         claims=citation.claims,
-        status=citation.status if told else "ok",
+        status=citation.status,
         status_checked=citation.status_checked,
         status_notices=citation.status_notices if whole else tuple(map(_brief, citation.status_notices)),
     )
@@ -118,7 +117,7 @@ def _summary(item: EvidenceSummary) -> EvidenceSummary:
     if is_marked(item.status):
         return item.model_copy(update={"status_notices": tuple(map(_brief, item.status_notices))})
     published = tuple(_brief(one) for one in item.status_notices if one.kind == "published")
-    return item.model_copy(update={"status": "ok", "status_checked": "", "status_notices": published})
+    return item.model_copy(update={"status_checked": "", "status_notices": published})
 
 
 def _document(result: Document) -> Document:
