@@ -58,7 +58,7 @@ async def test_the_article_comes_first_in_what_a_reader_sees(tmp_path: Path):
     ]
     assert "`https://doi.org/10.64898/2026.01.02.26300001`" in entry
     assert text.count("32000001") == 3
-    assert found["evidence"][0]["citation"]["version"] == "2"
+    assert "Version 2." in found["evidence"][0]["citation"]["reference"]
     assert found["evidence"][0]["citation"]["status_notices"][0]["pmid"] == "32000001"
     assert found["next_step"].startswith(
         'Where an article was published, cite that: add_evidence items=[{"pmid": "32000001"}].'

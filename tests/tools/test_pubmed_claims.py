@@ -71,9 +71,9 @@ async def test_what_pubmed_confirms_is_its_own_record(tmp_path: Path) -> None:
     async with connected(tmp_path, efetch(article("11"))) as (client, _):
         added = await called(client, "add_evidence", items=[claim])
         kept = (await called(client, "get_evidence", ids=["pubmed:11"]))["evidence"][0]
-    assert (added["added"], added["warnings"]) == ([{"index": 0, "id": "pubmed:11", "reference": ""}], [])
+    assert (added["added"], added["warnings"]) == ([{"index": 0, "id": "pubmed:11"}], [])
     assert (kept["kind"], kept["citation"]["title"]) == ("abstract", "Zinc in wound repair.")
-    assert kept["citation"]["authors"] == ["Ruiz Ana"]
+    assert kept["citation"]["reference"].startswith("Ruiz A.")
 
 
 async def test_a_batch_costs_one_request_and_what_is_kept_none(tmp_path: Path) -> None:

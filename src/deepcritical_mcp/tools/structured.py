@@ -106,7 +106,7 @@ def _page(result: EvidencePage) -> EvidencePage:
     update: dict[str, object] = {
         "items": tuple(map(_summary, result.items)),
         "statuses": tuple(one for one in result.statuses if is_marked(one.status)),
-        "sources": result.sources if len(result.sources) > 1 else (),
+        "sources": () if {one.source for one in result.sources} == {"pubmed"} else result.sources,
         "matching": result.matching if result.matching < result.total else -1,
     }
     return result.model_copy(update=update)
