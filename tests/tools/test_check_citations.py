@@ -313,7 +313,7 @@ async def test_a_report_comes_in_parts_that_are_asked_for_with_the_same_text() -
     async with checking(max_result_chars=2_000) as client:
         while offset >= 0:
             part = structured(await checked(client, offset=offset))
-            seen += [one["index"] for one in part["references"]]
+            seen += [one["index"] for one in part["references"]] + [int(one) for one in part["verified"].split()]
             assert part["next_offset"] == -1 or f"offset={part['next_offset']}" in part["next_step"]
             offset = part["next_offset"]
     assert sorted(seen) == [1, 2]
