@@ -365,7 +365,6 @@ async def test_why_there_is_no_text_is_told_apart(answers: list[Copy], status: s
         "anchor": "abstract",
         "section": ["Abstract"],
         "text": "Zinc speeds up repair.",
-        "relevance": 0.0,
     }
     assert answers[0].detail in text_of(result)
     assert not answer["errors"]

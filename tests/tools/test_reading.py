@@ -180,7 +180,7 @@ async def test_ten_records_and_five_passages_stay_short() -> None:
     async with Client(fake_server(literature=SearchOfPubMed(papers))) as client:
         ten = await client.call_tool("pubmed_search", {"query": "diet of animals"})
         five = await client.call_tool("semantic_search", {"query": "diet of animals"})
-    for result, count, most in ((ten, 10, 15_000), (five, 5, 5_000)):
+    for result, count, most in ((ten, 10, 17_500), (five, 5, 5_000)):
         assert wire(result)
         assert len(wire(result)["evidence"]) == count
         assert len(result.content[0].text) <= most  # pyright: ignore

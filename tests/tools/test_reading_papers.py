@@ -69,7 +69,7 @@ async def test_a_passage_of_a_paper_says_where_it_is_and_how_to_read_on() -> Non
         "s2p1-2",
     )
     assert item["content"] in CONTENT
-    assert item["found_by"] == [1]
+    assert [one["query"] for one in wire(result)["queries"]] == ["zinc warts"]
     assert "section Results · at s2p1-2" in text_of(result)
     assert 'get_evidence ids=["pubmed:11~2@s2"]' in wire(result)["next_step"]
 

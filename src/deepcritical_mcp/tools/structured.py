@@ -105,7 +105,7 @@ def _list(result: EvidenceList) -> EvidenceList:
 def _page(result: EvidencePage) -> EvidencePage:
     update: dict[str, object] = {
         "items": tuple(map(_summary, result.items)),
-        "statuses": tuple(one for one in result.statuses if is_marked(one.status)),
+        "statuses": tuple(one for one in result.statuses if one.status != "ok"),
         "sources": () if {one.source for one in result.sources} == {"pubmed"} else result.sources,
         "matching": result.matching if result.matching < result.total else -1,
     }
