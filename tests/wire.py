@@ -41,6 +41,11 @@ def filled(value: Any) -> Any:
 
 
 def wire(result: CallToolResult | InputRequiredResult) -> dict[str, Any]:
-    """The structured form of a result; {} if it has none."""
+    """The structured form of a result, with the citation of a publication in all of its texts; {} if it has none."""
     assert isinstance(result, CallToolResult)
-    return filled(result.structured_content or {})
+    found = filled(result.structured_content or {})
+    first: dict[str, Any] = {}
+    for item in found.get("evidence", ()):
+        first.setdefault(item["id"].partition("~")[0], item.get("citation"))
+        item.setdefault("citation", first[item["id"].partition("~")[0]])
+    return found
