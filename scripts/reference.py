@@ -167,7 +167,9 @@ def _tool(tool: MCPTool, spec: ToolSpec, words: Words) -> str:
 
 def _hints(spec: ToolSpec) -> str:
     hints = spec.annotations
-    changes = "Read-only." if hints.read_only_hint else "Adds to the session."
+    changes = "Changes nothing." if hints.read_only_hint else "Adds to the session."
+    if hints.read_only_hint and spec.changes_session:
+        changes = "Keeps in the session what it finds, and changes nothing else."
     if hints.destructive_hint:
         changes = "Deletes."
     asks = "Sends requests to external services." if hints.open_world_hint else "Sends no request to external services."

@@ -14,6 +14,7 @@ from deepcritical_mcp.invisible import without_invisible
 from deepcritical_mcp.text import clean_text
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
+from tests.wire import wire
 
 SEEN = {*map(chr, (*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD)), "\t", "\n", "\r"}
 """Format characters with a shape of their own (Prepended_Concatenation_Mark), and white space."""
@@ -90,7 +91,7 @@ async def test_no_hidden_sentence_of_a_record_a_page_or_a_note_reaches_either_fo
         ):
             result = await client.call_tool(name, arguments)
             assert not result.is_error, result
-            told = f"{result.content}{result.structured_content}"
+            told = f"{result.content}{wire(result)}"
             assert [one for one in told if is_invisible(one) and one not in SEEN] == []
             assert "\\u00ad" not in told
             assert "\\U000e01" not in told

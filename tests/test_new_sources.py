@@ -13,6 +13,7 @@ from mcp.client import Client
 from deepcritical_mcp.models import AuthorName, Publication, StatusNotice
 from deepcritical_mcp.tools import Profile
 from tests.fakes import FakeSearch, fake_server
+from tests.wire import wire
 
 PREPRINT = Publication.of(
     "abstract",
@@ -71,7 +72,7 @@ async def session(publications: Sequence[Publication] = ALL, profile: Profile = 
 async def call(client: Client, tool: str, **arguments: object) -> tuple[str, dict[str, Any]]:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
-    return "".join(getattr(block, "text", "") for block in result.content), result.structured_content or {}
+    return "".join(getattr(block, "text", "") for block in result.content), wire(result)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from deepcritical_mcp.evidence.storage.in_folder import EXPIRED_SECONDS
 from deepcritical_mcp.evidence.storage.on_server import ServerBackend
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from tests.transports.processes import serving_process
+from tests.wire import wire
 
 ROOT = Path(__file__).resolve().parents[1]
 MANIFEST: dict[str, Any] = json.loads((ROOT / "packaging/mcpb/manifest.json").read_text())
@@ -50,7 +51,7 @@ async def noted_on_stdio(home: Path, **environment: str) -> dict[str, Any]:
     with (home / "stderr").open("w") as stderr:
         async with Client(stdio_client(server, errlog=stderr)) as client:
             await client.call_tool("add_evidence", {"items": [{"content": NOTE}], "session_id": "new: patient"})
-            return (await client.call_tool("list_sessions", {})).structured_content or {}
+            return wire(await client.call_tool("list_sessions", {}))
 
 
 def days_kept(listed: dict[str, Any]) -> int:

@@ -20,6 +20,7 @@ from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
 from tests.transports.conftest import WordEmbedder
+from tests.wire import wire
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,8 +48,8 @@ def text_of(result: CallToolResult) -> str:
 
 
 def structured_of(result: CallToolResult) -> dict[str, Any]:
-    assert result.structured_content is not None
-    return result.structured_content
+    assert wire(result) is not None
+    return wire(result)
 
 
 @pytest.fixture(params=["legacy", "auto"])

@@ -16,6 +16,7 @@ from deepcritical_mcp.tools.instructions import instructions
 from deepcritical_mcp.tools.offered import without_tools
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
+from tests.wire import wire
 
 NAMES = [spec.name for spec in TOOLS]
 
@@ -71,8 +72,8 @@ async def test_a_tool_that_is_not_offered_says_which_are_and_no_next_step_names_
         found = await client.call_tool("pubmed_search", {"query": "x"})
         listed = await client.call_tool("list_evidence", {})
         lost = await client.call_tool("list_evidence", {"session_id": f"rs_{'0' * 32}"})
-    assert refused.structured_content
-    told = refused.structured_content["error"]["message"]
+    assert wire(refused)
+    told = wire(refused)["error"]["message"]
     assert "This session is unknown or has expired" in getattr(lost.content[0], "text", "")
     assert told == "get_evidence is not offered by this server, which has pubmed_search, list_evidence."
     for result in (found, listed, lost):
@@ -122,7 +123,7 @@ async def test_descriptions_rejections_and_resources_name_only_tools_on_offer(to
             await client.call_tool("add_evidence", {"items": [{"content": "A note."}]})
             items = [{"id": "nothing", "include": True}]
             added = await client.call_tool("add_evidence", {"items": items})
-            told += str(added.structured_content)
+            told += str(wire(added))
             assert "nothing is not in this session" in told
         else:
             await client.call_tool("search", {"query": "zinc"})

@@ -125,15 +125,17 @@ def first_sentences(text: str, limit: int) -> str:
     return text[: ends[-1]].rstrip() if ends else ""
 
 
-def without_results(text: str, limit: int = 0, *, strict: bool = False) -> list[Span]:
+def without_results(text: str, limit: int = 0, *, strict: bool = False, least: int = MIN_GAP) -> list[Span]:
     """What to cut from an abstract: sentences without results, except the first one and the conclusion (the part
     labeled so, else the last sentences); and if more than `limit` characters would stay, those with the fewest results.
-    Without a limit, those with results stay, except in a text of more than `MAX_ABSTRACT` characters.
+    Without a limit, those with results stay, except in a text of more than `MAX_ABSTRACT` characters. Less than `least`
+    characters are not cut anywhere; with less than `MIN_GAP`, sentences without results stay as far as there is room.
 
     What is labeled background, objective or methods has results if it has figures. Elsewhere a statement of
     difference or effect is a result too; with `strict` only figures, negations and significance are.
     """
     found, labels = _labeled(text)
+    is_filled = least < MIN_GAP
     limit = limit or (GIST if len(text) > MAX_ABSTRACT else len(text))
     before = next((number for number, label in enumerate(labels) if _RESULTS.match(label)), 0)
     if not all(labels) or any(map(_CONCLUSION.search, labels[:before])):
@@ -149,10 +151,10 @@ def without_results(text: str, limit: int = 0, *, strict: bool = False) -> list[
     for number in sorted(range(1, len(found)), key=lambda number: -counts[number]):
         more = ({number, number - 1} if _REFERS_BACK.match(text, found[number].start) else {number}) - kept
         length = sum(found[one].length for one in more)
-        if counts[number] and length <= room:
+        if (counts[number] or is_filled) and length <= room:
             kept |= more
             room -= length
-    return [gap for gap in _runs(found, [number in kept for number in range(len(found))]) if gap.length >= MIN_GAP]
+    return [gap for gap in _runs(found, [number in kept for number in range(len(found))]) if gap.length >= least]
 
 
 @remembering(REMEMBERED)

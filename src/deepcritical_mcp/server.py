@@ -55,14 +55,15 @@ from deepcritical_mcp.tools import PROFILES, TOOLS, Profile, ToolSpec, tools_cho
 from deepcritical_mcp.tools.argument_errors import invalid_arguments
 from deepcritical_mcp.tools.arguments import read_arguments
 from deepcritical_mcp.tools.board_app import board_extension, result_meta
-from deepcritical_mcp.tools.budget import fit, structured, wire_length
+from deepcritical_mcp.tools.budget import fit
 from deepcritical_mcp.tools.call_session import session_note
 from deepcritical_mcp.tools.export_resources import typed
 from deepcritical_mcp.tools.instructions import instructions
 from deepcritical_mcp.tools.names import tool_hint
 from deepcritical_mcp.tools.offered import as_offered, without_tools
 from deepcritical_mcp.tools.sizes import check_sizes, size_of
-from deepcritical_mcp.tools.spec import BOARD_URI, input_schema, output_schema
+from deepcritical_mcp.tools.spec import input_schema, output_schemas
+from deepcritical_mcp.tools.structured import structured, wire_length
 from deepcritical_mcp.transports.stdio import ClientMessages, RemainingAnswers
 
 logger = logging.getLogger(__name__)
@@ -124,16 +125,18 @@ class DeepCriticalServer(MCPServer[AppContext]):
         self.completion()(self._complete)
 
     async def list_tools(self) -> list[MCPTool]:
-        """All tools of the profile, in its order."""
+        """All tools of the profile, in its order, which never changes."""
+        schemas = output_schemas(tuple(self._specs.values()))
         return [
             MCPTool(
                 name=tool.name,
                 title=tool.title,
                 description=tool.description,
                 input_schema=tool.parameters,
-                output_schema=tool.output_schema,
+                output_schema=schemas[tool.name],
+                icons=self._specs[tool.name].icons,
                 annotations=tool.annotations,
-                _meta={"ui": {"resourceUri": BOARD_URI}} if self._specs[tool.name].on_board else None,
+                _meta=self._specs[tool.name].meta,
             )
             for tool, _ in (_tool(spec, self._hidden) for spec in self._specs.values())
         ]
@@ -381,7 +384,6 @@ def _tool(spec: ToolSpec, hidden: tuple[str, ...]) -> tuple[Tool, dict[str, Any]
     )
     measures = input_schema(tool.parameters, with_lengths=True)
     tool.parameters = input_schema(measures)
-    tool.fn_metadata.output_schema = output_schema(spec.result)
     return tool, measures
 
 

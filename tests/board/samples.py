@@ -9,6 +9,7 @@ from typing import Any
 from deepcritical_mcp.board import board_meta
 from deepcritical_mcp.evidence.projection import Point, project
 from deepcritical_mcp.models import Evidence, Publication, SearchResult, StatusNotice
+from deepcritical_mcp.tools.structured import structured
 from tests.publications import published
 
 SESSION = "rs_00112233445566778899aabbccddeeff"
@@ -102,6 +103,6 @@ def result(
     everything = [*evidence, *others]
     return {
         "content": [{"type": "text", "text": "readable"}],
-        "structuredContent": found.model_dump(mode="json"),
-        "_meta": board_meta(SESSION, everything, places(everything), total=len(everything)),
+        "structuredContent": structured(found),
+        "_meta": board_meta(SESSION, everything, places(everything), total=len(everything), shown=evidence),
     }

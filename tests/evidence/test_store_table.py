@@ -17,6 +17,7 @@ from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from deepcritical_mcp.server import DeepCriticalServer
 from tests.evidence.toy_store import ShelfBackend, ShelfSettings
 from tests.scripts import script
+from tests.wire import wire
 
 ROW = StoreRow("tests.evidence.toy_store:ShelfBackend", "tests.evidence.toy_store:ShelfSettings")
 SECRET = "shelf-key-0123456789"
@@ -35,7 +36,7 @@ async def test_it_keeps_what_is_found(tmp_path: Path):
     async with Client(DeepCriticalServer(app)) as client:
         await client.call_tool("add_evidence", {"items": [{"content": "Zinc helps the skin."}]})
         found = await client.call_tool("semantic_search", {"query": "zinc"})
-        assert "Zinc helps the skin." in str(found.structured_content)
+        assert "Zinc helps the skin." in str(wire(found))
         backend = (await app.services()).sessions._backend  # pyright: ignore[reportPrivateUsage]
         assert (type(backend), backend.limit) == (ShelfBackend, 2)
     await app.aclose()

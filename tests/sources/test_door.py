@@ -22,6 +22,7 @@ from deepcritical_mcp.sources.base import Fetched
 from tests.scripts import script
 from tests.search.fake_session import FakeSession
 from tests.sources.toy import BOX, ToyBox, ToyRequest, ToySettings
+from tests.wire import wire
 
 ROW = SourceRow("tests.sources.toy:ToyBox", "tests.sources.toy:ToySettings")
 SECRET = "toy-key-0123456789"
@@ -45,7 +46,7 @@ async def server(tmp_path: Path) -> AsyncIterator[DeepCriticalServer]:
 async def call(client: Client, tool: str, **arguments: object) -> tuple[str, dict[str, Any]]:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
-    return "".join(getattr(block, "text", "") for block in result.content), result.structured_content or {}
+    return "".join(getattr(block, "text", "") for block in result.content), wire(result)
 
 
 async def test_it_is_searched_fetched_kept_shown_and_exported(server: DeepCriticalServer):

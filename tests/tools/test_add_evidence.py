@@ -8,15 +8,16 @@ import pytest
 from mcp.client import Client
 
 from tests.fakes import fake_server
+from tests.wire import wire
 
 
 async def add(*items: dict[str, object]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The answer to these items in one call, and what the session holds afterwards."""
     async with Client(fake_server()) as client:
-        answer = (await client.call_tool("add_evidence", {"items": list(items)})).structured_content
+        answer = wire(await client.call_tool("add_evidence", {"items": list(items)}))
         assert answer
         ids = [row["id"] for row in answer["added"]]
-        kept = (await client.call_tool("get_evidence", {"ids": ids or ["none"]})).structured_content
+        kept = wire(await client.call_tool("get_evidence", {"ids": ids or ["none"]}))
     assert kept
     return answer, kept["evidence"]
 

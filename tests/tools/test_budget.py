@@ -22,9 +22,10 @@ from deepcritical_mcp.models import (
     SearchResult,
     SimilarItem,
 )
-from deepcritical_mcp.tools.budget import fit, wire_length
+from deepcritical_mcp.tools.budget import fit
 from deepcritical_mcp.tools.offered import as_offered
 from deepcritical_mcp.tools.render import to_markdown
+from deepcritical_mcp.tools.structured import wire_length
 from tests.publications import published
 
 SENTENCE = "Metformin lowered glucose in the treated group. "
@@ -221,7 +222,7 @@ def test_abstracts_are_cut_only_in_a_long_answer_and_the_longest_first() -> None
     long = abstract(2)
     assert fit(searched(*[short, long] * 3), 32_000, both) == searched(*[short, long] * 3)
     cut = fit(searched(*[short, long] * 5), 32_000, both)
-    assert text_length(cut) <= 15_000
+    assert both(cut) <= 17_500
     assert [one.content_truncated for one in cut.evidence[::2]] == [False] * 5
     assert any(one.content_truncated for one in cut.evidence[1::2])
 
@@ -239,8 +240,8 @@ def test_abstracts_without_labels_are_cut_before_records_are_left_for_the_next_p
     whole = searched(*(abstract(n, text=PLAIN.replace("{n}", str(n))) for n in range(1, 11)))
     cut = fit(whole, 32_000, both)
     assert len(cut.evidence) == 10
-    assert text_length(cut) <= 15_000
-    assert sum(one.content_truncated for one in cut.evidence) > 5
+    assert both(cut) <= 17_500
+    assert sum(one.content_truncated for one in cut.evidence) > 4
     for one in filter(lambda one: one.content_truncated, cut.evidence):
         assert re.fullmatch(
             rf"It begins here\. \[… \S+ .*?…\] The NOAEL was {one.citation.pmid} mg/kg\. \[… \S+ .*?…\] "
@@ -270,7 +271,7 @@ NULL_RESULTS = (
 
 
 def test_a_single_abstract_that_does_not_fit_keeps_its_null_results_and_what_they_refer_to() -> None:
-    (one,) = fit(searched(abstract(1, text=NULL_RESULTS)), 2_500, both).evidence
+    (one,) = fit(searched(abstract(1, text=NULL_RESULTS)), 1_700, both).evidence
     assert one.content_truncated
     for sentence in ("significantly reduced at 50 pM", "In contrast, it was not inhibited", "None of the substances"):
         assert sentence in one.content
@@ -296,7 +297,7 @@ def test_the_parts_shown_and_the_parts_named_make_the_whole_text(sizes: list[int
         for cut in fit(whole, limit, both).evidence:
             assert MARK.sub(_gap(text), cut.content).split() == text.split()
             if limit == 32_000:
-                assert all(int(gap[0].replace(",", "")) >= 400 for gap in MARK.findall(cut.content))
+                assert all(int(gap[0].replace(",", "")) >= 200 for gap in MARK.findall(cut.content))
 
 
 def _gap(text: str) -> Callable[[re.Match[str]], str]:
@@ -305,7 +306,7 @@ def _gap(text: str) -> Callable[[re.Match[str]], str]:
 
 def test_less_than_400_characters_are_never_cut_from_an_abstract() -> None:
     text = "It begins. " + "Filler without any number stands here. " * 9 + "p < 0.05. " + "It goes on. It ends."
-    cut = fit(result(*(abstract(n, text=text) for n in range(1, 21))), 12_000, both)
+    cut = fit(result(*(abstract(n, text=text) for n in range(1, 21))), 9_000, both)
     assert 0 < len(cut.evidence) < 20
     assert {piece.content for piece in cut.evidence} == {text}
 
@@ -331,7 +332,7 @@ def test_an_abstract_full_of_results_keeps_its_conclusion(limit: int) -> None:
 
 
 def test_records_are_left_for_the_next_page_before_any_result_is_cut() -> None:
-    others = (abstract(n, text="It begins. " + RESULTS.format(n=n) * 30 + "It ends.") for n in range(2, 22))
+    others = (abstract(n, text="It begins. " + RESULTS.format(n=n) * 30 + "It ends.") for n in range(2, 32))
     cut = fit(searched(abstract(1, text=RICH), *others), 32_000, both)
     assert 5 < len(cut.evidence) < 21
     assert not any(one.content_truncated for one in cut.evidence)
@@ -474,8 +475,8 @@ def test_both_kinds_of_result_always_fit(sizes: list[tuple[int, int]], limit: in
 def test_a_short_abstract_is_cut_where_not_even_one_record_fits() -> None:
     text = "It begins. " + "Filler without any number stands here. " * 12
     whole = result(*(abstract(n, text=text) for n in range(30_000_000, 30_000_020)))
-    cut = fit(whole.model_copy(update={"next_step": "Go on. " * 50}), 2_000, both)
-    assert both(cut) <= 2_000
+    cut = fit(whole.model_copy(update={"next_step": "Go on. " * 50}), 1_200, both)
+    assert both(cut) <= 1_200
     assert [(one.id, one.content_truncated) for one in cut.evidence] == [("pubmed:30000000", True)]
     assert cut.evidence[0].content.startswith("It begins. Filler")
 
@@ -503,6 +504,6 @@ def test_without_get_evidence_a_cut_names_what_returns_it_and_nothing_is_cut_tha
     assert both(shown) <= 32_000
     assert fit(whole, 80_000, both) != whole
     assert fit(whole, 80_000, both, saves_room=False) == whole
-    bare = as_offered(fit(whole, 8_000, both), ["get_evidence", "semantic_search", "list_evidence"])
+    bare = as_offered(fit(whole, 5_000, both), ["get_evidence", "semantic_search", "list_evidence"])
     assert "characters left out …]" in bare.evidence[0].content
     assert bare.warnings[-1].endswith("more results do not fit here.")

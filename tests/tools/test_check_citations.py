@@ -22,6 +22,7 @@ from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import PUBMED
 from tests.fakes import fake_server
 from tests.sources.ncbi import article, ncbi, pubmed
+from tests.wire import wire
 
 TITLE = "Zinc closes wounds of the skin in adults: a randomized trial"
 RECORDS = {
@@ -60,8 +61,8 @@ def text_of(result: CallToolResult) -> str:
 
 def structured(result: CallToolResult) -> dict[str, Any]:
     assert not result.is_error, text_of(result)
-    assert result.structured_content
-    return result.structured_content
+    assert wire(result)
+    return wire(result)
 
 
 async def test_a_draft_is_checked_and_both_forms_say_the_same() -> None:
@@ -312,7 +313,7 @@ async def test_a_report_comes_in_parts_that_are_asked_for_with_the_same_text() -
     async with checking(max_result_chars=2_000) as client:
         while offset >= 0:
             part = structured(await checked(client, offset=offset))
-            seen += [one["index"] for one in part["references"]]
+            seen += [one["index"] for one in part["references"]] + [int(one) for one in part["verified"].split()]
             assert part["next_offset"] == -1 or f"offset={part['next_offset']}" in part["next_step"]
             offset = part["next_offset"]
     assert sorted(seen) == [1, 2]

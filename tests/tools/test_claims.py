@@ -99,7 +99,11 @@ async def test_a_forged_text_never_stands_under_the_true_reference(tool: str, tr
     assert not any(one.endswith("..") for one in warnings)
     assert [one["content"] for one in held] == ["Zinc speeds up repair."]
     assert listed["total"] == 2
-    quoted = {one["citation"]["pmid"] for one in found["evidence"] if "nobody reviewed" in one["content"]}
+    quoted = {
+        one["citation"]["reference"].partition("PMID: ")[2].partition(";")[0].rstrip(".")
+        for one in found["evidence"]
+        if "nobody reviewed" in one["content"]
+    }
     assert quoted == {""}
 
 
@@ -130,7 +134,7 @@ async def test_a_paper_s_own_page_is_recognized(
     page = FakeFullTexts("page", copy(text, title=title, url=ADDRESS, authors=people, **number), takes="url")
     async with reader(page, records=RECORDS) as ours:
         answer = await ours.read(ADDRESS)
-    assert (answer["citation"]["pmid"], answer["citation"]["claims"]) == ("11", [])
+    assert ("PMID: 11" in answer["citation"]["reference"], answer["citation"]["claims"]) == (True, [])
     assert answer["citation"]["reference"].startswith("Ruiz A. β-Carotene")
     assert answer["id"] == "pubmed:11~2"
 
@@ -142,7 +146,7 @@ async def test_a_translated_paper_s_own_page_is_recognized() -> None:
         "page", copy(text, title="Wundheilung im Alter", url=ADDRESS, doi="10.1000/alt", authors=AUTHOR), takes="url"
     )
     async with reader(page, records=records) as ours:
-        assert (await ours.read(ADDRESS))["citation"]["pmid"] == "12"
+        assert "PMID: 12" in (await ours.read(ADDRESS))["citation"]["reference"]
 
 
 @pytest.mark.parametrize("title", ["Sunlight cures all of the elderly", ""])
@@ -246,7 +250,11 @@ async def test_a_search_result_at_a_record_s_address_is_its_page_only_with_its_t
         listed = structured(await client.call_tool("list_evidence", {}))
     assert listed["total"] == (1 if is_paper else 2)
     assert by_address["id"] == "pubmed:11"
-    quoted = {one["citation"]["pmid"] for one in found["evidence"] if "cured" in one["content"]}
+    quoted = {
+        one["citation"]["reference"].partition("PMID: ")[2].partition(";")[0].rstrip(".")
+        for one in found["evidence"]
+        if "cured" in one["content"]
+    }
     assert quoted <= ({"11"} if is_paper else {""})
     if tools[0] == "web_search":
         assert is_unconfirmed(alone["web_search"]["evidence"][0]["citation"], "PMID 11")

@@ -22,6 +22,7 @@ from deepcritical_mcp.sources import CROSSREF, PUBMED
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.sources.crossref.crossref_wire import library, update, work
 from tests.sources.ncbi import Ncbi, article, ncbi, notice
+from tests.wire import wire
 
 TODAY = current_date().isoformat()
 ZINC, COPPER = "10.5555/zinc", "10.5555/copper"
@@ -43,7 +44,7 @@ class Desk:
         result = await self.client.call_tool(tool, arguments)
         assert not result.is_error, result.content
         assert isinstance(result.content[0], TextContent)
-        return result.content[0].text, result.structured_content or {}
+        return result.content[0].text, wire(result)
 
     async def store(self) -> EvidenceStore:
         return await (await self.app.services()).sessions.get(self.session_id)
@@ -285,7 +286,7 @@ async def test_what_nobody_is_asked_about_is_unchecked_and_all_else_has_its_day(
         await ours.call("add_evidence", items=[{"content": "A thought of mine."}, page])
         _, listed = await ours.call("list_evidence")
         days = {(one["source"], one["status"], one.get("status_checked", "")) for one in listed["items"]}
-        assert days == {("pubmed", "ok", TODAY), ("user", "unchecked", ""), ("web", "unchecked", "")}
+        assert days == {("pubmed", "ok", ""), ("user", "unchecked", ""), ("web", "unchecked", "")}
         for status, count in (("ok", 2), ("unchecked", 2)):
             _, filtered = await ours.call("list_evidence", status=status)
             assert filtered["matching"] == count

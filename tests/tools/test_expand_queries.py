@@ -16,6 +16,7 @@ from deepcritical_mcp.sources.base import Hits
 from deepcritical_mcp.tools.render import to_markdown
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
+from tests.wire import wire
 
 GOOD = (
     '[{"query": "biguanide neuroprotection in dementia", "strategy": "specific", '
@@ -42,8 +43,8 @@ async def sources(model: ClientModel | None, *, mode: str, sampling: str = "on")
     async with Client(server, mode=mode, sampling_callback=model) as client:
         result = await client.call_tool("expand_queries", {"topic": "metformin alzheimer"})
     assert not result.is_error
-    assert result.structured_content
-    return [query["source"] for query in result.structured_content["queries"]], result.structured_content["warnings"]
+    assert wire(result)
+    return [query["source"] for query in wire(result)["queries"]], wire(result)["warnings"]
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -80,8 +81,8 @@ async def test_a_refusal_by_the_user_leaves_the_server_s_queries() -> None:
 async def called(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
-    assert result.structured_content
-    return result.structured_content
+    assert wire(result)
+    return wire(result)
 
 
 async def test_only_what_adds_papers_is_advised_as_a_variant() -> None:

@@ -12,6 +12,7 @@ from mcp_types import TextContent
 from deepcritical_mcp.models import Publication
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
+from tests.wire import wire
 
 LIMIT = 32_000
 FORMATS = ["bibtex", "ris", "csl-json", "markdown", "jsonl"]
@@ -29,10 +30,10 @@ async def exported(*publications: Publication, **arguments: object) -> dict[str,
         await client.call_tool("pubmed_search", {"query": "x"})
         result = await client.call_tool("export_evidence", arguments)
     assert isinstance(result.content[0], TextContent)
-    assert result.structured_content
+    assert wire(result)
     assert len(result.content[0].text) <= LIMIT
-    assert len(json.dumps(result.structured_content)) <= LIMIT
-    return result.structured_content
+    assert len(json.dumps(wire(result))) <= LIMIT
+    return wire(result)
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -16,6 +16,7 @@ from deepcritical_mcp.export.study_table import study_table
 from deepcritical_mcp.models import Publication
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
+from tests.wire import wire
 
 
 def paper(number: int) -> Publication:
@@ -43,10 +44,10 @@ async def called(folder: Path, *calls: dict[str, object], papers: int = 3) -> li
         for arguments in calls:
             result = await client.call_tool("export_evidence", arguments)
             assert isinstance(result.content[0], TextContent)
-            assert result.structured_content
-            if file := result.structured_content.get("file", ""):
+            assert wire(result)
+            if file := wire(result).get("file", ""):
                 assert f"`{file}`" in result.content[0].text, "the whole path, as it is"
-            results.append(result.structured_content)
+            results.append(wire(result))
     return results
 
 

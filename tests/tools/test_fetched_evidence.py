@@ -17,6 +17,7 @@ from tests.net.stand_in import Answer, stand_in
 from tests.search.full_text_fakes import FakeCompleter, FakeFullTexts, copy
 from tests.sources.ncbi import article
 from tests.tools.test_get_full_text import Reader, reader, structured
+from tests.wire import wire
 
 RECORDS = {
     "7": article("7", "Zinc in wound repair.", doi="10.1000/zinc"),
@@ -29,7 +30,7 @@ DOWN = ProviderUnavailableError("clinicaltrials", "ClinicalTrials.gov is unavail
 async def add(ours: Reader, *items: dict[str, Any]) -> dict[str, Any]:
     result = await ours.client.call_tool("add_evidence", {"items": list(items)})
     assert not result.is_error
-    return result.structured_content or {}
+    return wire(result)
 
 
 async def test_records_of_papers_cost_one_fetch_together() -> None:

@@ -18,6 +18,7 @@ from deepcritical_mcp.sources.pubmed.request import near_publication_types
 from deepcritical_mcp.tools.arguments import read_arguments
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
+from tests.wire import wire
 
 PAPER = published("Zinc and sleep.", source="pubmed", pmid="31978945", title="Zinc")
 Schemas = dict[str, dict[str, Any]]
@@ -297,7 +298,7 @@ async def test_ids_alone_fetch_their_records() -> None:
         missing = text_of(await client.call_tool("add_evidence", {"items": [{"title": "T"}]}))
         wrong = text_of(await client.call_tool("add_evidence", {"items": [{"content": {"a": 1}}]}))
     for answer in answers:
-        assert (answer.structured_content or {})["total"] == 0
+        assert (wire(answer))["total"] == 0
         assert "REJECTED (not found), nobody has a record of" in text_of(answer)  # these services have no PubMed
     assert "REJECTED, content is empty: pass content, or one of pmid, doi, pmcid, nct, url" in missing
     assert "items[0].content: expected text, got an object" in wrong
@@ -376,10 +377,10 @@ async def test_what_was_read_otherwise_is_noted_in_both_forms_of_the_result() ->
         exported = await client.call_tool("export_evidence", {"format": "zotero"})
     note = "Read limit=5 as max_results=5."
     assert f"Note: {note}" in text_of(found)
-    assert note in (found.structured_content or {})["warnings"]
+    assert note in (wire(found))["warnings"]
     for result in (read, kept, exported):
         assert "Note: Read " in text_of(result)
-        assert (result.structured_content or {})["warnings"]
+        assert (wire(result))["warnings"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from deepcritical_mcp.models import Evidence, SearchResult
 from deepcritical_mcp.tools.call_session import BESIDE
 from tests.fakes import FakeSearch, Progress, fake_server
 from tests.publications import published
+from tests.wire import wire
 
 PAPER = Evidence.of(published("It says something.", source="pubmed", title="A paper", pmid="1"))
 
@@ -30,7 +31,7 @@ class Finds(FakeSearch):
 async def next_step(tool: str, found: dict[str, object], **arguments: object) -> str:
     search = Finds(found=found)
     async with Client(fake_server(literature=search, web=search)) as client:
-        result = (await client.call_tool(tool, {"query": "x", **arguments})).structured_content
+        result = wire(await client.call_tool(tool, {"query": "x", **arguments}))
     assert result
     return result["next_step"]
 
@@ -102,13 +103,13 @@ async def test_after_asking_for_linked_papers(found: dict[str, object], max_resu
 
     async with Client(fake_server(literature=Links())) as client:
         result = await client.call_tool("pubmed_related", {"pmid": "1", "max_results": max_results})
-    assert result.structured_content
-    assert result.structured_content["next_step"] == f"{step} {BESIDE}"
+    assert wire(result)
+    assert wire(result)["next_step"] == f"{step} {BESIDE}"
 
 
 @pytest.mark.parametrize("tool", ["list_evidence", "semantic_search"])
 async def test_in_an_empty_session_the_first_thing_is_to_search(tool: str) -> None:
     async with Client(fake_server()) as client:
         result = await client.call_tool(tool, {"query": "x"} if tool == "semantic_search" else {})
-    assert result.structured_content
-    assert result.structured_content["next_step"].startswith("This session is new and empty. Search first")
+    assert wire(result)
+    assert wire(result)["next_step"].startswith("This session is new and empty. Search first")

@@ -16,6 +16,7 @@ from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import PREPRINTS
 from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.sources.full_text_wire import as_json, preprint, results
+from tests.wire import wire
 
 PUBLISHED = {
     "commentCorrectionList": {
@@ -41,7 +42,7 @@ async def library(folder: Path, *answers: Answer, **more: object) -> AsyncGenera
 async def call(client: Client, tool: str = "preprint_search", **arguments: object) -> tuple[str, dict[str, Any], bool]:
     result = await client.call_tool(tool, arguments)
     text = "".join(getattr(block, "text", "") for block in result.content)
-    return text, result.structured_content or {}, bool(result.is_error)
+    return text, wire(result), bool(result.is_error)
 
 
 async def test_the_article_comes_first_in_what_a_reader_sees(tmp_path: Path):
@@ -57,7 +58,7 @@ async def test_the_article_comes_first_in_what_a_reader_sees(tmp_path: Path):
     ]
     assert "`https://doi.org/10.64898/2026.01.02.26300001`" in entry
     assert text.count("32000001") == 3
-    assert found["evidence"][0]["citation"]["version"] == "2"
+    assert "Version 2." in found["evidence"][0]["citation"]["reference"]
     assert found["evidence"][0]["citation"]["status_notices"][0]["pmid"] == "32000001"
     assert found["next_step"].startswith(
         'Where an article was published, cite that: add_evidence items=[{"pmid": "32000001"}].'

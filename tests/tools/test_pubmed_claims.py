@@ -14,6 +14,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.server import create_server
 from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.sources.ncbi import article, efetch
+from tests.wire import wire
 
 MADE_UP = "Metformin cures Alzheimer's disease in 97 % of all patients within a week."
 ABSTRACT = "Zinc speeds up repair."
@@ -32,12 +33,12 @@ async def connected(folder: Path, *answers: Answer) -> AsyncGenerator[tuple[Clie
 async def called(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
-    return result.structured_content or {}
+    return wire(result)
 
 
 async def exported(client: Client) -> str:
     result = await client.call_tool("export_evidence", {"format": "bibtex"})
-    return str(result.structured_content)
+    return str(wire(result))
 
 
 @pytest.mark.parametrize(
@@ -70,9 +71,9 @@ async def test_what_pubmed_confirms_is_its_own_record(tmp_path: Path) -> None:
     async with connected(tmp_path, efetch(article("11"))) as (client, _):
         added = await called(client, "add_evidence", items=[claim])
         kept = (await called(client, "get_evidence", ids=["pubmed:11"]))["evidence"][0]
-    assert (added["added"], added["warnings"]) == ([{"index": 0, "id": "pubmed:11", "reference": ""}], [])
+    assert (added["added"], added["warnings"]) == ([{"index": 0, "id": "pubmed:11"}], [])
     assert (kept["kind"], kept["citation"]["title"]) == ("abstract", "Zinc in wound repair.")
-    assert kept["citation"]["authors"] == ["Ruiz Ana"]
+    assert kept["citation"]["reference"].startswith("Ruiz A.")
 
 
 async def test_a_batch_costs_one_request_and_what_is_kept_none(tmp_path: Path) -> None:

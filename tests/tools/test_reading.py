@@ -16,6 +16,7 @@ from deepcritical_mcp.models import AuthorName, ProviderReport, SearchResult, St
 from deepcritical_mcp.progress import Progress
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
+from tests.wire import wire
 
 FILLER = "The animals were housed in groups of four and had free access to food and water throughout. "
 TOXICITY = published(
@@ -46,7 +47,7 @@ async def call(tool: str, arguments: dict[str, Any], settings: Settings | None =
 
 
 async def structured(tool: str, **arguments: Any) -> dict[str, Any]:
-    result = (await call(tool, arguments)).structured_content
+    result = wire(await call(tool, arguments))
     assert result
     return result
 
@@ -68,8 +69,8 @@ async def test_the_whole_text_comes_on_request() -> None:
 
 async def test_a_question_from_another_field_is_not_answered() -> None:
     result = await call("semantic_search", {"query": "stock market prediction"})
-    assert result.structured_content
-    assert result.structured_content["warnings"][0].startswith("Nothing in this session is close to the question.")
+    assert wire(result)
+    assert wire(result)["warnings"][0].startswith("Nothing in this session is close to the question.")
     assert "Note: Nothing in this session is close" in result.content[0].text  # pyright: ignore
 
 
@@ -123,7 +124,7 @@ async def test_a_term_that_a_text_does_not_contain_is_named_and_nothing_else_is_
     study = published("No deaths occurred during this study. No effects.", source="pubmed", title="Ester", pmid="3")
     async with Client(fake_server(literature=FakeSearch((TOXICITY, study)))) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
-        found = (await client.call_tool("get_evidence", {"ids": ["1", "3"], "about": question})).structured_content
+        found = wire(await client.call_tool("get_evidence", {"ids": ["1", "3"], "about": question}))
     assert found
     assert [piece["id"] for piece in found["evidence"]] == ["pubmed:1"]
     assert "pubmed:3 does not contain NOAEL." in found["next_step"]
@@ -137,11 +138,11 @@ async def test_a_note_is_not_printed_as_the_answer_to_what_it_is_not_about() -> 
     async with Client(fake_server(literature=FakeSearch((TOXICITY,)))) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
         added = await client.call_tool("add_evidence", {"items": [{"content": NOTE, "pmid": "1"}]})
-        assert added.structured_content
-        ids = ["1", added.structured_content["added"][0]["id"]]
-        whole = (await client.call_tool("get_evidence", {"ids": ["1"]})).structured_content
-        found = (await client.call_tool("get_evidence", {"ids": ["1"], "about": "NOAEL"})).structured_content
-        other = (await client.call_tool("get_evidence", {"ids": ids, "about": "Ruiz funding"})).structured_content
+        assert wire(added)
+        ids = ["1", wire(added)["added"][0]["id"]]
+        whole = wire(await client.call_tool("get_evidence", {"ids": ["1"]}))
+        found = wire(await client.call_tool("get_evidence", {"ids": ["1"], "about": "NOAEL"}))
+        other = wire(await client.call_tool("get_evidence", {"ids": ids, "about": "Ruiz funding"}))
     assert whole
     assert found
     assert other
@@ -179,9 +180,9 @@ async def test_ten_records_and_five_passages_stay_short() -> None:
     async with Client(fake_server(literature=SearchOfPubMed(papers))) as client:
         ten = await client.call_tool("pubmed_search", {"query": "diet of animals"})
         five = await client.call_tool("semantic_search", {"query": "diet of animals"})
-    for result, count, most in ((ten, 10, 15_000), (five, 5, 5_000)):
-        assert result.structured_content
-        assert len(result.structured_content["evidence"]) == count
+    for result, count, most in ((ten, 10, 17_500), (five, 5, 5_000)):
+        assert wire(result)
+        assert len(wire(result)["evidence"]) == count
         assert len(result.content[0].text) <= most  # pyright: ignore
 
 
@@ -260,13 +261,13 @@ async def test_what_a_record_says_beyond_its_citation_is_shown_by_get_evidence_a
         rest = await client.call_tool("get_evidence", {"ids": ["pubmed:3@2-"]})
         short = await client.call_tool("get_evidence", {"ids": ["3"], "about": "chapter"})
     for other in (found, rest, short):
-        assert other.structured_content
-        assert other.structured_content["evidence"][0]["details"] == []
-    assert read.structured_content
-    (piece,) = read.structured_content["evidence"]
+        assert wire(other)
+        assert wire(other)["evidence"][0]["details"] == []
+    assert wire(read)
+    (piece,) = wire(read)["evidence"]
     assert piece["details"][:-1] == DETAILS
     assert piece["details"][-1].startswith("Conflict of interest: None")
-    assert piece["citation"]["publisher"] == "University Press"
+    assert "University Press" in piece["citation"]["reference"]
     text = read.content[0].text  # pyright: ignore
     assert all(f"\n- {line}\n" in text for line in DETAILS)
     assert "<img" not in MarkdownIt().render(text)  # pyright: ignore
@@ -279,7 +280,7 @@ async def test_details_make_room_for_the_text() -> None:
     settings = Settings(max_result_chars=6_000)
     async with Client(fake_server(literature=FakeSearch((long,)), settings=settings)) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
-        read = (await client.call_tool("get_evidence", {"ids": ["3"]})).structured_content
+        read = wire(await client.call_tool("get_evidence", {"ids": ["3"]}))
     assert read
     assert read["evidence"][0]["content"] == "A chapter."
     assert "Details are shortened" in read["next_step"]
@@ -289,15 +290,15 @@ async def test_details_make_room_for_the_text() -> None:
 async def test_a_note_says_which_paper_it_is_on() -> None:
     items = [{"content": "Unblinded early.", "pmid": "3180084"}, {"content": "To read next."}]
     async with Client(fake_server()) as client:
-        added = (await client.call_tool("add_evidence", {"items": items})).structured_content
+        added = wire(await client.call_tool("add_evidence", {"items": items}))
         assert added
         page = await client.call_tool("list_evidence", {})
         read = await client.call_tool("get_evidence", {"ids": [row["id"] for row in added["added"]]})
-    assert page.structured_content
-    assert read.structured_content
-    assert [row["about"] for row in page.structured_content["items"]] == ["PMID 3180084", ""]
+    assert wire(page)
+    assert wire(read)
+    assert [row["about"] for row in wire(page)["items"]] == ["PMID 3180084", ""]
     assert "(Unknown), note on PMID 3180084\n" in page.content[0].text  # pyright: ignore
-    references = [piece["citation"]["reference"] for piece in read.structured_content["evidence"]]
+    references = [piece["citation"]["reference"] for piece in wire(read)["evidence"]]
     assert references[0] == "Note on PMID 3180084"
 
 
@@ -329,9 +330,9 @@ async def test_the_smallest_answer_has_a_record(count: int) -> None:
             ("get_evidence", {"ids": ["30000000"]}),
         ):
             result = await client.call_tool(tool, arguments)
-            assert result.structured_content
-            assert result.structured_content["evidence"], tool
-            assert len(json.dumps(result.structured_content)) <= 2_000, tool
+            assert wire(result)
+            assert wire(result)["evidence"], tool
+            assert len(json.dumps(result.structured_content, ensure_ascii=False, separators=(",", ":"))) <= 2_000, tool
 
 
 async def test_both_forms_hold_the_same_records() -> None:
@@ -340,9 +341,9 @@ async def test_both_forms_hold_the_same_records() -> None:
     )
     async with Client(fake_server(literature=FakeSearch(papers), settings=Settings(max_result_chars=8_000))) as client:
         result = await client.call_tool("pubmed_search", {"query": "x", "max_results": 50})
-    assert result.structured_content
+    assert wire(result)
     text = result.content[0].text  # pyright: ignore
-    ids = [piece["id"] for piece in result.structured_content["evidence"]]
+    ids = [piece["id"] for piece in wire(result)["evidence"]]
     assert 0 < len(ids) < 50
     assert text.count("\n## ") == len(ids)  # pyright: ignore
 
@@ -368,8 +369,8 @@ async def test_a_note_on_a_retracted_paper_is_marked_and_its_author_warned() -> 
         added = await client.call_tool("add_evidence", {"items": items})
         found = await client.call_tool("semantic_search", {"query": "target AMPK", "kind": "note", "max_results": 1})
     assert "Note: Item 0: its paper is marked RETRACTED." in added.content[0].text  # pyright: ignore
-    assert added.structured_content
-    assert added.structured_content["warnings"] == ["Item 0: its paper is marked RETRACTED."]
+    assert wire(added)
+    assert wire(added)["warnings"] == ["Item 0: its paper is marked RETRACTED."]
     text = found.content[0].text  # pyright: ignore
     retracted = "The paper that this note is on is marked **RETRACTED (notice: PMID 9)**."
     assert f"## 1. AMPK is the target…\nNote on PMID 2\n{retracted}\n" in text
@@ -388,7 +389,7 @@ async def test_a_further_text_of_a_publication_can_be_read_to_its_end() -> None:
     async with Client(fake_server(literature=FakeSearch((TOXICITY, METFORMIN)))) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
         await client.call_tool("add_evidence", {"items": [item]})
-        whole = (await client.call_tool("get_evidence", {"ids": ["pubmed:2"]})).structured_content
+        whole = wire(await client.call_tool("get_evidence", {"ids": ["pubmed:2"]}))
         assert whole
         (record,) = whole["evidence"]
         assert record["content"] == METFORMIN.text.content
@@ -397,13 +398,13 @@ async def test_a_further_text_of_a_publication_can_be_read_to_its_end() -> None:
         pieces, id = "", "pubmed:2~2"
         while id:
             result = await client.call_tool("get_evidence", {"ids": [id]})
-            assert result.structured_content
-            (part,) = result.structured_content["evidence"]
+            assert wire(result)
+            (part,) = wire(result)["evidence"]
             text, _, mark = part["content"].partition(" [… ")
             pieces += text
             id = f"pubmed:2~2@{len(pieces)}-" if mark else ""
         assert pieces.replace(" ", "") == article.replace(" ", "")
         found = await client.call_tool("semantic_search", {"query": "glycogen in the liver", "kind": "page"})
-        assert found.structured_content
-        assert found.structured_content["evidence"][0]["id"] == "pubmed:2~2"
+        assert wire(found)
+        assert wire(found)["evidence"][0]["id"] == "pubmed:2~2"
         assert "page, not the record's text" in found.content[0].model_dump()["text"]

@@ -14,6 +14,7 @@ from deepcritical_mcp.reading import Section, assembled
 from tests.evidence.stand_ins import FILLER, HashingModel
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
+from tests.wire import wire
 
 CONTENT, PARTS = assembled(
     [
@@ -48,7 +49,7 @@ async def call(tool: str, *before: tuple[str, dict[str, Any]], **arguments: Any)
 
 
 async def structured(tool: str, **arguments: Any) -> dict[str, Any]:
-    result = (await call(tool, **arguments)).structured_content
+    result = wire(await call(tool, **arguments))
     assert result
     return result
 
@@ -59,8 +60,8 @@ def text_of(result: CallToolResult) -> str:
 
 async def test_a_passage_of_a_paper_says_where_it_is_and_how_to_read_on() -> None:
     result = await call("semantic_search", query="was nausea common with zinc?", kind="full_text")
-    assert result.structured_content
-    item = result.structured_content["evidence"][0]
+    assert wire(result)
+    item = wire(result)["evidence"][0]
     assert (item["id"], item["kind"], item["section"], item["anchor"]) == (
         "pubmed:11~2",
         "full_text",
@@ -68,9 +69,9 @@ async def test_a_passage_of_a_paper_says_where_it_is_and_how_to_read_on() -> Non
         "s2p1-2",
     )
     assert item["content"] in CONTENT
-    assert item["found_by"] == [1]
+    assert [one["query"] for one in wire(result)["queries"]] == ["zinc warts"]
     assert "section Results · at s2p1-2" in text_of(result)
-    assert 'get_evidence ids=["pubmed:11~2@s2"]' in result.structured_content["next_step"]
+    assert 'get_evidence ids=["pubmed:11~2@s2"]' in wire(result)["next_step"]
 
 
 async def test_in_full_a_passage_is_shown_with_its_section_but_never_a_whole_paper() -> None:
@@ -167,7 +168,7 @@ async def test_without_a_free_model_words_alone_answer() -> None:
     async with Client(fake_server(literature=FakeSearch((TRIAL,)), embedder=model)) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
         given = {"ids": ["pubmed:11~2"], "about": "what share of adults lost half their warts"}
-        read = (await client.call_tool("get_evidence", given)).structured_content
+        read = wire(await client.call_tool("get_evidence", given))
     assert read
     assert "Warts went away in half of the adults." in read["evidence"][0]["content"]
 
@@ -185,7 +186,7 @@ async def test_what_does_not_fit_is_named_with_its_anchor() -> None:
     async with Client(fake_server(literature=FakeSearch((TRIAL,)), settings=settings)) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
         ids = ["pubmed:11~2@s1.1p1", "pubmed:11~2@s1.1p2", "pubmed:11~2@s1.1p3", "pubmed:11~2@s1.1p4-9"]
-        read = (await client.call_tool("get_evidence", {"ids": ids})).structured_content
+        read = wire(await client.call_tool("get_evidence", {"ids": ids}))
     assert read
     assert '"pubmed:11~2@s1.1p4-9"]' in read["next_step"]
 

@@ -20,6 +20,7 @@ from deepcritical_mcp.tools.session_titles import unknown_title, with_words
 from deepcritical_mcp.tools.values import understood
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
+from tests.wire import wire
 
 NOTE = [{"content": "Pacing helps some patients."}]
 PAPER = published("It says something.", source="pubmed", title="A paper", pmid="1")
@@ -37,15 +38,15 @@ async def client_of(folder: Path) -> AsyncGenerator[Client]:
 async def call(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, text_of(result)
-    assert result.structured_content
-    return result.structured_content
+    assert wire(result)
+    return wire(result)
 
 
 async def refusal(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
     result = await client.call_tool(tool, arguments)
     assert result.is_error, text_of(result)
-    assert result.structured_content
-    return result.structured_content["error"]
+    assert wire(result)
+    return wire(result)["error"]
 
 
 def text_of(result: CallToolResult) -> str:
@@ -134,7 +135,7 @@ async def test_both_forms_list_the_same_sessions_and_a_page_has_twenty(tmp_path:
         result = await client.call_tool("list_sessions", {})
         rest = await call(client, "list_sessions", offset=20)
         chosen = await call(client, "list_sessions", query="TOPIC 7")
-    page = result.structured_content
+    page = wire(result)
     assert page
     assert (page["total"], len(page["sessions"]), page["next_offset"]) == (21, 20, 20)
     for one in page["sessions"]:
@@ -217,7 +218,7 @@ async def test_who_comes_back_and_reads_without_an_id_hears_that_the_session_is_
             latest = await call(client, "add_evidence", items=NOTE, session_id=f"new: {title}")
     async with client_of(tmp_path) as client:
         told = await client.call_tool(tool, arguments)
-    structured: dict[str, Any] = told.structured_content or {}
+    structured: dict[str, Any] = wire(told)
     for form in (text_of(told), structured["error"]["message"] if told.is_error else structured["next_step"]):
         assert "This session is new and empty. Kept before, last used first: " in form
         assert f'"long covid", {latest["session_id"]}, 1 item, last used 20' in form

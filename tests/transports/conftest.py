@@ -32,6 +32,7 @@ from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.transports.http.application import CallControl, HttpApplication
 from deepcritical_mcp.transports.http.uvicorn_server import HttpServer, listen
 from tests.publications import published
+from tests.wire import wire
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -214,13 +215,13 @@ def _services(settings: Settings, web: WebStandIn, embedder: WordEmbedder) -> Se
 def content(result: CallToolResult) -> dict[str, Any]:
     """The structured form of a result that must be a success."""
     assert not result.is_error, text(result)
-    return result.structured_content or {}
+    return wire(result)
 
 
 def error(result: CallToolResult) -> dict[str, Any]:
     """The error in a result that must be one."""
     assert result.is_error
-    structured: dict[str, Any] = result.structured_content or {}
+    structured: dict[str, Any] = wire(result)
     return structured["error"]
 
 

@@ -34,6 +34,8 @@ META_KEY = "deepcritical/board"
 MAX_POINTS = 300
 SCRIPTS = ("dom", "evidence", "host", "board", "decisions", "cards", "table", "map", "timeline", "log", "files", "main")
 
+_RECORD = {"date", "authors", "journal", "publisher", "pmid", "pmcid", "doi", "nct", "url"}
+
 NO_LOG = (
     "This report was made from an exported file, which has the decisions but no log of the searches. For the searches "
     "and the flow diagram, make the report from the session itself: deepcritical-mcp report rs_…"
@@ -60,20 +62,30 @@ async def session_meta(store: EvidenceStore, shown: Sequence[Evidence]) -> Mappi
         places = await store.places([item.id for item in items], limit=MAX_POINTS)
     except (EvidenceStoreError, SessionError):
         return {}
-    return await run_sync(partial(board_meta, store.session_id, items, places, total=total), abandon_on_cancel=True)
+    meta = partial(board_meta, store.session_id, items, places, total=total, shown=shown)
+    return await run_sync(meta, abandon_on_cancel=True)
 
 
 def board_meta(
-    session_id: str, evidence: Sequence[Evidence], places: Places, *, total: int = 0
+    session_id: str, evidence: Sequence[Evidence], places: Places, *, total: int = 0, shown: Sequence[Evidence] = ()
 ) -> dict[str, dict[str, object]]:
-    """The `_meta` of a tool result for the board: the map of a session of `total` items.
+    """The `_meta` of a tool result for the board: the map of a session of `total` items, and the records of what is
+    `shown` in fields, since its structured form has them in a reference.
 
     The first `MAX_POINTS` with a place of `evidence` are used: the result's own first, then more from the session.
     """
     placed = list({item.id: item for item in evidence if item.id in places}.values())[:MAX_POINTS]
     spots = [{**_summary(item), "x": places[item.id][0], "y": places[item.id][1]} for item in placed]
     groups = [group._asdict() for group in named_groups(placed, places)]
-    return {META_KEY: {"session_id": session_id, "total": total, "map": spots, "groups": groups}}
+    return {
+        META_KEY: {
+            "session_id": session_id,
+            "total": total,
+            "map": spots,
+            "groups": groups,
+            "records": [*map(_record, shown)],
+        }
+    }
 
 
 def board_report(
@@ -129,6 +141,10 @@ def _log_row(search: LoggedSearch) -> dict[str, object]:
 
 def _summary(item: Evidence) -> dict[str, object]:
     return {"id": item.id, **item.citation.model_dump(include={"title", "source", "date", "status", "status_checked"})}
+
+
+def _record(item: Evidence) -> dict[str, object]:
+    return {"id": item.id, **item.citation.model_dump(mode="json", include=_RECORD, exclude_defaults=True)}
 
 
 def _assemble(title: str, data: object) -> str:

@@ -89,7 +89,9 @@ class DemoSession:
         self._screen.step(4, "The web")
         found = await self._call(SearchResult, "web_search", query=query, max_results=3)
         self._show_found(found, "Sample pages" if self._is_sample else "Pages")
-        await self._read(next((one for one in papers if one.citation.pmcid), papers[0] if papers else None), story)
+        await self._read(
+            next((one for one in papers if "PMCID" in one.citation.reference), papers[0] if papers else None), story
+        )
         self._screen.step(6, "Everything found, searched by meaning")
         if found := await self._recall(query=story.question, max_results=3):
             self._screen.success(f"{counted(found.total_found, 'record is', 'records are')} kept in this session.")

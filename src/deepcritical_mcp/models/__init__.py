@@ -81,6 +81,7 @@ from deepcritical_mcp.models.publication import without_retraction_mark as witho
 from deepcritical_mcp.models.record_links import RecordLink as RecordLink
 from deepcritical_mcp.models.record_links import status_from_links as status_from_links
 from deepcritical_mcp.models.record_links import status_told_by as status_told_by
+from deepcritical_mcp.models.results import SAME as SAME
 from deepcritical_mcp.models.results import AddedItem as AddedItem
 from deepcritical_mcp.models.results import AddResult as AddResult
 from deepcritical_mcp.models.results import Citation as Citation

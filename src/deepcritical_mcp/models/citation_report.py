@@ -151,6 +151,7 @@ class CitationReport(Value):
             to be said of the record's status), and how many of their records are "retracted", of "concern",
             "superseded", "published" meanwhile; "quotations" (so far), how many have each verdict
             ("quotations_altered"); "claims" (findings, so far), "claims_with_numbers_missing".
+        verified: indexes of sound references, which are not listed: "1–12, 14".
         records: when the status of their records was last asked.
         unread: why entries could not be read, and these as written; in the first part only.
         warnings: what to know about the draft as a whole: citations without an entry, entries that are never cited.
@@ -166,6 +167,7 @@ class CitationReport(Value):
 
     session_id: str
     references: tuple[CheckedReference, ...] = ()
+    verified: Annotated[str, _LEFT_OUT] = ""
     quotations: Annotated[tuple[CheckedQuotation, ...], _LEFT_OUT] = ()
     claims: Annotated[tuple[CheckedClaim, ...], _LEFT_OUT] = ()
     counts: dict[str, int] = Field(default_factory=dict[str, int])

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, ClassVar, Literal, Self, cast
 
 from pydantic import AfterValidator, Field, PlainSerializer
 
 from deepcritical_mcp.models.evidence import Publication, Text, TextKind
 from deepcritical_mcp.models.publication import (
+    NO_TITLE,
     Bibliography,
     CitationSource,
     Line,
@@ -30,10 +31,16 @@ SHOWN_AUTHORS = 12
 class Citation(Bibliography):
     """Where an item of evidence comes from, as clients see it.
 
-    `authors` are at most 12: the first ten, "…" and the last one of more. `reference` is one line in Vancouver style
-    (ICMJE, NLM), to be pasted; of a user's note, what it is about.
+    `reference` is one line in Vancouver style (ICMJE, NLM), to be pasted; of a user's note, what it is about. `source`
+    is absent for "pubmed", `status` for "ok". `authors` are at most 12: the first ten, "…" and the last one of more;
+    they, and what else is not in `SENT`, are not sent.
     """
 
+    SENT: ClassVar = (
+        "source title reference url publication_types registrations status status_checked status_notices".split()
+    )
+    source: CitationSource = "pubmed"
+    status: PublicationStatus = "ok"
     authors: tuple[Line, ...] = ()
     authors_total: Annotated[int, Field(ge=0)] = 0
     reference: str = ""
@@ -50,6 +57,8 @@ class Citation(Bibliography):
         )
 
 
+SAME = Citation(title=NO_TITLE)
+"""Stands for the citation of what is shown before with another text of the same publication; not sent."""
 Relevance = Annotated[float, Field(ge=0, le=1), PlainSerializer(partial(round, ndigits=3), return_type=float)]
 """0..1, sent to clients with three decimals."""
 
@@ -57,7 +66,8 @@ Relevance = Annotated[float, Field(ge=0, le=1), PlainSerializer(partial(round, n
 class Evidence(Value):
     """An item of evidence as clients see it: one text of a publication, and where it comes from.
 
-    `found_by` are numbers of `queries` in the same result; `get_evidence` alone has `details`, what else a record says.
+    `found_by` are numbers of `queries` in the same result, absent if there is one only. Several texts of a publication
+    have its `citation` once, with the first. `get_evidence` alone has `details`, what else a record says.
     A passage of a longer text has the titles that it stands under, `section`, and an `anchor` that leads to it.
     `cited_by` is how often the publication has been cited, -1 if that was not asked for or is not known. `decision` is
     the user's about the publication, with the tags, see `decision_line`.
@@ -69,7 +79,7 @@ class Evidence(Value):
     content_truncated: bool = False
     section: tuple[str, ...] = ()
     anchor: str = ""
-    citation: Citation
+    citation: Citation = SAME
     relevance: Relevance = 0.0
     provider: str = ""
     similar: tuple[str, ...] = ()
@@ -166,7 +176,7 @@ class SearchResult(Value):
     session_id: str
     query: str
     evidence: tuple[Evidence, ...] = ()
-    sources_searched: tuple[CitationSource, ...] = ()
+    sources_searched: Annotated[tuple[CitationSource, ...], Field(exclude=True)] = ()
     total_found: int = 0
     queries: tuple[QueryReport, ...] = ()
     errors: tuple[str, ...] = ()
@@ -274,10 +284,11 @@ class EvidenceSummary(Value):
 
     id: str
     title: str
-    source: CitationSource
-    date: str
+    source: CitationSource = "pubmed"
+    date: Annotated[str, Field(exclude=True)] = ""
+    year: int = 0
     about: str = ""
-    status: PublicationStatus
+    status: PublicationStatus = "ok"
     status_notices: tuple[StatusNotice, ...] = ()
     status_checked: StatusDay = ""
     full_text: str = ""
@@ -307,14 +318,16 @@ class SourceCount(Value):
 
 
 class EvidencePage(Value):
-    """A page of a session's evidence in order of arrival. `next_offset` is -1 at the end.
+    """A page of a session's evidence in order of arrival. `next_offset` is absent at the end.
 
-    `total` counts all of it, `matching` what the filter selects. `marks` are the decisions, then the tags.
+    `total` counts all of it, `matching` what the filter selects, if that is less. `asked` says when the status of what
+    is listed was last asked. `marks` are the decisions, then the tags.
     """
 
     session_id: str
     total: int
-    matching: int = 0
+    matching: int = -1
+    asked: str = ""
     statuses: tuple[StatusCount, ...] = ()
     sources: tuple[SourceCount, ...] = ()
     marks: tuple[MarkCount, ...] = ()

@@ -63,10 +63,10 @@ async def add_evidence(
     items: Annotated[list[EvidenceItem], Field(min_length=1, max_length=100)],
     session_id: SessionId = "",
 ) -> AddResult:
-    """Keep your own notes, quotes or documents in the session; semantic_search finds them. An item without content, but
-    with pmid, doi, pmcid, nct, url or reference (a citation in any style) fetches that record or page, if it agrees
-    with the reference or title given. Items that the session already has are recognized, not stored twice. An item with
-    a decision (and reason) or tags marks what it adds, or what is kept under its id."""
+    """Save (store, add) your own notes, quotes or documents in the session. An item without content, but with pmid,
+    doi, pmcid, nct, url or reference (a citation in any style) imports that paper or page, if it agrees with the
+    reference or title given. What the session has is not stored twice. decision (included, excluded; with reason) and
+    tags mark (screen) what is added, or what is kept under its id."""
     session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
     progress = progress_of(ctx)
     problems = await to_thread.run_sync(_problems, items)
@@ -335,6 +335,7 @@ def _as_note(claim: Publication) -> Publication:
 TOOL = ToolSpec(
     add_evidence,
     "Add evidence",
+    "📝",
     AddResult,
     hints(open_world=True),
     changes_session=True,

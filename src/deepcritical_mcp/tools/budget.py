@@ -29,14 +29,18 @@ from deepcritical_mcp.models.evidence import RECORD_KINDS
 from deepcritical_mcp.text import clipped, counted, cut_at_sentence
 from deepcritical_mcp.tools.document_budget import fit_document, largest, short_citation
 from deepcritical_mcp.tools.params import MAX_IDS_READ
-from deepcritical_mcp.tools.render import MAX_QUERY_SHOWN, MAX_SIMILAR, to_markdown
+from deepcritical_mcp.tools.render import MAX_QUERY_SHOWN, MAX_SIMILAR
 
 MIN_CONTENT_LENGTH = 160
-ROOMY = 15_000
-"""Characters of text that an answer of up to ten records may have before its abstracts are cut; and from this limit on,
-what repeats the request is not shortened further."""
-PER_RECORD = 1_500
+ROOMY = 17_500
+"""Characters that an answer of up to ten records may have before its abstracts lose sentences without results; and from
+this limit on, what repeats the request is not shortened further."""
+PER_RECORD = 1_600
 """The same for each record of a longer answer."""
+SHORT_ABSTRACT = 1_300
+"""Characters to which abstracts are shortened at most so that all records asked for fit."""
+LEAST_GAP = 200
+"""Characters that are left out of an abstract at least, where it must be shortened."""
 SHORT_TEXT = 1_500
 """Characters to which a page or a full text is shortened at most, while other records are shown next to it."""
 MAX_NOTES, MAX_DETAILS, MAX_NOTE_LENGTH = 3, 20, 300
@@ -48,23 +52,14 @@ Length = Callable[[Any], int]
 Fits = Callable[[Sequence[Evidence]], bool]
 
 
-def structured(result: BaseModel) -> dict[str, Any]:
-    """The wire form of a result."""
-    return result.model_dump(mode="json")
-
-
-def wire_length(result: BaseModel) -> int:
-    """Characters of the structured form, in ASCII-only JSON, the longest spelling: clients count differently."""
-    return len(json.dumps(structured(result)))
-
-
 def fit(result: ResultT, limit: int, length: Callable[[ResultT], int], *, saves_room: bool = True) -> ResultT:
     """`result`, cut until `length(result) <= limit`; both forms of an answer show what this returns.
 
     In a search of the sources with a long answer, the longest abstracts lose sentences without results (see
     `without_results`); without `saves_room`, as where no tool returns them, only if the answer is over the limit. What
-    is still over the limit: what repeats the request is shortened, then pages and full texts from the end, and the last
-    items are left for the next page. Only if a single item does not fit, more of it is cut.
+    is still over the limit: what repeats the request is shortened; then the longest abstracts, if all records fit so;
+    then pages and full texts, and the last items are left for the next page. Only if a single item does not fit, more
+    of it is cut.
     Each cut is named in the result together with the call that returns what is missing.
     """
     match result:
@@ -101,6 +96,11 @@ def _search(result: SearchResult, limit: int, length: Length, *, saves_room: boo
     result_of = partial(_result_of, _brief(result, limit), whole)
     fits = _fits(result_of, limit, length)
     items = [_short_notes(item) for item in items]
+    if not fits(items) and result.providers:
+        longest = max(len(item.content) for item in items)
+        cap = largest(SHORT_ABSTRACT, longest, lambda cap: fits(_capped(items, whole, cap)))
+        capped = _capped(items, whole, cap)
+        items = capped if fits(capped) else items
     if not fits(items):
         long = items
         share = largest(SHORT_TEXT, limit, lambda cap: fits([_short_page(item, cap) for item in long]))
@@ -142,7 +142,7 @@ def _list(result: EvidenceList, limit: int, length: Length) -> EvidenceList:
 def _abridged(result: SearchResult, limit: int, length: Length, roomy: int) -> list[Evidence]:
     """The evidence; as long as the answer is too long, the longest abstracts lose sentences without results."""
     items = list(result.evidence)
-    excess = max(len(to_markdown(result)) - min(limit, roomy), length(result) - limit)
+    excess = length(result) - min(limit, roomy)
     longest = sorted(range(len(items)), key=lambda number: -len(items[number].content))
     for strict, number in product((False, True), longest):
         if excess > 0:
@@ -152,13 +152,24 @@ def _abridged(result: SearchResult, limit: int, length: Length, roomy: int) -> l
     return items
 
 
-def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False) -> Evidence:
-    """An abstract without sentences without results; with `cap`, of about so many characters."""
+def _capped(items: Sequence[Evidence], whole: Sequence[Evidence], cap: int) -> list[Evidence]:
+    """`items`, of which abstracts of more than `cap` characters are shortened again from the `whole` ones."""
+    pairs = zip(items, whole, strict=True)
+    shown = {"content", "content_truncated"}
+    short = ((item, _without_middle(one, cap, least=LEAST_GAP)) for item, one in pairs)
+    return [
+        item.model_copy(update=one.model_dump(include=shown)) if len(one.content) < len(item.content) else item
+        for item, one in short
+    ]
+
+
+def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False, least: int = MIN_GAP) -> Evidence:
+    """An abstract without sentences without results; with `cap`, of about so many characters. See `without_results`."""
     if item.kind not in RECORD_KINDS or item.content_truncated:
         return item
     if item.kind == "registration":  # the facts come first
         return _beginning(item, cap or SHORT_TEXT)
-    gaps = without_results(item.content, cap, strict=strict)
+    gaps = without_results(item.content, cap, strict=strict, least=least)
     content = without(item.content, gaps, lambda gap: _mark(item.id, gap, gap.end))
     if len(content) >= len(item.content):
         return item
@@ -365,5 +376,5 @@ def _pairs_of(result: AddResult, count: int) -> AddResult:
 def _page_of(page: EvidencePage, count: int) -> EvidencePage:
     """`page` with its first items, which says where the next one starts."""
     left = len(page.items) - count
-    end = page.next_offset if page.next_offset >= 0 else page.matching or page.total
+    end = page.next_offset if page.next_offset >= 0 else page.matching if page.matching >= 0 else page.total
     return page.model_copy(update={"items": page.items[:count], "next_offset": end - left} if left else {})

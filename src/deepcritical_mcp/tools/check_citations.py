@@ -54,8 +54,9 @@ async def check_citations(
     read: Annotated[bool, Field(description="full texts too")] = False,
     session_id: OtherSession = "",
 ) -> CitationReport:
-    """Check a draft or reference list (any style, BibTeX, RIS, CSL-JSON): what is retracted, wrong or not found, with
-    corrected lines; altered quotations; the passage nearest each citing sentence, to judge."""
+    """Check or verify the citations of a draft manuscript or reference list (any style, BibTeX, RIS, CSL-JSON):
+    retracted, wrong, fabricated or not found, with corrected lines; altered quotations; for claims, the nearest passage
+    of the cited source, to judge."""
     session = await session_for(ctx, session_id, about="Check of a draft")
     checker = (await application(ctx).services()).checker
     report = await checker.check(text, session.store, offset=offset, read=read, progress=progress_of(ctx))
@@ -87,8 +88,9 @@ def _steps(report: CitationReport) -> Iterator[str]:
 TOOL = ToolSpec(
     check_citations,
     "Check citations",
+    "✅",
     CitationReport,
-    hints(open_world=True),
+    hints(read_only=True, open_world=True),
     changes_session=True,
     if_late="What was found is kept in the session. Call again with the same text: it goes on from there.",
 )

@@ -19,8 +19,7 @@ from deepcritical_mcp.text import counted, inert
 from deepcritical_mcp.urls import is_web_address
 
 _TYPES_NOT_SHOWN = ("Journal Article", "Research Support")
-"""Publication types that only the structured form has: nearly every record is of the first, and the others name who
-paid."""
+"""Publication types that tell nothing: nearly every record is of the first, and the others name who paid."""
 _MAX_REGISTRATIONS = 5
 _IN_HEADING: tuple[NoticeKind, ...] = ("retraction", "partial_retraction", "concern", "erratum", "update")
 """Notices that the heading names with the status."""
@@ -32,6 +31,24 @@ def registration_number(number: str) -> str:
     """A trial's as `add_evidence` takes it: "trial NCT02130466"; others as PubMed writes them, "GEO/GSE1"."""
     trial = normalize_trial(number)
     return f"trial {trial}" if trial else number
+
+
+def types_shown(citation: Citation) -> tuple[str, ...]:
+    """The publication types that tell something."""
+    return tuple(one for one in citation.publication_types if not one.startswith(_TYPES_NOT_SHOWN))
+
+
+def url_shown(citation: Citation) -> str:
+    """The address of what has no PMID, if the reference does not have it."""
+    is_missing = is_web_address(citation.url) and not citation.pmid and citation.url not in citation.reference
+    return citation.url if is_missing else ""
+
+
+def numbers_shown(citation: Citation) -> tuple[str, ...]:
+    """The first registrations, and the trial's number if neither they nor the reference have it."""
+    numbers = citation.registrations[:_MAX_REGISTRATIONS]
+    is_named = any(citation.nct in one for one in (citation.reference, *numbers))
+    return numbers if is_named else (*numbers, citation.nct)
 
 
 def _numbers(citation: Citation, numbers: Sequence[str]) -> Iterator[str]:
@@ -74,16 +91,13 @@ def source_lines(citation: Citation) -> Iterator[str]:
     published = [notice for notice in citation.status_notices if notice.kind == "published"]
     yield from (f"{NOTICE_LABELS['published']} {_published(one)}" for one in published)
     yield f"Reference: {inert(citation.reference)}"
-    numbers = [*_numbers(citation, citation.registrations[:_MAX_REGISTRATIONS])]
+    numbers = [*_numbers(citation, numbers_shown(citation))]
     more = max(len(citation.registrations) - _MAX_REGISTRATIONS, 0)
-    trial = "" if any(citation.nct in one for one in (citation.reference, *numbers)) else citation.nct
-    types = (one for one in citation.publication_types if not one.startswith(_TYPES_NOT_SHOWN))
     unpublished = "its record names no published article" if citation.source == "preprint" and not published else ""
     facts = (
-        *types,
+        *types_shown(citation),
         unpublished,
         *numbers,
-        trial,
         f"and {counted(more, 'more number')}" if more else "",
         citation.asked,
     )
@@ -96,8 +110,8 @@ def source_lines(citation: Citation) -> Iterator[str]:
     own = (f"PMID {citation.pmid}", citation.pmcid, f"doi:{citation.doi.lower()}", citation.nct)
     if claims := [one for one in citation.claims if one not in own]:
         yield f"Claims to be {' and '.join(claims)}, which no record confirms: cite it as itself"
-    if is_web_address(citation.url) and not citation.pmid and citation.url not in citation.reference:
-        yield inert(citation.url)
+    if url := url_shown(citation):
+        yield inert(url)
 
 
 def _published(notice: StatusNotice) -> str:
@@ -108,11 +122,11 @@ def _published(notice: StatusNotice) -> str:
     return " ".join(filter(None, (number, place)))
 
 
-def asked_line(items: Sequence[EvidenceSummary]) -> Iterator[str]:
-    """When the status of what is listed was last asked."""
-    if any(days := [item.status_checked for item in items if item.source != "user"]):
-        never = f"; {days.count(''):,} {STATUSES['unchecked'].lower()}" if not all(days) else ""
-        yield f"{asked_on(*days).capitalize()}{never}."
+def asked_line(items: Sequence[EvidenceSummary]) -> str:
+    """When the status of what is listed was last asked; "" if it never was."""
+    days = [item.status_checked for item in items if item.source != "user"]
+    never = f"; {days.count(''):,} {STATUSES['unchecked'].lower()}" if not all(days) else ""
+    return f"{asked_on(*days).capitalize()}{never}." if any(days) else ""
 
 
 def notices_in_heading(citation: Citation) -> str:

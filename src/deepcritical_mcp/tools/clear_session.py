@@ -47,7 +47,8 @@ async def clear_session(
     ] = [],  # noqa: B006  # pydantic copies it
     undo: Annotated[bool, Field(description="bring back what was deleted or removed within a day")] = False,
 ) -> ClearResult:
-    """Delete a session that is no longer wanted, with all its evidence and notes. Not needed for a fresh start."""
+    """Delete a session with all its evidence, or remove single items (`ids`); `undo` restores. Not needed for a fresh
+    start."""
     if opens_new(session_id) or not any(map(str.isalnum, session_id)):
         raise InvalidInputError(NO_ID)
     if ids == [""]:
@@ -178,4 +179,4 @@ def _named(ids: Sequence[str]) -> str:
     return ", ".join(id[:100] for id in ids[:MAX_NAMED]) + more
 
 
-TOOL = ToolSpec(clear_session, "Clear a session", ClearResult, hints(destructive=True), changes_session=True)
+TOOL = ToolSpec(clear_session, "Clear a session", "🗑", ClearResult, hints(destructive=True), changes_session=True)

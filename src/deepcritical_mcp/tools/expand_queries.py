@@ -75,8 +75,8 @@ async def expand_queries(
     ] = (),
     session_id: DescribedSession = "",
 ) -> Expansion:
-    """Propose queries for a topic (direct, broader, specific) with numbers of papers, its concepts in MeSH, and what
-    known papers (`seeds`) share."""
+    """Suggest search queries for a topic or PICO question (direct, broader, narrower): synonyms, MeSH headings, numbers
+    of papers, and what known papers (`seeds`) share. For a search strategy."""
     session, unused = None, ()
     try:
         session = await session_for(ctx, session_id, about=topic)
@@ -130,4 +130,4 @@ async def _pmids_of(seeds: Iterable[str], session: CallSession | None) -> list[s
     return found
 
 
-TOOL = ToolSpec(expand_queries, "Expand queries", Expansion, hints(read_only=True, open_world=True))
+TOOL = ToolSpec(expand_queries, "Expand queries", "💡", Expansion, hints(read_only=True, open_world=True))

@@ -38,7 +38,7 @@ ANSWER_LENGTH = 1_000
 MAX_DECISIONS_SHOWN = 10
 _DETAILS = (
     "vernacular_title book_title editors publisher_place book_years revised_date isbn bookshelf_id issn issue_date "
-    "electronic_date publication_stage substances grants conflict_of_interest preprint_number"
+    "electronic_date publication_stage mesh_terms keywords substances grants conflict_of_interest preprint_number"
 ).split()
 """The fields of a record that no other answer shows."""
 
@@ -61,7 +61,8 @@ async def get_evidence(
     offset: Annotated[int, Field(ge=0, description="characters to skip")] = 0,
     session_id: OtherSession = "",
 ) -> EvidenceList:
-    """Whole texts of evidence in the session, by id; or, with `about`, verbatim quotations from them."""
+    """Show evidence of this session whole, by id: abstract, details of the record, notes; or, with `about`, verbatim
+    quotations."""
     session = await session_for(ctx, session_id, may_open=False)
     store = session.store
     parts = list(dict.fromkeys([await _of_right_text(_part(text, offset), store) for text in ids]))
@@ -189,6 +190,7 @@ def _details(record: Publication, shown: str) -> tuple[str, ...]:
     values = {name: getattr(record, name) for name in _DETAILS}
     texts = {name: value if isinstance(value, str) else "; ".join(map(str, value)) for name, value in values.items()}
     labels = {name: name.upper() if len(name) == 4 else name.replace("_", " ").capitalize() for name in _DETAILS}
+    labels["mesh_terms"] = "MeSH terms"
     others = [text for text in record.texts if text.kind != "note" and record.id_of(text) != shown]
     licence = next((_licence(text) for text in record.texts if record.id_of(text) == shown), ())
     return (
@@ -228,4 +230,4 @@ async def _listed(
     )
 
 
-TOOL = ToolSpec(get_evidence, "Get evidence", EvidenceList, hints(read_only=True))
+TOOL = ToolSpec(get_evidence, "Get evidence", "📖", EvidenceList, hints(read_only=True))

@@ -87,8 +87,8 @@ async def get_full_text(
     characters: Characters = 3_000,
     session_id: OtherSession = "",
 ) -> Document:
-    """Read a paper, trial record, web page or PDF, not only its abstract. The first answer is its outline; then ask a
-    question, or read sections."""
+    """Read the full text of a paper, PDF, web page or trial record, not only its abstract. First gives the outline;
+    then ask a question of it, or read sections (methods, results) and tables."""
     document, anchor = read_document_id(id)
     names = [one for one in (*map(clean_text, sections), *([anchor] if anchor and not sections else [])) if one]
     session = await session_for(ctx, session_id, about=question)
@@ -302,8 +302,9 @@ def _unknown(asked: DocumentId) -> Publication:
 TOOL = ToolSpec(
     get_full_text,
     "Read the full text",
+    "📄",
     Document,
-    hints(open_world=True),
+    hints(read_only=True, open_world=True),
     changes_session=True,
     if_late="What was found is kept. Try again: a text that the session has is answered without asking anybody.",
 )

@@ -23,6 +23,7 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.models.screening import MARKS
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
+from deepcritical_mcp.tools.citation_lines import asked_line
 from deepcritical_mcp.tools.params import Marked, OtherSession, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -40,7 +41,7 @@ async def list_evidence(
     marked: Annotated[Marked, Field(description='"included", "excluded", "cited", "undecided" or a tag')] = "",
     session_id: OtherSession = "",
 ) -> EvidencePage:
-    """Page through what the session holds, in order of arrival: ids, titles, how many of each source and status."""
+    """List everything found in this session so far: ids, titles, how many of each source, status and decision."""
     session = await session_for(ctx, session_id, may_open=False)
     witness = (await application(ctx).services()).witness.title
     page = await page_of(session.store, offset, max_results, status=status, marked=marked, witness=witness)
@@ -73,6 +74,7 @@ async def page_of(
     items = matching[offset : offset + limit]
     following = offset + len(items)
     beyond = [f"offset {offset} is beyond the last item of evidence."] if offset >= len(matching) > 0 else []
+    summaries = tuple(map(_summary, items))
     return EvidencePage(
         session_id=store.session_id,
         total=len(everything),
@@ -83,7 +85,8 @@ async def page_of(
             MarkCount(mark=one, count=count)
             for one, count in (*sorted(decisions.items(), key=lambda row: MARKS.index(row[0])), *tags.most_common())
         ),
-        items=tuple(map(_summary, items)),
+        items=summaries,
+        asked=asked_line(summaries),
         next_offset=following if following < len(matching) else -1,
         warnings=(*no_such_mark(marked, everything), *store.warnings, *beyond, *never),
         next_step=_next_step(everything, selected, matching, status, witness),
@@ -134,8 +137,11 @@ def _none(everything: Sequence[Publication], status: str, witness: str) -> str:
 
 def _summary(item: Publication) -> EvidenceSummary:
     read = next((item.id_of(one) for one in item.texts if one.kind == "full_text"), "")
-    known = {name: getattr(item, name) for name in EvidenceSummary.model_fields.keys() - {"full_text", "decision"}}
-    return EvidenceSummary.model_validate({**known, "full_text": read, "decision": decision_of(item)})
+    known = {
+        name: getattr(item, name) for name in EvidenceSummary.model_fields.keys() - {"full_text", "decision", "year"}
+    }
+    year = int(item.date[:4]) if item.date[:1].isdigit() else 0
+    return EvidenceSummary.model_validate({**known, "year": year, "full_text": read, "decision": decision_of(item)})
 
 
-TOOL = ToolSpec(list_evidence, "List the session's evidence", EvidencePage, hints(read_only=True))
+TOOL = ToolSpec(list_evidence, "List the session's evidence", "📋", EvidencePage, hints(read_only=True))

@@ -27,8 +27,8 @@ async def preprint_search(
     only_new: bool = False,
     session_id: OtherSession = "",
 ) -> SearchResult:
-    """Search preprints (bioRxiv, medRxiv, Research Square …), and name the article that each became. Plain words or
-    Europe PMC syntax."""
+    """Search preprints (bioRxiv, medRxiv, Research Square …), not yet peer reviewed, in plain words or Europe PMC
+    syntax; names the article in which each was published."""
     session = await session_for(ctx, session_id, about=query)
     search = await search_of(ctx, "preprints")
     request = PreprintRequest(
@@ -68,8 +68,9 @@ def _next_steps(result: SearchResult, request: PreprintRequest) -> tuple[str, ..
 TOOL = ToolSpec(
     preprint_search,
     "Search preprints",
+    "📰",
     SearchResult,
-    hints(open_world=True),
+    hints(read_only=True, open_world=True),
     changes_session=True,
     on_board=True,
     source="preprints",

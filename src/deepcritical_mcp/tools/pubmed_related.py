@@ -25,7 +25,7 @@ async def pubmed_related(
     max_results: Annotated[int, Field(ge=1, le=PubMedRequest.MAX_RESULTS)] = 10,
     session_id: OtherSession = "",
 ) -> SearchResult:
-    """Find papers like a paper, papers that cite it, or its references, and keep them in the session."""
+    """Find papers similar to a paper, papers citing it, or its references (citation chasing, snowballing)."""
     session = await session_for(ctx, session_id)
     search = await search_of(ctx, "pubmed")
     held = {} if normalize_pmid(pmid) else await session.store.get([evidence_id(pmid)])
@@ -52,8 +52,9 @@ async def pubmed_related(
 TOOL = ToolSpec(
     pubmed_related,
     "Papers linked to a paper",
+    "🔗",
     SearchResult,
-    hints(open_world=True),
+    hints(read_only=True, open_world=True),
     changes_session=True,
     source="pubmed",
 )

@@ -38,8 +38,9 @@ async def pubmed_search(
     only_new: Annotated[bool, Field(description="omit results already in this session")] = False,
     session_id: DescribedSession = "",
 ) -> SearchResult:
-    """Search PubMed in plain words or PubMed syntax ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts with citations,
-    retractions marked, and keeps them in the session."""
+    """Search PubMed (MEDLINE), the biomedical literature, in plain words or PubMed syntax ([MeSH Terms], [ti],
+    AND/OR/NOT): journal articles, papers, trials, systematic reviews. Returns abstracts with citations, retractions
+    marked."""
     session = await session_for(ctx, session_id, about=query)
     search = await search_of(ctx, "pubmed")
     request = PubMedRequest(
@@ -79,9 +80,11 @@ def _next_steps(result: SearchResult, offset: int) -> tuple[str, ...]:
 TOOL = ToolSpec(
     pubmed_search,
     "Search PubMed",
+    "🔬",
     SearchResult,
-    hints(open_world=True),
+    hints(read_only=True, open_world=True),
     changes_session=True,
     on_board=True,
+    is_basic=True,
     source="pubmed",
 )

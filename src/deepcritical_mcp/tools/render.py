@@ -41,7 +41,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.session_export.export_request import RECORD_FORMATS
 from deepcritical_mcp.text import as_code, clipped, counted, inert, is_active, longer_code_marks, quoted_lines
-from deepcritical_mcp.tools.citation_lines import asked_line, notice_line, notices_in_heading, source_lines
+from deepcritical_mcp.tools.citation_lines import notice_line, notices_in_heading, source_lines
 
 _DELIMITERS = re.compile(r"\|(?:\s*:?-+:?\s*\|)+\s*")
 _CELL_END = re.compile(r"(?<!\\)\|")
@@ -273,7 +273,7 @@ def _cited(reference: str) -> str:
 
 def _page(result: EvidencePage) -> tuple[str, list[str]]:
     marks = [f"{count.count:,} {status_label(count.status)}" for count in result.statuses if is_marked(count.status)]
-    lines = [*([f"Marked: {', '.join(marks)}."] if marks else []), *asked_line(result.items)]
+    lines = [*([f"Marked: {', '.join(marks)}."] if marks else []), *([result.asked] if result.asked else [])]
     counts = [f"{count.mark} ({count.count:,})" for count in result.marks]
     lines += [f"Decisions and tags: {inert(', '.join(counts))}."] if counts else []
     lines += _problems((), result.warnings)
@@ -295,7 +295,7 @@ def _page(result: EvidencePage) -> tuple[str, list[str]]:
         lines += [f"  {inert('; '.join(filter(None, (item.decision, tags))))}"] if item.decision or tags else []
     if result.next_offset >= 0:
         lines += ["", f"Continue with offset={result.next_offset}"]
-    chosen = f"{result.matching:,} of " if result.matching < result.total else ""
+    chosen = f"{result.matching:,} of " if 0 <= result.matching < result.total else ""
     return f"{chosen}{_evidence_count(result.total)}{_detail(_counts(result.sources))}", lines
 
 

@@ -5,9 +5,9 @@ Such hosts pass no session argument, so each id carries its session: `<session_i
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
-import pydantic_core
 from pydantic import Field
 
 from deepcritical_mcp.errors import InvalidInputError, SessionNotFoundError
@@ -16,6 +16,7 @@ from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, read_session, session_for
 from deepcritical_mcp.tools.params import Query
 from deepcritical_mcp.tools.spec import ToolSpec, hints
+from deepcritical_mcp.tools.structured import structured
 from deepcritical_mcp.urls import is_web_address
 
 RESULTS_PER_SOURCE, MAX_NOTICES = 10, 10
@@ -118,8 +119,10 @@ def _url(citation: Citation) -> str:
 
 
 def _as_json(result: Value) -> str:
-    return pydantic_core.to_json(result).decode()
+    return json.dumps(structured(result), ensure_ascii=False, separators=(",", ":"))
 
 
-SEARCH = ToolSpec(search, "Search literature and web", SearchHits, hints(open_world=True), render=_as_json)
-FETCH = ToolSpec(fetch, "Fetch a result", FetchedDocument, hints(read_only=True), render=_as_json)
+SEARCH = ToolSpec(
+    search, "Search literature and web", "🔬", SearchHits, hints(read_only=True, open_world=True), render=_as_json
+)
+FETCH = ToolSpec(fetch, "Fetch a result", "📄", FetchedDocument, hints(read_only=True), render=_as_json)

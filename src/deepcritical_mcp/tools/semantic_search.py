@@ -38,7 +38,8 @@ async def semantic_search(
     min_relevance: Annotated[float, Field(ge=0, le=1)] = 0,
     session_id: SessionId = "",
 ) -> SearchResult:
-    """Find passages by meaning in what this session already holds (from searches and notes), quoted verbatim."""
+    """Find by meaning, among the papers and notes collected in this session (your saved evidence), the passages that
+    answer a question, quoted verbatim."""
     session = await session_for(ctx, session_id, may_open=False)
     store, progress = session.store, progress_of(ctx)
     await progress(0.1, "searching the session by meaning and by words")
@@ -116,4 +117,12 @@ def _whole_section(evidence: Sequence[Evidence]) -> str:
     return ""
 
 
-TOOL = ToolSpec(semantic_search, "Search the session by meaning", SearchResult, hints(read_only=True), on_board=True)
+TOOL = ToolSpec(
+    semantic_search,
+    "Search the session by meaning",
+    "🔎",
+    SearchResult,
+    hints(read_only=True),
+    on_board=True,
+    is_basic=True,
+)

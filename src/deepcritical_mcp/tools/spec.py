@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
-from mcp_types import ResourceLink, ToolAnnotations
+from mcp_types import Icon, ResourceLink, ToolAnnotations
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from deepcritical_mcp.models import Citation
 from deepcritical_mcp.tools.render import to_markdown
 
 BOARD_URI = "ui://deepcritical/board.html"
@@ -35,11 +37,13 @@ class ToolSpec:
     Attributes:
         run: the function; its docstring is the description, its parameters are the input schema.
         title: shown to people.
+        icon: one character, likewise.
         result: the type that it returns, and so its output schema.
         annotations: hints for the client.
         render: the readable form of the result.
         changes_session: whether it may change a session's evidence.
         if_late: advice when a call did not finish before its deadline.
+        is_basic: whether a host that loads tools when they are needed should always load it.
         source: the name of the source without which it is not offered; "" for none.
         link: the resource that a result names, if it names one.
         on_board: whether hosts that support MCP Apps show its result on the evidence board.
@@ -47,6 +51,7 @@ class ToolSpec:
 
     run: Callable[..., Awaitable[BaseModel]]
     title: str
+    icon: str
     result: type[BaseModel]
     annotations: ToolAnnotations
     render: Callable[[Any], str] = to_markdown
@@ -54,6 +59,7 @@ class ToolSpec:
     if_late: str = "What was kept so far stays in the session. Try again, asking for less in one call if possible."
     on_board: bool = False
     link: Callable[[Any], ResourceLink | None] | None = None
+    is_basic: bool = False
     source: str = ""
 
     @property
@@ -61,9 +67,22 @@ class ToolSpec:
         """The wire name."""
         return self.run.__name__
 
+    @property
+    def meta(self) -> dict[str, Any] | None:
+        """The `_meta` of the tool in the list."""
+        board: dict[str, Any] = {"ui": {"resourceUri": BOARD_URI}} if self.on_board else {}
+        return board | ({"anthropic/alwaysLoad": True} if self.is_basic else {}) or None
+
+    @property
+    def icons(self) -> list[Icon]:
+        """The icon as a picture."""
+        shape = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><text y='13'>{self.icon}</text></svg>"
+        return [Icon(src=f"data:image/svg+xml,{shape}".replace("<", "%3C").replace(">", "%3E"))]
+
 
 def hints(*, read_only: bool = False, destructive: bool = False, open_world: bool = False) -> ToolAnnotations:
-    """Hints for the client; repeating a call changes nothing more, unless the tool is destructive."""
+    """Hints for the client: `read_only` is what changes nothing but what the session has found; repeating a call
+    changes nothing more, unless the tool is destructive."""
     return ToolAnnotations(
         read_only_hint=read_only,
         destructive_hint=destructive,
@@ -73,18 +92,33 @@ def hints(*, read_only: bool = False, destructive: bool = False, open_world: boo
 
 
 def input_schema(schema: Mapping[str, Any], *, with_lengths: bool = False) -> dict[str, Any]:
-    """A tool's parameters: references inlined, titles dropped; `with_lengths` for us, without them for models."""
+    """A tool's parameters: references inlined, titles dropped; `with_lengths` for us, without them and without empty
+    defaults for models."""
     return _plain(schema, schema.get("$defs", {}), _NOT_IN_MEASURES if with_lengths else _NOT_IN_INPUT)
 
 
-@cache  # some tools return the same
-def output_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The shape of a tool's structured result. Bounds, enums and descriptions are omitted: the server respects them
-    anyway, and a client that validates must not break when an enum grows. Nothing is required, because clients also
-    validate the result that holds only an error. What is in a list is spelled out only if it is objects, and not for a
-    list within a list."""
+@cache
+def output_schemas(tools: tuple[ToolSpec, ...]) -> Mapping[str, dict[str, Any]]:
+    """The shapes of the structured results, by the tools' names. What an earlier tool has spelled out, later ones name
+    in words: not every client resolves references."""
+    spelled: dict[str, str] = {}
+    return {spec.name: output_schema(spec.result, spelled, spec.name) for spec in tools}
+
+
+def output_schema(model: type[BaseModel], spelled: dict[str, str] | None = None, tool: str = "") -> dict[str, Any]:
+    """The shape of a structured result. Bounds, enums and descriptions are omitted: the server respects them anyway,
+    and a client that validates must not break when an enum grows. Nothing is required: what is empty is absent, and
+    clients also validate the result that holds only an error. What is in a list is spelled out only if it is objects,
+    and not for a list within a list. Objects that `spelled` names with another tool are named in words."""
     schema = model.model_json_schema(mode="serialization", schema_generator=_WithoutDefaults)
-    return _plain(schema, schema.get("$defs", {}), _NOT_IN_OUTPUT, lists=1)
+    definitions = schema.get("$defs", {})
+    if citation := definitions.get("Citation"):
+        citation["properties"] = {name: citation["properties"][name] for name in Citation.SENT}
+    known = {} if spelled is None else spelled
+    told = {name: f"as in {other}" for name, other in known.items() if other != tool}
+    shape = _plain(schema, definitions, _NOT_IN_OUTPUT, lists=1, told=told)
+    known.update({name: tool for name in definitions if name not in known})
+    return shape
 
 
 class _WithoutDefaults(GenerateJsonSchema):
@@ -95,20 +129,32 @@ class _WithoutDefaults(GenerateJsonSchema):
 
 
 def _plain(
-    node: Mapping[str, Any], definitions: Mapping[str, Any], noise: frozenset[str], *, lists: int = 9
+    node: Mapping[str, Any],
+    definitions: Mapping[str, Any],
+    noise: frozenset[str],
+    *,
+    lists: int = 9,
+    told: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     if "$ref" in node:
-        node = {**definitions[node["$ref"].rsplit("/", 1)[-1]], **node}
+        name = node["$ref"].rsplit("/", 1)[-1]
+        if name in told:
+            return {"type": "object", "description": told[name]}
+        node = {**definitions[name], **node}
     plain = {key: value for key, value in node.items() if key not in noise and key != "$ref"}
     if "properties" in plain:
         named = plain["properties"].items()
-        plain["properties"] = {name: _plain(one, definitions, noise, lists=lists) for name, one in named}
+        plain["properties"] = {name: _plain(one, definitions, noise, lists=lists, told=told) for name, one in named}
     if "items" in plain:
-        plain["items"] = _plain(plain["items"], definitions, noise, lists=lists - 1)
+        plain["items"] = _plain(plain["items"], definitions, noise, lists=lists - 1, told=told)
+    if noise is _NOT_IN_INPUT and plain.get("default") in ("", [], False, 0):
+        del plain["default"]
     if noise is _NOT_IN_INPUT and plain.get("maxItems", 0) > MAX_ITEMS_SHOWN:
         del plain["maxItems"]
     if "properties" in plain:  # what the code says of an object is for its readers
         plain.pop("description", None)
+    if noise is _NOT_IN_OUTPUT and "description" in plain.get("items", {}):
+        return {"type": "array", "description": plain["items"]["description"]}
     if not lists or (noise is _NOT_IN_OUTPUT and "properties" not in plain.get("items", {})):
         plain.pop("items", None)
     return plain

@@ -35,8 +35,8 @@ async def trial_search(
     only_new: bool = False,
     session_id: OtherSession = "",
 ) -> SearchResult:
-    """Search ClinicalTrials.gov by query, condition or intervention; get_full_text reads all of one
-    registration, with results."""
+    """Search the registry of clinical trials (ClinicalTrials.gov; ongoing, recruiting or finished studies) by
+    condition, drug or query; get_full_text reads a whole registration with its results."""
     session = await session_for(ctx, session_id, about=query or ", ".join(filter(None, (intervention, condition))))
     search = await search_of(ctx, "trials")
     request = TrialRequest(
@@ -75,8 +75,9 @@ def _has_papers(result: SearchResult) -> bool:
 TOOL = ToolSpec(
     trial_search,
     "Search clinical trials",
+    "🧪",
     SearchResult,
-    hints(open_world=True),
+    hints(read_only=True, open_world=True),
     changes_session=True,
     on_board=True,
     source="trials",

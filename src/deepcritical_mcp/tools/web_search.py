@@ -29,7 +29,7 @@ async def web_search(
     only_new: bool = False,
     session_id: OtherSession = "",
 ) -> SearchResult:
-    """Search the web (guidelines, news, agencies) and keep the results in the session."""
+    """Search the web and internet: clinical guidelines, news, health agencies (WHO, FDA), websites."""
     session = await session_for(ctx, session_id, about=query)
     search = await search_of(ctx, "web")
     request = WebRequest(
@@ -61,8 +61,9 @@ def _next_step(result: SearchResult) -> str:
 TOOL = ToolSpec(
     web_search,
     "Search the web",
+    "🌐",
     SearchResult,
-    hints(open_world=True),
+    hints(read_only=True, open_world=True),
     changes_session=True,
     on_board=True,
     source="web",

@@ -21,6 +21,7 @@ from deepcritical_mcp.sources.settings import TrialsSettings
 from deepcritical_mcp.sources.trials.services import ClinicalTrials, Trials
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.sources.full_text_wire import as_json, make_trials_client, study
+from tests.wire import wire
 
 SETTINGS = "deepcritical_mcp.sources.settings:TrialsSettings"
 BRACKETS = (
@@ -109,7 +110,7 @@ class Desk:
         """Both forms of a tool's result."""
         result = await self.client.call_tool(tool, arguments)
         text = "".join(getattr(block, "text", "") for block in result.content)
-        return text, cast("dict[str, Any]", result.structured_content or {})
+        return text, cast("dict[str, Any]", wire(result))
 
 
 @asynccontextmanager

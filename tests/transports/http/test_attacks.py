@@ -14,6 +14,7 @@ import pytest
 from deepcritical_mcp.models import Publication
 from tests.publications import published
 from tests.transports.conftest import Serving, content, error, text
+from tests.wire import wire
 
 ALICE = "alice-token-0123456789"
 INJECTION = (
@@ -143,5 +144,5 @@ async def test_errors_of_the_server_itself_tell_nothing_of_its_inside(serving: S
         server.web.error = RuntimeError("secret path /etc/shadow, key sk-12345")
         result = await client.call_tool("web_search", {"query": "anything"})
     assert error(result)["code"] == "error"
-    assert "sk-12345" not in text(result) + str(result.structured_content)
+    assert "sk-12345" not in text(result) + str(wire(result))
     assert "Traceback" not in text(result)

@@ -16,6 +16,7 @@ from mcp_types import CallToolResult
 
 from tests.transports.conftest import Serving, content, error, text
 from tests.transports.processes import serving_process
+from tests.wire import filled, wire
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 REQUIRED = "session_required"
@@ -314,7 +315,7 @@ async def test_what_a_stranger_opens_through_a_proxy_is_none_of_the_users_sessio
         async def answer(tool: str, **arguments: Any) -> dict[str, Any]:
             headers = {**modern_headers(tool), "x-forwarded-for": "192.0.2.1"}
             posted = await stranger.post("/mcp", headers=headers, json=modern_call(tool, arguments))
-            return posted.json()["result"]["structuredContent"]
+            return filled(posted.json()["result"]["structuredContent"])
 
         items = [{"content": "Zinc heals"}]
         bait = (await answer("add_evidence", items=items, session_id="new: zinc"))["session_id"]
@@ -406,7 +407,7 @@ def test_a_process_on_loopback_tells_its_clients_how_to_name_sessions(
 ) -> None:
     async def told(url: str) -> tuple[str, str]:
         async with Client(f"{url}/mcp") as client:
-            answer: dict[str, Any] = (await client.call_tool("list_evidence", {})).structured_content or {}
+            answer: dict[str, Any] = wire(await client.call_tool("list_evidence", {}))
             return client.instructions or "", answer.get("error", {}).get("code", "")
 
     with serving_process(tmp_path, *options) as (_, url):

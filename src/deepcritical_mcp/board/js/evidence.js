@@ -16,12 +16,14 @@ const short = (value, limit = 500) => {
 const isObject = (value) => typeof value === "object" && value !== null;
 
 // From an Evidence value, an item of list_evidence or a point of the map; the last two have fewer fields. `queries` are
-// the texts of the result's queries by number.
-function readRecord(value, queries = new Map()) {
-  const citation = isObject(value.citation) ? value.citation : value;
-  const date = clean(citation.date);
-  const source = Object.hasOwn(SOURCES, citation.source) ? citation.source : "other";
-  const status = clean(citation.status) || "unchecked";
+// the texts of the result's queries by number, `known` the fields of records by publication.
+function readRecord(value, queries = new Map(), known = new Map()) {
+  const citation = { ...known.get(publicationOf(clean(value.id))), ...(isObject(value.citation) ? value.citation : value) };
+  const date = clean(citation.date) || (value.year ? String(value.year) : "");
+  // What is absent is usual.
+  const given = citation.source ?? "pubmed";
+  const source = Object.hasOwn(SOURCES, given) ? given : "other";
+  const status = clean(citation.status) || (clean(citation.status_checked) ? "ok" : "unchecked");
   return {
     id: clean(value.id),
     title: short(citation.title) || "[No title]",
@@ -49,9 +51,12 @@ function readRecord(value, queries = new Map()) {
     foundBy: list(value.found_by).map((number) => queries.get(number) ?? "").filter(Boolean),
     types: texts(citation.publication_types).map((type) => short(type, 100)),
     mark: readMark(value), // null if the value does not say
-    whole: isObject(value.citation),
+    whole: typeof value.content === "string",
   };
 }
+
+// The id of the publication that a text's id is of.
+const publicationOf = (id) => id.replace(/~\d{1,4}$/, "");
 
 // Whether something is known to have happened.
 const isMarked = (status) => status !== "ok" && status !== "unchecked";
@@ -64,13 +69,18 @@ const isNote = (record) => record.source === "user" && !(record.authors.length |
 function readResult(result) {
   const data = isObject(result.structuredContent) ? result.structuredContent : {};
   const meta = isObject(result._meta) && isObject(result._meta[META_KEY]) ? result._meta[META_KEY] : {};
+  const known = new Map(list(meta.records).filter(isObject).map((one) => [publicationOf(clean(one.id)), one]));
+  for (const one of list(data.evidence).filter((value) => isObject(value) && isObject(value.citation))) {
+    const own = publicationOf(clean(one.id));
+    known.set(own, { ...known.get(own), ...one.citation });
+  }
   const places = list(meta.map).filter((point) => isObject(point) && clean(point.id));
   const items = [...list(data.evidence), ...list(data.items)].filter((value) => isObject(value) && clean(value.id));
   const queries = new Map(list(data.queries).filter(isObject).map((query) => [query.index, clean(query.query)]));
   return {
     sessionId: clean(data.session_id) || clean(meta.session_id),
     query: short(data.query),
-    records: items.map((item) => readRecord(item, queries)),
+    records: items.map((item) => readRecord(item, queries, known)),
     related: list(data.related).filter((value) => isObject(value) && clean(value.id)),
     problems: problemsOf(result, data),
     map: places.map((point) => ({ record: readRecord(point), x: number(point.x), y: number(point.y) })),
@@ -99,7 +109,9 @@ function merged(old, fresh) {
   const mark = fresh.mark ?? old.mark;
   if (!fresh.whole) return { ...old, mark };
   const keepsText = old.whole && fresh.truncated && !old.truncated;
-  return { ...fresh, mark, content: keepsText ? old.content : fresh.content, truncated: keepsText ? false : fresh.truncated };
+  const isEmpty = (value) => value === "" || value === 0 || (Array.isArray(value) && !value.length);
+  const kept = Object.entries(old).filter(([name]) => isEmpty(fresh[name]));
+  return { ...fresh, ...Object.fromEntries(kept), mark, content: keepsText ? old.content : fresh.content, truncated: keepsText ? false : fresh.truncated };
 }
 
 function doiAddress(doi) {

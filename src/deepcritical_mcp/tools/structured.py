@@ -1,0 +1,181 @@
+"""The structured form of results: what is empty or usual is absent, and nothing stands twice.
+
+It says what the readable form says. Of a citation it has the title and the reference, and what this does not say;
+exports have every field of a record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from deepcritical_mcp.checking.report_text import MAX_WRITTEN, is_sound, ranges
+from deepcritical_mcp.models import (
+    SAME,
+    CheckedClaim,
+    CheckedQuotation,
+    CheckedRecord,
+    CheckedReference,
+    Citation,
+    CitationReport,
+    Document,
+    Evidence,
+    EvidenceList,
+    EvidencePage,
+    EvidenceSummary,
+    SearchResult,
+    StatusNotice,
+    is_marked,
+    split_text_id,
+)
+from deepcritical_mcp.text import clipped
+from deepcritical_mcp.tools.citation_lines import numbers_shown, types_shown, url_shown
+
+BEGINNING = 40
+"""Characters of a passage that was shown before."""
+_ALWAYS = ("total_found", "total")
+"""Sent even if it is 0, so that an empty answer says so."""
+
+
+def structured(result: BaseModel) -> dict[str, Any]:
+    """The wire form of a result."""
+    lean = _LEAN.get(type(result))
+    wire = (lean(result) if lean else result).model_dump(mode="json", exclude_defaults=True)
+    return {**wire, **{name: getattr(result, name) for name in _ALWAYS if name in type(result).model_fields}}
+
+
+def wire_length(result: BaseModel) -> int:
+    """Characters of the structured form as it is sent: compact JSON."""
+    return len(json.dumps(structured(result), ensure_ascii=False, separators=(",", ":")))
+
+
+def lean_citation(citation: Citation, *, whole: bool = False) -> Citation:
+    """A citation without what its reference says; with `whole`, its notices with all that is known of them."""
+    return Citation.model_construct(
+        source=citation.source,
+        title=citation.title,
+        reference=citation.reference,
+        url=url_shown(citation),
+        publication_types=types_shown(citation),
+        registrations=numbers_shown(citation),
+        claims=citation.claims,
+        status=citation.status,
+        status_checked=citation.status_checked,
+        status_notices=citation.status_notices if whole else tuple(map(_brief, citation.status_notices)),
+    )
+
+
+def _brief(notice: StatusNotice) -> StatusNotice:
+    """A notice by its number, if it has one."""
+    if not (notice.pmid or notice.doi):
+        return notice
+    return StatusNotice.model_construct(kind=notice.kind, pmid=notice.pmid, doi="" if notice.pmid else notice.doi)
+
+
+def _item(item: Evidence, queries: int, *, whole: bool = False) -> Evidence:
+    citation = item.citation
+    is_plain = bool(citation.pmid) and item.kind == "abstract"
+    update = {
+        "citation": lean_citation(citation, whole=whole),
+        "provider": "" if is_plain else item.provider,
+        "found_by": item.found_by if queries > 1 else (),
+    }
+    return item.model_copy(update=update)
+
+
+def _search(result: SearchResult) -> SearchResult:
+    queries = () if [one.query for one in result.queries] == [result.query] else result.queries
+    first = {split_text_id(item.id)[0]: item for item in reversed(result.evidence)}
+    items = (_item(item, len(queries)) for item in result.evidence)
+    items = (
+        item if one is first[split_text_id(one.id)[0]] else item.model_copy(update={"citation": SAME})
+        for item, one in zip(items, result.evidence, strict=True)
+    )
+    return result.model_copy(update={"evidence": tuple(items), "queries": queries})
+
+
+def _list(result: EvidenceList) -> EvidenceList:
+    items = tuple(_item(item, len(result.queries), whole=True) for item in result.evidence)
+    return result.model_copy(update={"evidence": items})
+
+
+def _page(result: EvidencePage) -> EvidencePage:
+    update: dict[str, object] = {
+        "items": tuple(map(_summary, result.items)),
+        "statuses": tuple(one for one in result.statuses if one.status != "ok"),
+        "sources": () if {one.source for one in result.sources} == {"pubmed"} else result.sources,
+        "matching": result.matching if result.matching < result.total else -1,
+    }
+    return result.model_copy(update=update)
+
+
+def _summary(item: EvidenceSummary) -> EvidenceSummary:
+    """A line with what happened to it; when its status was asked is told once for all."""
+    if is_marked(item.status):
+        return item.model_copy(update={"status_notices": tuple(map(_brief, item.status_notices))})
+    published = tuple(_brief(one) for one in item.status_notices if one.kind == "published")
+    return item.model_copy(update={"status_checked": "", "status_notices": published})
+
+
+def _document(result: Document) -> Document:
+    return result.model_copy(update={"citation": lean_citation(result.citation)})
+
+
+def _report(result: CitationReport) -> CitationReport:
+    named = [one.index for one in result.references if is_sound(one) and not one.written]
+    shown = set[str]()
+    claims: list[CheckedClaim] = []
+    for one in result.claims:
+        is_known = one.passage in shown and not one.numbers_elsewhere
+        claims.append(one.model_copy(update={"passage": clipped(one.passage, BEGINNING)}) if is_known else one)
+        shown.add(one.passage)
+    update: dict[str, object] = {
+        "references": tuple(_reference(one) for one in result.references if one.index not in named),
+        "verified": ranges(named),
+        "quotations": tuple(map(_quotation, result.quotations)),
+        "claims": tuple(claims),
+        "counts": _counts(result.counts),
+    }
+    return result.model_copy(update=update)
+
+
+def _counts(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts without those of nothing, and without entries that were all read and all checked."""
+    total = counts.get("references", 0)
+    same = {"entries", "checked"}
+    return {name: count for name, count in counts.items() if count and not (name in same and count == total)}
+
+
+def _reference(one: CheckedReference) -> CheckedReference:
+    """The beginning of what is written, which the draft has, and its record by the id."""
+    records = [_record(record, one) for record in (one.record, *one.candidates) if record]
+    label = "" if one.label == str(one.index) else one.label
+    update: dict[str, object] = {"label": label, "written": clipped(one.written, MAX_WRITTEN)}
+    if one.record:
+        return one.model_copy(update={**update, "record": records[0], "candidates": tuple(records[1:])})
+    return one.model_copy(update={**update, "candidates": tuple(records)})
+
+
+def _record(record: CheckedRecord, of: CheckedReference) -> CheckedRecord:
+    is_said = record.reference in of.reason or (record is of.record and bool(of.written))
+    reference = "" if is_said else record.reference
+    status = record.status if is_marked(record.status) else "unchecked"
+    return CheckedRecord.model_construct(id=record.id, reference=reference, status=status)
+
+
+def _quotation(one: CheckedQuotation) -> CheckedQuotation:
+    if one.verdict != "verbatim":
+        return one
+    return one.model_copy(update={"quote": clipped(one.quote, MAX_WRITTEN), "passage": ""})
+
+
+_LEAN: Mapping[type[BaseModel], Callable[[Any], BaseModel]] = {
+    SearchResult: _search,
+    EvidenceList: _list,
+    EvidencePage: _page,
+    Document: _document,
+    CitationReport: _report,
+}
