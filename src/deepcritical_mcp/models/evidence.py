@@ -248,9 +248,10 @@ class Publication(Bibliography):
     tags: Annotated[tuple[Line, ...], UNION] = ()
 
     @classmethod
-    def of(cls, kind: TextKind, content: str, *, provider: str, parts: tuple[Part, ...] = (), **fields: object) -> Self:
-        """A publication with one text, under its stable id (see `publication_id`)."""
-        text = Text(kind=kind, content=content, provider=provider, parts=parts)
+    def of(cls, kind: TextKind, content: str, *, provider: str, **fields: object) -> Self:
+        """A publication with one text, which may have `parts`, under its stable id (see `publication_id`)."""
+        parts = fields.pop("parts", ())
+        text = Text.model_validate({"kind": kind, "content": content, "provider": provider, "parts": parts})
         bare = cls.model_validate({**fields, "id": "new", "texts": (text,)})
         return bare.model_copy(update={"id": publication_id(bare)})
 

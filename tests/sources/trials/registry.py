@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from mcp.client import Client
 
@@ -110,7 +110,7 @@ class Desk:
         """Both forms of a tool's result."""
         result = await self.client.call_tool(tool, arguments)
         text = "".join(getattr(block, "text", "") for block in result.content)
-        return text, cast("dict[str, Any]", wire(result))
+        return text, wire(result)
 
 
 @asynccontextmanager
