@@ -70,7 +70,8 @@ class Evidence(Value):
     have its `citation` once, with the first. `get_evidence` alone has `details`, what else a record says.
     A passage of a longer text has the titles that it stands under, `section`, and an `anchor` that leads to it.
     `cited_by` is how often the publication has been cited, -1 if that was not asked for or is not known. `decision` is
-    the user's about the publication, with the tags, see `decision_line`.
+    the user's about the publication, with the tags, see `decision_line`. `session_id` is that of another session than
+    the result's.
     """
 
     id: str
@@ -88,6 +89,7 @@ class Evidence(Value):
     notes: tuple[str, ...] = ()
     decision: str = ""
     details: tuple[str, ...] = ()
+    session_id: str = ""
 
     @classmethod
     def of(

@@ -65,8 +65,8 @@ async def add_evidence(
 ) -> AddResult:
     """Save (store, add) your own notes, quotes or documents in the session. An item without content, but with pmid,
     doi, pmcid, nct, url or reference (a citation in any style) imports that paper or page, if it agrees with the
-    reference or title given. What the session has is not stored twice. decision (included, excluded; with reason) and
-    tags mark (screen) what is added, or what is kept under its id."""
+    reference or title given. decision (included, excluded; with reason) and tags mark (screen) what is added, or
+    what is kept under its id."""
     session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
     progress = progress_of(ctx)
     problems = await to_thread.run_sync(_problems, items)

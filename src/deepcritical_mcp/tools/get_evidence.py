@@ -56,7 +56,7 @@ async def get_evidence(
     about: Annotated[
         str,
         AfterValidator(clean_line),
-        Field(max_length=QUERY_LIMIT, description="quote only the sentences that answer this"),
+        Field(max_length=QUERY_LIMIT, description="quote the sentences that answer this"),
     ] = "",
     offset: Annotated[int, Field(ge=0, description="characters to skip")] = 0,
     session_id: OtherSession = "",

@@ -77,17 +77,17 @@ async def get_full_text(
     question: Annotated[
         str,
         AfterValidator(clean_line),
-        Field(max_length=QUERY_LIMIT, description="returns the passages that answer it"),
+        Field(max_length=QUERY_LIMIT, description="shows what answers it"),
     ] = "",
     sections: Annotated[
         list[GivenId],
-        Field(max_length=50, description='from the outline: "Methods", "s3", "t1"; ["all"] = the whole text'),
+        Field(max_length=50, description='of the outline: "Methods", "s3"; ["all"] = the whole text'),
     ] = [],  # noqa: B006  # pydantic copies it
     offset: Annotated[int, Field(ge=0)] = 0,
     characters: Characters = 3_000,
     session_id: OtherSession = "",
 ) -> Document:
-    """Read the full text of a paper, PDF, web page or trial record, not only its abstract. First gives the outline;
+    """Read the full text of a paper, PDF, web page or trial record. First gives the outline;
     then ask a question of it, or read sections (methods, results) and tables."""
     document, anchor = read_document_id(id)
     names = [one for one in (*map(clean_text, sections), *([anchor] if anchor and not sections else [])) if one]

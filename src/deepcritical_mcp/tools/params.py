@@ -195,8 +195,8 @@ StatusFilter = Annotated[
 ]
 Marked = Annotated[Word, AfterValidator(_marked)]
 """A decision or a tag to filter by, see `matches_mark`."""
-Variants = Annotated[MoreVariants, Field(description="rephrasings, searched too and merged")]
-Characters = Annotated[int, Field(ge=300, le=20_000, description="of passages that one answer shows")]
+Variants = Annotated[MoreVariants, Field(description="rephrasings, searched too")]
+Characters = Annotated[int, Field(ge=300, le=20_000, description="of the answer")]
 OtherSession = Annotated[Word, AfterValidator(clean_line)]
 """`DescribedSession` without its description, for tools next to one that has it."""
 SessionId = OtherSession

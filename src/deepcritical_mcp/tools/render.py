@@ -171,6 +171,7 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
         f"via {inert(item.provider)}" if item.provider and (not citation.pmid or item.kind != "abstract") else "",
         f"section {inert(' > '.join(item.section))}" if any(item.section) else "",
         f"at {inert(item.anchor)}" if item.anchor else "",
+        f"in session {inert(item.session_id)}" if item.session_id else "",
         f"found by {', '.join(map(str, item.found_by))}" if of > 1 and item.found_by else "",
         f"cited by {item.cited_by:,}" if item.cited_by >= 0 else "",
         f"from character {start:,}" if start and not item.anchor else "",

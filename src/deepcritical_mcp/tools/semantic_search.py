@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Literal, get_args
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args
 
 from pydantic import Field
 
+from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.scope import Scope
 from deepcritical_mcp.models import CitationSource, Evidence, SearchResult, TextKind, split_paragraph_anchor
 from deepcritical_mcp.text import counted
-from deepcritical_mcp.tools.call_session import ToolContext, progress_of, session_for
+from deepcritical_mcp.tools.call_session import (
+    ToolContext,
+    application,
+    caller,
+    current_id,
+    own_sessions,
+    progress_of,
+    session_for,
+)
 from deepcritical_mcp.tools.list_evidence import no_such_mark
+from deepcritical_mcp.tools.list_sessions import NO_SESSIONS
 from deepcritical_mcp.tools.params import Characters, Marked, MoreVariants, Query, SessionId, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.searching import Found
+    from deepcritical_mcp.evidence.store import EvidenceStore
 
 MIN_PASSAGE, MAX_PASSAGE, WITH_CITATION = 300, 550, 870
 """Characters: of a passage, and of one together with its citation."""
 NEAREST_SHOWN = 3
+ALL = "all"
+MOST_SESSIONS, MOST_RESULTS, MOST_CHARACTERS = 20, 50, 20_000
+"""That one search in all sessions asks, and of each."""
 NOTHING_CLOSE = (
     "Nothing in this session is close to the question. What is shown is only the nearest evidence, not an answer."
 )
+
+
+class Page(NamedTuple):
+    """At most so many passages of so many characters in all, after the first `offset` of them."""
+
+    most: int
+    characters: int
+    offset: int
+
+
+Searched = Callable[["EvidenceStore", int, int, int], Awaitable["Found"]]
+"""Searches a session for at most so many passages of so many characters, after the first ones."""
+Quoted = Callable[["EvidenceStore", "Found"], Awaitable[Sequence[Evidence]]]
 
 
 async def semantic_search(
@@ -36,35 +67,46 @@ async def semantic_search(
     status: StatusFilter = "any",
     marked: Marked = "",
     min_relevance: Annotated[float, Field(ge=0, le=1)] = 0,
-    session_id: SessionId = "",
+    session_id: Annotated[SessionId, Field(description='"all" = all kept sessions')] = "",
 ) -> SearchResult:
     """Find by meaning, among the papers and notes collected in this session (your saved evidence), the passages that
     answer a question, quoted verbatim."""
-    session = await session_for(ctx, session_id, may_open=False)
-    store, progress = session.store, progress_of(ctx)
-    await progress(0.1, "searching the session by meaning and by words")
-    found = await store.search(
-        query,
-        variants=variants,
-        max_results=max_results,
-        scope=Scope(
-            None if source == "any" else source,
-            None if kind == "any" else kind,
-            None if status == "any" else status,
-            marked,
-        ),
-        min_relevance=min_relevance,
-        characters=characters,
-        offset=offset,
+    progress = progress_of(ctx)
+    scope = Scope(
+        None if source == "any" else source,
+        None if kind == "any" else kind,
+        None if status == "any" else status,
+        marked,
     )
+    await progress(0.1, "searching by meaning and by words")
+
+    async def search(store: EvidenceStore, most: int, room: int, start: int) -> Found:
+        return await store.search(
+            query,
+            variants=variants,
+            max_results=most,
+            scope=scope,
+            min_relevance=min_relevance,
+            characters=room,
+            offset=start,
+        )
+
+    async def quoted(store: EvidenceStore, found: Found) -> Sequence[Evidence]:
+        if detail == "full":
+            return await store.sections(found)
+        return await store.passages(query, found, [*map(_room, found.evidence)])
+
+    if session_id == ALL:
+        return await _in_all(ctx, query, search, quoted, Page(max_results, characters, offset))
+    session = await session_for(ctx, session_id, may_open=False)
+    store = session.store
+    found = await search(store, max_results, characters, offset)
     filters = {"source": source, "kind": kind, "status": status, "marked": marked}
     used = ", ".join(f'{name}="{value}"' for name, value in filters.items() if value not in ("any", ""))
     far = f"What is shown has {used}; none of it is close to the words of the question." if used else NOTHING_CLOSE
     if not (found.close or used):
         found = found.first(NEAREST_SHOWN)
-    lengths = [*map(_room, found.evidence)]
-    shown = await store.passages(query, found, lengths) if detail == "passages" else await store.sections(found)
-    evidence, queries = await session.with_queries(shown)
+    evidence, queries = await session.with_queries(await quoted(store, found))
     relevances = [item.relevance for item in evidence]
     total = await store.count()
     everything = (await store.publications(await store.ids())).values() if marked and not evidence else ()
@@ -82,6 +124,47 @@ async def semantic_search(
         warnings=(*problems, *store.warnings),
         next_offset=found.next_offset if evidence else -1,
         next_step=session.next_step(*_next_steps(total, evidence, found.close)),
+    )
+
+
+async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted, page: Page) -> SearchResult:
+    """The best passages of the caller's sessions, each with its session, those that are nearest the question first."""
+    listed = [one for one in await own_sessions(ctx) if one.items]
+    registry = (await application(ctx).services()).sessions
+    found: dict[tuple[str, str], Evidence] = {}
+    warnings, total = list[str](), 0
+    for one in reversed(listed[:MOST_SESSIONS]):  # the order in which they were used stays
+        try:
+            store = await registry.get(one.session_id, owner=caller())
+            room = min(MOST_CHARACTERS, page.characters * (1 + page.offset))
+            best = await search(store, min(MOST_RESULTS, page.offset + page.most), room, 0)
+            passages = await quoted(store, best) if best.close else ()
+            total += await store.count()
+        except DeepCriticalError as error:
+            warnings.append(f"{one.session_id} was not searched: {error.message}")
+            continue
+        for item in passages:
+            key = item.id, item.anchor
+            if key not in found or found[key].relevance < item.relevance:
+                found[key] = item.model_copy(update={"session_id": one.session_id, "found_by": ()})
+    ordered = sorted(found.values(), key=lambda item: -item.relevance)
+    rest = ordered[page.offset : page.offset + page.most]
+    ends = accumulate(len(item.content) for item in rest)
+    shown = rest[: max(1, sum(end <= page.characters for end in ends))]
+    following = page.offset + len(shown)
+    if len(listed) > MOST_SESSIONS:
+        warnings.append(f"Only the {MOST_SESSIONS} sessions used last were searched, of {len(listed)}.")
+    if not ordered:
+        warnings.append("None of your sessions has anything close to the question." if listed else NO_SESSIONS)
+    steps = 'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on there.' if shown else ""
+    return SearchResult(
+        session_id=await current_id(ctx),
+        query=query,
+        evidence=tuple(shown),
+        total_found=total,
+        warnings=tuple(warnings),
+        next_offset=following if following < len(ordered) else -1,
+        next_step=steps,
     )
 
 

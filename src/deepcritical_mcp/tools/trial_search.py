@@ -36,7 +36,7 @@ async def trial_search(
     session_id: OtherSession = "",
 ) -> SearchResult:
     """Search the registry of clinical trials (ClinicalTrials.gov; ongoing, recruiting or finished studies) by
-    condition, drug or query; get_full_text reads a whole registration with its results."""
+    condition, drug or query."""
     session = await session_for(ctx, session_id, about=query or ", ".join(filter(None, (intervention, condition))))
     search = await search_of(ctx, "trials")
     request = TrialRequest(

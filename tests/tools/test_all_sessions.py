@@ -1,0 +1,61 @@
+"""One question to all of one's sessions: each passage names its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.tools.test_session_titles import call, client_of, text_of
+
+TEXTS = {
+    "heart": ("Statins lower the risk of a second heart attack.", "Aspirin thins the blood."),
+    "kidney": (
+        "Dapagliflozin slows the decline of kidney function.",
+        "Statins did not slow the decline of kidney function.",
+    ),
+    "gardens": ("Tulips are planted in autumn.",),
+}
+
+
+async def test_a_question_is_put_to_all_sessions_and_each_passage_names_its_own(tmp_path: Path):
+    ids = dict[str, str]()
+    async with client_of(tmp_path) as client:
+        for title, texts in TEXTS.items():
+            items = [{"content": text} for text in texts]
+            ids[title] = (await call(client, "add_evidence", items=items, session_id=f"new: {title}"))["session_id"]
+        order = [one["title"] for one in (await call(client, "list_sessions"))["sessions"]]
+        assert order == ["gardens", "kidney", "heart"]
+        found = await call(
+            client, "semantic_search", query="do statins help the heart or the kidney?", session_id="all"
+        )
+        of_statins = [one for one in found["evidence"] if "Statins" in one["content"]]
+        assert {one["session_id"] for one in of_statins} == {ids["heart"], ids["kidney"]}
+        assert found["evidence"][0]["content"].startswith("Statins")
+        assert found["total_found"] == 5
+        assert [one["title"] for one in (await call(client, "list_sessions"))["sessions"]] == order
+        assert (await call(client, "list_evidence"))["session_id"] == ids["gardens"]  # the current one stays
+        shown = text_of(await client.call_tool("semantic_search", {"query": "statins kidney", "session_id": "all"}))
+        assert f"in session {ids['kidney']}" in shown
+        read = await call(client, "get_evidence", ids=[of_statins[0]["id"]], session_id=of_statins[0]["session_id"])
+        assert read["evidence"][0]["content"] == of_statins[0]["content"]
+
+
+async def test_the_passages_of_all_sessions_come_page_by_page_each_once(tmp_path: Path):
+    async with client_of(tmp_path) as client:
+        for number in range(3):
+            items = [{"content": f"Exercise {word} helps in trial {number}."} for word in ("A", "B", "C")]
+            await call(client, "add_evidence", items=items, session_id=f"new: session {number}")
+        seen, offset = list[str](), 0
+        while offset >= 0:
+            page = await call(
+                client, "semantic_search", query="does exercise help?", max_results=4, offset=offset, session_id="all"
+            )
+            seen += [one["content"] for one in page["evidence"]]
+            offset = page.get("next_offset", -1)
+        assert len(seen) == len({*seen}) > 4
+
+
+async def test_without_a_session_it_says_how_to_open_one(tmp_path: Path):
+    async with client_of(tmp_path) as client:
+        found = await call(client, "semantic_search", query="statins", session_id="all")
+    assert "There is no session yet" in found["warnings"][0]
+    assert found["total_found"] == 0
