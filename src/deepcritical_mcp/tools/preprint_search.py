@@ -28,7 +28,7 @@ async def preprint_search(
     session_id: OtherSession = "",
 ) -> SearchResult:
     """Search preprints (bioRxiv, medRxiv, Research Square …), not yet peer reviewed, in plain words or Europe PMC
-    syntax; names the article in which each was published."""
+    syntax; names the article that each became."""
     session = await session_for(ctx, session_id, about=query)
     search = await search_of(ctx, "preprints")
     request = PreprintRequest(

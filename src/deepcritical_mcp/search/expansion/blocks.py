@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from deepcritical_mcp.models import Concept
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import Abbreviation
-from deepcritical_mcp.search.expansion.phrases import is_drug, natural_order, stems
-from deepcritical_mcp.search.expansion.roles import is_never_noun
+from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, natural_order, stems
+from deepcritical_mcp.search.expansion.roles import is_common, is_never_noun
 from deepcritical_mcp.search.expansion.word_lists import endings
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.spelling import other_spelling
 from deepcritical_mcp.text import PUBMED_STOP_WORDS
 
+_ENDING = re.compile("(?<=[a-z]{5})(?:al|e|ed|ic|ive|ous)$")
+_MAX_PHRASE_WORDS = 3
 MAX_NAMES = 20
 MAX_NEIGHBORS_SHOWN = 12
 SHORT_CHARS = 450
@@ -268,3 +270,19 @@ def _is_substance(record: MeshDescriptor | None) -> bool:
 def has_name(record: MeshDescriptor, text: str) -> bool:
     """Whether a record has that name, in any form of its words."""
     return any(stems(name) == stems(text) for name in (record.name, *record.entry_terms))
+
+
+def words_block(text: str, unindexed: frozenset[str]) -> str:
+    """Up to three words as a phrase; more, and the name of a gene with what follows it, wherever they stand."""
+    words = text.split()
+    if all(map(is_never_noun, words)):  # "agitated", "feline hypertrophic"
+        return pubmed_syntax.all_of(f"{_ENDING.sub('', word)}*[tiab]" for word in words)
+    if len(words) == 1 and re.fullmatch("[A-Z]{3,}s?", text):  # "DOACs"
+        return pubmed_syntax.any_of(f"{text.rstrip('s')}{end}[tiab]" for end in ("", "s"))
+    is_unknown = len(words) > 1 and text.casefold() in unindexed
+    if len(words) > _MAX_PHRASE_WORDS or is_unknown or (len(words) > 1 and is_symbol(words[0])):
+        kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
+        if is_symbol(words[0]):  # "TRPV1 channel gating"
+            kept = [words[0], *(word for word in words[1:] if word in kept and not is_common([word]))]
+        return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
+    return pubmed_syntax.any_of(text_words(text, unindexed=unindexed))

@@ -3,12 +3,11 @@ be about."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, words_block
 from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol
 from deepcritical_mcp.search.expansion.roles import (
@@ -23,7 +22,6 @@ from deepcritical_mcp.search.expansion.roles import (
     is_gerund,
     is_head,
     is_light,
-    is_never_noun,
     is_participle,
     role_of_heading,
     role_of_word,
@@ -59,7 +57,6 @@ _OF_DISEASES = ("C", "F01", "F02", "F03")
 _INORGANIC = ("D01",)
 _BEFORE_A_VERB = ("by", "for", "on", "to", "when")
 _MAX_PHRASE_WORDS = 3
-_ENDING = re.compile("(?<=[a-z]{5})(?:al|e|ed|ic|ive|ous)$")
 _PEOPLE = ("kind", "person")
 # Beside other words, these are no subject, but the others are.
 _APART = ("setting", "aspect", "kind", "general")
@@ -160,14 +157,14 @@ class Operand:
         if self.text.lower() in word_list("adverse"):
             return _ADVERSE_BLOCK
         if self.concept:
-            words = [_words_block(one, unindexed) for one in self.beside]
+            words = [words_block(one, unindexed) for one in self.beside]
             return pubmed_syntax.all_of([self.concept.block.full, *words])
         if self.is_negation:
             return negated_block(self.text)
         if not self.is_looked_up:
             is_lost = self.text.split()[0].lower() in PUBMED_STOP_WORDS
             return pubmed_syntax.phrase(self.text, "tiab") if is_lost else self.text
-        return _words_block(self.text, unindexed)
+        return words_block(self.text, unindexed)
 
     @property
     def rank_words(self) -> list[str]:
@@ -178,22 +175,6 @@ class Operand:
         if self.role in ("measure", "modifier"):  # no plural
             return [pubmed_syntax.term(text, "tiab") for text in texts]
         return [one for text in texts if text.lower() not in DESIGNS for one in text_words(text)]
-
-
-def _words_block(text: str, unindexed: frozenset[str]) -> str:
-    """Up to three words as a phrase; more, and the name of a gene with what follows it, wherever they stand."""
-    words = text.split()
-    if all(map(is_never_noun, words)):  # "agitated", "feline hypertrophic"
-        return pubmed_syntax.all_of(f"{_ENDING.sub('', word)}*[tiab]" for word in words)
-    if len(words) == 1 and re.fullmatch("[A-Z]{3,}s?", text):  # "DOACs"
-        return pubmed_syntax.any_of(f"{text.rstrip('s')}{end}[tiab]" for end in ("", "s"))
-    is_unknown = len(words) > 1 and text.casefold() in unindexed
-    if len(words) > _MAX_PHRASE_WORDS or is_unknown or (len(words) > 1 and is_symbol(words[0])):
-        kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
-        if is_symbol(words[0]):  # "TRPV1 channel gating"
-            kept = [words[0], *(word for word in words[1:] if word in kept and not is_common([word]))]
-        return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
-    return pubmed_syntax.any_of(text_words(text, unindexed=unindexed))
 
 
 def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bool) -> list[Operand]:
