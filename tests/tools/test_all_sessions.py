@@ -59,3 +59,35 @@ async def test_without_a_session_it_says_how_to_open_one(tmp_path: Path):
         found = await call(client, "semantic_search", query="statins", session_id="all")
     assert "There is no session yet" in found["warnings"][0]
     assert found["total_found"] == 0
+
+
+PAPER = """# Pacing in a made-up clinic
+
+## 1 Methods
+
+We asked invented people to rest.
+
+## Outcomes at 12 months
+
+Of 80 people 46 were better with pacing, against 31 with graded activity. {filler}
+
+## Effect of 20 µg
+
+Nobody took more than that. {filler}
+"""
+
+
+async def test_a_text_of_ones_own_is_read_like_a_paper_and_headings_keep_their_numbers(tmp_path: Path):
+    paper = PAPER.format(filler="Nothing else was seen in the invented clinic. " * 12)
+    async with client_of(tmp_path) as client:
+        await call(client, "add_evidence", items=[{"content": paper, "title": "Pacing"}])
+        id = (await call(client, "list_evidence"))["items"][0]["id"]
+        outline = await call(client, "get_full_text", id=id)
+        titles = [one["section"][-1] for one in outline["outline"]]
+        assert titles == ["Methods", "Outcomes at 12 months", "Effect of 20 µg"]
+        answer = await call(client, "get_full_text", id=id, question="how many were better with pacing?")
+        assert "46 were better" in answer["passages"][0]["text"]
+        page = await client.call_tool("semantic_search", {"query": "better with pacing", "max_results": 1})
+        assert "The next best passages: offset=1." in text_of(page)
+        beyond = await client.call_tool("semantic_search", {"query": "better with pacing", "offset": 900})
+        assert "offset=900 is beyond the last passage." in text_of(beyond)

@@ -132,8 +132,8 @@ class Search:
         ranked = self._folded([id for id in ranking if relevance[id] >= min_relevance], most)
         lengths = [self._length(unit, asked[0]) for unit in ranked]
         shown = page_of(lengths, page)
-        chosen = ranked[shown]
-        close = vectors is None or not chosen or any(self._is_close(variant, id) for variant in asked for id in chosen)
+        chosen, seen = ranked[shown], ranked[: shown.stop]
+        close = vectors is None or not chosen or any(self._is_close(variant, id) for variant in asked for id in seen)
         items, parts = self._shown(chosen, relevance, asked[0])
         return Found(tuple(items), tuple(parts), close, shown.stop if shown.stop < len(ranked) else -1)
 

@@ -31,7 +31,7 @@ _NAMED = re.compile(
 )
 _TITLE_LINE = re.compile(r"(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}\.? )?[^\W\d_a-z][^\n|.;?!]{2,79}(?<![,:])")
 _CAPTION = re.compile(r"(?:supplementary |appendix )?table\b", re.I)
-_NUMBER = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}\.?\s+(?=[^\W\d_])")
+_NUMBER = re.compile(r"[0-9]{1,2}(?:(?:\.[0-9]{1,2}){1,3}\.?|\.)\s+(?=[^\W\d_])|[0-9]{1,2}\s+(?=[A-Z])")
 
 
 class OwnText(NamedTuple):
@@ -133,7 +133,8 @@ def _sections(blocks: Sequence[_TextBlock]) -> Iterator[Section]:
             parent = levels[-1][1] if levels else ""
             counts[parent] = counts.get(parent, 0) + 1
             anchor = f"{parent}.{counts[parent]}" if parent else f"s{counts[parent]}"
-            levels.append((block.level, anchor, _NUMBER.sub("", block.text, count=1)))
+            said = _NUMBER.match(block.text)
+            levels.append((block.level, anchor, block.text[said.end() :] if said else block.text))
         elif block.is_table:
             number += 1
             caption = [own.pop()] if own and _CAPTION.match(own[-1]) else []

@@ -134,7 +134,8 @@ class FullTexts:
             AllProvidersFailedError: nothing is known about the document, and somebody who could know did not answer.
         """
         held = await self._held(document, session)
-        if held and (found := await _from_session(held, session)):
+        own = None if held or not document.evidence else await _own_text(document.evidence, session)
+        if found := own or (await _from_session(held, _read_text(held), session) if held else None):
             return found
         if not tool:
             return await self._found(document, held, session, progress)
@@ -359,8 +360,14 @@ class FullTexts:
         return FoundText(status, publication, text, id, attempts, tuple(errors), warnings)
 
 
-async def _from_session(held: Publication, session: ReadingSession) -> FoundText | None:
-    text = _read_text(held)
+async def _own_text(id: str, session: ReadingSession) -> FoundText | None:
+    """A text of the user's own that was read into parts."""
+    held = (await session.publications([id])).get(id)
+    text = next((one for one in held.texts if one.parts), None) if held else None
+    return await _from_session(held, text, session) if held else None
+
+
+async def _from_session(held: Publication, text: Text | None, session: ReadingSession) -> FoundText | None:
     found = await session.text(held.id_of(text)) if text else None
     if found is None:
         return None

@@ -124,7 +124,7 @@ class _DocumentAnswer:
             passages, following, problem = await self._best(question, chosen, page)
             if passages:
                 outline = () if names or offset else shortened_outline(self._pieces, 0)
-                head = head.model_copy(update={"outline": outline, "next_offset": following})
+                head = head.model_copy(update={"outline": outline, "next_offset": following, "offset": offset})
                 return self._answered(head, question, names, passages)
             if offset:
                 raise InvalidInputError(f"offset: no passage follows the first {offset:,}. offset=0 begins again.")
@@ -213,7 +213,7 @@ class _DocumentAnswer:
     def _answered(
         self, head: Document, question: str, names: Sequence[str], passages: Sequence[DocumentPassage]
     ) -> Document:
-        close = any(one.is_close for one in passages)
+        close = head.offset > 0 or any(one.is_close for one in passages)  # of later ones, earlier ones were
         passages = passages if close else passages[:NEAREST_SHOWN]
         nearby = f'Context: sections=["{split_paragraph_anchor(passages[0].anchor)[0]}"].'
         all_parts = f'All parts and tables: sections=["{OUTLINE}"].' if head.outline else ""

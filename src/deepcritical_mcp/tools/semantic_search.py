@@ -123,7 +123,7 @@ async def semantic_search(
         ordered_by="" if relevances == sorted(relevances, reverse=True) else "meaning and words together",
         warnings=(*problems, *store.warnings),
         next_offset=found.next_offset if evidence else -1,
-        next_step=session.next_step(*_next_steps(total, evidence, found.close)),
+        next_step=session.next_step(*_next_steps(total, evidence, found.close, offset, found.next_offset)),
     )
 
 
@@ -174,14 +174,19 @@ def _room(item: Evidence) -> int:
     return max(MIN_PASSAGE, min(MAX_PASSAGE, WITH_CITATION - sum(map(len, citation))))
 
 
-def _next_steps(total: int, evidence: Sequence[Evidence], close: bool) -> tuple[str, ...]:
+def _next_steps(total: int, evidence: Sequence[Evidence], close: bool, offset: int, following: int) -> tuple[str, ...]:
     if not total:
         return ()
+    if not evidence and offset:
+        return (f"offset={offset} is beyond the last passage.",)
     if not evidence:
         return ("Nothing fits: lower min_relevance, drop the filters, or search PubMed and the web for more.",)
     if not close:
         return ("Search PubMed or the web for this question, or ask the session in other words.",)
     return (
+        f"The next best passages: offset={following}."
+        if following >= 0
+        else "These are the last passages." * bool(offset),
         'For whole texts call get_evidence; detail="full" shows them too.'
         if any(item.content_truncated and not item.anchor for item in evidence)
         else "",
