@@ -121,7 +121,7 @@ async def test_the_two_tool_profile_marks_preprints_and_names_their_article() ->
     assert urls[TRIAL.title] == "https://clinicaltrials.gov/study/NCT09000001"
     assert preprint["metadata"]["notices"] == ["Published as: PMID 11"]
     assert preprint["metadata"]["source"] == "preprint"
-    assert (trial["metadata"]["nct"], trial["metadata"]["notices"]) == ("NCT09000001", [])
+    assert (trial["metadata"]["nct"], trial["metadata"].get("notices", [])) == ("NCT09000001", [])
     assert "Phase 3" in trial["text"]
 
 

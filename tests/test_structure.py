@@ -19,6 +19,7 @@ LATE_IMPORTS = {
     "cli/__init__.py": "each command imports what it needs, so that the server starts quickly",
     "cli/serving.py": "commands that only read settings need not wait for the server",
     "cli/app.py": "each command imports what it needs, so that the server starts quickly",
+    "tools/add_evidence.py": "the reader of HTML is needed for texts of one's own only",
     "cli/quick_start.py": "the SDK is imported while its models are deferred",
 }
 # Third-party libraries that are optional or take most of a second to import.

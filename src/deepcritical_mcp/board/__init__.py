@@ -34,7 +34,7 @@ META_KEY = "deepcritical/board"
 MAX_POINTS = 300
 SCRIPTS = ("dom", "evidence", "host", "board", "decisions", "cards", "table", "map", "timeline", "log", "files", "main")
 
-_RECORD = {"date", "authors", "journal", "publisher", "pmid", "pmcid", "doi", "nct", "url"}
+_RECORD = {"date", "authors", "journal", "publisher", "pmid", "pmcid", "doi", "nct", "url", "status_notices"}
 
 NO_LOG = (
     "This report was made from an exported file, which has the decisions but no log of the searches. For the searches "

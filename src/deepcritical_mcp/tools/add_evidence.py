@@ -38,7 +38,6 @@ from deepcritical_mcp.models import (
     status_label,
     vancouver,
 )
-from deepcritical_mcp.reading.own_text import read_own_text
 from deepcritical_mcp.search.documents import PUBMED_OFF, DocumentId, FoundRecord
 from deepcritical_mcp.text import clean_line, clean_text, counted, cut_at_sentence
 from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
@@ -297,6 +296,8 @@ def _title(content: str) -> str:
 
 
 def _publication(item: EvidenceItem) -> Publication:
+    from deepcritical_mcp.reading.own_text import read_own_text
+
     own, url = read_own_text(clean_text(item.content)), clean_url(clean_line(item.url))
     content = own.reading.content
     ids = record_ids(url)

@@ -268,7 +268,6 @@ async def test_a_bare_number_at_the_end_may_be_the_pmid() -> None:
     assert (await checked(f"{written}30000101.", [FRAILTY])).reason == ""
     unknown = await checked(f"{written}39999999.", [FRAILTY])
     assert (unknown.verdict, unknown.problems) == ("verified", ())
-    assert "39999999 at its end was not checked" in unknown.reason
     other = await checked(f"{written}30000111.", [FRAILTY, *PARTS])
     assert other.verdict == "wrong_id"
     assert corrected(other.reference.text, FRAILTY, other.problems) == f"{written}30000101."

@@ -18,7 +18,8 @@ const isObject = (value) => typeof value === "object" && value !== null;
 // From an Evidence value, an item of list_evidence or a point of the map; the last two have fewer fields. `queries` are
 // the texts of the result's queries by number, `known` the fields of records by publication.
 function readRecord(value, queries = new Map(), known = new Map()) {
-  const citation = { ...known.get(publicationOf(clean(value.id))), ...(isObject(value.citation) ? value.citation : value) };
+  const record = known.get(publicationOf(clean(value.id)));
+  const citation = { ...record, ...(isObject(value.citation) ? value.citation : value) };
   const date = clean(citation.date) || (value.year ? String(value.year) : "");
   // What is absent is usual.
   const given = citation.source ?? "pubmed";
@@ -34,7 +35,7 @@ function readRecord(value, queries = new Map(), known = new Map()) {
     status: source === "user" ? "unchecked" : knownStatus(status),
     paperStatus: source === "user" ? knownStatus(status) : "unchecked",
     asked: clean(citation.status_checked),
-    notices: list(citation.status_notices).filter(isObject),
+    notices: list((record ?? citation).status_notices).filter(isObject),
     authors: texts(citation.authors).map((name) => short(name, 200)),
     journal: short(citation.journal),
     publisher: short(citation.publisher, 200),
@@ -72,7 +73,7 @@ function readResult(result) {
   const known = new Map(list(meta.records).filter(isObject).map((one) => [publicationOf(clean(one.id)), one]));
   for (const one of list(data.evidence).filter((value) => isObject(value) && isObject(value.citation))) {
     const own = publicationOf(clean(one.id));
-    known.set(own, { ...known.get(own), ...one.citation });
+    known.set(own, { ...one.citation, ...known.get(own) });
   }
   const places = list(meta.map).filter((point) => isObject(point) && clean(point.id));
   const items = [...list(data.evidence), ...list(data.items)].filter((value) => isObject(value) && clean(value.id));
