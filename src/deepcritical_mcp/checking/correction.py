@@ -107,8 +107,11 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
             edits.append(_edit(line, field, places[field], publication))
         if (field in _IDS and not one.true) or (field not in (*_IDS, *places, "status") and not one.minor):
             return ""
-    if "issue" in places and "issue" not in wrong and not wrong.keys().isdisjoint(("volume", "pages")):
-        edits.append(_edit(line, "issue", places["issue"], publication))
+    if not wrong.keys().isdisjoint(("volume", "pages")):  # with the issue they are one place
+        if compare(read_reference(line), publication).unread:
+            return ""
+        others = (one for one in ("volume", "issue") if one in places and one not in wrong)
+        edits += [_edit(line, one, places[one], publication) for one in others]
     new = _applied(line, edits)
     if ("authors" in wrong and "" in {one.new for one in edits}) or not _is_right(new, line, publication, wrong):
         return ""

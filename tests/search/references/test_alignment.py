@@ -263,6 +263,31 @@ async def test_a_doi_with_escaped_marks_is_the_same_one() -> None:
     assert (await checked(written, [record])).problems == ()
 
 
+PLACED = in_journal("Journal of wound care", "J Wound Care", "28", "214-21", "2019", "4")
+
+
+@pytest.mark.parametrize(
+    ("place", "right"),
+    [
+        ("4(28):214-21", "28(4):214-21"),
+        ("67(28):214-21", "28(4):214-21"),
+        ("214(4):28-35", "28(4):214-221"),
+        ("64(28):512-29", "28(4):214-21"),
+        ("4, 512-29", "28, 214-21"),
+    ],
+)
+async def test_a_number_of_the_record_in_anothers_place_is_a_difference(place: str, right: str) -> None:
+    written = f"Sun W, Berg A. {TITLE}. J Wound Care. 2019;"
+    outcome = await checked(f"{written}{place}.", [PLACED])
+    assert "volume" in graver(outcome)
+    assert corrected(outcome.reference.text, PLACED, outcome.problems) == f"{written}{right}."
+
+
+async def test_a_journal_called_science_is_another_journal() -> None:
+    written = f"Sun W, Berg A. {TITLE}. Science. 2019;28(4):214-21."
+    assert graver(await checked(written, [PLACED])) == {"journal"}
+
+
 async def test_a_bare_number_at_the_end_may_be_the_pmid() -> None:
     written = f"{NAMES}. {TITLE}. Sci Adv. 2023;9(38):eadi3902. "
     assert (await checked(f"{written}30000101.", [FRAILTY])).reason == ""

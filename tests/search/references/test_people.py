@@ -79,14 +79,14 @@ async def test_initials_that_may_be_theirs_are_no_difference(names: str) -> None
 @pytest.mark.parametrize(
     "names",
     [
-        "Iwanow YP, Smith B, Smith-Jones A, de la Cruz J",
+        "Iwanow JP, Smith B, Smith-Jones A, de la Cruz J",
         "Wang XM, Wang Y, Wang M",
         "Fassi D, El-Fassi D, ElFassi D",
         "Lopez G, Garcia-Lopez M, Garcia Lopez ML",
         "Doe JQ 3rd, Doe Q, Bare J, Old Group",
         "Xiao-Ming Wang, William Smith",
         "WANG XM, SMITH W",
-        "Yuri Iwanow, Bill Smith, José de la Cruz, Maria Garcia Lopez, Smith William, Tony J. Gorman, Élise Hill",
+        "Juri Iwanow, Bill Smith, José de la Cruz, Maria Garcia Lopez, Smith William, Tony J. Gorman, Élise Hill",
         "Iwanow Juri, Hill Smith, Wang Yu",
         "Gorman T, Hill B",
         "",
@@ -95,6 +95,20 @@ async def test_initials_that_may_be_theirs_are_no_difference(names: str) -> None
 def test_other_spellings_are_no_difference(names: str) -> None:
     names = names if names.startswith("Iwanow") else f"Iwanow JP, {names}"
     assert compare_people(names, 0, len(names), OTHERS).verdict in ("agrees", "absent")
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [("Iwanow YP", "minor"), ("Yuri Iwanow", "minor"), ("Iwanow R", "differs")],
+)
+def test_other_initials_of_the_first_author_are_told(name: str, verdict: str) -> None:
+    assert compare_people(f"{name}, Smith W", 0, len(name) + 9, OTHERS).verdict == verdict
+
+
+@pytest.mark.parametrize(("name", "verdict"), [("Reed B", "minor"), ("Reed W", "differs"), ("Reed T", "differs")])
+def test_letters_of_a_nickname_count_with_a_name_that_has_it(name: str, verdict: str) -> None:
+    authors = article("30000052", "Names.", "Reed, Robert K; Smith, William").authors
+    assert compare_people(f"{name}, Smith W", 0, len(name) + 9, authors).verdict == verdict
 
 
 def test_a_corrected_reference_has_the_initials_of_the_record() -> None:

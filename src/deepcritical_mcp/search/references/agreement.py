@@ -8,7 +8,7 @@
 |         | out, "et al." at any place                       |                              | first author         |
 | year    | that of the issue, of the publication online     | off by one                   | another year         |
 | journal | abbreviations of it, its initials, a former name | a translated name, a preprint| another journal      |
-| volume  | "45 Suppl 2", the year or issue as the volume    |                              | another number       |
+| volume  | "45 Suppl 2", the year as the volume             |                              | another number       |
 | issue   | one of several                                   | another number               |                      |
 | pages   | abbreviated, with letters, the first one only    | last page, those of the PDF  | another first page   |
 
@@ -159,7 +159,8 @@ def number_agrees(role: Role, written: str, record: Publication) -> FieldVerdict
         return "minor" if numbers_of(written).isdisjoint(numbers_of(true)) else "agrees"
     if role == "volume":
         volumes = numbers_of(true.lower().partition("s")[0]) or numbers_of(true)
-        return "agrees" if number_in(written) in {*volumes, *numbers_of(record.issue), *map(str, years)} else "differs"
+        issues = numbers_of(record.issue) if any(map(YEAR.fullmatch, volumes)) else ()
+        return "agrees" if number_in(written) in {*volumes, *issues, *map(str, years)} else "differs"
     year = int(number_in(written))
     if (0 if is_living_work(record) else min(years)) <= year <= max(years):
         return "agrees"

@@ -46,7 +46,8 @@ _FREE = 0.3
 _ABSENT: Mapping[Role, float] = {"year": 0.4, "volume": 0.6, "issue": 0.2, "pages": 0.6}
 _OTHER: Mapping[Role, float] = {"year": 0.8, "volume": 1.0, "issue": 0.5, "pages": 1.0}
 _LEFT = 0.5
-"""What it costs if a number of the place is explained by nothing."""
+_SWAPPED = 2.0
+"""What it costs if a number of the place is explained by nothing, and if it is one of the record's."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class WrittenNumber:
         lead: which number it is by the word in front of it ("vol.").
         in_brackets: whether it stands alone in brackets, but for a month.
         is_behind_colon: whether it stands behind a colon, as a page does.
+        is_later: whether a number stands before it that is no year, as a volume does before an issue.
     """
 
     value: str
@@ -67,6 +69,7 @@ class WrittenNumber:
     lead: Role | None
     in_brackets: bool
     is_behind_colon: bool
+    is_later: bool
 
     @property
     def is_year(self) -> bool:
@@ -120,7 +123,8 @@ def written_numbers(text: str) -> list[WrittenNumber]:
         if role == "issue" and one[1]:  # "Art. No.: CD009999"
             role = "pages"
         value = f"{one[1]}{one[2]}{one[3] or ''}"
-        found.append(WrittenNumber(value, one[4] or "", start, end, role, in_brackets, is_behind))
+        is_later = not all(other.is_year for other in found)
+        found.append(WrittenNumber(value, one[4] or "", start, end, role, in_brackets, is_behind, is_later))
     return found
 
 
@@ -184,20 +188,33 @@ def _in_order(
 ) -> tuple[float, dict[Role, WrittenNumber]]:
     """Volume, issue and pages, in this order, at the least cost."""
     if not roles:
-        return _LEFT * len(numbers), {}
+        return sum(_left(one, record) for one in numbers), {}
     found = list[tuple[float, dict[Role, WrittenNumber]]]()
     for at, one in enumerate(numbers):
         cost, rest = _in_order(numbers[at + 1 :], roles[1:], record)
-        found.append((cost + _LEFT * at + _cost(roles[0], one, record), {roles[0]: one, **rest}))
+        left = sum(_left(other, record) for other in numbers[:at])
+        found.append((cost + left + _cost(roles[0], one, record), {roles[0]: one, **rest}))
     cost, rest = _in_order(numbers, roles[1:], record)
     found.append((cost + _ABSENT[roles[0]] * (not record or record[roles[0]] != ""), rest))
     return min(found, key=lambda one: one[0])
 
 
 def _is(role: Role, one: WrittenNumber, record: PlaceNumbers) -> bool:
-    """Whether a number is a record's."""
+    """Whether a number is a record's, and stands where one with this role may."""
     own, value = record.get(role, ""), one.value[:4] if role == "year" else number_in(one.value)
-    return value in (numbers_of(own) if role != "pages" else {number_in(own)} - {""})
+    if role == "issue":
+        is_elsewhere = not (one.lead or one.in_brackets or one.is_later)
+    else:
+        is_elsewhere = role == "volume" and (
+            (one.in_brackets and one.is_later) or one.last not in ("", *numbers_of(own))
+        )
+    return not is_elsewhere and value in (numbers_of(own) if role != "pages" else {number_in(own)} - {""})
+
+
+def _left(one: WrittenNumber, record: PlaceNumbers) -> float:
+    """What it costs to leave a number out: most if it is a record's, since then it stands in another's place."""
+    own = (number_in(record[role]) for role in ROLES[1:]) if record else ()
+    return _SWAPPED if number_in(one.value) in own else _LEFT
 
 
 def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:

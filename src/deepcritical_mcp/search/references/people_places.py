@@ -286,7 +286,7 @@ def _with_initials(
     for person in people:
         family = _key(authors[person.at].family)
         named = [one for one in authors if person.initials and _key(one.family) == family and _known(one)]
-        if how := min((_initials_differ(person.initials, one) for one in named), default=0):
+        if how := min((_initials_differ(person, one) for one in named), default=0):
             (wrong if how > 1 else minor).append((listed[slice(*person.span)], named[0]))
     if not wrong and not minor:
         return found
@@ -302,15 +302,21 @@ def _known(author: AuthorName) -> str:
     return _letters("".join((*(word[0].upper() for word in WORD.findall(author.given)), *capitals)))
 
 
-def _initials_differ(initials: str, author: AuthorName) -> int:
-    """2 if initials are somebody else's, 1 if they have another order or another first letter, otherwise 0.
+def _initials_differ(person: Person, author: AuthorName) -> int:
+    """2 if initials are somebody else's, 1 if they have another order or another first letter, otherwise 0. A letter of
+    another spelling, or of a nickname, is 1 of the first author.
 
-    The first part of a double name may be a middle one, too, and the family name may stand first."""
-    known, families = _known(author), {word[0].upper() for word in _key(author.family)}
-    like = listed_words("like letters")
-    alike = [{f"{initials[0]}{one}", f"{one}{initials[0]}"} & like or initials[0] == one for one in known]
+    The first part of a double name may be a middle one, too, and a part of the family name may be an initial."""
+    known, initials = _known(author), person.initials
+    families = {word[0].upper() for word in _key(author.family) if word not in _key(person.name)}
+    first, pairs = initials[0], listed_words("like letters")
+    alike = [bool({f"{first}{one}", f"{one}{first}"} & pairs) or first == one for one in known]
+    if given := _key(author.given):
+        alike[0] = alike[0] or f"{given[0]}:{first.lower()}" in listed_words("nicknames")
     if {*known, *families}.isdisjoint(initials) and not alike[0]:
         return 2
+    if person.at == 0 and first not in {*known, *families}:
+        return 1
     own = "".join(filter(str.isalpha, author.initials)) or "".join(one[0] for one in _key(author.given)).upper()
     is_other_first = len({*known}) > 1 and initials[0] not in families and not any(alike)
     return int(len(initials) > 1 and (is_other_first or (initials != own and sorted(initials) == sorted(own))))
