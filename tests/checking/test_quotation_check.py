@@ -27,6 +27,22 @@ FOLDER = Path(os.environ.get("DEEPCRITICAL_CITATIONS_DIR", ""))
 
 
 @pytest.mark.parametrize(
+    ("quote", "difference"),
+    [
+        (
+            "patients to receive 2.5 mg of [copper] or placebo, which was not approved",
+            "words changed: “zinc” → “copper”",
+        ),
+        ("patients to receive [4.5 mg] of zinc or placebo, which was not approved", "number changed: “2.5” → “4.5”"),
+        ("patients to receive 2.5 mg of zinc [daily] or placebo, which was not approved", ""),
+        ("We randomly assign[ed] 1,234 patients to receive [2.5 mg] of zinc", ""),
+    ],
+)
+def test_brackets_hold_an_insertion_or_are_compared(quote: str, difference: str) -> None:
+    assert check_quotation(quote, [PAPER], []).difference == difference
+
+
+@pytest.mark.parametrize(
     "quote",
     [
         "It was not associated with falls in the trial",
@@ -37,7 +53,7 @@ FOLDER = Path(os.environ.get("DEEPCRITICAL_CITATIONS_DIR", ""))
         "TNF-α levels were higher in treated patients (Roe et al., 2020) than in controls",
         "TNF-α levels were higher in treated patients² than in controls,^12^ (12.5 vs 10.1 pg/ml",
         "We randomly assigned 1 234 patients to receive 2.5 mg of zinc … for 12-15 weeks",
-        "We randomly assigned 1234 patients to receive [a dose] of zinc or placebo",
+        "We randomly assigned 1234 patients to receive 2.5 mg [a dose] of zinc or placebo",
         "for 12–15 weeks. Mortality was 34 percent in the zinc group and 41 per cent in the pla-\ncebo group",
         "hazard ratio, 0·78; 95% CI, 0·65–0·93",
         "non‑significant difference in Ca2+ of −0.5 mmol/L persisted [sic]",

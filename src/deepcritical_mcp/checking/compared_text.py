@@ -66,6 +66,7 @@ class ComparedText:
         stream: all words, with nothing in between.
         offsets: where each word begins in the stream, and the stream's length.
         starts, ends: where each word stands in the content.
+        put: of a piece of a quotation, what stands in square brackets before it; "" if it leaves anything out there.
     """
 
     content: str
@@ -73,6 +74,7 @@ class ComparedText:
     offsets: Sequence[int]
     starts: Sequence[int]
     ends: Sequence[int]
+    put: str = ""
 
     def __len__(self) -> int:
         return len(self.starts)

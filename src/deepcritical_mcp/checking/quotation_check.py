@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 from importlib.resources import files
-from itertools import pairwise, product
+from itertools import pairwise, product, zip_longest
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel, Levenshtein
@@ -15,11 +15,12 @@ from rapidfuzz.distance import Indel, Levenshtein
 from deepcritical_mcp.checking.claim_numbers import NUMBER_WORDS, UNITS
 from deepcritical_mcp.checking.compared_text import ComparedText, comparable, own_texts
 from deepcritical_mcp.evidence.chunking import anchor_at, found_parts
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.titles import is_translation
 from deepcritical_mcp.excerpts import Span, sentences
 from deepcritical_mcp.models import NO_TITLE, CheckedQuotation, Publication, QuotationVerdict, Text
 from deepcritical_mcp.spelling import one_spelling
-from deepcritical_mcp.text import NEGATIONS, clipped
+from deepcritical_mcp.text import NEGATIONS, STOP_WORDS, clipped
 
 MAX_PASSAGE = 400
 """Characters of the passage in which a quotation stands."""
@@ -50,9 +51,9 @@ _GRAVEST_FIRST = ("number", "negation", "turned round", "unit", "sign", "words",
 
 _OMISSION = re.compile(
     r"[\[(<]\s?(?:…|\.\s?\.\s?\.)\s?[\])>]|…(?:\s?\.)?|\.\s?\.\s?\.(?:\s?\.)?"
-    r"|\w{0,30}\[(?=[^\[\]A-Za-z]{0,20}[A-Za-z])[^\[\]]{1,200}\]\w{0,30}(?![\w\[])"
+    r"|(?P<put>\w{0,30}\[(?=[^\[\]A-Za-z]{0,20}[A-Za-z])[^\[\]\d]{1,200}\]\w{0,30})(?![\w\[])"
 )
-"""What a quotation leaves out, or puts in square brackets."""
+"""What a quotation leaves out, or puts in square brackets; numbers there are compared like others."""
 _NOT_QUOTED = re.compile(
     r"(?i)\s?[\[(]\s?[*_]{0,2}(?:sic|(?:emphasis|italics) (?:added|ours|mine|in (?:the )?original))"
     r"[*_]{0,2}[!.]?\s?[\])]|\[(\w)\](?=\w)"
@@ -213,8 +214,13 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
 def _pieces_of(quote: str) -> list[ComparedText]:
     """The pieces of a quotation between what it leaves out or puts in square brackets."""
     plain = _NOT_QUOTED.sub(r"\1", unescape(quote).replace("\\", ""))
-    pieces = _OMISSION.split(plain)
-    return [found for piece in pieces if len(found := comparable(piece.strip()))]
+    parts, found, put = _OMISSION.split(plain), list[ComparedText](), list[str | None]()
+    for piece, between in zip_longest(parts[::2], parts[1::2]):
+        if len(text := comparable(piece.strip())):
+            found.append(replace(text, put=re.sub(r"[\[\]]", "", " ".join(map(str, put))) if all(put) else ""))
+            put = []
+        put.append(between)
+    return found
 
 
 def _read(publications: Sequence[Publication]) -> Iterator[_Read]:
@@ -238,7 +244,9 @@ def _exact(pieces: Sequence[ComparedText], texts: Sequence[_Read]) -> _Place | N
             last = text.offsets[min(len(text), spans[-1].end + REACH)] + len(piece.stream) if spans else None
             spans += [found] if (found := next(text.places_of(piece.stream, start, last), None)) else ()
         if len(spans) == len(pieces):
-            return _Place(read, Span(spans[0].start, spans[-1].end), _told(text, spans, []))
+            return _Place(
+                read, Span(spans[0].start, spans[-1].end), _told(text, spans, [*_replaced(pieces, text, spans)])
+            )
     return None
 
 
@@ -255,6 +263,7 @@ def _near(pieces: Sequence[ComparedText], texts: Sequence[_Read]) -> _Place | No
     window = Span(max(0, best.dest_start - len(own)), min(len(text), best.dest_end + len(own)))
     spans = _nearest_spans(pieces[:_MAX_PIECES], text, window)
     changes = [one for piece, span in zip(pieces, spans, strict=False) for one in _changes(piece, text, span)]
+    changes += _replaced(pieces, text, spans)
     difference = _told(text, spans, changes)
     if not difference and (len(pieces) > _MAX_PIECES or any(len(piece) > _MAX_WORDS for piece in pieces)):
         difference = f"words changed behind the first {_MAX_WORDS}"
@@ -307,6 +316,14 @@ def _changes(piece: ComparedText, text: ComparedText, span: Span) -> list[_Chang
         whole = _Change(text, gone, piece, come)
         return [whole] if whole.is_reordered else found
     return found
+
+
+def _replaced(pieces: Sequence[ComparedText], text: ComparedText, spans: Sequence[Span]) -> Iterator[_Change]:
+    """Where square brackets stand for words that they do not have, which is no insertion; of small words they may."""
+    for piece, (one, other) in zip(pieces[1:], pairwise(spans), strict=False):
+        gap, put = Span(one.end, other.start), comparable(piece.put)
+        if len(put) and words_of(text.written(*gap)).keys() - words_of(piece.put).keys() - STOP_WORDS:
+            yield _Change(text, gap, put, Span(0, len(put)))
 
 
 def _told(text: ComparedText, spans: Sequence[Span], changes: Sequence[_Change]) -> str:
