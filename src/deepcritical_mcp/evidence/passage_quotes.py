@@ -63,8 +63,7 @@ def with_neighbors(passage: Passage, length: int) -> Quotation:
         return quotation(text, part, [Span(passage.start, passage.end)])
     if table := _table_above(passage, part, length):
         return quotation(text, part, [table, Span(passage.start, passage.end)])
-    run = _between_tables(passage, part)
-    lowest, highest = run
+    lowest, highest = _between_tables(passage, part)
     start, end = passage.start, passage.end
     first, last = max(lowest, start - length), min(highest, end + length)
     # What is cut off there is no sentence.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
-from typing import Self, TypeVar
+from dataclasses import dataclass
+from typing import ClassVar, Self, TypeVar
 
 import httpx
 
@@ -97,3 +98,40 @@ class JsonApi:
 def is_web_page(body: bytes) -> bool:
     """Whether an answer is a page for people, of a provider out of order or of somebody on the way."""
     return _WEB_PAGE.match(body[:2_000]) is not None
+
+
+@dataclass(frozen=True)
+class ApiOfService:
+    """What `JsonApi.create` needs to know of an API; `base_url` takes it from the settings."""
+
+    name: str
+    title: str
+    base_url: Callable[[Settings], str]
+    spacing: float
+    explain: Callable[[httpx.Response], ProviderError | None]
+
+
+class JsonService:
+    """A service of an API that answers in JSON; a call sends `steps` requests, one after the other."""
+
+    api: ClassVar[ApiOfService]
+    steps = 1
+
+    def __init__(self, api: JsonApi) -> None:
+        self._api = api
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        """The service as the settings describe it, in the pace that all services of the API share."""
+        api = cls.api
+        made = JsonApi.create(
+            settings,
+            net,
+            name=api.name,
+            title=api.title,
+            base_url=api.base_url(settings),
+            spacing=api.spacing,
+            explain=api.explain,
+            steps=cls.steps,
+        )
+        return cls(made)

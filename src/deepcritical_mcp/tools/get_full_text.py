@@ -87,8 +87,8 @@ async def get_full_text(
     characters: Characters = 3_000,
     session_id: OtherSession = "",
 ) -> Document:
-    """Read the full text of a paper, PDF, web page or trial record. First gives the outline;
-    then ask a question of it, or read sections (methods, results) and tables."""
+    """Read the full text of a paper, PDF, web page or trial record. First gives the outline; then ask a
+    question of it, or read sections (methods, results) and tables."""
     document, anchor = read_document_id(id)
     names = [one for one in (*map(clean_text, sections), *([anchor] if anchor and not sections else [])) if one]
     session = await session_for(ctx, session_id, about=question)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import accumulate
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from pydantic import Field
 
 from deepcritical_mcp.errors import DeepCriticalError
+from deepcritical_mcp.evidence.passage_quotes import PassagePage, page_of
 from deepcritical_mcp.evidence.scope import Scope
 from deepcritical_mcp.models import CitationSource, Evidence, SearchResult, TextKind, split_paragraph_anchor
 from deepcritical_mcp.text import counted
@@ -39,14 +39,6 @@ MOST_SESSIONS, MOST_RESULTS, MOST_CHARACTERS = 20, 50, 20_000
 NOTHING_CLOSE = (
     "Nothing in this session is close to the question. What is shown is only the nearest evidence, not an answer."
 )
-
-
-class Page(NamedTuple):
-    """At most so many passages of so many characters in all, after the first `offset` of them."""
-
-    most: int
-    characters: int
-    offset: int
 
 
 Searched = Callable[["EvidenceStore", int, int, int], Awaitable["Found"]]
@@ -97,7 +89,7 @@ async def semantic_search(
         return await store.passages(query, found, [*map(_room, found.evidence)])
 
     if session_id == ALL:
-        return await _in_all(ctx, query, search, quoted, Page(max_results, characters, offset))
+        return await _in_all(ctx, query, search, quoted, PassagePage(characters, max_results, offset))
     session = await session_for(ctx, session_id, may_open=False)
     store = session.store
     found = await search(store, max_results, characters, offset)
@@ -127,7 +119,7 @@ async def semantic_search(
     )
 
 
-async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted, page: Page) -> SearchResult:
+async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted, page: PassagePage) -> SearchResult:
     """The best passages of the caller's sessions, each with its session, those that are nearest the question first."""
     listed = [one for one in await own_sessions(ctx) if one.items]
     registry = (await application(ctx).services()).sessions
@@ -137,7 +129,7 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
         try:
             store = await registry.get(one.session_id, owner=caller())
             room = min(MOST_CHARACTERS, page.characters * (1 + page.offset))
-            best = await search(store, min(MOST_RESULTS, page.offset + page.most), room, 0)
+            best = await search(store, min(MOST_RESULTS, page.offset + page.limit), room, 0)
             passages = await quoted(store, best) if best.close else ()
             total += await store.count()
         except DeepCriticalError as error:
@@ -148,23 +140,25 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
             if key not in found or found[key].relevance < item.relevance:
                 found[key] = item.model_copy(update={"session_id": one.session_id, "found_by": ()})
     ordered = sorted(found.values(), key=lambda item: -item.relevance)
-    rest = ordered[page.offset : page.offset + page.most]
-    ends = accumulate(len(item.content) for item in rest)
-    shown = rest[: max(1, sum(end <= page.characters for end in ends))]
-    following = page.offset + len(shown)
+    place = page_of([len(item.content) for item in ordered], page)
+    shown = ordered[place]
     if len(listed) > MOST_SESSIONS:
         warnings.append(f"Only the {MOST_SESSIONS} sessions used last were searched, of {len(listed)}.")
     if not ordered:
         warnings.append("None of your sessions has anything close to the question." if listed else NO_SESSIONS)
-    steps = 'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on there.' if shown else ""
+    following = place.stop if place.stop < len(ordered) else -1
+    steps = (
+        *_on(shown, page.offset, following),
+        'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on there.' if shown else "",
+    )
     return SearchResult(
         session_id=await current_id(ctx),
         query=query,
         evidence=tuple(shown),
         total_found=total,
         warnings=tuple(warnings),
-        next_offset=following if following < len(ordered) else -1,
-        next_step=steps,
+        next_offset=following,
+        next_step=" ".join(filter(None, steps)),
     )
 
 
@@ -178,21 +172,28 @@ def _next_steps(total: int, evidence: Sequence[Evidence], close: bool, offset: i
     if not total:
         return ()
     if not evidence and offset:
-        return (f"offset={offset} is beyond the last passage.",)
+        return _on(evidence, offset, following)
     if not evidence:
         return ("Nothing fits: lower min_relevance, drop the filters, or search PubMed and the web for more.",)
     if not close:
         return ("Search PubMed or the web for this question, or ask the session in other words.",)
     return (
-        f"The next best passages: offset={following}."
-        if following >= 0
-        else "These are the last passages." * bool(offset),
+        *_on(evidence, offset, following),
         'For whole texts call get_evidence; detail="full" shows them too.'
         if any(item.content_truncated and not item.anchor for item in evidence)
         else "",
         _whole_section(evidence),
         "Relevance only orders results: read a source before you cite it. For more, search outside this session.",
     )
+
+
+def _on(shown: Sequence[Evidence], offset: int, following: int) -> tuple[str, ...]:
+    """How to go on after a page of passages, and where they end."""
+    if following >= 0:
+        return (f"The next best passages: offset={following}.",)
+    if not shown:
+        return (f"offset={offset} is beyond the last passage.",) if offset else ()
+    return ("These are the last passages.",) if offset else ()
 
 
 def _whole_section(evidence: Sequence[Evidence]) -> str:

@@ -264,10 +264,12 @@ class _TopicReader:
             return True
         is_word = word.islower() or word[1:].islower()
         after = following[0].text.lower() if following else ""
-        is_verb = f"{lower} {after}" in word_list("verb") or (lower.endswith("ing") and after in _DETERMINERS)
         last = self._tokens[place - 1].text if place else ""
-        is_verb = is_verb or (lower.endswith("ed") and after in _PARTICLES)  # "followed up"
-        is_verb = is_verb or (last.endswith("ed") and lower in _PARTICLES)
+        is_verb = (
+            f"{lower} {after}" in word_list("verb")
+            or (lower.endswith("ing") and after in _DETERMINERS)
+            or any(verb.endswith("ed") and end in _PARTICLES for verb, end in ((lower, after), (last, lower)))
+        )  # "followed up"
         return is_word and (is_verb or is_filler(lower) or lower in _SEPARATORS or lower in self._foreign)
 
     def _separate(self, lower: str, place: int) -> None:
@@ -360,7 +362,7 @@ class _TopicReader:
         text, concept = item
         role = self._role_of(concept) if concept else "subject"
         role = "group" if role == "setting" and self._lives_there else role
-        is_vague = is_branch(concept) or (is_common(text.split()) and concept and _is_of_mind_or_world(concept))
+        is_vague = is_branch(concept) or (is_common(text.split()) and concept and _is_abstract(concept))
         if concept and role != "general" and not is_vague and all(map(is_adjective, words)):
             words = []  # "supraventricular arrhythmias", but "rectal cancer" and "suicidal thoughts"
         is_organ = _is_organ(concept)  # "hip replacement", "blood loss"
@@ -420,7 +422,8 @@ def _role_of_concept(concept: TopicConcept) -> QueryRole:
     return said if said in ("person", "group", "setting") else "subject"
 
 
-def _is_of_mind_or_world(concept: TopicConcept) -> bool:
+def _is_abstract(concept: TopicConcept) -> bool:
+    """Whether its heading is of no part of the body, organism, disease, chemical, technique or person."""
     return concept.record is not None and concept.record.is_of(tuple("FGHIJKLN"))
 
 

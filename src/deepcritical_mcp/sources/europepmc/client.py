@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Self, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import httpx
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import (
     ProviderError,
     ProviderRequestError,
@@ -18,9 +17,8 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, number_of, text_at
-from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.europepmc.record import PROVIDER, EuropePMCRecord, read_record
-from deepcritical_mcp.sources.paced_client import JsonApi, is_web_page
+from deepcritical_mcp.sources.paced_client import ApiOfService, JsonService, is_web_page
 from deepcritical_mcp.sources.settings import EuropePMCSettings
 from deepcritical_mcp.text import clean_line
 
@@ -71,34 +69,24 @@ class CitingPage:
     total: int
 
 
-class EuropePMCService:
-    """Europe PMC's search and full texts. Raises only ProviderErrors; its errors may come with HTTP 200.
+def explain_status(response: httpx.Response) -> ProviderError | None:
+    """The error behind an HTTP status, if it is a full text that is not there: 404 without a web page."""
+    is_text = response.request.url.path.endswith("/fullTextXML")
+    if response.status_code != 404 or not is_text:
+        return None
+    if is_web_page(response.content):
+        return ProviderUnavailableError(PROVIDER, f"{TITLE} answered with a web page (HTTP 404). Try again later.")
+    return NoOpenTextError(PROVIDER, f"{TITLE} has no open full text under this id.")
 
-    `api` is built with `explain=explain_status`; `steps` is how many requests a call sends.
-    """
+
+class EuropePMCService(JsonService):
+    """Europe PMC's search and full texts. Raises only ProviderErrors; its errors may come with HTTP 200."""
 
     name = PROVIDER
     title = TITLE
-    steps = 1
-
-    def __init__(self, api: JsonApi) -> None:
-        self._api = api
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        """The service as the settings describe it, in the pace that all of them share."""
-        base_url = settings.of(EuropePMCSettings).europepmc_base_url
-        api = JsonApi.create(
-            settings,
-            net,
-            name=PROVIDER,
-            title=TITLE,
-            base_url=base_url,
-            spacing=SPACING,
-            explain=explain_status,
-            steps=cls.steps,
-        )
-        return cls(api)
+    api = ApiOfService(
+        PROVIDER, TITLE, lambda settings: settings.of(EuropePMCSettings).europepmc_base_url, SPACING, explain_status
+    )
 
     async def search(
         self, query: str, *, page_size: int = 25, cursor: str = "*", sort: str = "", result_type: str = "core"
@@ -151,16 +139,6 @@ class EuropePMCService:
             return body
 
         return await self._api.get(f"{id}/fullTextXML", {}, checked)
-
-
-def explain_status(response: httpx.Response) -> ProviderError | None:
-    """The error behind an HTTP status, if it is a full text that is not there: 404 without a web page."""
-    is_text = response.request.url.path.endswith("/fullTextXML")
-    if response.status_code != 404 or not is_text:
-        return None
-    if is_web_page(response.content):
-        return ProviderUnavailableError(PROVIDER, f"{TITLE} answered with a web page (HTTP 404). Try again later.")
-    return NoOpenTextError(PROVIDER, f"{TITLE} has no open full text under this id.")
 
 
 def _page(

@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import httpx
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError, ProviderError, ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_trial
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of
-from deepcritical_mcp.sources.base import Answer, Fetched, Net, SearchRequest, Source, SourceCheck, as_sent
+from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source, SourceCheck, as_sent
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup
-from deepcritical_mcp.sources.paced_client import JsonApi
+from deepcritical_mcp.sources.paced_client import ApiOfService, JsonService
 from deepcritical_mcp.sources.settings import TrialsSettings
 from deepcritical_mcp.sources.trials.record import (
     ADDRESS,
@@ -61,34 +60,29 @@ class StudyPage:
     total: int
 
 
-class TrialsService:
-    """ClinicalTrials.gov's studies. Raises only ProviderErrors.
+def explain_plain_text(response: httpx.Response) -> ProviderError | None:
+    """The error behind an HTTP status: its errors are plain text, a web page is not its answer."""
+    is_page = "html" in response.headers.get("content-type", "") or response.text.lstrip().startswith("<")
+    if is_page or response.status_code not in (400, 404):
+        return None
+    if response.status_code == 404:
+        return UnknownTrialError(NAME, f"{TITLE} has no such trial.")
+    is_syntax = _UNREADABLE.search(response.text[:2_000]) is not None
+    # What its parser would have expected is a list of all its operators.
+    text = response.text.partition(" expecting {")[0] if is_syntax else response.text
+    said = clean_line(text)[:_MAX_QUOTE].strip(" .")
+    kind = UnreadableQueryError if is_syntax else ProviderRequestError
+    return kind(NAME, f'{TITLE} refused the request: "{said}".' if said else f"{TITLE} refused it.")
 
-    `api` is built with `explain=explain_plain_text`; `steps` is how many requests a call sends.
-    """
+
+class TrialsService(JsonService):
+    """ClinicalTrials.gov's studies. Raises only ProviderErrors."""
 
     name = NAME
     title = TITLE
-    steps = 1
-
-    def __init__(self, api: JsonApi) -> None:
-        self._api = api
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        """The service as the settings describe it, in the pace that all of them share."""
-        base_url = settings.of(TrialsSettings).clinicaltrials_base_url
-        api = JsonApi.create(
-            settings,
-            net,
-            name=NAME,
-            title=TITLE,
-            base_url=base_url,
-            spacing=SPACING,
-            explain=explain_plain_text,
-            steps=cls.steps,
-        )
-        return cls(api)
+    api = ApiOfService(
+        NAME, TITLE, lambda settings: settings.of(TrialsSettings).clinicaltrials_base_url, SPACING, explain_plain_text
+    )
 
     async def search(self, params: Mapping[str, str], count: int) -> StudyPage:
         """The first `count` studies that `params` find, at most 1,000, the most relevant first, with the fields of
@@ -144,21 +138,6 @@ def _page(response: httpx.Response) -> StudyPage:
     if not all(map(nct_of, studies)):
         raise ProviderResponseError(NAME, f"{TITLE} sent studies without numbers.")
     return StudyPage(studies, max(int(number_of(payload.get("totalCount")) or 0), len(studies)))
-
-
-def explain_plain_text(response: httpx.Response) -> ProviderError | None:
-    """The error behind an HTTP status: its errors are plain text, a web page is not its answer."""
-    is_page = "html" in response.headers.get("content-type", "") or response.text.lstrip().startswith("<")
-    if is_page or response.status_code not in (400, 404):
-        return None
-    if response.status_code == 404:
-        return UnknownTrialError(NAME, f"{TITLE} has no such trial.")
-    is_syntax = _UNREADABLE.search(response.text[:2_000]) is not None
-    # What its parser would have expected is a list of all its operators.
-    text = response.text.partition(" expecting {")[0] if is_syntax else response.text
-    said = clean_line(text)[:_MAX_QUOTE].strip(" .")
-    kind = UnreadableQueryError if is_syntax else ProviderRequestError
-    return kind(NAME, f'{TITLE} refused the request: "{said}".' if said else f"{TITLE} refused it.")
 
 
 _NUMBER_IN_TEXT = re.compile(r"\bNCT[0-9]{8}\b", re.IGNORECASE)
