@@ -35,6 +35,7 @@ async def test_a_question_is_put_to_all_sessions_and_each_passage_names_its_own(
         assert (await call(client, "list_evidence"))["session_id"] == ids["gardens"]  # the current one stays
         shown = text_of(await client.call_tool("semantic_search", {"query": "statins kidney", "session_id": "all"}))
         assert f"in session {ids['kidney']}" in shown
+        assert "of your sessions' 5 items of evidence for: statins kidney" in shown.split("\n")[0]
         read = await call(client, "get_evidence", ids=[of_statins[0]["id"]], session_id=of_statins[0]["session_id"])
         assert read["evidence"][0]["content"] == of_statins[0]["content"]
 

@@ -164,6 +164,7 @@ class SearchResult(Value):
     """What a search found.
 
     Attributes:
+        session_id: "" for a search in all sessions.
         total_found: what the source has, or the session for a search in it.
         queries: the query and its variants; for a search in the session, the earlier queries that found the evidence.
         duplicates_removed: results not shown because they are the same as others, or known already.

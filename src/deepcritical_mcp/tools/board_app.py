@@ -31,6 +31,8 @@ async def result_meta(context: Context[AppContext, Any], result: BaseModel) -> d
     """The session's map to send with a result, for a client that shows the board."""
     if not isinstance(result, SearchResult | EvidenceList) or not client_supports_apps(context):
         return None
+    if not result.session_id:  # of several sessions
+        return None
     try:
         store = await read_session(context, result.session_id)
     except SessionError:  # the session has ended in the meantime; send the result without a map

@@ -89,7 +89,8 @@ def to_markdown(result: Any) -> str:
 def _search(result: SearchResult) -> tuple[str, list[str]]:
     shown, total, many = len(result.evidence), result.total_found, len(result.queries)
     # Without providers it is the session that was searched, and `total` is all that it holds.
-    of = f"of {counted(total, 'result')}" if result.providers else f"of the session's {_evidence_count(total)}"
+    whose = "the session's" if result.session_id else "your sessions'"
+    of = f"of {counted(total, 'result')}" if result.providers else f"of {whose} {_evidence_count(total)}"
     lines = [
         f"Query translation: {inert(result.query_translation)}" if result.query_translation else "",
         "From cached results of an earlier search." if result.from_cache else "",

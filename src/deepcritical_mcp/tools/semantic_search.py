@@ -16,7 +16,6 @@ from deepcritical_mcp.tools.call_session import (
     ToolContext,
     application,
     caller,
-    current_id,
     own_sessions,
     progress_of,
     session_for,
@@ -152,7 +151,7 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
         'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on there.' if shown else "",
     )
     return SearchResult(
-        session_id=await current_id(ctx),
+        session_id="",
         query=query,
         evidence=tuple(shown),
         total_found=total,
