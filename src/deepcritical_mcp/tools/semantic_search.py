@@ -178,7 +178,7 @@ def _next_steps(total: int, evidence: Sequence[Evidence], close: bool, offset: i
         return ("Search PubMed or the web for this question, or ask the session in other words.",)
     return (
         *_on(evidence, offset, following),
-        'For whole texts call get_evidence; detail="full" shows them too.'
+        'Whole texts: get_evidence, or detail="full".'
         if any(item.content_truncated and not item.anchor for item in evidence)
         else "",
         _whole_section(evidence),
