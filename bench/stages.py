@@ -66,7 +66,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "identity, merging": (
         f"{OURS}evidence.writing:identified",
         f"{OURS}evidence.adding:Batch.add",
-        f"{OURS}evidence.outcomes:outcomes_of",
+        f"{OURS}evidence.adding:outcomes_of",
         f"{OURS}evidence.writing:outcomes_of",
     ),
     "passages": (f"{OURS}evidence.passage_embedder:_texts",),
@@ -84,12 +84,12 @@ STAGES: dict[str, tuple[str, ...]] = {
         for name in names
     ),
     "words index": (
-        f"{OURS}evidence.units:words_of",
+        f"{OURS}evidence.text_index:words_of",
         f"{OURS}evidence.lexical:LexicalIndex.add",
         f"{OURS}evidence.lexical:LexicalIndex.score",
     ),
     "ranking": (f"{OURS}evidence.searching:Search.best",),
-    "passages shown": (f"{OURS}evidence.store:shortened", f"{OURS}evidence.sentence_ranking:_indexed"),
+    "passages shown": (f"{OURS}evidence.store:shortened", f"{OURS}evidence.paper_passages:_indexed"),
     "render": (f"{OURS}server:DeepCriticalServer._success",),
     "serialize": (
         "pydantic.main:BaseModel.model_dump",

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp.client import Client
 
-from deepcritical_mcp.invisible import without_invisible
-from deepcritical_mcp.text import clean_text
+from deepcritical_mcp.text import clean_text, without_invisible
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
 from tests.wire import wire

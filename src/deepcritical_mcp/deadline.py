@@ -7,9 +7,26 @@ a share of the remaining time for what follows, or may use at most a share of it
 from __future__ import annotations
 
 import math
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import anyio
+
+Progress = Callable[[float, str], Awaitable[None]]
+"""Called with the fraction done, 0..1, and a message for people."""
+
+
+async def no_progress(fraction: float, message: str) -> None:
+    """For callers that do not want reports."""
+
+
+def phase(progress: Progress, start: float, end: float) -> Progress:
+    """Reports of one phase of a call, which goes from `start` to `end`."""
+
+    async def report(fraction: float, message: str) -> None:
+        await progress(start + (end - start) * fraction, message)
+
+    return report
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from mcp_types import Resource
 from deepcritical_mcp.checking.report_text import report_text, summary
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeepCriticalError, SessionError
-from deepcritical_mcp.evidence.kept_log import search_log
+from deepcritical_mcp.evidence.kept_sessions import search_log
 from deepcritical_mcp.models import CitationReport, EvidenceList
 from deepcritical_mcp.text import counted, inert
 from deepcritical_mcp.tools.call_session import ToolContext, application, existing_session, own_sessions, read_session

@@ -45,12 +45,11 @@ from deepcritical_mcp.errors import (
     DeepCriticalError,
     InvalidInputError,
 )
-from deepcritical_mcp.invisible import all_without_invisible
 from deepcritical_mcp.models import SessionList
 from deepcritical_mcp.prompts import offered_prompts, prompt_arguments
 from deepcritical_mcp.resources import register_resources, session_resources
 from deepcritical_mcp.sources import source_off
-from deepcritical_mcp.text import clean_line, clean_text
+from deepcritical_mcp.text import all_without_invisible, clean_line, clean_text
 from deepcritical_mcp.tools import PROFILES, TOOLS, Profile, ToolSpec, tools_chosen
 from deepcritical_mcp.tools.argument_errors import invalid_arguments
 from deepcritical_mcp.tools.arguments import read_arguments

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote, urlsplit
 import idna
 
 from deepcritical_mcp.data_files import data_lines
-from deepcritical_mcp.invisible import without_invisible
+from deepcritical_mcp.text import without_invisible
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 

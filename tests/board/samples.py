@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deepcritical_mcp.board import board_meta
-from deepcritical_mcp.evidence.projection import Point, project
+from deepcritical_mcp.evidence.embedding.projection import Point, project
 from deepcritical_mcp.models import Evidence, Publication, SearchResult, StatusNotice
 from deepcritical_mcp.tools.structured import structured
 from tests.publications import published

@@ -19,6 +19,7 @@ from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome, ReferenceOutcomes
 from deepcritical_mcp.checking.report_making import by_gravity
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.deadline import Progress, no_progress
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.sessions import SessionRegistry
@@ -33,7 +34,6 @@ from deepcritical_mcp.models import (
     ReferenceProblem,
     findings_of,
 )
-from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.full_texts import FullTexts, ReadingSession
 from deepcritical_mcp.search.witness import StatusSession, Witness
 from tests.fakes import EMBEDDER

@@ -11,7 +11,7 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.context import AppContext
-from deepcritical_mcp.evidence.kept_log import log_search
+from deepcritical_mcp.evidence.kept_sessions import log_search
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch
 from tests.cli.conftest import Command, settings_for
 from tests.cli.providers import providers_on_loopback

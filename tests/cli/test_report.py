@@ -12,7 +12,7 @@ import anyio
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.context import AppContext
-from deepcritical_mcp.evidence.kept_log import log_search
+from deepcritical_mcp.evidence.kept_sessions import log_search
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch, ScreeningMark
 from tests.publications import export, published
 

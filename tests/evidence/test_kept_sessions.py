@@ -19,8 +19,7 @@ from deepcritical_mcp.errors import (
     SessionBusyError,
     SessionNotFoundError,
 )
-from deepcritical_mcp.evidence.kept_log import log_search
-from deepcritical_mcp.evidence.kept_sessions import KeptSession, session_title, title_of_query, with_title
+from deepcritical_mcp.evidence.kept_sessions import KeptSession, log_search, session_title, title_of_query, with_title
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend, session_file
 from deepcritical_mcp.evidence.storage.in_folder import FolderBackend

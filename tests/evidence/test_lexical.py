@@ -6,8 +6,7 @@ from math import log1p
 
 import pytest
 
-from deepcritical_mcp.evidence.lexical import K1, B, LexicalIndex
-from deepcritical_mcp.evidence.stemming import words_of
+from deepcritical_mcp.evidence.lexical import K1, B, LexicalIndex, words_of
 
 
 def test_scores_are_bm25_divided_by_the_highest_possible_score() -> None:

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.scope import Scope
+from deepcritical_mcp.evidence.searching import Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.export import ExportFormat, read_jsonl
 from deepcritical_mcp.models import NO_ABSTRACT, Evidence, Publication, merged

@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.evidence.anchors import excerpt
 from deepcritical_mcp.evidence.chunking import Passage, own_span, passages
-from deepcritical_mcp.evidence.passage_quotes import Quotation, quotation, with_neighbors
+from deepcritical_mcp.evidence.passage_quotes import Quotation, excerpt, quotation, with_neighbors
 from deepcritical_mcp.excerpts import GAP, Span, sentences
 from deepcritical_mcp.models import Text, split_paragraph_anchor
 from deepcritical_mcp.reading import Section

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deepcritical_mcp.evidence.chunking import passages
-from deepcritical_mcp.evidence.priority import priority
+from deepcritical_mcp.evidence.paper_passages import priority
 from deepcritical_mcp.reading import Section
 from tests.evidence.stand_ins import paper
 

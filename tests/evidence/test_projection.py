@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.evidence.projection import MIDDLE, Point, project
+from deepcritical_mcp.evidence.embedding.projection import MIDDLE, Point, project
 
 NUMBERS = st.floats(-1, 1, width=32)
 

@@ -12,8 +12,8 @@ from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence import resting
-from deepcritical_mcp.evidence.resting import IN_USE, MAX_RETURNING, REST_AFTER, RETURNS_WITHIN, STAYS_AWAKE
+from deepcritical_mcp.evidence import open_sessions
+from deepcritical_mcp.evidence.open_sessions import IN_USE, MAX_RETURNING, REST_AFTER, RETURNS_WITHIN, STAYS_AWAKE
 from deepcritical_mcp.evidence.session_access import PASSAGE_BYTES, PUBLICATION_BYTES
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage.backend import Space
@@ -210,7 +210,7 @@ async def test_no_call_waits_until_the_sessions_of_others_rest(model: SlowModel,
 async def test_the_last_session_rests_without_a_further_call(
     model: SlowModel, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resting, "REST_AFTER", 0.1)
+    monkeypatch.setattr(open_sessions, "REST_AFTER", 0.1)
     backend = SlowToRestBackend()
     registry = SessionRegistry(Settings(), model, backend, clock=clock)
     store = await registry.open()

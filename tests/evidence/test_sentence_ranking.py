@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from deepcritical_mcp.evidence.paper_passages import best_answers, score_sentences
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
-from deepcritical_mcp.evidence.sentence_ranking import best_answers, score_sentences
 from deepcritical_mcp.excerpts import quoted
 from tests.evidence.stand_ins import HashingModel
 

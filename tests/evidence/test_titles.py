@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.evidence.text_agreement import copies
+from deepcritical_mcp.evidence.identity_values import copies
 from deepcritical_mcp.evidence.titles import bare_title, is_translation, likeness, replaced, tokens
 
 TEXT = (

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.evidence.outcomes import AddOutcome
+from deepcritical_mcp.evidence.adding import AddOutcome
 from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence, merged
 
 

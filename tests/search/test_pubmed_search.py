@@ -14,7 +14,7 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
     SessionFullError,
 )
-from deepcritical_mcp.evidence.outcomes import AddOutcome
+from deepcritical_mcp.evidence.adding import AddOutcome
 from deepcritical_mcp.models import CitationSource, Publication
 from tests.publications import published
 from tests.search.pubmed_library import library, request

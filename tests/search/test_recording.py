@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, ProviderError
-from deepcritical_mcp.evidence.kept_log import search_log
+from deepcritical_mcp.evidence.kept_sessions import search_log
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.search.documents import FoundRecord
 from deepcritical_mcp.search.full_texts import FullTexts

@@ -10,9 +10,9 @@ from mcp.client import Client
 from mcp_types import CallToolResult, TextContent
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import SearchResult
-from deepcritical_mcp.progress import Progress
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.sources.pubmed.request import near_publication_types
 from deepcritical_mcp.tools.arguments import read_arguments

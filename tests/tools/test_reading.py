@@ -11,9 +11,9 @@ from mcp.client import Client
 from mcp_types import CallToolResult
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import AuthorName, ProviderReport, SearchResult, StatusNotice
-from deepcritical_mcp.progress import Progress
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
 from tests.wire import wire

@@ -22,7 +22,7 @@ from deepcritical_mcp.checking.draft import Draft, DraftReference, read_draft
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcomes
 from deepcritical_mcp.checking.report_making import checked_references, with_current_status, with_part, with_remarks
 from deepcritical_mcp.checking.report_text import brief, report_text
-from deepcritical_mcp.deadline import TO_CHECK_TEXTS, TO_KEEP_RESULTS, seconds_before
+from deepcritical_mcp.deadline import TO_CHECK_TEXTS, TO_KEEP_RESULTS, Progress, no_progress, phase, seconds_before
 from deepcritical_mcp.errors import DeadlineExceededError, EvidenceStoreError, InvalidInputError, SessionBusyError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.store import EvidenceStore
@@ -38,7 +38,6 @@ from deepcritical_mcp.models import (
     findings_of,
     with_findings,
 )
-from deepcritical_mcp.progress import Progress, no_progress, phase
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.recording import lookup_entry, recorded
 from deepcritical_mcp.search.witness import OutageRemark

@@ -17,8 +17,7 @@ from itertools import accumulate, pairwise
 
 from deepcritical_mcp.excerpts import Span
 from deepcritical_mcp.models import NO_ABSTRACT, Publication, Text
-from deepcritical_mcp.spelling import GREEK_NAMES
-from deepcritical_mcp.text import normalized
+from deepcritical_mcp.text import GREEK_NAMES, normalized
 
 _DASH = "[-\u2010-\u2015\u2212\u207b\u208b\ufe63]"
 _SMALL_DIGITS = "\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u2080-\u2089"

@@ -15,12 +15,11 @@ from rapidfuzz.distance import Indel, Levenshtein
 from deepcritical_mcp.checking.claim_numbers import NUMBER_WORDS, UNITS
 from deepcritical_mcp.checking.compared_text import ComparedText, comparable, own_texts
 from deepcritical_mcp.evidence.chunking import anchor_at, found_parts
-from deepcritical_mcp.evidence.stemming import words_of
+from deepcritical_mcp.evidence.lexical import words_of
 from deepcritical_mcp.evidence.titles import is_translation
 from deepcritical_mcp.excerpts import Span, sentences
 from deepcritical_mcp.models import NO_TITLE, CheckedQuotation, Publication, QuotationVerdict, Text
-from deepcritical_mcp.spelling import one_spelling
-from deepcritical_mcp.text import NEGATIONS, STOP_WORDS, clipped
+from deepcritical_mcp.text import NEGATIONS, STOP_WORDS, clipped, one_spelling
 
 MAX_PASSAGE = 400
 """Characters of the passage in which a quotation stands."""

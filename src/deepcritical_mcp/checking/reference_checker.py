@@ -11,10 +11,9 @@ import anyio.to_thread
 from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_meaning import unchecked_work, with_status_problem
 from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome, TracedReference, outcome_of
-from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
+from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, no_progress, seconds_before
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.full_texts import FullTexts, ReadingSession, stub_of
 from deepcritical_mcp.search.record_finder import Lookup
 from deepcritical_mcp.search.references import read_reference

@@ -24,11 +24,11 @@ from deepcritical_mcp.checking.draft.reading import MAX_DRAFT
 from deepcritical_mcp.checking.report_text import brief, report_text
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext, Services, build_services
+from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.storage import STORES
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import CheckedReference, CitationReport, findings_of, with_findings
-from deepcritical_mcp.progress import Progress
 from deepcritical_mcp.text import clean_line, clipped, counted
 
 MAX_FILE = 100 * 1024 * 1024

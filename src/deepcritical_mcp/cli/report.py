@@ -17,8 +17,8 @@ from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, InvalidInputError
 from deepcritical_mcp.evidence.chunking import passages
-from deepcritical_mcp.evidence.kept_log import search_log
-from deepcritical_mcp.evidence.projection import project
+from deepcritical_mcp.evidence.embedding.projection import project
+from deepcritical_mcp.evidence.kept_sessions import search_log
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import Evidence, LoggedSearch, Publication
 

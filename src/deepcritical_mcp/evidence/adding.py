@@ -1,4 +1,6 @@
-"""Adding a batch: each publication is merged or added, in the order given. Blocks; runs in worker threads."""
+"""Adding a batch: each publication is merged or added, in the order given, and what became of each.
+
+Blocks; runs in worker threads."""
 
 from __future__ import annotations
 
@@ -7,12 +9,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.clustering import Cluster, Member, combined
+from deepcritical_mcp.evidence.clustering import Cluster, Match, Member, Placement, combined, unlinked
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.identity import (
     Identity,
@@ -22,12 +25,58 @@ from deepcritical_mcp.evidence.identity import (
     tells_apart,
     title_similarity,
 )
-from deepcritical_mcp.evidence.near_links import unlinked
-from deepcritical_mcp.evidence.placement import Match, Placement
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
-from deepcritical_mcp.evidence.units import Layout, has_other_texts
-from deepcritical_mcp.models import Publication, merged, united
+from deepcritical_mcp.evidence.text_index import Layout, has_other_texts
+from deepcritical_mcp.models import Evidence, Publication, merged, united
+
+
+@dataclass(frozen=True)
+class AddOutcome:
+    """What became of one publication.
+
+    Attributes:
+        index: its position in the call.
+        status: "added", or "duplicate" of a stored publication.
+        publication: as stored now, under its id in this session.
+        evidence: the same as clients see it.
+        similarity: of the duplicate to the stored publication, 1.0 for the same identity; 0.0 if added.
+        reason: why it is a duplicate, e.g. "same PMID"; "" if added.
+        folds: ids of nearly identical publications, with their cosines.
+        separates: whether publications that were merged before are kept apart because of this one.
+    """
+
+    index: int
+    status: Literal["added", "duplicate"]
+    publication: Publication
+    evidence: Evidence
+    similarity: float = 0.0
+    reason: str = ""
+    folds: tuple[tuple[str, float], ...] = ()
+    separates: bool = False
+
+
+def outcomes_of(decisions: Sequence[Decision], catalogue: Catalogue) -> tuple[AddOutcome, ...]:
+    """What became of each publication in the end: later ones of the same call may have given it another id."""
+    outcomes: list[AddOutcome] = []
+    for index, decision in enumerate(decisions):
+        if not decision.full:
+            publication, match = catalogue[decision.publication.id].publication, decision.match
+            links, folds = catalogue.links(publication.id), dict(decision.folds)
+            outcomes.append(
+                AddOutcome(
+                    index=index,
+                    status="duplicate" if match else "added",
+                    publication=publication,
+                    evidence=catalogue.shown(publication),
+                    similarity=match.similarity if match else 0.0,
+                    reason=match.reason if match else "",
+                    folds=tuple((own, folds[id]) for id in folds if (own := catalogue.resolve(id)) in links),
+                    separates=decision.separates,
+                )
+            )
+    return tuple(outcomes)
+
 
 SAME_TITLE = 0.9
 """Lowest token sort ratio of titles at which two publications close in meaning are versions of one another."""

@@ -10,22 +10,32 @@ from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.clustering import (
     Cluster,
     LookupKey,
+    Match,
     Member,
     MemberIndex,
+    NearLinks,
+    Placement,
     best_match,
     clusters_of,
     joined_by,
 )
-from deepcritical_mcp.evidence.described import CLAIMED, identity_numbers
 from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
-from deepcritical_mcp.evidence.kept_index import KeptIndex, indexed
-from deepcritical_mcp.evidence.near_links import NearLinks
-from deepcritical_mcp.evidence.placement import Match, Placement
-from deepcritical_mcp.evidence.removal import is_gone
+from deepcritical_mcp.evidence.identity_values import CLAIMED, identity_numbers
+from deepcritical_mcp.evidence.kept_sessions import is_gone
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem
-from deepcritical_mcp.evidence.text_index import IndexedTexts, Shape, TextIndex
-from deepcritical_mcp.evidence.units import Layout, WordScores, has_other_texts, is_passage, split_unit
+from deepcritical_mcp.evidence.text_index import (
+    IndexedTexts,
+    KeptIndex,
+    Layout,
+    Shape,
+    TextIndex,
+    WordScores,
+    has_other_texts,
+    indexed,
+    is_passage,
+    split_unit,
+)
 from deepcritical_mcp.identifiers import named_preprints, normalize_doi, record_ids
 from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import combinations, product
 
@@ -18,10 +18,70 @@ from deepcritical_mcp.evidence.identity import (
     overruled,
     reason,
 )
-from deepcritical_mcp.evidence.storage.rows import dumped
+from deepcritical_mcp.evidence.storage.rows import KeptItem, dumped
 from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication, authority, merged, publication_id
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
+
+
+class NearLinks:
+    """Links in both directions between ids, under which publications are stored or were."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, tuple[str, ...]] = {}
+        self._naming: dict[str, dict[str, None]] = {}
+
+    def put(self, id: str, similar: Iterable[str]) -> None:
+        """Set the ids that publication `id` names; () removes them. Others may still name it."""
+        for other in self._named.pop(id, ()):
+            self._naming[other].pop(id, None)
+        if named := tuple(similar):
+            self._named[id] = named
+        for other in named:
+            self._naming.setdefault(other, {})[id] = None
+
+    def of(self, ids: Iterable[str]) -> list[str]:
+        """The ids that are linked with any of these."""
+        return [other for id in ids for other in (*self._named.get(id, ()), *list(self._naming.get(id, ())))]
+
+    def naming(self, ids: Iterable[str]) -> list[str]:
+        """The ids of those that name any of these."""
+        return list(dict.fromkeys(other for id in ids for other in list(self._naming.get(id, ()))))
+
+
+def unlinked(item: KeptItem, gone: Sequence[str]) -> KeptItem:
+    """The item as it is written when these ids are no longer similar to it."""
+    return replace(item, similar=tuple(one for one in item.similar if one not in gone), written=item.next_written)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A stored publication that is the same, its similarity, and why it is the same."""
+
+    id: str
+    similarity: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a new publication belongs.
+
+    Attributes:
+        match: the stored publication that it is; None if it is another one.
+        affected: the ids of the stored publications that it is linked to.
+        clusters: what these and the new one are then; () if it only completes the match, which has many members.
+    """
+
+    match: Match | None
+    affected: tuple[str, ...]
+    clusters: tuple[Cluster, ...]
+
+    @property
+    def separates(self) -> bool:
+        """Whether it shows that what was merged before are several publications."""
+        return bool(self.clusters) and len(self.clusters) - len(self.affected) > (self.match is None)
+
 
 _CHANGING = {
     "id": "",

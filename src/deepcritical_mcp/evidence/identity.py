@@ -12,10 +12,17 @@ from typing import Literal
 
 from rapidfuzz import fuzz
 
-from deepcritical_mcp.evidence.described import REGISTERED, Identity
-from deepcritical_mcp.evidence.described import base_id as base_id
-from deepcritical_mcp.evidence.described import identity_of as identity_of
-from deepcritical_mcp.evidence.text_agreement import COMPARED, copies, opposite_signs, same_author, same_journal
+from deepcritical_mcp.evidence.identity_values import (
+    COMPARED,
+    REGISTERED,
+    Identity,
+    copies,
+    opposite_signs,
+    same_author,
+    same_journal,
+)
+from deepcritical_mcp.evidence.identity_values import base_id as base_id
+from deepcritical_mcp.evidence.identity_values import identity_of as identity_of
 from deepcritical_mcp.evidence.titles import (
     DENIALS,
     Likeness,

@@ -17,7 +17,7 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionError, SessionFullError, SessionNotFoundError
 from deepcritical_mcp.evidence.kept_sessions import KeptSession, session_title, with_title
-from deepcritical_mcp.evidence.resting import OpenSession, Resting
+from deepcritical_mcp.evidence.open_sessions import OpenSession, Resting
 from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, new_session_id

@@ -11,20 +11,14 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
-from deepcritical_mcp.evidence.adding import without_duplicates
-from deepcritical_mcp.evidence.anchors import with_sections
-from deepcritical_mcp.evidence.answering import TextPlace, searched_at
+from deepcritical_mcp.evidence.adding import AddOutcome, without_duplicates
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import everything_said
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
+from deepcritical_mcp.evidence.embedding.projection import Point, project
 from deepcritical_mcp.evidence.indexing import Indexing, unfinished
-from deepcritical_mcp.evidence.outcomes import AddOutcome
-from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
-from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE, PassagePage
-from deepcritical_mcp.evidence.projection import Point, project
-from deepcritical_mcp.evidence.scope import EVERYTHING, Scope
-from deepcritical_mcp.evidence.searching import Found, Search, relevances, shared_words
-from deepcritical_mcp.evidence.sentence_ranking import (
+from deepcritical_mcp.evidence.paper_passages import (
+    abstract_of,
     beginning,
     best_answers,
     by_part,
@@ -32,10 +26,12 @@ from deepcritical_mcp.evidence.sentence_ranking import (
     score_sentences,
     shortened,
 )
+from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
+from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE, PassagePage, TextPlace, searched_at, with_sections
+from deepcritical_mcp.evidence.searching import EVERYTHING, Found, Scope, Search, relevances, shared_words
 from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.units import WordScores
-from deepcritical_mcp.evidence.within import abstract_of
+from deepcritical_mcp.evidence.text_index import WordScores
 from deepcritical_mcp.evidence.writing import Writer, batches, identified
 from deepcritical_mcp.excerpts import quoted
 from deepcritical_mcp.models import (

@@ -1,14 +1,105 @@
-"""The texts of a session: how each publication is divided into passages, and in which of them a word occurs."""
+"""The texts of a session: how each publication is divided into passages, and in which of them a word occurs.
+
+What was derived from them is kept beside the session so that it opens quickly, only as a cache: it is used as long as
+the item was not written since, by a version that derives the same; everything else is derived again.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple, Self
 
-from deepcritical_mcp.evidence.lexical import HashedWords, LexicalIndex
-from deepcritical_mcp.evidence.units import Layout, WordScores, is_passage, unit_of, words_in
+import numpy as np
+from numpy.typing import NDArray
+
+from deepcritical_mcp import __version__
+from deepcritical_mcp.evidence.chunking import Passage, indexed_text, long_passages, short_passages
+from deepcritical_mcp.evidence.clustering import LookupKey
+from deepcritical_mcp.evidence.lexical import HashedWords, LexicalIndex, LexicalScores, words_of
+from deepcritical_mcp.evidence.storage.backend import Space
+from deepcritical_mcp.evidence.storage.rows import KeptItem
 from deepcritical_mcp.models import Publication
+
+_PART = "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The passages of a publication, of which the first `short` ones are those of its texts without parts."""
+
+    passages: tuple[Passage, ...]
+    short: int
+
+    @property
+    def count(self) -> int:
+        """The number of passages."""
+        return len(self.passages)
+
+    @property
+    def has_long_texts(self) -> bool:
+        """Whether some of them are passages of a long text."""
+        return len(self.passages) > self.short
+
+    @classmethod
+    def of(cls, publication: Publication) -> Layout:
+        """The layout of a publication's present texts."""
+        short = short_passages(publication)
+        return cls((*short, *long_passages(publication)), len(short))
+
+
+class WordScores(NamedTuple):
+    """How well publications as wholes, by id, and passages of long texts, by `unit_of`, match a query by words."""
+
+    wholes: LexicalScores
+    passages: LexicalScores
+
+    @property
+    def terms(self) -> int:
+        """Number of distinct words in the query."""
+        return self.wholes.terms
+
+    def at(self, unit: str) -> tuple[float, float]:
+        """See `LexicalScores.at`."""
+        return (self.passages if is_passage(unit) else self.wholes).at(unit)
+
+    def top(self, limit: int, only: Collection[str] | None = None) -> dict[str, float]:
+        """See `LexicalScores.top`; at most `limit` of each kind."""
+        return self.wholes.top(limit, only) | self.passages.top(limit, only)
+
+
+def unit_of(id: str, part: int, short: int) -> str:
+    """What is ranked: a publication with all its short texts, under its id, or one passage of a long text."""
+    return id if part < short else f"{id}{_PART}{part}"
+
+
+def is_passage(unit: str) -> bool:
+    """Whether it is a passage of a long text."""
+    return _PART in unit
+
+
+def split_unit(unit: str) -> tuple[str, int]:
+    """The id and the number of the passage; -1 for a publication with its short texts."""
+    id, _, part = unit.partition(_PART)
+    return id, int(part) if part else -1
+
+
+def has_other_texts(one: Publication, other: Publication) -> bool:
+    """Whether the passages of two states of a publication may differ."""
+    return one.title != other.title or one.texts != other.texts
+
+
+def words_in(publication: Publication, layout: Layout) -> Iterator[tuple[str, Counter[str]]]:
+    """The units of a publication, each with its words."""
+    if whole := indexed_text(publication):
+        yield publication.id, words_of(whole)
+    for part, passage in enumerate(layout.passages[layout.short :], start=layout.short):
+        yield unit_of(publication.id, part, layout.short), words_of(passage.content)
+
 
 _reading = threading.Lock()
 """One text is read at a time: the event loop gets the interpreter back only after all threads that are at work."""
@@ -81,3 +172,104 @@ class TextIndex:
 
     def _of(self, unit: str) -> LexicalIndex:
         return self._passage_words if is_passage(unit) else self._words
+
+
+DERIVED = 2
+"""Raise it when passages, stems, keys or this form change within a version."""
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+def indexed(
+    items: Sequence[KeptItem],
+    texts: Mapping[str, IndexedTexts],
+    keys: Mapping[str, Collection[LookupKey]],
+    model: str,
+) -> Arrays:
+    """What `KeptIndex.of` reads, of these items and what is derived from them."""
+    ids = [item.publication.id for item in items]
+    words = [list(texts[id].words.items()) for id in ids]
+    flat = [one for some in words for _, one in some]
+    head = {"origin": _origin(model), "ids": ids, "keys": [list(keys[id]) for id in ids]}
+    counts = np.frombuffer(b"".join(one.counts for one in flat), np.uint32)
+    return {
+        "head": np.frombuffer(json.dumps(head).encode(), np.uint8),
+        "written": np.array([item.written for item in items], np.int64),
+        "shapes": np.array([texts[id].shape for id in ids], np.int32).reshape(-1, 2),
+        "wholes": np.array([bool(some) and some[0][0] == id for id, some in zip(ids, words, strict=True)], np.bool_),
+        "totals": np.array([one.total for one in flat], np.int32),
+        "sizes": np.array([len(one.counts) // 4 for one in flat], np.int32),
+        "hashes": np.frombuffer(b"".join(one.hashes for one in flat), np.int64),
+        "counts": counts.astype(np.min_scalar_type(int(counts.max(initial=0)))),
+    }
+
+
+@dataclass
+class KeptIndex:
+    """What is known of each publication, by id.
+
+    Attributes:
+        ids: those of which anything is known, and when each was written.
+    """
+
+    ids: Mapping[str, int] = field(default_factory=dict[str, int])
+    _texts: Mapping[str, IndexedTexts] = field(default_factory=dict[str, IndexedTexts])
+    _keys: Mapping[str, Collection[LookupKey]] = field(default_factory=dict[str, Collection[LookupKey]])
+
+    @classmethod
+    def of(cls, space: Space) -> Self:
+        """What `space` has kept; nothing if that is damaged or of another version."""
+        try:
+            arrays = space.index()
+            head = json.loads(arrays["head"].tobytes())
+            if head["origin"] == _origin(space.info.model):
+                return cls._read(arrays, head["ids"], head["keys"])
+        except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError):
+            pass
+        return cls()
+
+    @classmethod
+    def _read(cls, arrays: Arrays, ids: Sequence[str], keys: Sequence[Sequence[Sequence[str]]]) -> Self:
+        shapes = [Shape(*row) for row in arrays["shapes"].tolist()]
+        written = arrays["written"].tolist()
+        words, used = _words(arrays), 0
+        texts: dict[str, IndexedTexts] = {}
+        for id, shape, has_whole in zip(ids, shapes, arrays["wholes"].tolist(), strict=True):
+            units = [id] * has_whole + [unit_of(id, part, shape.short) for part in range(shape.short, shape.total)]
+            texts[id] = IndexedTexts(shape, dict(zip(units, words[used : used + len(units)], strict=True)))
+            used += len(units)
+        if used != len(words):
+            raise ValueError("of different lengths")
+        pairs = {id: [(kind, value) for kind, value in some] for id, some in zip(ids, keys, strict=True)}
+        return cls(dict(zip(ids, written, strict=True)), texts, pairs)
+
+    def texts(self, item: KeptItem) -> IndexedTexts | None:
+        """What is indexed of an item; None if that is not known."""
+        return self._texts[item.publication.id] if self._knows(item) else None
+
+    def keys(self, item: KeptItem) -> Collection[LookupKey] | None:
+        """What an item's members can be looked up by; None if that is not known."""
+        return self._keys[item.publication.id] if self._knows(item) else None
+
+    def _knows(self, item: KeptItem) -> bool:
+        return self.ids.get(item.publication.id) == item.written
+
+
+def _origin(model: str) -> list[object]:
+    return [DERIVED, __version__, model]
+
+
+def _words(arrays: Arrays) -> list[HashedWords]:
+    hashes = memoryview(arrays["hashes"].astype(np.int64).tobytes())
+    counts = memoryview(arrays["counts"].astype(np.uint32).tobytes())
+    sizes: list[int] = arrays["sizes"].tolist()
+    if not len(hashes) == 2 * len(counts) == 8 * sum(sizes):
+        raise ValueError("of different lengths")
+    return [
+        HashedWords(hashes[8 * start : 8 * end], counts[4 * start : 4 * end], total)
+        for total, (start, end) in zip(arrays["totals"].tolist(), _ranges(sizes), strict=True)
+    ]
+
+
+def _ranges(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    return list(pairwise(accumulate(sizes, initial=0)))

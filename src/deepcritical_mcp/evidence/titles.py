@@ -16,8 +16,14 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel, Levenshtein
 
 from deepcritical_mcp.models import without_retraction_mark
-from deepcritical_mcp.spelling import GREEK_NAMES, one_spelling
-from deepcritical_mcp.text import FOREIGN_FUNCTION_WORDS, FUNCTION_WORDS, NEGATIONS, normalized
+from deepcritical_mcp.text import (
+    FOREIGN_FUNCTION_WORDS,
+    FUNCTION_WORDS,
+    GREEK_NAMES,
+    NEGATIONS,
+    normalized,
+    one_spelling,
+)
 
 Likeness = Literal["same", "near", "other"]
 

@@ -10,14 +10,11 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.errors import SessionFullError
-from deepcritical_mcp.evidence.adding import Batch, Decision, NewPublication
+from deepcritical_mcp.evidence.adding import AddOutcome, Batch, Decision, NewPublication, outcomes_of
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.indexing import Indexing
-from deepcritical_mcp.evidence.missing_vectors import embed_again, missing
-from deepcritical_mcp.evidence.near_links import unlinked
-from deepcritical_mcp.evidence.outcomes import AddOutcome, outcomes_of
-from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
-from deepcritical_mcp.evidence.removal import (
+from deepcritical_mcp.evidence.clustering import unlinked
+from deepcritical_mcp.evidence.indexing import Indexing, embed_again, missing
+from deepcritical_mcp.evidence.kept_sessions import (
     RemovedItem,
     forget_removed,
     keep_removed,
@@ -25,6 +22,7 @@ from deepcritical_mcp.evidence.removal import (
     to_restore,
     tombstone,
 )
+from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
 from deepcritical_mcp.models import Publication, ScreeningMark

@@ -15,7 +15,9 @@ from deepcritical_mcp.deadline import (
     TO_ASK_WITNESS,
     TO_FETCH_RECORDS,
     TO_KEEP_RESULTS,
+    Progress,
     even_share,
+    no_progress,
     seconds_before,
     seconds_for,
 )
@@ -26,8 +28,8 @@ from deepcritical_mcp.errors import (
     SessionBusyError,
     SessionFullError,
 )
-from deepcritical_mcp.evidence.described import identity_of
 from deepcritical_mcp.evidence.identity import bears_out
+from deepcritical_mcp.evidence.identity_values import identity_of
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
@@ -39,7 +41,6 @@ from deepcritical_mcp.models import (
     TextKind,
 )
 from deepcritical_mcp.net.client import InFlight
-from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.reading import bounded
 from deepcritical_mcp.search.copies import (
     Climb,

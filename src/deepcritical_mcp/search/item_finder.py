@@ -9,9 +9,8 @@ from itertools import product
 
 import anyio
 
-from deepcritical_mcp.evidence.described import identity_of
 from deepcritical_mcp.evidence.identity import bears_out
-from deepcritical_mcp.evidence.text_agreement import same_author
+from deepcritical_mcp.evidence.identity_values import identity_of, same_author
 from deepcritical_mcp.evidence.titles import bare_title, changes, tokens
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import Publication

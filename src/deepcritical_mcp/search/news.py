@@ -10,9 +10,9 @@ import anyio
 from pydantic import Field, ValidationError
 
 from deepcritical_mcp.dates import current_date
-from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
+from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, no_progress, seconds_before
 from deepcritical_mcp.errors import DeepCriticalError, InvalidInputError, ProviderError
-from deepcritical_mcp.evidence.kept_log import search_log
+from deepcritical_mcp.evidence.kept_sessions import search_log
 from deepcritical_mcp.models import (
     NEWS_LABELS,
     NOTICE_LABELS,
@@ -30,7 +30,6 @@ from deepcritical_mcp.models import (
     vancouver,
 )
 from deepcritical_mcp.models.search_log import WATCH_TOOL
-from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.search.search_steps import SearchSession
 from deepcritical_mcp.search.watched_searches import WatchedSearch, repetitions_of, watched_searches

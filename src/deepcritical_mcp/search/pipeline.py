@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import anyio
 
 from deepcritical_mcp.config import variable_name
-from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
+from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, no_progress, seconds_before
 from deepcritical_mcp.errors import (
     AllProvidersFailedError,
     ConfigurationError,
@@ -17,8 +17,8 @@ from deepcritical_mcp.errors import (
     InvalidInputError,
     ProviderError,
 )
-from deepcritical_mcp.evidence.outcomes import AddOutcome
-from deepcritical_mcp.evidence.text_agreement import copies
+from deepcritical_mcp.evidence.adding import AddOutcome
+from deepcritical_mcp.evidence.identity_values import copies
 from deepcritical_mcp.models import (
     Evidence,
     ProviderReport,
@@ -28,7 +28,6 @@ from deepcritical_mcp.models import (
     SearchResult,
     with_numbers_shown,
 )
-from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.citing import (
     CITED_BY,
     CitationCounts,

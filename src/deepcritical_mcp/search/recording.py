@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.evidence.kept_log import KeepsDocument, log_search
+from deepcritical_mcp.evidence.kept_sessions import KeepsDocument, log_search
 from deepcritical_mcp.models import LoggedKind, LoggedQuery, LoggedSearch, SearchResult
 from deepcritical_mcp.search.citing import Listing
 from deepcritical_mcp.search.documents import FoundRecord, FoundText

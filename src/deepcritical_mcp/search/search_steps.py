@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import anyio
 
 from deepcritical_mcp.dates import current_date
-from deepcritical_mcp.deadline import TO_FETCH_RECORDS, TO_KEEP_RESULTS, seconds_before
+from deepcritical_mcp.deadline import TO_FETCH_RECORDS, TO_KEEP_RESULTS, Progress, seconds_before
 from deepcritical_mcp.errors import (
     AllProvidersFailedError,
     DeepCriticalError,
@@ -24,12 +24,11 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, merged
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
-from deepcritical_mcp.progress import Progress
 from deepcritical_mcp.sources.base import Answer, Fetched, Hit, SearchRequest, Service, Source
 from deepcritical_mcp.text import counted
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.outcomes import AddOutcome
+    from deepcritical_mcp.evidence.adding import AddOutcome
 
 RANK_CONSTANT = 60
 """k of reciprocal rank fusion, as Cormack, Clarke and Büttcher (SIGIR 2009) chose it."""

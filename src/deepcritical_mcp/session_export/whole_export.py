@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.evidence.kept_log import search_log
+from deepcritical_mcp.evidence.kept_sessions import search_log
 from deepcritical_mcp.export import EXPORT_FILES, written_entries
 from deepcritical_mcp.models import LoggedSearch, Publication
 from deepcritical_mcp.session_export.chosen_records import ChosenRecords, chosen_records, recheck

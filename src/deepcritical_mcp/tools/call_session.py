@@ -15,6 +15,7 @@ from mcp.server.mcpserver import Context
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from deepcritical_mcp.context import AppContext
+from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import (
     ConfigurationError,
     DeepCriticalError,
@@ -24,7 +25,6 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
-from deepcritical_mcp.progress import Progress
 from deepcritical_mcp.text import clipped, inert
 from deepcritical_mcp.tools.session_titles import beginning_note, day, described, opens_new, same_title, unknown_title
 

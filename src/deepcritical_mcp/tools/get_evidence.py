@@ -9,8 +9,7 @@ from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.checking.cited_papers import CITED
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.evidence.anchors import excerpt, no_such_part
-from deepcritical_mcp.evidence.answering import TextPlace
+from deepcritical_mcp.evidence.passage_quotes import TextPlace, excerpt, no_such_part
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NOT_OWN,

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.evidence.anchors import no_paragraphs
-from deepcritical_mcp.evidence.passage_quotes import paragraphs_read
+from deepcritical_mcp.evidence.passage_quotes import no_paragraphs, paragraphs_read
 from deepcritical_mcp.models import (
     ANCHOR,
     NO_ABSTRACT,

@@ -261,7 +261,7 @@ async def test_a_caller_with_one_text_does_not_wait_for_another_with_a_hundred_c
     others_wait.set()
     await asyncio.gather(modest, *greedy)
 
-    assert model.asked.index("modest") <= 2 * QUERY_WORKERS
+    assert model.asked.index("modest") <= 10 * QUERY_WORKERS  # of a hundred
 
 
 async def test_only_a_callers_own_texts_and_as_many_of_each_other_ones_count_as_a_wait() -> None:

@@ -13,8 +13,7 @@ from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, natura
 from deepcritical_mcp.search.expansion.roles import is_common, is_never_noun
 from deepcritical_mcp.search.expansion.word_lists import endings
 from deepcritical_mcp.sources.base import MeshDescriptor
-from deepcritical_mcp.spelling import other_spelling
-from deepcritical_mcp.text import PUBMED_STOP_WORDS
+from deepcritical_mcp.text import PUBMED_STOP_WORDS, other_spelling
 
 _ENDING = re.compile("(?<=[a-z]{5})(?:al|e|ed|ic|ive|ous)$")
 _MAX_PHRASE_WORDS = 3

@@ -22,8 +22,7 @@ from deepcritical_mcp.search.expansion.roles import role_of_heading
 from deepcritical_mcp.search.expansion.topic import Topic, read_topic
 from deepcritical_mcp.search.expansion.word_lists import common_words, endings, word_list
 from deepcritical_mcp.sources.base import MappedTerm, MeshDescriptor, Vocabulary
-from deepcritical_mcp.spelling import other_spelling
-from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
+from deepcritical_mcp.text import QUERY_FUNCTION_WORDS, other_spelling
 
 NO_VOCABULARY = "Without MeSH and numbers of hits: {why}. The queries use only your words and the session's evidence."
 NOTHING_MAPPED = "MeSH has none of the topic's words; only your words and the session's evidence were used."

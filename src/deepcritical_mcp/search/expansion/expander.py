@@ -11,11 +11,10 @@ from itertools import pairwise
 import anyio
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.deadline import COUNTS, VOCABULARY, seconds_for
+from deepcritical_mcp.deadline import COUNTS, VOCABULARY, Progress, no_progress, seconds_for
 from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, ProviderError, SessionBusyError
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from deepcritical_mcp.models import Concept, ExpandedQuery, Expansion, Publication, SeedTerm
-from deepcritical_mcp.progress import Progress, no_progress
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import abbreviations_of
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, to_wire

@@ -25,8 +25,7 @@ from deepcritical_mcp.models import Publication, without_retraction_mark
 from deepcritical_mcp.search.references.number_places import YEAR
 from deepcritical_mcp.search.references.people_places import ET_AL, has_author
 from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
-from deepcritical_mcp.spelling import GREEK_NAMES
-from deepcritical_mcp.text import FUNCTION_WORDS
+from deepcritical_mcp.text import FUNCTION_WORDS, GREEK_NAMES
 
 LEAST_WORDS = 3
 """Content words that look like a title."""

@@ -1,0 +1,314 @@
+"""Which passages, and which sentences, of one text answer a question, by meaning and by words alike."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
+
+from anyio.to_thread import run_sync
+
+from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, Passage
+from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT
+from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_score, words_of
+from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
+from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
+from deepcritical_mcp.evidence.storage.rows import Vector
+from deepcritical_mcp.excerpts import Span, best_sentences, has_figures, quoted, sentences
+from deepcritical_mcp.models import NO_ABSTRACT, DocumentPassage, Evidence, Publication, Text
+from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS, cut_at_sentence
+
+MAX_EMBEDDED = 300
+"""Sentences of one call that are compared by meaning; of more, those with the most of the question's words."""
+ENOUGH_WORDS = 0.6
+"""Share of the question's words, weighted by their rarity, with which a sentence answers whatever the model says."""
+ENOUGH_ALONE = 0.3
+"""The same where the model says nothing, because it is busy or missing."""
+SHORT_OVERRUN = 50
+"""Characters by which a passage may be longer than asked for before it is worth a gap."""
+MAX_BEGINNING = 8_000
+"""Characters of a text in a list of the session's evidence."""
+NEARLY_BEST = 0.6
+"""Share of the best sentence's score down to which others are quoted with it."""
+CHOSEN_BY_WORDS = "The sentences that are quoted were chosen by words only."
+
+KeyT = TypeVar("KeyT", bound=Hashable)
+
+_NO_SUBJECT = NEGATIONS | QUESTION_WORDS | CONJUNCTIONS
+_ABBREVIATION = re.compile(r"\b[A-Z][A-Z0-9]+s?\b")
+_SMALL = re.compile(r"[a-z]")
+# Terms that are written out as often as not, and in several ways.
+_WRITTEN_OUT = {
+    short: re.compile(rf"\b(?:{form}|{word}[\s-]+(?:observed[\s-]+)?(?:adverse[\s-]+)?effects?[\s-]+level)s?\b", re.I)
+    for short, form, word in (("NOAEL", "NOA?EL", "no"), ("LOAEL", "LOA?EL", "lowest"))
+}
+
+
+class SentenceScore(NamedTuple):
+    """How well a sentence answers.
+
+    Attributes:
+        total: for ranking; above 1 if the sentence has an abbreviation of the question.
+        answers: whether it has one, or enough of the question's words, or a meaning close enough.
+    """
+
+    total: float
+    answers: bool
+
+
+async def score_sentences(embedder: PassageEmbedder, question: str, texts: Sequence[str]) -> list[list[SentenceScore]]:
+    """How well each sentence of each text answers: by words, and by meaning as far as there is a model."""
+    calibration = embedder.calibration
+    weight = calibration.words_weight if calibration else EVEN_WORDS_WEIGHT
+    close = calibration.answers_from if calibration else math.inf
+    found, words = await run_sync(_indexed, question, texts, abandon_on_cancel=True)
+    flat = [sentence for some in found for sentence in some]
+    cosines = await _cosines(embedder, question, flat, words)
+    short = _abbreviations(question)
+    enough = ENOUGH_WORDS if cosines else ENOUGH_ALONE
+
+    def score(number: int, by_meaning: bool) -> SentenceScore:
+        lexical, coverage = words.at(str(number))
+        cosine = cosines.get(number)
+        total = hybrid_score(lexical if cosine is None else cosine, lexical, coverage, words.terms, weight)
+        is_exact = bool(short & _abbreviations(flat[number]))
+        answers = is_exact or coverage >= enough or (by_meaning and (cosine or 0.0) >= close)
+        return SentenceScore(total + is_exact, answers)
+
+    numbers = iter(range(len(flat)))
+    # What a text does not say in any of the known ways is not said by a sentence with a similar meaning either.
+    lacking = [missing_terms(question, text) & _WRITTEN_OUT.keys() for text in texts]
+    return [[score(next(numbers), not terms) for _ in some] for some, terms in zip(found, lacking, strict=True)]
+
+
+def missing_terms(question: str, text: str) -> set[str]:
+    """The abbreviations of the question that do not occur in `text`, also not written out as far as that is known."""
+    return {term for term in _abbreviations(question) - _abbreviations(text) if term not in text}
+
+
+def _indexed(question: str, texts: Sequence[str]) -> tuple[list[list[str]], LexicalScores]:
+    found = [[text[a:b].strip() for a, b in sentences(text)] for text in texts]
+    index = LexicalIndex()
+    for number, sentence in enumerate(sentence for some in found for sentence in some):
+        index.add(str(number), words_of(sentence))
+    told = [word for word in question.split() if word.lower().strip("?,.") not in _NO_SUBJECT]
+    return found, index.score(" ".join(told) or question)
+
+
+async def _cosines(
+    embedder: PassageEmbedder, question: str, found: Sequence[str], words: LexicalScores
+) -> dict[int, float]:
+    """The cosines of the most promising sentences to the question, by number."""
+    sharing = dict.fromkeys(map(int, words.top(MAX_EMBEDDED)))
+    chosen = list(sharing | dict.fromkeys(range(len(found))))[:MAX_EMBEDDED]
+    texts = [found[number] for number in chosen]
+    cosines = await embedder.cosines(question, texts, CHOSEN_BY_WORDS) if texts else []
+    return dict(zip(chosen, cosines, strict=False))
+
+
+def _abbreviations(text: str) -> set[str]:
+    """E.g. NOAEL or IL6, without a plural s. A text that is in capitals throughout has none, unless it is one word."""
+    known = {short for short, pattern in _WRITTEN_OUT.items() if pattern.search(text)}
+    if not _SMALL.search(text) and " " in text.strip():
+        return known
+    return known | {found.removesuffix("s") for found in _ABBREVIATION.findall(text)}
+
+
+def _answering(text: str, scores: Sequence[SentenceScore], length: int) -> tuple[list[Span], float]:
+    """The sentences of `text` that answer, best first, about `length` characters, and the score of the best."""
+    good = [(score.total, span) for span, score in zip(sentences(text), scores, strict=True) if score.answers]
+    if not good:
+        return [], 0.0
+    good.sort(key=lambda row: -row[0])
+    best, room = good[0][0], length
+    chosen: list[Span] = []
+    for score, span in good:
+        if not chosen or (score >= NEARLY_BEST * best and span.length <= room):
+            chosen.append(span)
+            room -= span.length
+    return chosen, best
+
+
+def best_answers(
+    rows: Sequence[tuple[KeyT, str]], scores: Sequence[Sequence[SentenceScore]], length: int
+) -> dict[KeyT, tuple[int, list[Span]]]:
+    """For each key in `rows`, which pair keys and texts, the row that answers best and the sentences that do, best
+    first, about `length` characters; [] if none does."""
+    best: dict[KeyT, tuple[float, int, list[Span]]] = {}
+    for at, ((key, text), some) in enumerate(zip(rows, scores, strict=True)):
+        chosen, score = _answering(text, some, length)
+        if key not in best or score > best[key][0]:
+            best[key] = score, at, chosen
+    return {key: (at, chosen) for key, (_, at, chosen) in best.items()}
+
+
+def by_part(item: Evidence, brief: str) -> Evidence:
+    """`item` by a part of its text."""
+    cut = brief != item.content
+    return item.model_copy(update={"content": brief, "content_truncated": cut}) if cut else item
+
+
+def beginning(item: Evidence) -> Evidence:
+    """`item`; a long text by its beginning."""
+    return by_part(item, cut_at_sentence(item.content, MAX_BEGINNING))
+
+
+async def shortened(embedder: PassageEmbedder, question: str, texts: Mapping[str, int]) -> dict[str, str]:
+    """The texts that are longer than the number of characters to which they are mapped, each by about so many: by the
+    sentences that answer best, in their context, with gaps marked."""
+    long = [text for text, length in texts.items() if len(text) > length + SHORT_OVERRUN]
+    scores = await score_sentences(embedder, question, long)
+    return {
+        text: quoted(text, best_sentences(text, [score.total for score in some], texts[text]))
+        for text, some in zip(long, scores, strict=True)
+    }
+
+
+REPORTS, PREPARES, FIGURES = 0.1, -0.15, 0.05
+"""Added to the score of a passage, which is in 0..1. bench/passages.py, on half of the papers of Evidence Inference:
+within 1,500 characters the answer of 95 instead of 78 % of the questions."""
+OF_A_WHOLE = REPORTS + FIGURES
+"""The same for an abstract or a note as a whole."""
+OTHER_QUANTITY = -0.03
+"""For each quantity of the question of which a passage has only others with its unit."""
+
+_REPORTING = re.compile(
+    r"result|finding|outcome|conclusion|efficacy|safety|effect|adverse|abstract|key (?:message|point)", re.I
+)
+_PREPARING = re.compile(
+    r"method|material|introduction|background|eligib|criteria|design|patients and|subjects and|statistic|procedure"
+    r"|participants|recruit|sample size|randomi[sz]ation|setting|ethic|funding|acknowledg|interests|conflict|contribut"
+    r"|abbreviation|data analys|supplement|availability",
+    re.I,
+)
+_ABOUT_PREPARING = re.compile(
+    r"method|eligib|criteri|protocol|blind|allocat|concealment|recruit|sample size|statistical|ethic|funded|funding"
+    r"|sponsor|conflicts? of interest|questionnaire|\b(?:how|where|when) (?:was|were|did)\b|\bmeasured\b",
+    re.I,
+)
+_QUANTITY = re.compile(r"(?<![\w.,])(\d{1,9}(?:[.,]\d{1,9})?)[\s-]{0,2}([a-zµμ][a-z/]{0,9}|%)")
+
+
+def priority(passage: Passage, question: str) -> float:
+    """What the place and the figures of a passage of a long text add to its score for a question."""
+    asks_for_methods = bool(_ABOUT_PREPARING.search(question))
+    found = _quantities(passage.quotation)
+    others = {unit for _, unit in found}
+    wrong = sum(one not in found and one[1] in others for one in _quantities(question))
+    place = 0.0 if asks_for_methods else _of_section(passage.part.path if passage.part else (), _kind(passage))
+    return place + (0.0 if asks_for_methods else FIGURES * has_figures(passage.quotation)) + OTHER_QUANTITY * wrong
+
+
+def _kind(passage: Passage) -> str:
+    return passage.part.kind if passage.part else passage.text.kind
+
+
+@lru_cache(4_096)
+def _of_section(path: tuple[str, ...], kind: str) -> float:
+    """By the outermost title that says it; a table reports unless its section prepares."""
+    for title in path:
+        if _REPORTING.search(title):
+            return REPORTS
+        if _PREPARING.search(title):
+            return PREPARES
+    return REPORTS if kind in ("table", "abstract") else 0.0
+
+
+@lru_cache(4_096)
+def _quantities(text: str) -> frozenset[tuple[str, str]]:
+    """The numbers with their units, of which the first letters count: "12 weeks" is "12-week"."""
+    plain = text.lower().replace("μ", "µ")
+    return frozenset((number.replace(",", "."), unit[:4]) for number, unit in _QUANTITY.findall(plain))
+
+
+ABSTRACT = "abstract"
+"""The anchor of an abstract, and the kind of its text."""
+CLOSE_COVERAGE = 0.5
+"""Share of a question's words, weighted by their rarity, that makes evidence close to it whatever the model says."""
+
+
+def best_within(
+    passages: Sequence[Passage],
+    question: str,
+    cosines: Sequence[float],
+    page: PassagePage,
+    words_weight: float,
+    floor: float = 0.0,
+    wanted: Callable[[str], bool] | None = None,
+) -> tuple[tuple[DocumentPassage, ...], int]:
+    """The page of the passages that answer best, best first, those of a part together, and the offset of the next page,
+    -1 if there is none; `cosines` to the question are known of the first passages. Only passages with `wanted` anchors
+    are shown. A passage is close to the question with a cosine from `floor` on, or most of its words.
+
+    Every passage has the title's words, so rarity is counted within the paper.
+    """
+    index = LexicalIndex(b=0.0)
+    for number, passage in enumerate(passages):
+        index.add(str(number), words_of(passage.content))
+    scores = index.score(question)
+    words = [scores.at(str(number)) for number in range(len(passages))]
+    relevance = [*cosines, *(lexical for lexical, _ in words[len(cosines) :])]
+    total = [
+        hybrid_score(near, *some, scores.terms, words_weight) + priority(passage, question)
+        for near, some, passage in zip(relevance, words, passages, strict=True)
+    ]
+    best = [
+        at
+        for at in sorted(range(len(passages)), key=lambda at: -total[at])
+        if not wanted or wanted(_anchor(passages[at]))
+    ]
+    shown = page_of([passages[at].end - passages[at].start for at in best], page)
+    chosen = best[shown]
+    groups = [[chosen[at] for at in some] for some in by_place([passages[at] for at in chosen])]
+    close = {at for at in chosen if words[at][1] >= CLOSE_COVERAGE or (at < len(cosines) and cosines[at] >= floor)}
+    close = close if cosines else {*chosen}
+    found = (
+        _shown([passages[at] for at in some], max(relevance[at] for at in some), not close.isdisjoint(some))
+        for some in groups
+    )
+    return tuple(found), shown.stop if shown.stop < len(best) else -1
+
+
+async def abstract_of(
+    embedder: PassageEmbedder, publication: Publication, text: Text, *, by_meaning: bool
+) -> list[tuple[Passage, Vector]]:
+    """The abstract beside a full text, in passages as long as its, with their vectors, which are empty without
+    `by_meaning`; [] for other texts, or if there is no time to embed it."""
+    found = _in_abstract(publication, text)
+    if not (found and by_meaning):
+        return [(one, ()) for one in found]
+    vectors = await embedder.beside([one.content for one in found], "The abstract was not compared with the question.")
+    return [] if vectors is None else [*zip(found, vectors, strict=True)]
+
+
+def _in_abstract(publication: Publication, text: Text) -> list[Passage]:
+    abstracts = [one for one in publication.texts if one.kind == ABSTRACT and not one.is_users]
+    if text.kind != "full_text" or not abstracts or abstracts[0].content == NO_ABSTRACT:
+        return []
+    found: list[Passage] = []
+    for start, end in sentences(abstracts[0].content):
+        if found and end - found[-1].start <= PASSAGE_LENGTH:
+            found[-1] = replace(found[-1], end=end)
+        else:
+            found.append(Passage(abstracts[0], publication.title, start, end))
+    return found
+
+
+def _anchor(passage: Passage) -> str:
+    return passage.anchor if passage.part else ABSTRACT
+
+
+def _shown(passages: Sequence[Passage], relevance: float, is_close: bool) -> DocumentPassage:
+    """Passages of one part, or of a text without parts."""
+    part, is_abstract = passages[0].part, passages[0].text.kind == ABSTRACT
+    content, anchor = together(passages)
+    return DocumentPassage(
+        anchor=ABSTRACT if part is None and is_abstract else anchor,
+        section=part.path if part else ("Abstract",) if is_abstract else (),
+        text=content,
+        relevance=min(max(relevance, 0.0), 1.0),
+        is_close=is_close,
+    )
