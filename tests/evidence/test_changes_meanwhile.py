@@ -221,6 +221,7 @@ async def test_a_busy_model_is_blamed_only_for_the_abstract_beside_a_paper() -> 
     assert warning.endswith("The abstract was not compared with the question.")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["excluded", "retracted"])
 async def test_what_another_process_writes_while_a_paper_is_indexed_stays(
     chroma_server: Any, monkeypatch: pytest.MonkeyPatch, what: str

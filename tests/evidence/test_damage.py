@@ -132,6 +132,7 @@ async def intact(store: EvidenceStore, kept: Kept) -> set[str]:
     return set(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(50))
 async def test_of_a_damaged_session_all_is_there_that_is_not_named_as_lost(
     seed: int, kept: tuple[str, Kept], tmp_path: Path

@@ -228,6 +228,7 @@ for point in range(1, 200):
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 @pytest.mark.parametrize(("action", "least"), [("create", 3), ("clear", 4), ("sweep", 10)])
 def test_a_kill_at_any_point_leaves_nothing_for_ever(action: str, least: int, tmp_path: Path) -> None:
@@ -492,6 +493,7 @@ async def test_an_idle_session_gives_its_memory_back_and_answers_as_before(
     assert await store.search_similar("warts in mice, case 7", max_results=4) == before
 
 
+@pytest.mark.long
 def test_many_sessions_in_memory_take_little_memory() -> None:
     """80 sessions took 300 MB when each kept its Chroma collection and its indexes."""
     script = Path(__file__).parents[2] / "bench" / "memory.py"

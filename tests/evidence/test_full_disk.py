@@ -16,6 +16,7 @@ from tests.evidence.stand_ins import piece
 Registries = Callable[[Settings], SessionRegistry]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no limit there")
 async def test_after_a_failed_write_nothing_waits_for_the_lock_that_it_left(
     registries: Registries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -267,6 +267,7 @@ while going:
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 async def test_a_process_killed_at_any_step_leaves_a_session_that_answers_as_without_an_index(tmp_path: Path) -> None:
     session_id, _ = await filled(tmp_path / "template")

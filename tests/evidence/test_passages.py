@@ -312,6 +312,7 @@ def test_a_large_index_finds_the_same_as_a_small_one() -> None:
 FOLDER = os.environ.get("DEEPCRITICAL_RETRIEVAL_DIR", "")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not FOLDER, reason="DEEPCRITICAL_RETRIEVAL_DIR is not set")
 async def test_most_questions_are_answered_within_1_500_characters(embedder: EmbeddingService) -> None:
     folder = Path(FOLDER) / "evidence_inference"

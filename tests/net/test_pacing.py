@@ -68,6 +68,7 @@ def is_free(place: Place) -> bool:
     return was_free
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("key", "most", "usable"),
     [("", 3, True), (KEY, 10, True), (KEY, 10, False)],

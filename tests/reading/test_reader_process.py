@@ -142,6 +142,7 @@ async def test_a_slow_document_does_not_keep_others_waiting_and_ends_with_its_ca
             await anyio.lowlevel.checkpoint()
 
 
+@pytest.mark.long
 @has_proc
 async def test_a_document_that_takes_too_much_memory_costs_its_process_only():
     dense = pdf(column(["Hello world, again and again and again."] * 120_000))
@@ -198,6 +199,7 @@ KINDS: Mapping[str, Callable[[], bytes]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 async def test_whatever_a_page_has_its_reading_has_bounds(kind: str):
     head = b"<html><head><meta name=citation_author content='" + b"Roe, Jane; " * 30_000 + b"'></head>"

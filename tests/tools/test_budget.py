@@ -346,6 +346,7 @@ def test_a_text_is_not_cut_after_an_abbreviation(text: str) -> None:
         assert cut.content.split(" […")[0].endswith(text.strip())
 
 
+@pytest.mark.long
 @settings(max_examples=15, deadline=None)
 @given(st.integers(4_000, 9_000), st.lists(st.integers(0, 60), min_size=1, max_size=8))
 def test_small_budgets_lose_no_record_either(limit: int, sizes: list[int]) -> None:
@@ -428,6 +429,7 @@ def test_paging_loses_no_record_whatever_the_budget(sizes: list[tuple[int, int]]
     assert seen == [one.id for one in pieces]
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(st.lists(st.integers(1, 1_000), min_size=1, max_size=20), st.sampled_from([6_000, 32_000]))
 def test_reading_on_from_each_answer_reads_every_character(sizes: list[int], limit: int) -> None:

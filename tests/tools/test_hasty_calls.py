@@ -416,6 +416,7 @@ def test_what_is_right_is_taken_as_it_is(schemas: Schemas) -> None:
     assert read_arguments("pubmed_search", given, schemas["pubmed_search"]) == (given, [])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text", [" ", "[", "(", "-", "pmid ", ",", ")", '"', "1995-", "pubmed:1 ", "a, ", "please "], ids=repr
 )
