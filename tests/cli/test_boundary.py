@@ -47,10 +47,8 @@ def test_cached_results_that_cannot_be_deleted_are_not_said_to_be(command: Comma
         ("TAVILY_APIKEY", "TAVILY_API_KEY"),
         ("NCBI_MAIL", "NCBI_EMAIL"),
         ("BRAVE_SEARCH_API_KEY", "BRAVE_API_KEY"),
-        ("SERPAPI_KEY", "SERPAPI_API_KEY"),
         ("DEEPCRITICAL_NCBI_API_KEY", "NCBI_API_KEY"),
         ("DEEP_CRITICAL_DEADLINE", "DEEPCRITICAL_DEADLINE"),
-        ("DEEPCRITCAL_DATA_DIR", "DEEPCRITICAL_DATA_DIR"),
     ],
 )
 def test_a_mistyped_provider_variable_is_pointed_out(monkeypatch: pytest.MonkeyPatch, name: str, meant: str):

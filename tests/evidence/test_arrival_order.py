@@ -245,28 +245,6 @@ def test_random_descriptions_end_up_the_same_in_two_orders(some: list[Publicatio
         assert written <= shown
 
 
-@pytest.mark.parametrize("order", list(permutations(range(3))))
-async def test_a_publication_takes_its_best_id_and_is_found_under_every_earlier_one(
-    lasting_place: Settings, registries: Callable[[Settings], SessionRegistry], order: tuple[int, ...]
-) -> None:
-    some = [
-        page(TEXT, DIET),
-        page(f"{TEXT} More.", DIET, doi="10.1000/a"),
-        paper(OTHER, DIET, pmid="7", doi="10.1000/a", found_by=["salt"]),
-    ]
-    registry = registries(lasting_place)
-    store = await registry.open()
-    for place in order:
-        await store.add_evidence([some[place]])
-    await registry.aclose()
-
-    again = await registries(lasting_place).get(store.session_id)
-    assert await again.ids() == ["pubmed:7"]
-    assert {one.id for one in (await again.get([one.id for one in some])).values()} == {"pubmed:7"}
-    assert [one.id for one in await again.search_similar("salt and pressure")] == ["pubmed:7"]
-    assert [one.status for one in await again.add_evidence(some)] == ["duplicate"] * 3
-
-
 @pytest.mark.parametrize("order", list(permutations(range(4))))
 def test_nothing_is_lost_when_an_id_changes_hands(order: tuple[int, ...]) -> None:
     address = "https://x.example/a"

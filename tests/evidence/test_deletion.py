@@ -424,22 +424,6 @@ async def test_a_session_that_cannot_be_read_says_the_same_each_time_and_can_be_
     assert file.name not in names(tmp_path)
 
 
-async def test_a_session_that_could_not_be_opened_once_can_be_opened_later(
-    registries: Registries, tmp_path: Path
-) -> None:
-    first = registries(Settings(data_dir=tmp_path))
-    session_id = await kept(first)
-    await first.aclose()
-    database = tmp_path / "sessions" / f"{session_id}.sqlite3"
-    sound = database.read_bytes()
-    database.write_bytes(b"junk" * 5_000)
-    registry = registries(Settings(data_dir=tmp_path))
-    with pytest.raises(EvidenceStoreError):
-        await registry.get(session_id)
-    database.write_bytes(sound)
-    assert await (await registry.get(session_id)).count() == 10
-
-
 async def test_a_search_says_that_the_data_folder_was_deleted(registries: Registries, tmp_path: Path) -> None:
     registry = registries(Settings(data_dir=tmp_path / "data"))
     session_id = (await registry.default("process")).session_id

@@ -23,14 +23,3 @@ def test_scores_are_bm25_divided_by_the_highest_possible_score() -> None:
     assert scores.at("one") == pytest.approx((expected, 1.0))
     assert scores.at("three") == (0.0, 0.0)
     assert list(scores.top(3)) == ["one", "two"]
-
-
-def test_function_words_do_not_count() -> None:
-    words = words_of("What is the effect of aspirin on the risk of stroke?")
-
-    assert words.total() == len(words_of("effect aspirin risk stroke")) == 4
-
-
-@pytest.mark.parametrize("word", ["not", "no", "without", "WHO", "US", "ALL", "phase I"])
-def test_negations_and_medical_abbreviations_count(word: str) -> None:
-    assert words_of(word).total() == len(word.split())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import anyio
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -36,17 +35,6 @@ async def rested() -> EvidenceStore:
     return store
 
 
-async def test_what_rested_answers_the_same() -> None:
-    store = await rested()
-    for _ in range(2):
-        assert await store.count() == ITEMS
-        for number in (1, 42):
-            (best, *_) = await store.search_similar(f"Title {number}. Finding {number} in mice.")
-            assert (best.id, round(best.relevance, 5)) == (f"pubmed:{number}", 1.0)
-        assert (await store.search_similar("copper"))[0].id == "pubmed:99"
-        await store.rest()
-
-
 @pytest.mark.parametrize("id", ["pubmed:7", "pubmed:99"])
 async def test_what_is_written_after_it_was_read_is_kept(id: str) -> None:
     store = await rested()
@@ -57,19 +45,3 @@ async def test_what_is_written_after_it_was_read_is_kept(id: str) -> None:
         assert {one.id: one.screening for one in found.values()} == {id: "included"}
         assert await store.count() == ITEMS - 1
         await store.rest()
-
-
-async def test_a_search_beside_the_first_write_finds_everything() -> None:
-    store = await rested()
-    found: list[str] = []
-
-    async def search(number: int) -> None:
-        (best, *_) = await store.search_similar(f"Title {number}. Finding {number} in mice.")
-        found.append(best.id)
-
-    await store.count()
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(store.add_evidence, [piece("Zinc.", "Zinc", pmid="100")])
-        for number in range(1, ITEMS):
-            tasks.start_soon(search, number)
-    assert sorted(found) == sorted(f"pubmed:{number}" for number in range(1, ITEMS))

@@ -30,10 +30,6 @@ def test_what_reports_comes_before_what_prepares_and_figures_before_none() -> No
     assert prepares < reports <= figures
 
 
-def test_a_question_about_methods_has_no_such_preference() -> None:
-    assert len({priority(one, "How was allocation concealed?") for one in FOUND}) == 1
-
-
 def test_another_quantity_counts_against_a_passage() -> None:
     assert priority(FOUND[3], "folate of 10 µg") < priority(FOUND[3], "folate of 20 µg")
     assert priority(FOUND[3], "folate for 12 weeks") == priority(FOUND[3], "folate of 20 µg")

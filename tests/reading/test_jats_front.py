@@ -45,11 +45,6 @@ def test_the_fields_make_a_publication() -> None:
     assert publication.url == "https://pubmed.ncbi.nlm.nih.gov/123/"
 
 
-def test_an_article_without_a_front_makes_a_publication() -> None:
-    reading = read("<p>Text.</p>")
-    assert Publication.of("full_text", reading.content, provider="pmc", **reading.fields).title == "[No title]"
-
-
 @pytest.mark.parametrize(
     ("date", "read_as"),
     [
@@ -62,18 +57,6 @@ def test_an_article_without_a_front_makes_a_publication() -> None:
 )
 def test_dates_are_read_as_far_as_they_go(date: str, read_as: str | None) -> None:
     assert read("<p>Text.</p>", meta=f'<pub-date pub-type="epub">{date}</pub-date>').fields.get("date") == read_as
-
-
-@pytest.mark.parametrize("number", ["PMC77", "77", "pmc77"])
-def test_every_spelling_of_a_pmcid_is_read(number: str) -> None:
-    reading = read("<p>Text.</p>", meta=f'<article-id pub-id-type="pmcid">{number}</article-id>')
-    assert reading.fields["pmcid"] == "PMC77"
-
-
-def test_a_preprint_is_recognized() -> None:
-    reading = read("<p>Text.</p>", meta='<article-id pub-id-type="doi">10.1101/2020.01.01.123456</article-id>')
-    assert reading.fields["source"] == "preprint"
-    assert "Preprint" in str(reading.fields["publication_types"])
 
 
 @pytest.mark.parametrize(
@@ -120,27 +103,6 @@ def test_a_withheld_text_is_noticed() -> None:
     comment = "<!--The publisher of this article does not allow downloading of the full text in XML form.-->"
     (reading,) = read_jats(article(meta=META).replace(b"<front>", f"{comment}<front>".encode()))
     assert (reading.is_withheld, reading.content, reading.fields["pmid"]) == (True, "", "123")
-
-
-@pytest.mark.parametrize(
-    ("kind", "links", "status", "notices"),
-    [
-        ("correction", "corrected-article", "notice", ["about"]),
-        ("retraction", "retracted-article", "notice", ["about"]),
-        ("expression-of-concern", "object-of-concern", "notice", ["about"]),
-        ("addendum", "", "notice", []),
-        ("correction", "", "notice", []),
-        ("research-article", "retraction-forward", "retracted", ["retraction"]),
-        ("research-article", "correction-forward", "corrected", ["erratum"]),
-    ],
-)
-def test_an_article_names_its_status(kind: str, links: str, status: str, notices: list[str]) -> None:
-    link = f'<related-article related-article-type="{links}" ext-link-type="doi" xlink:href="10.1000/ABC"/>'
-    fields = read("<p>Text.</p>", meta=link if links else "", attributes=f'article-type="{kind}"').fields
-    publication = Publication.of("full_text", "Text.", provider="pmc", **{"source": "pubmed", "title": "A", **fields})
-    assert publication.status == status
-    assert [one.kind for one in publication.status_notices] == notices
-    assert all(one.doi == "10.1000/abc" and one.reference for one in publication.status_notices)
 
 
 @pytest.mark.parametrize("links", ["companion", "corrected-article", "commentary"])

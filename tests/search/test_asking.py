@@ -42,30 +42,6 @@ def ranking_of_all(outcomes: list[Outcome], offset: int, size: int, limit: int) 
     return rank(SOURCE, outcomes, offset=offset, start=0, size=size, limit=limit)
 
 
-def test_the_query_weighs_three_times_a_variant():
-    direct = asked(["1", "2"], 200)
-    variants = [asked(["9", "8"], 200), asked(["9", "7"], 200)]
-    assert ranking_of_all([direct, *variants], 0, 10, 200).ids == ("1", "2", "9", "8", "7")
-
-
-def test_what_several_variants_find_comes_before_what_one_finds():
-    direct = asked(["1", "2", "3"], 200)
-    assert ranking_of_all([direct, asked(["3", "4"], 200)], 0, 10, 200).ids == ("3", "1", "2", "4")
-
-
-def test_a_variant_that_failed_does_not_count():
-    window = ranking_of_all([asked(["1", "2"], 200), FAILED], 0, 10, 200)
-    assert (window.ids, window.total, window.ends) == (("1", "2"), 2, True)
-
-
-def test_the_total_counts_what_is_known_to_exist():
-    many = Outcome("q", Answer(tuple(map(str, range(200))), 5_000))
-    window = ranking_of_all([many, asked(["x"], 200)], 0, 10, 200)
-    assert (window.total, window.ends) == (5_000, False)
-    window = ranking_of_all([asked(["1", "2"], 200), asked(["2", "3"], 200)], 0, 10, 200)
-    assert (window.total, window.ends) == (3, True)
-
-
 def test_depths_are_whole_blocks_up_to_pubmeds_end():
     assert [depth(SOURCE, last) for last in (1, 200, 201, 9_998)] == [200, 200, 400, 9_998]
 

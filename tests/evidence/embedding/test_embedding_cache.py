@@ -16,13 +16,3 @@ def test_the_least_recently_used_vectors_are_dropped_beyond_the_limit() -> None:
     cache.put({FOURTH: VECTOR})
 
     assert set(cache.get(KEYS)) == {FIRST, THIRD, FOURTH}
-
-
-def test_a_vector_put_twice_is_counted_once() -> None:
-    cache = MemoryCache(limit=2 * len(VECTOR))
-
-    for _ in range(5):
-        cache.put({FIRST: VECTOR})
-    cache.put({SECOND: VECTOR})
-
-    assert set(cache.get([FIRST, SECOND])) == {FIRST, SECOND}

@@ -12,7 +12,7 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import RetryPolicy
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources.citing_wire import citations, citing, make_citations
-from tests.sources.full_text_wire import as_json, hit, preprint, results
+from tests.sources.full_text_wire import as_json, hit, results
 
 ONCE = RetryPolicy(attempts=1)
 
@@ -20,21 +20,6 @@ ONCE = RetryPolicy(attempts=1)
 def play(listed: Answer, found: Answer | None = None) -> Callable[[Asked], Answer]:
     """One answer to /citations, one to searches."""
     return lambda asked: listed if asked.path.endswith("/citations") else found or results()
-
-
-async def test_papers_come_by_pmid_and_preprints_with_their_records(http: httpx.AsyncClient):
-    listed = citations(citing("MED", "21"), citing("PPR", "PPR500001"), citing("MED", "22"), total=40)
-    async with stand_in() as server:
-        server.answer = play(listed, results(preprint(), hit(id="1")))
-        found = await make_citations(server.url, http).citing("11", 1_000)
-    assert found.total == 40
-    assert found.ids == (RecordIds(pmid="21"), RecordIds(pmid="22"))
-    (record,) = found.records
-    assert (record.doi, record.source, record.publisher) == ("10.64898/2026.01.02.26300001", "preprint", "medRxiv")
-    first, second = server.asked
-    assert first.path == "/MED/11/citations"
-    assert first.query == {"page": "1", "pageSize": "1000", "format": "json"}
-    assert second.query["query"] == "(EXT_ID:PPR500001 AND SRC:PPR)"
 
 
 async def test_papers_alone_cost_one_request(http: httpx.AsyncClient):
@@ -57,12 +42,6 @@ async def test_a_document_without_an_id_does_not_cost_the_others(http: httpx.Asy
     async with stand_in(citations(citing("MED", "21"), citing("MED", ""), total=2)) as server:
         found = await make_citations(server.url, http).citing("11", 5)
     assert (found.total, found.ids) == (2, (RecordIds(pmid="21"),))
-
-
-async def test_nobody_cites_it(http: httpx.AsyncClient):
-    async with stand_in(citations()) as server:
-        found = await make_citations(server.url, http).citing("11", 10)
-    assert (found.total, found.ids, found.records) == (0, (), ())
 
 
 async def test_what_cannot_be_looked_up_is_left_out_of_the_query(http: httpx.AsyncClient):

@@ -19,32 +19,6 @@ async def look_up(
         return await make_records(server.url, http).records(wanted), server.asked
 
 
-async def test_documents_of_every_kind_cost_one_request(http: httpx.AsyncClient):
-    rows = [preprint(), hit(), hit(id="2", pmid="2", pmcid="PMC2", doi="10.5555/two", title="Two")]
-    wanted = (
-        RecordIds(pmid="2"),
-        RecordIds(doi="10.5555/ZINC"),
-        RecordIds(pmcid="PMC404"),
-        RecordIds(preprint_number="PPR500001"),
-        RecordIds(doi="10.64898/2026.01.02.26300001"),
-        RecordIds(nct="NCT00000001"),
-    )
-    found, (asked,) = await look_up(rows, http, *wanted)
-    assert [one.id if one else "" for one in found.records] == [
-        "pubmed:2",
-        "pubmed:31000001",
-        "",
-        "doi:10.64898/2026.01.02.26300001",
-        "doi:10.64898/2026.01.02.26300001",
-        "",
-    ]
-    assert asked.query["query"] == (
-        '(EXT_ID:2 AND SRC:MED) OR DOI:"10.5555/zinc" OR PMCID:PMC404 OR (EXT_ID:PPR500001 AND SRC:PPR) OR '
-        'DOI:"10.64898/2026.01.02.26300001"'
-    )
-    assert asked.query["resultType"] == "core"
-
-
 async def test_a_hundred_dois_are_sent_in_the_body(http: httpx.AsyncClient):
     rows = [hit(id=str(n), pmid=str(n), pmcid=None, doi=f"10.5555/zinc-{n:03}") for n in range(1, 101)]
     found, (asked,) = await look_up(rows, http, *(RecordIds(doi=f"10.5555/zinc-{n:03}") for n in range(1, 101)))

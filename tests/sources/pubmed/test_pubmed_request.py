@@ -13,30 +13,11 @@ from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from tests.search.pubmed_library import request
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "zinc",
-        '("Zinc"[MeSH Terms] OR zn[ti]) AND wound*[tiab] NOT review[pt]',
-        "2020:2021[dp] AND ruiz a[au]",
-        "β-carotene & <zinc>",
-    ],
-)
-def test_a_query_reaches_pubmed_untouched(query: str):
-    asked = request(query)
-    assert asked.term(asked.queries[0]) == query
-
-
 def test_filters_are_added_around_the_query():
     asked = request("zinc OR copper", publication_types=("review", "Meta analysis", "Review"), has_abstract=True)
     assert asked.term("zinc OR copper") == (
         '(zinc OR copper) AND ("Review"[Publication Type] OR "Meta-Analysis"[Publication Type]) AND hasabstract'
     )
-
-
-def test_the_query_comes_first_and_each_variant_once():
-    asked = request("Zinc ", variants=("copper", " ", "zinc", "Copper", "iron"))
-    assert asked.queries == ("Zinc", "copper", "iron")
 
 
 REFUSED: dict[str, tuple[dict[str, object], str]] = {
@@ -67,18 +48,6 @@ def test_what_cannot_be_right_is_named_with_what_would_be(refused: dict[str, obj
     with pytest.raises(InvalidInputError) as caught:
         PubMedRequest.model_validate({"query": "zinc", **refused})
     assert told in caught.value.message
-
-
-@pytest.mark.parametrize(
-    ("earliest", "latest"),
-    [("2021", "2021"), ("2021-05", "2021"), ("2021-05-31", "2021-05"), ("2020-02-29", "2020-02"), ("", "1900")],
-)
-def test_ranges_within_one_year_or_month_are_right(earliest: str, latest: str):
-    request(min_date=earliest, max_date=latest)
-
-
-def test_the_last_page_can_be_requested():
-    request(offset=9_898, max_results=100)
 
 
 @settings(deadline=None)

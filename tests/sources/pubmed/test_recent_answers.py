@@ -18,18 +18,6 @@ async def page(lib: Library, offset: int) -> list[str]:
     return [item.citation.pmid for item in found.evidence]
 
 
-async def test_the_next_pages_cost_no_searches_and_show_what_they_would_show_without():
-    async with library(MANY) as lib:
-        lib.ncbi.hits = {"copper": list(reversed(MANY)), "iron": list(MANY)[::3]}
-        pages = [await page(lib, offset) for offset in (0, 10, 20)]
-        assert lib.ncbi.utilities == ["esearch"] * 3 + ["efetch"] * 3
-        async with library(MANY) as other:
-            other.ncbi.hits = lib.ncbi.hits
-            assert [await page(other, 20), await page(other, 10), await page(other, 0)] == pages[::-1]
-        await page(lib, 0)
-    assert lib.ncbi.utilities[6:] == ["esearch"] * 3
-
-
 async def test_a_variant_that_failed_is_asked_again_for_the_next_page():
     async with library(MANY) as lib:
         answered = lib.ncbi.answer
@@ -39,14 +27,6 @@ async def test_a_variant_that_failed_is_asked_again_for_the_next_page():
         before = len(lib.ncbi.asked)
         await page(lib, 10)
     assert [params["term"] for utility, params in lib.ncbi.asked[before:] if utility == "esearch"] == ["iron"]
-
-
-async def test_a_first_page_asks_now_whoever_asked_before():
-    async with library(MANY) as lib:
-        await page(lib, 0)
-        lib.ncbi.records["31"] = article("31", "Zinc, part 31.")
-        lib.ncbi.hits = {query: ["31"] for query in ("zinc", *VARIANTS)}
-        assert await page(lib, 0) == ["31"]
 
 
 def test_values_count_for_minutes_and_are_bounded():

@@ -6,11 +6,8 @@ import httpx
 import pytest
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.identifiers import normalize_trial
-from deepcritical_mcp.models import Citation, Part, Publication, Text, merged
 from deepcritical_mcp.sources.trials.request import TrialRequest
 from deepcritical_mcp.sources.trials.services import Trials
-from deepcritical_mcp.tools.citation_lines import registration_number
 from tests.net.stand_in import stand_in
 from tests.sources.full_text_wire import make_trials_client
 from tests.sources.trials.registry import listed, registry, trial
@@ -65,25 +62,3 @@ def test_variants_are_searched_under_the_same_filters():
         {"query.cond": "wounds"},
         {"query.term": "burns", "query.cond": "wounds"},
     ]
-
-
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("ClinicalTrials.gov NCT02024373", "trial NCT02024373"),
-        ("ISRCTN77777777", "trial ISRCTN77777777"),
-        ("GEO GSE1", "GEO GSE1"),
-        ("2015-001894-41", "2015-001894-41"),
-    ],
-)
-def test_a_papers_trial_is_shown_by_the_number_that_add_evidence_takes(written: str, shown: str):
-    assert registration_number(written) == shown
-    assert normalize_trial(written) == (shown.partition("trial ")[2])
-
-
-def test_the_record_and_the_whole_registration_are_two_texts_in_either_order():
-    short = Publication.of("registration", "Status: Completed.", provider="trials", source="trial", title="T", nct="N1")
-    whole = Text(kind="registration", content="A long text.", provider="trials", parts=(Part(anchor="s1"),))
-    long = short.model_copy(update={"texts": (whole,)})
-    assert merged(short, long).texts == merged(long, short).texts == (short.text, whole)
-    assert Citation.of(merged(long, short)).nct == "N1"

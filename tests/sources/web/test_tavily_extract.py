@@ -8,7 +8,6 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from deepcritical_mcp.errors import AuthenticationError, ProviderError, ProviderResponseError, QuotaExceededError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.guard import Guard
@@ -109,19 +108,6 @@ async def test_private_addresses_are_not_sent_to_tavily(http: httpx.AsyncClient)
         copy = await reader.read(Wanted(RecordIds(), ("http://wiki.internal/secret",)))
     assert copy.status == "not_allowed"
     assert provider.asked == []
-
-
-@pytest.mark.parametrize(
-    ("answer", "error"),
-    [
-        (wire.tavily_refusal(401, "Unauthorized"), AuthenticationError),
-        (wire.tavily_refusal(432, "Limit"), QuotaExceededError),
-        (Answer(200, b"<html>"), ProviderResponseError),
-    ],
-)
-async def test_refusals_are_errors(answer: Answer, error: type[ProviderError], http: httpx.AsyncClient):
-    with pytest.raises(error):
-        await read(answer, http)
 
 
 async def test_without_a_key_it_is_off_and_names_the_variable(http: httpx.AsyncClient):
