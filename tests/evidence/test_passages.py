@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.answering import TextPlace
-from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, passages
+from deepcritical_mcp.evidence.chunking import CHUNK_LENGTH, PASSAGE_LENGTH, passages, split
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.lexical import LexicalIndex
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, with_neighbors
@@ -243,3 +243,13 @@ def _is_answered(row: dict[str, Any], spans: Sequence[Sequence[int]], shown: Seq
             return True
         limit -= len(passage)
     return False
+
+
+TEXT = " ".join(f"Sentence {number} is about surviving perinatal rats." for number in range(200))
+
+
+def test_a_chunk_begins_with_a_whole_word_and_ends_with_a_sentence() -> None:
+    for chunk in split(TEXT):
+        assert len(chunk) <= CHUNK_LENGTH
+        assert chunk.endswith("rats.")
+        assert f" {chunk}" in f" {TEXT}"

@@ -12,6 +12,7 @@ from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence import resting
 from deepcritical_mcp.evidence.resting import IN_USE, REST_AFTER, STAYS_AWAKE
 from deepcritical_mcp.evidence.session_access import PASSAGE_BYTES, PUBLICATION_BYTES
@@ -21,6 +22,7 @@ from deepcritical_mcp.evidence.storage.rows import SessionInfo
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend, SqliteSpace
 from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import ScreeningMark
 from tests.evidence.stand_ins import Clock, HashingModel, piece
 
 SESSIONS = 5
@@ -139,3 +141,34 @@ async def test_the_last_session_rests_without_a_further_call(
     assert await run_sync(backend.spaces[-1].resting.wait, 30)
     assert await store.ids() == ["pubmed:1"]
     await registry.aclose()
+
+
+ITEMS = 60
+
+
+class Model(HashingModel):
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if any("Copper" in text for text in texts):
+            raise EmbeddingError("The model fails.")
+        return await super().vectors(texts)
+
+
+async def rested() -> EvidenceStore:
+    """A session at rest, of which the last item has no vector."""
+    store = await SessionRegistry(Settings(), Model(dimension=64), MemoryBackend(limit=9)).open()
+    await store.add_evidence([piece(f"Finding {n} in mice.", f"Title {n}", pmid=str(n)) for n in range(1, ITEMS)])
+    await store.add_evidence([piece("Copper in rats.", "Copper", pmid="99")])
+    await store.rest()
+    return store
+
+
+@pytest.mark.parametrize("id", ["pubmed:7", "pubmed:99"])
+async def test_what_is_written_after_it_was_read_is_kept(id: str) -> None:
+    store = await rested()
+    await store.decide([ScreeningMark(id=id, verdict="included")])
+    await store.remove(["pubmed:8"])
+    for _ in range(2):
+        found = await store.publications([id, "pubmed:8"])
+        assert {one.id: one.screening for one in found.values()} == {id: "included"}
+        assert await store.count() == ITEMS - 1
+        await store.rest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 
 import anyio
 import httpx
@@ -18,7 +19,7 @@ from deepcritical_mcp.errors import (
     QuotaExceededError,
     RateLimitError,
 )
-from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.net.client import ApiClient, InFlight, RetryPolicy
 from deepcritical_mcp.net.pacing import MemoryPlace, Pacing
 from tests.net.stand_in import Answer, stand_in
 
@@ -132,3 +133,50 @@ async def test_a_line_that_moves_too_slowly_is_left_in_time_to_say_so() -> None:
     assert refused[0].code == "rate_limited"
     assert refused[0].retry_after > 1
     assert "Too many calls are waiting for Example" in refused[0].message
+
+
+CALLERS = 10
+
+
+async def test_a_refusal_for_longer_than_anybody_waits_is_sent_once() -> None:
+    in_flight, sent, errors = InFlight(), 0, list[ProviderError]()
+
+    async def refused(begin: Callable[[], None]) -> str:
+        nonlocal sent
+        begin()
+        sent += 1
+        await anyio.sleep(0.01)
+        raise RateLimitError("toy", "Too many.", retry_after=60)
+
+    async def call() -> None:
+        with anyio.fail_after(20):
+            try:
+                await in_flight.ask("key", refused)
+            except ProviderError as error:
+                errors.append(error)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(CALLERS):
+            tasks.start_soon(call)
+    assert (sent, len(errors)) == (1, CALLERS)
+
+
+async def test_nobody_waits_for_a_caller_that_failed_before_it_sent() -> None:
+    in_flight, failed = InFlight(), 0
+
+    async def fails(begin: Callable[[], None]) -> str:
+        await anyio.sleep(0.01)
+        raise ProviderUnavailableError("toy", "No.")
+
+    async def call() -> None:
+        nonlocal failed
+        try:
+            await in_flight.ask("key", fails)
+        except ProviderError:
+            failed += 1
+
+    with anyio.fail_after(0.4):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(3):
+                tasks.start_soon(call)
+    assert failed == 3

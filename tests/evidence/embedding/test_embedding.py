@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import threading
@@ -26,6 +27,7 @@ from deepcritical_mcp.evidence.embedding.service import (
     RETRY_SECONDS,
     SLICE,
     EmbeddingService,
+    MemoryCache,
 )
 from deepcritical_mcp.net.turns import turn_of
 
@@ -251,3 +253,36 @@ def test_embedding_writes_nothing_to_stdout() -> None:
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True)
 
     assert ended.stdout == b""
+
+
+VECTOR = bytes(range(256)) * 6
+FIRST, SECOND, THIRD, FOURTH = KEYS = [b"1", b"2", b"3", b"4"]
+
+
+def test_the_least_recently_used_vectors_are_dropped_beyond_the_limit() -> None:
+    cache = MemoryCache(limit=3 * len(VECTOR))
+    cache.put({FIRST: VECTOR, SECOND: VECTOR, THIRD: VECTOR})
+
+    cache.get([FIRST])
+    cache.put({FOURTH: VECTOR})
+
+    assert set(cache.get(KEYS)) == {FIRST, THIRD, FOURTH}
+
+
+_EMBED = """
+import anyio
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
+print(len(anyio.run(EmbeddingService().embed, "text")))
+"""
+
+
+def test_embedding_leaves_no_trace_of_telemetry_in_the_home_folder(tmp_path: Path):
+    environment = {name: value for name, value in os.environ.items() if "XDG" not in name}
+    environment |= {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    done = subprocess.run(
+        [sys.executable, "-c", _EMBED], env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "384\n"
+    assert done.stderr == ""
+    assert [path.name for path in tmp_path.rglob("*")] == []

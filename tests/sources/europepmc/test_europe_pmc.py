@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import httpx
 import pytest
 
-from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError
+from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice
-from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.europepmc.client import EuropePMCService
 from deepcritical_mcp.sources.full_text import Copy, Wanted
+from deepcritical_mcp.sources.lookup import FoundRecords
 from deepcritical_mcp.sources.paced_client import JsonApi
-from tests.net.stand_in import Answer, stand_in
-from tests.sources.full_text_wire import epmc, fulltext, hit, jats, make_europe_pmc, no_text, preprint, results
+from tests.net.stand_in import Answer, Asked, stand_in
+from tests.sources.citing_wire import citations, citing, make_citations
+from tests.sources.full_text_wire import (
+    as_json,
+    epmc,
+    fulltext,
+    hit,
+    jats,
+    make_europe_pmc,
+    make_records,
+    no_text,
+    preprint,
+    results,
+)
 
 PAPER = Wanted(RecordIds(pmid="31000001"))
 PREPRINT = Wanted(RecordIds(doi="10.64898/2026.01.02.26300001"))
@@ -138,3 +151,96 @@ async def test_records_without_ids_are_not_a_result(http: httpx.AsyncClient):
     async with stand_in(results({"title": "Zinc"})) as server:
         with pytest.raises(ProviderError):
             await client(server.url, http).search("zinc")
+
+
+async def look_up(
+    rows: Sequence[Mapping[str, object]], http: httpx.AsyncClient, *wanted: RecordIds
+) -> tuple[FoundRecords, list[Asked]]:
+    async with stand_in(results(*rows)) as server:
+        return await make_records(server.url, http).records(wanted), server.asked
+
+
+async def test_a_hundred_dois_are_sent_in_the_body(http: httpx.AsyncClient):
+    rows = [hit(id=str(n), pmid=str(n), pmcid=None, doi=f"10.5555/zinc-{n:03}") for n in range(1, 101)]
+    found, (asked,) = await look_up(rows, http, *(RecordIds(doi=f"10.5555/zinc-{n:03}") for n in range(1, 101)))
+    assert [one.pmid for one in found.records if one] == [str(n) for n in range(1, 101)]
+    assert asked.path == "/searchPOST"
+    assert int(asked.form["pageSize"]) >= 100
+
+
+async def test_the_article_comes_before_its_preprint(http: httpx.AsyncClient):
+    found, _ = await look_up([preprint(doi="10.5555/zinc"), hit()], http, RecordIds(doi="10.5555/zinc"))
+    (record,) = found.records
+    assert record
+    assert record.pmid == "31000001"
+
+
+async def test_the_record_with_most_of_the_identifiers_is_the_one(http: httpx.AsyncClient):
+    rows = [hit(id="1", pmid="1", pmcid=None), hit(pmcid=None, doi=None), hit(id="3", pmid="3", pmcid="PMC9000001")]
+    found, _ = await look_up(rows, http, RecordIds(doi="10.5555/zinc", pmcid="PMC9000001"))
+    (record,) = found.records
+    assert record
+    assert record.pmid == "3"
+
+
+async def test_what_is_only_similar_is_not_a_record_of_it(http: httpx.AsyncClient):
+    found, _ = await look_up([hit()], http, RecordIds(doi="10.5555/zinc.2"))
+    assert found.records == (None,)
+
+
+async def test_nothing_is_asked_for_what_it_cannot_know(http: httpx.AsyncClient):
+    found, asked = await look_up([], http, RecordIds(nct="NCT00000001"))
+    assert (found.records, asked) == ((None,), [])
+    records = make_records("http://127.0.0.1:9", http)
+    assert records.accepts(RecordIds(preprint_number="PPR1"))
+    assert not records.accepts(RecordIds(nct="NCT00000001"))
+
+
+ONCE = RetryPolicy(attempts=1)
+
+
+def play(listed: Answer, found: Answer | None = None) -> Callable[[Asked], Answer]:
+    """One answer to /citations, one to searches."""
+    return lambda asked: listed if asked.path.endswith("/citations") else found or results()
+
+
+async def test_papers_alone_cost_one_request(http: httpx.AsyncClient):
+    async with stand_in(citations(citing("MED", "21"))) as server:
+        found = await make_citations(server.url, http).citing("11", 5)
+    assert found.ids == (RecordIds(pmid="21"),)
+    assert [one.query["pageSize"] for one in server.asked] == ["5"]
+
+
+async def test_a_document_of_another_source_that_has_a_pmid_is_known_by_it(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        row = hit(source="PMC", id="PMC9000001", pmid="31000001")
+        server.answer = play(citations(citing("PMC", "PMC9000001")), results(row))
+        found = await make_citations(server.url, http).citing("11", 10)
+    assert found.ids == (RecordIds(pmid="31000001"),)
+    assert found.records == ()
+
+
+async def test_a_document_without_an_id_does_not_cost_the_others(http: httpx.AsyncClient):
+    async with stand_in(citations(citing("MED", "21"), citing("MED", ""), total=2)) as server:
+        found = await make_citations(server.url, http).citing("11", 5)
+    assert (found.total, found.ids) == (2, (RecordIds(pmid="21"),))
+
+
+async def test_what_cannot_be_looked_up_is_left_out_of_the_query(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = play(citations(citing("ETH", "1) OR (SRC:MED"), citing("ETH", "442")))
+        await make_citations(server.url, http).citing("11", 10)
+    assert server.asked[1].query["query"] == "(EXT_ID:442 AND SRC:ETH)"
+
+
+async def test_an_error_within_http_200_is_one(http: httpx.AsyncClient):
+    async with stand_in(as_json({"errCode": 404, "errMsg": "Invalid page size provided."})) as server:
+        with pytest.raises(ProviderRequestError, match="Invalid page size"):
+            await make_citations(server.url, http).citing("11", 10)
+
+
+@pytest.mark.parametrize("row", [{"source": "MED"}, {"id": "5"}])
+async def test_rows_without_ids_are_an_error(row: dict[str, object], http: httpx.AsyncClient):
+    async with stand_in(citations(row)) as server:
+        with pytest.raises(ProviderResponseError):
+            await make_citations(server.url, http, ONCE).citing("11", 10)
