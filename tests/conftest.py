@@ -36,8 +36,15 @@ LONGEST = (
     *("test_passages", "test_patterns", "test_deletion", "test_locked_files", "test_stdio", "test_budget", "test_demo"),
     *("test_two_windows", "test_damage", "test_freezes", "test_install", "test_draining", "test_recorded_citations"),
 )
-"""Files that take half a minute and more, the longest first. Several processes that share the tests by files (`-n 3
---dist loadfile --no-loadscope-reorder`) would wait for one that begins last."""
+"""Files that take half a minute and more, the longest first. Several processes that share the tests by files would wait
+for one that begins last."""
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than cores, as many tests wait for processes; none if files are named on the command line."""
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        return 0
+    return min(4, (os.cpu_count() or 1) + 1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+from typing import Any
+from unittest.mock import Mock
+
 import pytest
 
 from deepcritical_mcp.memory import remembering
-
-
-def test_the_texts_given_last_are_remembered_as_long_as_they_are_not_too_long_together() -> None:
-    asked: list[str] = []
-
-    @remembering(10)
-    def length(text: str, more: int = 0) -> int:
-        asked.append(text)
-        return len(text) + more
-
-    for text in ("one", "two", "one", "three", "one", "two"):
-        assert length(text) == len(text)
-    assert asked == ["one", "two", "three", "two"]
-    assert [length("one", 1), length("one", more=1), length("one")] == [4, 4, 3]
-    assert [length("eleven char"), length("eleven char")] == [11, 11]
-    assert asked[-2:] == ["eleven char"] * 2
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.session_export import ExportRequest, whole_export
+from deepcritical_mcp.session_export.chosen_records import ChosenRecords
+from tests.publications import published
 
 
 def test_what_failed_is_tried_again() -> None:
@@ -35,3 +27,24 @@ def test_what_failed_is_tried_again() -> None:
         with pytest.raises(ValueError, match="one"):
             fails("one")
     assert tried == ["one", "one"]
+
+
+@pytest.mark.parametrize(("count", "frozen"), [(1_000, 1), (999, 0)])
+async def test_no_collection_looks_at_all_records_while_many_are_written(
+    count: int, frozen: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen: list[Publication] = [published("Zinc.", source="pubmed", title="Zinc", pmid="7")] * count
+    times = list[int]()
+    store: Any = Mock()
+
+    async def choose(*asked: object) -> ChosenRecords:
+        return ChosenRecords(chosen, (), 0, count)
+
+    async def check(*asked: object, **options: object) -> tuple[str, ...]:
+        return ()
+
+    monkeypatch.setattr(whole_export, "chosen_records", choose)
+    monkeypatch.setattr(whole_export, "recheck", check)
+    monkeypatch.setattr(gc, "freeze", lambda: times.append(1))
+    made = await whole_export.exported(store, ExportRequest("bibtex"), witness=store)
+    assert (made.count, len(times)) == (count, frozen)

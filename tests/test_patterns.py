@@ -50,6 +50,7 @@ def test_the_patterns_are_found() -> None:
     assert {name.split(".")[0].split(":")[0] for name in found_patterns()} <= {*PARTS}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", PARTS)
 def test_the_time_of_every_pattern_grows_linearly_with_the_text(part: str) -> None:
     patterns = bench()

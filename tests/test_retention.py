@@ -109,6 +109,7 @@ async def test_the_guide_s_table_is_what_happens_in_a_folder_and_in_memory(tmp_p
     assert "end with the server" in str(listed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("value", [None, ""])
 async def test_the_guide_s_table_is_what_happens_over_http(tmp_path: Path, value: str | None) -> None:
     assert ROWS["HTTP or SSE"][0] == "in memory"

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import pytest
+
 from deepcritical_mcp.sources import SOURCES
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "deepcritical_mcp"
@@ -63,6 +65,7 @@ def _is_type_variable(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "TypeVar"
 
 
+@pytest.mark.long
 def test_imports_stand_at_the_top_of_modules() -> None:
     late = {
         f"{name}: {module}"

@@ -16,7 +16,7 @@ from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.server import create_server
-from deepcritical_mcp.sources import FULL_TEXTS, LOOKUPS, SOURCES, SourceRow, source_names, switched_on, why_off
+from deepcritical_mcp.sources import FULL_TEXTS, LOOKUPS, SOURCES, SourceRow, source_names
 from deepcritical_mcp.tools import TOOLS
 from tests.net.stand_in import stand_in
 
@@ -52,13 +52,6 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones(monkeypatch: pyte
         'DEEPCRITICAL_OFF: has no source "europe"; there are pubmed, preprints, trials, web, '
     )
     assert all(name in caught.value.message for name in source_names())
-
-
-def test_a_row_is_off_with_the_one_that_it_needs() -> None:
-    row = SourceRow("deepcritical_mcp.sources.europepmc.preprints:Preprints", name="preprints", needs="europepmc")
-    assert why_off(row, ["europepmc"]) == "europepmc"
-    assert why_off(row, ["preprints"]) == "preprints"
-    assert switched_on([row], ["web"]) == [row]
 
 
 @pytest.mark.parametrize("spec", TOOLS, ids=lambda spec: spec.name)

@@ -81,6 +81,7 @@ def test_what_chroma_imports_of_them_is_known_and_unused() -> None:
     assert {name: some for name, some in found.items() if some} == NEVER_USED
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
 def test_every_path_works_without_them(slim: Path) -> None:
     missing = "import importlib.util as u, sys; sys.exit(any(map(u.find_spec, ('kubernetes', 'huggingface_hub'))))"

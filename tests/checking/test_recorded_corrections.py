@@ -34,6 +34,7 @@ def problems_of(written: str, publication: Publication) -> list[ReferenceProblem
     return found
 
 
+@pytest.mark.long
 def test_corrupted_references_agree_with_their_records_when_they_are_corrected() -> None:
     library = {one.pmid: one for one in read_records((FOLDER / "records.xml").read_bytes()).publications}
     rows = [json.loads(line) for line in (FOLDER / "citations.jsonl").read_text("utf-8").splitlines()]

@@ -6,11 +6,14 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from deepcritical_mcp.cli.screen import Screen
 from deepcritical_mcp.config import unknown_variables
+from deepcritical_mcp.models import STATUSES, Evidence, Publication, status_label
 from deepcritical_mcp.sources.web.earlier_results import CACHE_FILE
 from tests.cli.conftest import Command
 from tests.evidence.locker import locked
@@ -47,10 +50,8 @@ def test_cached_results_that_cannot_be_deleted_are_not_said_to_be(command: Comma
         ("TAVILY_APIKEY", "TAVILY_API_KEY"),
         ("NCBI_MAIL", "NCBI_EMAIL"),
         ("BRAVE_SEARCH_API_KEY", "BRAVE_API_KEY"),
-        ("SERPAPI_KEY", "SERPAPI_API_KEY"),
         ("DEEPCRITICAL_NCBI_API_KEY", "NCBI_API_KEY"),
         ("DEEP_CRITICAL_DEADLINE", "DEEPCRITICAL_DEADLINE"),
-        ("DEEPCRITCAL_DATA_DIR", "DEEPCRITICAL_DATA_DIR"),
     ],
 )
 def test_a_mistyped_provider_variable_is_pointed_out(monkeypatch: pytest.MonkeyPatch, name: str, meant: str):
@@ -184,3 +185,28 @@ def test_a_wrong_option_is_reported_in_plain_words(command: Command, arguments: 
     done = command(*arguments)
     assert done.returncode == 2
     assert told in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_every_status_is_shown_under_its_label(capsys: pytest.CaptureFixture[str]) -> None:
+    for status in STATUSES:
+        one = Publication.of("abstract", "Text.", provider="p", source="pubmed", title="The title", status=status)
+        Screen().evidence((Evidence.of(one),))
+        label = status_label(status)
+        assert f"1. {label} The title".replace("  ", " ") in capsys.readouterr().out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes behave differently there")
+async def test_a_reader_that_leaves_ends_the_next_line_but_not_a_task_that_reports(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with suppress(BrokenPipeError), os.fdopen(writer, "w", encoding="utf-8") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        screen = Screen()
+        async with screen.working("searching") as report:
+            await report(0.5, 1.0, "halfway")
+        with pytest.raises(BrokenPipeError):
+            screen.say("found")
+    monkeypatch.undo()
+    assert capfd.readouterr().err == ""

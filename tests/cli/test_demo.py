@@ -71,6 +71,7 @@ def test_sample_data_is_used_without_a_network_even_if_home_is_not_writable(comm
     assert "deepcritical" in configuration
 
 
+@pytest.mark.long
 def test_failures_are_shown_and_the_demo_continues(command: Command, sample_world: dict[str, str]):
     done = command("demo", "--debug", **sample_world | {"DEEPCRITICAL_DUCKDUCKGO_URL": NO_SERVER})
     assert done.returncode == 0, done.stdout + done.stderr
@@ -94,6 +95,7 @@ def test_a_server_that_stops_is_reported_with_its_last_log_line(command: Command
     assert done.stderr == "deepcritical-mcp: the server stopped unexpectedly. Its last log line: broken on purpose\n"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
 def test_a_terminal_of_60_columns_shows_progress_and_unknown_topics_are_reported(environment: dict[str, str]):
     import fcntl

@@ -166,6 +166,7 @@ def test_a_proxy_can_be_written_like_a_setting(command: Command, home: Path):
     assert document["mcpServers"]["deepcritical"]["env"] == {"HTTPS_PROXY": proxy, "no_proxy": "a.org"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("indent", [2, None])
 def test_a_file_of_megabytes_is_changed_and_restored(command: Command, home: Path, indent: int | None):
     # As Claude Code's history: most lines occur many times, which compares badly.

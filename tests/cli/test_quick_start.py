@@ -62,6 +62,7 @@ def run(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("modern", [False, True])
 def test_every_answer_is_the_same_with_and_without_it(tmp_path: Path, modern: bool) -> None:
     quick = answers(SERVER, tmp_path, modern=modern)

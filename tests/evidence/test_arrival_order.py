@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import permutations
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,8 +18,10 @@ from deepcritical_mcp.evidence.catalogue import MAX_MEMBERS, Catalogue
 from deepcritical_mcp.evidence.clustering import Cluster, Member, clusters_of
 from deepcritical_mcp.evidence.identity import base_id
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage.server_space import ServerSpace
 from deepcritical_mcp.models import Publication
-from tests.evidence.stand_ins import piece
+from tests.evidence.stand_ins import HashingModel, piece
 from tests.evidence.test_identity import note, page, paper
 from tests.publications import published
 
@@ -245,28 +249,6 @@ def test_random_descriptions_end_up_the_same_in_two_orders(some: list[Publicatio
         assert written <= shown
 
 
-@pytest.mark.parametrize("order", list(permutations(range(3))))
-async def test_a_publication_takes_its_best_id_and_is_found_under_every_earlier_one(
-    lasting_place: Settings, registries: Callable[[Settings], SessionRegistry], order: tuple[int, ...]
-) -> None:
-    some = [
-        page(TEXT, DIET),
-        page(f"{TEXT} More.", DIET, doi="10.1000/a"),
-        paper(OTHER, DIET, pmid="7", doi="10.1000/a", found_by=["salt"]),
-    ]
-    registry = registries(lasting_place)
-    store = await registry.open()
-    for place in order:
-        await store.add_evidence([some[place]])
-    await registry.aclose()
-
-    again = await registries(lasting_place).get(store.session_id)
-    assert await again.ids() == ["pubmed:7"]
-    assert {one.id for one in (await again.get([one.id for one in some])).values()} == {"pubmed:7"}
-    assert [one.id for one in await again.search_similar("salt and pressure")] == ["pubmed:7"]
-    assert [one.status for one in await again.add_evidence(some)] == ["duplicate"] * 3
-
-
 @pytest.mark.parametrize("order", list(permutations(range(4))))
 def test_nothing_is_lost_when_an_id_changes_hands(order: tuple[int, ...]) -> None:
     address = "https://x.example/a"
@@ -357,3 +339,66 @@ def test_many_descriptions_of_one_publication_are_not_all_compared_with_each_oth
     assert len(kept) == 1
     assert all(decision.match for decision in decisions[1:])
     assert max(compared) <= MAX_MEMBERS
+
+
+ASPIRIN = "Aspirin lowered the risk of colorectal adenoma in a trial of 600 adults over three years."
+VITAMIN = "Vitamin D had no effect on falls among 900 older women in nursing homes."
+BOOK = "10.1000/book"
+
+
+def aspirin(**fields: Any) -> Publication:
+    return piece(ASPIRIN, "Aspirin and colorectal adenoma in adults", doi=BOOK, **fields)
+
+
+def vitamin(**fields: Any) -> Publication:
+    return piece(VITAMIN, "Vitamin D and falls in nursing homes", doi=BOOK, **fields)
+
+
+def _nothing(*_: Any) -> None:
+    """As if the process had ended before it."""
+
+
+async def test_a_further_description_does_not_bring_the_id_of_another_publication(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
+    store = await registry.open()
+    described = (aspirin(), aspirin(pmid="1"), vitamin(), vitamin(pmid="2"), vitamin(journal="Bone"))
+    for one in (*described, aspirin(pmid="1", keywords=("adenoma",))):
+        await store.add_evidence([one])
+    for _ in range(2):
+        assert await store.ids() == ["pubmed:1", "pubmed:2"]
+        assert (await store.get([f"doi:{BOOK}"]))[f"doi:{BOOK}"].id == "pubmed:1"
+        await registry.aclose()
+        registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
+        store = await registry.get(store.session_id)
+    assert [one.id for one in await store.remove([f"doi:{BOOK}"])] == ["pubmed:1"]
+    await registry.aclose()
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_nor_does_it_take_that_id_when_the_other_gets_a_better_one(at_once: bool) -> None:
+    store = await SessionRegistry(Settings(), HashingModel(), open_backend(Settings())).open()
+    await store.add_evidence([aspirin(pmid="1")])
+    described = [vitamin(), aspirin(journal="Gut"), vitamin(pmid="3")]
+    calls = [described] if at_once else [[one] for one in described]
+    outcomes = [outcome for some in calls for outcome in await store.add_evidence(some)]
+    assert outcomes[-1].publication.id == "pubmed:3"
+    assert "Vitamin" in outcomes[0].publication.title
+    assert (await store.get([f"doi:{BOOK}"]))[f"doi:{BOOK}"].id == "pubmed:3"
+
+
+async def test_an_interrupted_renaming_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(data_dir=tmp_path)
+    registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
+    store = await registry.open()
+    await store.add_evidence([aspirin()])
+    with monkeypatch.context() as killed:
+        killed.setattr(ServerSpace, "remove_parts", _nothing)
+        await store.add_evidence([aspirin(pmid="1")])
+        await registry.aclose()
+    for expected in (["pubmed:1"], []):
+        registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
+        store = await registry.get(store.session_id)
+        assert await store.ids() == expected
+        await store.remove(["pubmed:1"])
+        await registry.aclose()

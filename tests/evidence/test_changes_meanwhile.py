@@ -19,7 +19,6 @@ from deepcritical_mcp.evidence.storage import open_backend, server_space
 from deepcritical_mcp.evidence.storage.chroma_records import item_of, progress_row, record_row
 from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector
 from deepcritical_mcp.evidence.storage.server_space import ServerSpace
-from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace
 from deepcritical_mcp.evidence.storage.vector_table import stacked
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
@@ -93,25 +92,6 @@ async def test_what_another_process_writes_while_a_text_is_embedded_stays(lastin
         await registry.aclose()
 
 
-async def test_what_a_search_shows_is_relevant_as_it_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = await in_memory(HashingModel(dimension=64))
-    await store.add_evidence([page("A short page.")])
-    nearest, is_first = SqliteSpace.nearest, [True]
-
-    def then_replaced(self: SqliteSpace, *asked: Any, **options: Any) -> Any:
-        found = nearest(self, *asked, **options)
-        if is_first.pop() if is_first else False:
-            anyio.from_thread.run(store.add_evidence, [page("A longer page than that.")])
-        return found
-
-    monkeypatch.setattr(SqliteSpace, "nearest", then_replaced)
-    (shown,) = await store.search_similar(f"{TITLE}. A short page.")
-    assert not is_first
-    monkeypatch.undo()
-    assert shown == (await store.search_similar(f"{TITLE}. A short page."))[0]
-    assert (shown.content, shown.relevance < 0.9) == ("A longer page than that.", True)
-
-
 async def test_a_text_may_come_before_the_passages_that_a_search_has_found() -> None:
     model = Slow()
     store = await in_memory(model)
@@ -160,31 +140,6 @@ async def test_what_waits_for_its_vector_takes_no_place_of_others() -> None:
     assert {one.content for one in found} == {"Copper heals.", "Iron and manganese were weighed."}
 
 
-async def test_each_relevance_is_that_of_its_own_record() -> None:
-    model = Slow()
-    store = await in_memory(model)
-    pages = [page(f"{metal} heals wounds.", number) for number, metal in enumerate(("Zinc", "Copper", "Iron"))]
-    expected = await store.relevance("a question", pages)
-    model.is_busy = True
-    await store.add_evidence(pages)
-    model.is_busy = False
-    model.holds = lambda texts: len(texts) == len(pages)
-    found: list[float] = []
-
-    async def ask() -> None:
-        found.extend(await store.relevance("a question", [*kept.values()]))
-
-    kept = await store.publications(await store.ids())
-    async with anyio.create_task_group() as group:
-        group.start_soon(ask)
-        await model.asked.wait()
-        model.holds = lambda _: False
-        await store.search_similar("zinc")  # which embeds what is missing
-        await store.add_evidence([page("Zinc heals wounds, and more was said of zinc later.", 0)])
-        model.let.set()
-    assert found == pytest.approx(expected)
-
-
 async def test_without_documents_vectors_relevance_measures_words() -> None:
     model = Slow()
     store = await in_memory(model)
@@ -195,17 +150,6 @@ async def test_without_documents_vectors_relevance_measures_words() -> None:
     assert first > second
     await store.related("zinc", exclude=())
     assert any("words only, and relevance" in one for one in store.warnings)
-
-
-async def test_a_busy_model_is_blamed_only_for_the_sentences_that_are_quoted() -> None:
-    model = Slow()
-    store = await in_memory(model)
-    await store.add_evidence([page("Zinc heals wounds. " * 20 + "Copper does not, as was found in mice.")])
-    model.is_busy = True
-    found = await store.search("does copper heal?")
-    await store.passages("does copper heal?", found, [100])
-    (warning,) = store.warnings
-    assert warning.endswith("The sentences that are quoted were chosen by words only.")
 
 
 async def test_a_busy_model_is_blamed_only_for_the_abstract_beside_a_paper() -> None:
@@ -221,6 +165,7 @@ async def test_a_busy_model_is_blamed_only_for_the_abstract_beside_a_paper() -> 
     assert warning.endswith("The abstract was not compared with the question.")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["excluded", "retracted"])
 async def test_what_another_process_writes_while_a_paper_is_indexed_stays(
     chroma_server: Any, monkeypatch: pytest.MonkeyPatch, what: str

@@ -76,6 +76,7 @@ def keys(found: list[NearPassage]) -> list[tuple[str, int]]:
     return [(one.id, one.part) for one in found]
 
 
+@pytest.mark.long
 def test_the_collection_is_asked_and_finds_what_is_nearest(index: CollectionIndex, table: VectorTable) -> None:
     filled(table, unit_vectors(3_000))
     queries = list(unit_vectors(40))

@@ -230,6 +230,7 @@ async def test_a_copy_that_is_taken_while_a_session_is_written_has_all_that_was_
             assert {one.session_id for one in await registry.sessions()} == original.kept
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("action", ["repaired", "deleted"])
 @pytest.mark.anyio
 async def test_what_another_window_writes_until_a_session_is_taken_from_it_is_there(

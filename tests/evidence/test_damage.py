@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import shutil
+import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ import anyio
 import pytest
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import DeepCriticalError
+from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError
 from deepcritical_mcp.evidence.embedding.service import CACHE_FILE
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
@@ -132,6 +133,7 @@ async def intact(store: EvidenceStore, kept: Kept) -> set[str]:
     return set(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(50))
 async def test_of_a_damaged_session_all_is_there_that_is_not_named_as_lost(
     seed: int, kept: tuple[str, Kept], tmp_path: Path
@@ -231,3 +233,38 @@ def test_of_damaged_cached_vectors_none_is_used_that_is_not_as_it_was(tmp_path: 
         assert cache.get(list(vectors)).items() <= vectors.items(), seed
         cache.close()
     assert max(counts) > min(counts)
+
+
+Registries = Callable[[Settings], SessionRegistry]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no limit there")
+async def test_after_a_failed_write_nothing_waits_for_the_lock_that_it_left(
+    registries: Registries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import resource
+
+    registry = registries(Settings(data_dir=tmp_path))
+    first = await registry.open()
+    await first.add_evidence([piece("Iron does not heal warts.")])
+    session_id = first.session_id
+    largest = (tmp_path / "sessions" / f"{session_id}.sqlite3").stat().st_size + 300_000
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    failures: list[str] = []
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest, hard))  # as a quota does
+    try:
+        for number in range(8):
+            store = await registry.get(session_id)
+            try:
+                large = [piece(f"Large {number} {item} " + "zinc " * 4_000) for item in range(10)]
+                await store.add_evidence(large)
+            except EvidenceStoreError as error:
+                failures.append(error.message)
+            await (await registry.get(session_id)).add_evidence([piece(f"Small {number}.")])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert len(failures) >= 5
+    assert all("disk is full" in message for message in failures)
+    kept = await (await registry.get(session_id)).page(0, 100)
+    assert {f"Small {number}." for number in range(8)} <= {item.content for item in kept}

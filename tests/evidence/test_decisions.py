@@ -62,27 +62,6 @@ async def test_a_decision_outlasts_the_process(lasting_place: Settings, registri
     assert after[0].decision == LINE, "a search shows what was excluded, and says so"
 
 
-async def test_what_is_found_again_keeps_its_decision(place: Settings, registries: Registries) -> None:
-    store = await registries(place).open()
-    await store.add_evidence([paper()])
-    await store.decide([NO_CONTROLS])
-    again = [
-        paper(),
-        paper(status="retracted", status_checked="2026-02-02"),
-        paper(pmid="", journal="Wounds"),
-        paper("A longer text that says what zinc did to all of the wounds.", journal="Wounds"),
-        published("Zinc as a page tells it.", source="web", title="Zinc in wound repair of adults", doi="10.5555/zinc"),
-    ]
-    for one in again:
-        (outcome,) = await store.add_evidence([one])
-        assert outcome.status == "duplicate"
-        assert outcome.evidence.decision == LINE
-    assert await store.count() == 1
-    await store.decide([ScreeningMark("doi:10.5555/zinc", "undecided", tags=())])
-    await store.add_evidence(again)
-    assert await decisions(store) == {"pubmed:7": ""}
-
-
 async def test_a_decision_does_not_depend_on_the_order_of_arrival(registries: Registries) -> None:
     registry = registries(Settings())
     marked = {"screening": "included", "screening_reason": "large", "screened": "2026-01-01T00:00:00Z"}
@@ -262,20 +241,6 @@ async def test_nothing_is_similar_to_what_another_publication_was(
     other = paper("Salmon swim up the rivers in autumn.", doi="", pmid="", title="Salmon", url=removed.url)
     assert [one.publication.id for one in await store.add_evidence([other])] == [gone]
     assert await links() == {gone: (), stays: ()}
-
-
-async def test_the_id_of_what_was_removed_means_nothing_else(place: Settings, registries: Registries) -> None:
-    store = await registries(place).open()
-    content = "Seen on the ward: zinc helped twelve of twenty."
-    await store.add_evidence([note(content, url=f"https://{name}.example.org") for name in "ab"])
-    first, second = await store.ids()
-    assert second.startswith(f"{first}#")
-    for _ in range(2):
-        await store.remove([first])
-        assert await store.ids() == [second]
-        assert await store.publications([first]) == {}
-    await store.restore()
-    assert {*await store.ids()} == {first, second}
 
 
 async def test_what_was_removed_can_come_back_after_a_restart(lasting_place: Settings, registries: Registries) -> None:

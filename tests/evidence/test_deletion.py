@@ -228,6 +228,7 @@ for point in range(1, 200):
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 @pytest.mark.parametrize(("action", "least"), [("create", 3), ("clear", 4), ("sweep", 10)])
 def test_a_kill_at_any_point_leaves_nothing_for_ever(action: str, least: int, tmp_path: Path) -> None:
@@ -423,22 +424,6 @@ async def test_a_session_that_cannot_be_read_says_the_same_each_time_and_can_be_
     assert file.name not in names(tmp_path)
 
 
-async def test_a_session_that_could_not_be_opened_once_can_be_opened_later(
-    registries: Registries, tmp_path: Path
-) -> None:
-    first = registries(Settings(data_dir=tmp_path))
-    session_id = await kept(first)
-    await first.aclose()
-    database = tmp_path / "sessions" / f"{session_id}.sqlite3"
-    sound = database.read_bytes()
-    database.write_bytes(b"junk" * 5_000)
-    registry = registries(Settings(data_dir=tmp_path))
-    with pytest.raises(EvidenceStoreError):
-        await registry.get(session_id)
-    database.write_bytes(sound)
-    assert await (await registry.get(session_id)).count() == 10
-
-
 async def test_a_search_says_that_the_data_folder_was_deleted(registries: Registries, tmp_path: Path) -> None:
     registry = registries(Settings(data_dir=tmp_path / "data"))
     session_id = (await registry.default("process")).session_id
@@ -492,6 +477,7 @@ async def test_an_idle_session_gives_its_memory_back_and_answers_as_before(
     assert await store.search_similar("warts in mice, case 7", max_results=4) == before
 
 
+@pytest.mark.long
 def test_many_sessions_in_memory_take_little_memory() -> None:
     """80 sessions took 300 MB when each kept its Chroma collection and its indexes."""
     script = Path(__file__).parents[2] / "bench" / "memory.py"

@@ -19,7 +19,7 @@ from deepcritical_mcp.errors import (
     SessionBusyError,
     SessionNotFoundError,
 )
-from deepcritical_mcp.evidence.kept_sessions import KeptSession, log_search, session_title, title_of_query, with_title
+from deepcritical_mcp.evidence.kept_sessions import KeptSession, log_search, session_title, with_title
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend, session_file
 from deepcritical_mcp.evidence.storage.in_folder import FolderBackend
@@ -34,19 +34,6 @@ Registries = Callable[[Settings], SessionRegistry]
 
 DAY = 86_400.0
 SEARCH = LoggedSearch(at="2026-11-23T04:45:10Z", tool="pubmed_search", source="pubmed", title="PubMed")
-
-
-async def test_a_session_is_found_by_its_title_or_the_beginning_of_it(registries: Registries, place: Settings) -> None:
-    registry = registries(place)
-    owner = new_session_id()  # the server is that of other tests, too
-    store = await registry.open(owner=owner, title=" Long   COVID and sleep ")
-    await store.add_evidence([piece("Sleep is poor after COVID.")])
-    assert store.title == "Long COVID and sleep"
-    for title in ("long covid AND sleep", "long  covid", "LONG"):
-        assert (await registry.find(title, owner=owner)).session_id == store.session_id
-    for title in ("covid", "", "long covid and sleep apnea"):
-        with pytest.raises(SessionNotFoundError):
-            await registry.find(title, owner=owner)
 
 
 async def test_after_a_restart_the_list_says_what_each_session_holds(
@@ -76,48 +63,6 @@ async def test_after_a_restart_the_list_says_what_each_session_holds(
     assert later.kept_until(again.session_id) == pytest.approx(clock() + ttl)
 
 
-async def test_a_list_shows_one_s_own_sessions_only_the_last_used_first(
-    registries: Registries, place: Settings, clock: Clock
-) -> None:
-    registry = registries(place)
-    ada, bob = new_session_id(), new_session_id()
-    for title, owner in (("first", ada), ("hers", bob), ("second", ada)):
-        await (await registry.open(owner=owner, title=title)).add_evidence([piece(title)])
-        clock.now += 100
-    await registry.open(owner=ada)  # empty: nothing to come back to
-    assert [one.title for one in await registry.sessions(owner=ada)] == ["second", "first"]
-    await registry.find("first", owner=ada)
-    assert [one.title for one in await registry.sessions(owner=ada)] == ["first", "second"]
-    with pytest.raises(SessionNotFoundError):
-        await registry.find("hers", owner=ada)
-
-
-async def test_expired_sessions_are_neither_listed_nor_found(
-    registries: Registries, place: Settings, clock: Clock
-) -> None:
-    registry = registries(place.model_copy(update={"session_ttl": DAY}))
-    owner = new_session_id()
-    await (await registry.open(owner=owner, title="old")).add_evidence([piece("old")])
-    for seconds in (DAY / 4, DAY + 1):  # servers look every few hours
-        clock.now += seconds
-        await registry.sweep()
-    assert await registry.sessions(owner=owner) == []
-    with pytest.raises(SessionNotFoundError):
-        await registry.find("old", owner=owner)
-
-
-async def test_a_session_can_be_given_another_title(registries: Registries, place: Settings) -> None:
-    registry = registries(place)
-    owner = new_session_id()
-    store = await registry.open(owner=owner)
-    await store.set_title_if_none("zinc AND warts[tiab]")
-    await store.add_evidence([piece("Zinc heals warts.")])
-    await registry.name(store.session_id, "Warts", owner=owner)
-    assert (await registry.find("warts", owner=owner)).title == "Warts"
-    with pytest.raises(SessionNotFoundError):
-        await registry.name(store.session_id, "Mine", owner="somebody else")
-
-
 async def test_another_process_keeps_a_title_that_it_does_not_know(
     registries: Registries, lasting_place: Settings
 ) -> None:
@@ -140,22 +85,6 @@ async def test_another_process_keeps_a_title_that_it_does_not_know(
 def test_a_title_that_means_something_else_is_refused(title: str) -> None:
     with pytest.raises(InvalidInputError):
         session_title(title)
-
-
-@pytest.mark.parametrize(
-    ("query", "title"),
-    [
-        ("does zinc\nheal warts?", "does zinc heal warts?"),
-        ("new", '"new"'),
-        ("rs_1 variant", '"rs_1 variant"'),
-        ("", ""),
-        (" \n", ""),
-        ("x" * 500, "x" * 117 + "…"),
-    ],
-)
-def test_a_query_becomes_a_title_that_is_one(query: str, title: str) -> None:
-    assert title_of_query(query) == title
-    assert not title or session_title(title) == title
 
 
 def test_of_several_sessions_with_such_titles_the_message_lists_five() -> None:
@@ -189,14 +118,6 @@ async def test_an_empty_session_leaves_no_file(registries: Registries, tmp_path:
     await registry.aclose()
     assert list((tmp_path / "sessions").iterdir()) == []
     assert list((tmp_path / "trash").iterdir()) == []
-
-
-async def test_empty_sessions_beyond_the_limit_can_still_be_used(registries: Registries, tmp_path: Path) -> None:
-    registry = registries(Settings(data_dir=tmp_path, max_sessions=2))
-    opened = [await registry.open() for _ in range(4)]
-    for store in opened:
-        await (await registry.get(store.session_id)).add_evidence([piece("Zinc heals warts.")])
-    assert len(list((tmp_path / "sessions").iterdir())) == 4
 
 
 async def test_a_title_survives_undo(registries: Registries, tmp_path: Path) -> None:
@@ -329,21 +250,6 @@ async def test_a_session_is_never_read_from_elsewhere(registries: Registries, tm
     assert await registry.sessions() == []
     with pytest.raises(SessionNotFoundError):
         await registry.get(store.session_id)
-
-
-@pytest.mark.parametrize("parent", ["sessions", "trash"])
-async def test_a_file_named_like_a_session_hides_no_session(
-    parent: str, registries: Registries, tmp_path: Path
-) -> None:
-    (tmp_path / parent).mkdir()
-    for name in ("{}", "{}.sqlite3-journal", "{}.0a.new", "{}.txt"):
-        (tmp_path / parent / name.format(new_session_id())).touch()
-    (tmp_path / parent / f"{new_session_id()}.d").mkdir()
-    registry = registries(Settings(data_dir=tmp_path))
-    store = await registry.open(title="Warts")
-    await store.add_evidence([piece("Zinc heals warts.")])
-    assert [one.title for one in await registry.sessions()] == ["Warts"]
-    assert await registry.find("warts") is store
 
 
 @pytest.mark.parametrize("in_the_way", ["data", "data/sessions"])

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import anyio
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
@@ -53,29 +52,6 @@ async def links(store: EvidenceStore) -> list[tuple[str, ...]]:
     return [one.similar for one in (await store.publications(ids)).values()]
 
 
-@pytest.mark.parametrize("is_removed", [False, True])
-async def test_an_id_with_a_digest_does_not_stand_for_the_publication_that_has_the_id(
-    embedder: EmbeddingService, is_removed: bool
-) -> None:
-    store = await opened(embedder)
-    title = "Vitamin D and falls in nursing homes"
-    chapters = [
-        piece(ASPIRIN, "Aspirin and colorectal adenoma in adults", doi=BOOK),
-        piece(VITAMIN, title, doi=BOOK),
-        piece(VITAMIN, title, doi=BOOK, journal="Bone", keywords=("falls",)),
-    ]
-    for one in (*chapters, piece(ASPIRIN, "Aspirin and colorectal adenoma in adults: a report", pmid="777")):
-        await store.add_evidence([one])
-    aspirin, vitamin, report = await store.ids()
-    if is_removed:
-        await store.remove([vitamin])
-        assert await links(store) == [(report,), (aspirin,)]
-    else:
-        assert await links(store) == [(report,), (), (aspirin,)]
-        found = await store.search_similar("a report on aspirin in adults; falls in nursing homes")
-        assert vitamin in {one.id for one in found}
-
-
 async def test_a_text_that_changed_is_not_like_what_the_earlier_one_was_like(embedder: EmbeddingService) -> None:
     store = await opened(embedder)
     await store.add_evidence([page(1, ASPIRIN), page(2, ASPIRIN)])
@@ -114,16 +90,3 @@ async def test_what_gets_another_id_stays_linked_though_the_call_is_cancelled(em
         await store.add_evidence([piece(ASPIRIN, title, doi=BOOK, pmid="1")])
     renamed, other = await store.ids()
     assert (renamed, await links(store)) == ("pubmed:1", [(other,), (renamed,)])
-
-
-async def test_what_was_kept_beside_a_busy_model_is_linked_when_it_is_embedded(embedder: EmbeddingService) -> None:
-    model = Busy(embedder)
-    store = await opened(model)
-    await store.add_evidence([page(1, ASPIRIN)])
-    model.is_busy = True
-    await store.add_evidence([page(2, ASPIRIN)])
-    assert await links(store) == [(), ()]
-    model.is_busy = False
-    await store.search_similar("aspirin")
-    first, second = await store.ids()
-    assert await links(store) == [(second,), (first,)]

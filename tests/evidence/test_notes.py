@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from itertools import permutations
-from typing import Any, get_args
-
-import pytest
+from typing import Any
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.searching import Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.export import ExportFormat, read_jsonl
-from deepcritical_mcp.models import NO_ABSTRACT, Evidence, Publication, merged
+from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from tests.evidence.stand_ins import piece
 from tests.publications import export
 
@@ -47,24 +43,6 @@ ORDERS = (
 )
 
 
-@pytest.mark.parametrize("order", ORDERS)
-async def test_notes_are_kept_on_their_own_and_listed_with_their_paper(
-    registries: Registries, order: tuple[Publication, ...]
-) -> None:
-    store = await registries(Settings()).open()
-    outcomes = [outcome for one in order for outcome in await store.add_evidence([one])]
-    shown = {one.id: one for one in await store.page(0, 20)}
-
-    assert [outcome.status for outcome in outcomes] == ["added"] * 8
-    for id, notes in EXPECTED.items():
-        assert {*shown[id].notes} == notes
-        assert len(shown[id].notes) == len(notes)
-    for one in (PAPER, LETTER, PAGE):
-        assert shown[one.id].content == one.text.content
-    for one in NOTES:
-        assert (shown[one.id].content, shown[one.id].kind, shown[one.id].notes) == (one.text.content, "note", ())
-
-
 async def test_notes_are_found_as_the_user_s_and_with_the_paper(place: Settings, registries: Registries) -> None:
     store = await registries(place).open()
     await store.add_evidence([PAPER, LETTER, PAGE, *NOTES])
@@ -76,79 +54,6 @@ async def test_notes_are_found_as_the_user_s_and_with_the_paper(place: Settings,
     assert {one.id for one in theirs} == {one.id for one in NOTES}
     assert {*papers[0].notes} == EXPECTED[PAPER.id]
     assert papers[0].content == PAPER.text.content
-
-
-def test_what_a_user_pasted_under_a_paper_s_number_is_neither_its_abstract_nor_a_note() -> None:
-    pasted = Publication.of("page", "It cures all.", provider="user", source="pubmed", title="Hearsay", pmid="2")
-    both, only = merged(merged(PAPER, pasted), pasted), merged(LETTER, pasted)
-    whole, letter = json.loads(export((both, only), "csl-json"))
-    assert (whole["abstract"], letter.get("abstract")) == (PAPER.text.content, None)
-    for format in ("csl-json", "ris", "bibtex", "markdown"):
-        assert "It cures all." not in export((both, only), format)
-    assert export((both, only), "jsonl").count("It cures all.") == 2
-    assert Evidence.of(both, both.texts[1]).id == f"{both.id}~2"
-
-
-@pytest.mark.parametrize("format", get_args(ExportFormat))
-async def test_no_exported_abstract_holds_a_note(registries: Registries, format: ExportFormat) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([DOUBT, PAPER, REPLY, LETTER])
-    kept = await store.publications([PAPER.id, LETTER.id])
-    text = export(list(kept.values()), format)
-
-    for one in (DOUBT, REPLY):
-        assert one.text.content not in text
-    assert PAPER.text.content in text.replace("\\", "")
-    if format != "jsonl":
-        assert "No abstract" not in text
-
-
-async def test_one_note_on_two_papers_is_kept_twice_and_told_apart_from_a_repetition(
-    place: Settings, registries: Registries
-) -> None:
-    store = await registries(place).open()
-    await store.add_evidence([PAPER, LETTER])
-    same = [note("Read this.", pmid="1"), note("Read this.", pmid="2")]
-
-    first, again = await store.add_evidence(same), await store.add_evidence(same)
-
-    assert [outcome.status for outcome in first] == ["added", "added"]
-    assert [outcome.status for outcome in again] == ["duplicate", "duplicate"]
-    assert [outcome.evidence.id for outcome in again] == [outcome.evidence.id for outcome in first]
-    assert [one.notes for one in await store.page(0, 2)] == [("Read this.",), ("Read this.",)]
-    assert await store.count() == 4
-
-
-async def test_two_notes_under_one_title_on_one_paper_are_both_listed(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence(
-        [note("Page one.", "Reading notes", pmid="1"), note("Page two.", "Reading notes", pmid="1")]
-    )
-    (outcome,) = await store.add_evidence([PAPER])
-    assert outcome.evidence.notes == ("Page one.", "Page two.")
-
-
-async def test_a_quotation_from_the_paper_is_a_note_on_it_whichever_came_first(registries: Registries) -> None:
-    quotation = note("Metformin lowered glucose in 120 adults.", "A quotation", pmid="1")
-    for order in permutations((PAPER, quotation)):
-        store = await registries(Settings()).open()
-        outcomes = await store.add_evidence(order)
-        shown = {one.id: one for one in await store.page(0, 9)}
-        assert [outcome.status for outcome in outcomes] == ["added", "added"]
-        assert shown[PAPER.id].notes == (quotation.text.content,)
-        assert shown[PAPER.id].citation.title == PAPER.title
-
-
-async def test_a_note_with_the_numbers_of_two_papers_is_about_the_one_of_its_pmid(registries: Registries) -> None:
-    other = piece("Another trial.", "On insulin", pmid="9", doi="10.1000/other")
-    mixed = note("The DOI that I have may be wrong.", pmid="1", doi="10.1000/other")
-    for order in permutations((PAPER, other, mixed)):
-        store = await registries(Settings()).open()
-        await store.add_evidence(order)
-        shown = {one.id: one.notes for one in await store.page(0, 9)}
-        assert shown == {PAPER.id: (mixed.text.content,), other.id: (), mixed.id: ()}
-        papers = {one["PMID"]: one.get("annote") for one in json.loads(export(order, "csl-json"))}
-        assert papers == {"1": mixed.text.content, "9": None}
 
 
 async def test_a_note_under_a_document_s_own_title_and_number_stays_the_user_s(registries: Registries) -> None:
@@ -190,25 +95,6 @@ async def test_a_publication_is_found_under_the_numbers_that_became_known_later(
     assert found["pubmed:1"].citation.pmid == "1"
     assert (await store.publications(["doi:10.1/trial"]))["doi:10.1/trial"].id == "pubmed:1"
     assert await store.ids() == ["pubmed:1"]
-
-
-async def test_a_note_is_never_found_as_the_paper_that_it_is_on(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([DOUBT])
-    assert await store.get(["pubmed:1"]) == {}
-    await store.add_evidence([PAPER])
-    assert (await store.get(["pubmed:1"]))["pubmed:1"].content == PAPER.text.content
-
-
-async def test_json_lines_say_what_is_nearly_identical(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    text = "Aspirin lowers the incidence of colorectal cancer."
-    twins = [piece(text, "Aspirin and colorectal cancer", pmid=pmid) for pmid in ("1", "2")]
-    await store.add_evidence(twins)
-    first, second = read_jsonl(export([*(await store.publications(["pubmed:1", "pubmed:2"])).values()], "jsonl"))
-    assert (first.similar, second.similar) == (("pubmed:2",), ("pubmed:1",))
-    (again,) = await store.add_evidence([second])
-    assert (again.status, again.publication.similar) == ("duplicate", ())
 
 
 async def test_a_note_has_the_status_of_its_paper_and_what_was_never_checked_is_not_ok(

@@ -222,6 +222,7 @@ for point in range(1, 200):
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_an_upgrade_that_is_killed_at_any_point_loses_nothing(tmp_path: Path) -> None:
     template, folder = tmp_path / "template", tmp_path / "killed"

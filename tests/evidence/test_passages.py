@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, passages
+from deepcritical_mcp.evidence.chunking import CHUNK_LENGTH, PASSAGE_LENGTH, passages, split
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.lexical import LexicalIndex, words_of
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, TextPlace, with_neighbors
@@ -26,7 +25,7 @@ from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.models import PARAGRAPH_BREAK, Text
 from deepcritical_mcp.reading import Section, assembled
-from tests.evidence.stand_ins import HashingModel, long_sections, paper, piece
+from tests.evidence.stand_ins import HashingModel, long_sections, paper
 
 Registries = Callable[[Settings], SessionRegistry]
 TABLE = "| Arm | Deaths |\n| --- | --- |\n" + "\n".join(
@@ -67,47 +66,6 @@ class SlowModel(HashingModel):
         return await HashingModel.vectors(HashingModel(), texts)
 
 
-class Busy(HashingModel):
-    """A model that refuses documents while other calls have the most of it."""
-
-    is_busy = False
-
-    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        if self.is_busy:
-            raise EmbeddingError("The embedding model is busy with other calls.")
-        return await super().vectors(texts)
-
-    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return await super().vectors(texts)
-
-
-@pytest.fixture
-async def slow() -> AsyncGenerator[tuple[SlowModel, SessionRegistry]]:
-    model = SlowModel()
-    registry = SessionRegistry(Settings(), model, open_backend(Settings()))
-    yield model, registry
-    await registry.aclose()
-
-
-def test_passages_stay_inside_their_section_and_say_where_they_are() -> None:
-    found = [one for one in passages(TRIAL) if one.part]
-    assert [one.anchor for one in found][:4] == ["s1p1", "s1.1p1-2", "s2p1-2", "t1p2"]
-    assert found[1].content == (
-        "Zinc for warts. Methods > Allocation. Allocation was by sealed envelopes.\n\nNobody was blinded."
-    )
-    assert all(one.quotation in FULL.content for one in found)
-    assert passages(TRIAL)[0].content == "Zinc for warts. Zinc was compared with placebo in adults with common warts."
-
-
-def test_a_table_is_cut_between_rows_with_its_caption_and_header_in_front() -> None:
-    rows = [one for one in passages(TRIAL) if one.anchor == "t1p2"]
-    assert len(rows) > 3
-    front = "Zinc for warts. Results > Table 1. Table 1. Deaths by arm\n| Arm | Deaths |\n| Group "
-    assert all(one.content.startswith(front) for one in rows)
-    assert "\n".join(one.quotation for one in rows) == TABLE.split("\n", 2)[2]
-    assert [one.quotation for one in passages(TRIAL) if one.anchor == "t1p3"] == ["One death was late."]
-
-
 def test_rows_below_a_heading_row_are_shown_with_it() -> None:
     groups = ["| Plasma |  |", *(f"| {number} µg | {number} |" for number in range(40)), "| Red cells |  |"]
     rows = [*groups, *(f"| {number} µg | {number * 9} |" for number in range(40))]
@@ -130,23 +88,6 @@ def test_a_long_paragraph_is_cut_between_sentences() -> None:
     found = passages(paper([Section("s1", [text, "Short."], path=("Results",))]))
     assert all(one.end - one.start <= PASSAGE_LENGTH + 60 and one.quotation.endswith(".") for one in found)
     assert " ".join(one.quotation for one in found).replace(PARAGRAPH_BREAK, " ") == f"{text} Short."
-
-
-async def test_a_passage_is_found_with_its_section_and_anchor(place: Settings, registries: Registries) -> None:
-    store = await registries(place).open()
-    await store.add_evidence([TRIAL, piece("Aspirin lowers the incidence of colon cancer.", "Aspirin", pmid="12")])
-    found = (await store.search("how were adults allocated to zinc, in sealed envelopes?", max_results=50)).evidence
-    first = found[0]
-    assert (first.id, first.kind, first.section, first.anchor) == (
-        "pubmed:11~2",
-        "full_text",
-        ("Methods", "Allocation"),
-        "s1.1p1-2",
-    )
-    assert first.content == "Allocation was by sealed envelopes.\n\nNobody was blinded."
-    assert first.content_truncated
-    assert first.citation.pmid == "11"
-    assert {one.citation.pmid for one in found} == {"11", "12"}
 
 
 async def test_only_texts_of_a_kind_are_searched(registries: Registries) -> None:
@@ -208,55 +149,6 @@ async def test_a_text_in_which_nothing_is_searched_is_kept(registries: Registrie
     assert store.warnings == ()
 
 
-async def test_many_passages_are_embedded_after_the_answer(slow: tuple[SlowModel, SessionRegistry]) -> None:
-    model, registry = slow
-    store = await registry.open()
-    model.free = 1  # the abstract
-    await store.add_evidence([paper(long_sections("the tumor", 40), pmid="1", abstract="An abstract.")])
-    total = len(passages((await store.publications(["pubmed:1"]))["pubmed:1"])) - 1
-    assert store.warnings[-1] == f"pubmed:1~2: {total} of {total} passages are still being indexed."
-    with anyio.fail_after(1):  # a search waits for a share of its time
-        found = (await store.search("weighed in step 33 of the methods")).evidence
-    assert "In step 33 of the methods" in found[0].content
-    model.may_go_on.set()
-    assert (await store.search("weighed in step 33 of the methods")).evidence[0].relevance != found[0].relevance
-    assert not any("indexed" in warning for warning in store.warnings)
-    assert len(model.embedded) == len(set(model.embedded)) == total + 1
-
-
-async def test_a_search_by_meaning_does_not_say_that_the_background_has_no_model() -> None:
-    model = Busy()
-    registry = SessionRegistry(Settings(), model, open_backend(Settings()))
-    store = await registry.open()
-    await store.add_evidence([piece("Metformin lowered the number of deaths.", "Heart", pmid="1")])
-    model.is_busy = True
-    await store.add_evidence([paper(long_sections("aspirin", 40), "A paper", pmid="2")])
-    await store.search_similar("Metformin lowered the number of deaths.")
-    assert not any("Evidence is found by words only" in one for one in store.warnings), store.warnings
-    assert any("still being indexed" in one for one in store.warnings), store.warnings
-    model.missing = True
-    await store.search_similar("another query")
-    assert any("Evidence is found by words only" in one for one in store.warnings)
-    await registry.aclose()
-
-
-async def test_a_full_text_that_joins_an_abstract_embeds_only_itself(place: Settings) -> None:
-    model = HashingModel()
-    registry = SessionRegistry(place, model, open_backend(place))
-    store = await registry.open()
-    abstract = piece("Zinc was compared with placebo.", "Zinc for warts", pmid="11")
-    await store.add_evidence([abstract])
-    sections = long_sections("zinc", 40)
-    for _ in range(2):
-        await store.add_evidence([paper(sections, "Zinc for warts", pmid="11")])
-        await store.search("zinc")
-    contents = [one.content for one in passages((await store.publications(["pubmed:11"]))["pubmed:11"])]
-    assert model.embedded.count(contents[0]) == 1
-    assert sorted(set(model.embedded) - {"zinc"}) == sorted(contents)
-    assert len(model.embedded) == len(contents) + 2  # and the two queries
-    await registry.aclose()
-
-
 async def test_what_a_closed_session_had_not_embedded_is_embedded_later(lasting_place: Settings) -> None:
     model = SlowModel()
     model.free = 2
@@ -275,16 +167,6 @@ async def test_what_a_closed_session_had_not_embedded_is_embedded_later(lasting_
     assert {*model.embedded, *again.embedded} - {"tumor"} == {one.content for one in passages(whole)}
     assert len(again.embedded) < len(passages(whole))
     await second.aclose()
-
-
-async def test_a_session_is_dropped_while_it_is_indexed(slow: tuple[SlowModel, SessionRegistry]) -> None:
-    model, registry = slow
-    store = await registry.open()
-    model.free = 1
-    await store.add_evidence([paper(long_sections("the tumor", 40), pmid="1", abstract="An abstract.")])
-    await registry.drop(store.session_id)
-    model.may_go_on.set()
-    assert registry.open_sessions == 0
 
 
 async def test_a_long_text_in_a_list_is_shown_by_its_beginning(registries: Registries) -> None:
@@ -310,6 +192,7 @@ def test_a_large_index_finds_the_same_as_a_small_one() -> None:
 FOLDER = os.environ.get("DEEPCRITICAL_RETRIEVAL_DIR", "")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not FOLDER, reason="DEEPCRITICAL_RETRIEVAL_DIR is not set")
 async def test_most_questions_are_answered_within_1_500_characters(embedder: EmbeddingService) -> None:
     folder = Path(FOLDER) / "evidence_inference"
@@ -358,3 +241,13 @@ def _is_answered(row: dict[str, Any], spans: Sequence[Sequence[int]], shown: Seq
             return True
         limit -= len(passage)
     return False
+
+
+TEXT = " ".join(f"Sentence {number} is about surviving perinatal rats." for number in range(200))
+
+
+def test_a_chunk_begins_with_a_whole_word_and_ends_with_a_sentence() -> None:
+    for chunk in split(TEXT):
+        assert len(chunk) <= CHUNK_LENGTH
+        assert chunk.endswith("rats.")
+        assert f" {chunk}" in f" {TEXT}"

@@ -12,8 +12,9 @@ from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence import open_sessions
-from deepcritical_mcp.evidence.open_sessions import IN_USE, MAX_RETURNING, REST_AFTER, RETURNS_WITHIN, STAYS_AWAKE
+from deepcritical_mcp.evidence.open_sessions import IN_USE, REST_AFTER, STAYS_AWAKE
 from deepcritical_mcp.evidence.session_access import PASSAGE_BYTES, PUBLICATION_BYTES
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage.backend import Space
@@ -21,6 +22,7 @@ from deepcritical_mcp.evidence.storage.rows import SessionInfo
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend, SqliteSpace
 from deepcritical_mcp.evidence.store import EvidenceStore
+from deepcritical_mcp.models import ScreeningMark
 from tests.evidence.stand_ins import Clock, HashingModel, piece
 
 SESSIONS = 5
@@ -66,15 +68,6 @@ def awake(stores: list[EvidenceStore]) -> list[int]:
     return [number for number, store in enumerate(stores) if store.awake]
 
 
-async def test_sessions_that_are_called_in_turn_all_stay_awake(registry: SessionRegistry, clock: Clock) -> None:
-    stores = await filled(registry)
-    for _ in range(3):
-        for store in stores:
-            clock.now += STAYS_AWAKE / SESSIONS
-            assert await (await registry.get(store.session_id)).search_similar("finding") != []
-            assert awake(stores) == list(range(SESSIONS))
-
-
 async def test_of_idle_sessions_the_last_used_ones_stay_awake(registry: SessionRegistry, clock: Clock) -> None:
     stores = await filled(registry)
     clock.now += STAYS_AWAKE + 1
@@ -90,62 +83,6 @@ async def test_of_idle_sessions_the_last_used_ones_stay_awake(registry: SessionR
     await registry.sweep()
     assert awake(stores) == []
     assert [await store.ids() for store in stores] == [[f"pubmed:{number}"] for number in range(SESSIONS)]
-
-
-async def test_sessions_that_come_back_soon_are_woken_once(registry: SessionRegistry, clock: Clock) -> None:
-    stores = await filled(registry)
-    woken = 0
-    for _ in range(4):
-        for store in stores:
-            clock.now += RETURNS_WITHIN / (SESSIONS + 1)
-            called = await registry.get(store.session_id)
-            await registry.sweep()
-            woken += not called.awake
-            assert await called.search_similar("finding") != []
-    assert woken == SESSIONS
-    assert awake(stores) == list(range(SESSIONS))
-    clock.now += RETURNS_WITHIN + 1
-    await registry.sweep()
-    assert awake(stores) == [3, 4]
-
-
-async def test_sessions_that_come_back_late_or_are_too_many_do_not_stay_awake(
-    registry: SessionRegistry, clock: Clock
-) -> None:
-    stores = await filled(registry)
-    for _ in range(3):
-        for store in stores:
-            clock.now += RETURNS_WITHIN
-            await (await registry.get(store.session_id)).count()
-            await registry.sweep()
-            assert len(awake(stores)) <= AWAKE
-    while len(stores) <= MAX_RETURNING * AWAKE + AWAKE:
-        stores += await filled(registry)
-    for _ in range(3):
-        for store in stores:
-            clock.now += RETURNS_WITHIN / len(stores)
-            await (await registry.get(store.session_id)).count()
-            await registry.sweep()
-    clock.now += STAYS_AWAKE + 1
-    await registry.sweep()
-    assert len(awake(stores)) == MAX_RETURNING * AWAKE
-
-
-async def test_a_long_call_counts_as_use_until_it_ends(
-    registry: SessionRegistry, model: SlowModel, clock: Clock
-) -> None:
-    stores = await filled(registry)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon((await registry.get(stores[0].session_id)).search, "slow")
-        await model.asked.wait()
-        clock.now += REST_AFTER + 1
-        await registry.sweep()
-        assert awake(stores) == [0]
-        model.go_on.set()
-    clock.now += STAYS_AWAKE
-    for store in stores[1:]:
-        await (await registry.get(store.session_id)).count()
-    assert awake(stores) == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(("most", "in_use", "late"), [(4, [0, 1, 2, 3, 4], [1, 2, 3, 4]), (2, [1, 2, 3, 4], [3, 4])])
@@ -190,23 +127,6 @@ class SlowToRestBackend(MemoryBackend):
         return self.spaces[-1]
 
 
-async def test_no_call_waits_until_the_sessions_of_others_rest(model: SlowModel, clock: Clock) -> None:
-    backend = SlowToRestBackend()
-    registry = SessionRegistry(Settings(), model, backend, clock=clock)
-    used, *_, idle = await filled(registry)
-    for space in backend.spaces:
-        space.go_on.clear()
-        space.resting.clear()
-    clock.now += REST_AFTER + 1
-    assert await (await registry.get(used.session_id)).ids() == ["pubmed:0"]
-    assert await run_sync(backend.spaces[-1].resting.wait, 30)
-    assert await (await registry.get(used.session_id)).ids() == ["pubmed:0"]
-    for space in backend.spaces:
-        space.go_on.set()
-    assert await (await registry.get(idle.session_id)).ids() == ["pubmed:4"]
-    await registry.aclose()
-
-
 async def test_the_last_session_rests_without_a_further_call(
     model: SlowModel, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,3 +141,34 @@ async def test_the_last_session_rests_without_a_further_call(
     assert await run_sync(backend.spaces[-1].resting.wait, 30)
     assert await store.ids() == ["pubmed:1"]
     await registry.aclose()
+
+
+ITEMS = 60
+
+
+class Model(HashingModel):
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if any("Copper" in text for text in texts):
+            raise EmbeddingError("The model fails.")
+        return await super().vectors(texts)
+
+
+async def rested() -> EvidenceStore:
+    """A session at rest, of which the last item has no vector."""
+    store = await SessionRegistry(Settings(), Model(dimension=64), MemoryBackend(limit=9)).open()
+    await store.add_evidence([piece(f"Finding {n} in mice.", f"Title {n}", pmid=str(n)) for n in range(1, ITEMS)])
+    await store.add_evidence([piece("Copper in rats.", "Copper", pmid="99")])
+    await store.rest()
+    return store
+
+
+@pytest.mark.parametrize("id", ["pubmed:7", "pubmed:99"])
+async def test_what_is_written_after_it_was_read_is_kept(id: str) -> None:
+    store = await rested()
+    await store.decide([ScreeningMark(id=id, verdict="included")])
+    await store.remove(["pubmed:8"])
+    for _ in range(2):
+        found = await store.publications([id, "pubmed:8"])
+        assert {one.id: one.screening for one in found.values()} == {id: "included"}
+        assert await store.count() == ITEMS - 1
+        await store.rest()

@@ -22,26 +22,6 @@ ZINC = Publication.of("abstract", "Zinc helps the skin.", provider="pubmed", sou
 LONG = '{"sentences": "' + "Zinc heals wounds – “faster”. " * 40_000 + '"}'
 
 
-async def test_a_document_is_kept_whole_and_the_last_one_of_a_name_counts(place: Settings, registries: Registries):
-    session = await registries(place).open()
-    assert await session.document("report") == ""
-    for content in ("first", LONG, "last"):
-        await session.keep_document("report", content)
-        assert await session.document("report") == content
-    await session.keep_document("log", "")
-    assert (await session.document("log"), await session.document("report")) == ("", "last")
-
-
-async def test_a_document_is_not_evidence(place: Settings, registries: Registries):
-    session = await registries(place).open()
-    await session.add_evidence([ZINC])
-    await session.keep_document("report", "Zinc helps nobody.")
-    await session.rest()
-    assert (await session.count(), await session.ids()) == (1, ["pubmed:1"])
-    assert [one.id for one in await session.search_similar("zinc", max_results=5)] == ["pubmed:1"]
-    assert await session.get(["report", "document\nreport"]) == {}
-
-
 async def test_a_document_survives_rest_with_and_without_evidence(place: Settings, registries: Registries):
     session = await registries(place).open()
     await session.keep_document("report", "of no evidence")

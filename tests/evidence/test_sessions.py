@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -20,10 +17,9 @@ from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import ChromaServerSettings, open_backend
+from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.in_folder import FolderBackend
 from deepcritical_mcp.evidence.storage.on_server import ServerBackend
-from deepcritical_mcp.evidence.storage.rows import is_session_id
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from tests.evidence.conftest import ChromaServer
 from tests.evidence.stand_ins import Clock, HashingModel, piece
@@ -37,13 +33,6 @@ PIECES = [
 ]
 
 
-def test_only_text_in_the_form_of_a_session_id_is_one() -> None:
-    good = "rs_" + "0123456789abcdef" * 2
-    assert is_session_id(good)
-    for bad in ("", "new", "rs_", good + "0", good[:-1], good.upper(), f"../{good}", f"{good}/..", f"{good}\n"):
-        assert not is_session_id(bad)
-
-
 def test_a_server_takes_precedence_over_a_folder_and_a_folder_over_memory(tmp_path: Path) -> None:
     server = "http://127.0.0.1:9"
 
@@ -51,19 +40,6 @@ def test_a_server_takes_precedence_over_a_folder_and_a_folder_over_memory(tmp_pa
     assert isinstance(open_backend(Settings(data_dir=tmp_path)), FolderBackend)
     assert isinstance(open_backend(Settings()), MemoryBackend)
     assert list(tmp_path.iterdir()) == [], "nothing is written before the first session"
-
-
-async def test_a_small_session_starts_no_chroma(place: Settings, registries: Registries) -> None:
-    """Starting one stops the process for 50 ms: 200 clients with nothing to search made `/health` wait for a second."""
-    if place.of(ChromaServerSettings).chroma_url.get_secret_value():
-        pytest.skip("that is Chroma")
-    threads = {thread.name for thread in threading.enumerate()}
-    store = await registries(place).open()
-    assert await store.search_similar("warts in mice") == []
-    assert await store.ids() == []
-    await store.add_evidence(PIECES)
-    assert await store.search_similar("subject 0") != []
-    assert "index" not in {thread.name for thread in threading.enumerate()} - threads
 
 
 async def test_an_unknown_session_is_not_found(place: Settings, registries: Registries, tmp_path: Path) -> None:
@@ -104,16 +80,6 @@ async def test_a_key_has_one_default_session_for_each_owner(place: Settings, reg
     assert len(others | set(found)) == 3
 
 
-async def test_a_dropped_default_session_is_followed_by_a_fresh_one(place: Settings, registries: Registries) -> None:
-    registry = registries(place)
-    first = await registry.default("process")
-    await first.add_evidence(PIECES[:1])
-    await registry.drop(first.session_id)
-    second = await registry.default("process")
-    assert second.session_id != first.session_id
-    assert await second.count() == 0
-
-
 async def test_an_idle_session_goes_and_a_used_one_stays(place: Settings, registries: Registries, clock: Clock) -> None:
     registry = registries(place.model_copy(update={"session_ttl": HOUR}))
     idle, used = await registry.open(), await registry.open()
@@ -139,19 +105,6 @@ async def test_an_expired_session_is_deleted_from_where_it_was_kept(
     clock.now -= HOUR
     with pytest.raises(SessionNotFoundError):
         await late.get(store.session_id)
-
-
-async def test_the_least_recently_used_session_makes_room(registries: Registries) -> None:
-    registry = registries(Settings(max_sessions=2))
-    first, second = await registry.open(), await registry.open()
-    await first.add_evidence(PIECES[:1])
-    await registry.get(first.session_id)
-    await registry.open()
-    assert await (await registry.get(first.session_id)).count() == 1
-    with pytest.raises(SessionNotFoundError):
-        await registry.get(second.session_id)
-    with pytest.raises(SessionNotFoundError):
-        await second.count()
 
 
 async def test_where_sessions_last_making_room_only_closes_them(
@@ -319,27 +272,6 @@ anyio.run(main)
     assert len(kept) <= len(acknowledged) + 1
     assert await store.search_similar("Finding 3.", max_results=1)
     await again.aclose()
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts descriptors in /proc")
-async def test_dropped_sessions_leave_no_descriptors_and_no_threads(tmp_path: Path) -> None:
-    def held() -> tuple[int, int]:
-        gc.collect()
-        return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
-
-    counts: list[tuple[int, int]] = []
-    for settings in (Settings(), Settings(data_dir=tmp_path)):
-        registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
-        for round_ in range(3):
-            for _ in range(5):
-                store = await registry.open()
-                await store.add_evidence(PIECES[:2])
-                await registry.drop(store.session_id)
-            if round_:
-                counts.append(held())
-        await registry.aclose()
-        assert counts[-1][0] <= counts[-2][0] + 3
-        assert counts[-1][1] <= counts[-2][1] + 3
 
 
 class BusyModel(HashingModel):

@@ -57,20 +57,3 @@ async def test_of_merged_descriptions_the_latest_stays_the_best(place: Settings,
     assert kept.status_notices == RETRACTED["status_notices"]
     (told,) = (await store.publications([note.id])).values()
     assert told.status == "retracted"
-
-
-async def test_what_the_session_does_not_hold_is_not_added(place: Settings, registries: Registries):
-    store = await registries(place).open()
-    await store.set_statuses([paper()])
-    assert await store.count() == 0
-
-
-async def test_a_page_that_is_found_again_was_read_on_the_later_day(lasting_place: Settings, registries: Registries):
-    registry = registries(lasting_place)
-    store = await registry.open()
-    page = published(TEXT, source="web", title="Zinc in wounds", url="https://who.int/zinc")
-    for day in ("2026-11-21", "2026-11-23", "2026-11-22"):
-        await store.add_evidence([page.model_copy(update={"accessed": day})])
-    await registry.aclose()
-    store = await registries(lasting_place).get(store.session_id)
-    assert (await store.publications([page.id]))[page.id].accessed == "2026-11-23"

@@ -5,19 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mcp.client import Client
 
 from deepcritical_mcp.cli import checks
 from deepcritical_mcp.config import Settings, every_setting, load_settings, unknown_variables
-from deepcritical_mcp.context import AppContext, build_services
 from deepcritical_mcp.evidence import storage
 from deepcritical_mcp.evidence.storage import STORES, StoreRow, in_memory_only, open_backend
 from deepcritical_mcp.evidence.storage.in_folder import FolderBackend
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
-from deepcritical_mcp.server import DeepCriticalServer
 from tests.evidence.toy_store import ShelfBackend, ShelfSettings
 from tests.scripts import script
-from tests.wire import wire
 
 ROW = StoreRow("tests.evidence.toy_store:ShelfBackend", "tests.evidence.toy_store:ShelfSettings")
 SECRET = "shelf-key-0123456789"
@@ -26,20 +22,6 @@ SECRET = "shelf-key-0123456789"
 @pytest.fixture
 def shelf_among_the_stores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "STORES", (ROW, *STORES))
-
-
-async def test_it_keeps_what_is_found(tmp_path: Path):
-    app = AppContext(
-        Settings(cache_dir=tmp_path, shelf_places=2),
-        build=lambda settings: build_services(settings, stores=(ROW, *STORES)),
-    )
-    async with Client(DeepCriticalServer(app)) as client:
-        await client.call_tool("add_evidence", {"items": [{"content": "Zinc helps the skin."}]})
-        found = await client.call_tool("semantic_search", {"query": "zinc"})
-        assert "Zinc helps the skin." in str(wire(found))
-        backend = (await app.services()).sessions._backend  # pyright: ignore[reportPrivateUsage]
-        assert (type(backend), backend.limit) == (ShelfBackend, 2)
-    await app.aclose()
 
 
 @pytest.mark.usefixtures("shelf_among_the_stores")

@@ -367,16 +367,10 @@ def test_a_publication_without_a_form_in_the_style_is_in_vancouver_with_a_remark
     ("name", "style"),
     [
         ("APA 7th", "apa"),
-        ("APA 7", "apa"),
-        ("APA7", "apa"),
-        ("apa 7th ed.", "apa"),
         ("JAMA", "ama"),
-        ("AMA 11th edition", "ama"),
         ("Chicago author-date", "chicago"),
         ("Chicago (Notes and Bibliography)", "chicago-notes"),
         ("NLM", "vancouver"),
-        ("Vancouver/ICMJE", "vancouver"),
-        ("American Medical Association", "ama"),
         ("nature style", "nature"),
     ],
 )

@@ -34,6 +34,7 @@ def recorded() -> list[Publication]:
     return recorded_publications()[:160]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("style", [name for name in STYLES if name != "chicago-notes"])
 def test_pandoc_writes_the_same_entries(style: str, recorded: list[Publication], tmp_path: Path) -> None:
     theirs = pandoc_entries(recorded, style, tmp_path)

@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from deepcritical_mcp.evidence.storage.rows import dumped, restored
 from deepcritical_mcp.export import ExportFormat, read_jsonl
 from deepcritical_mcp.models import AuthorName, Publication, StatusNotice, Text
-from tests.export.test_export import bibtex_entries, csl_items, needs_pandoc, pandoc
+from tests.export.test_export import bibtex_entries, csl_items, needs_pandoc
 from tests.publications import export, published
 
 pybtex: Any = import_module("pybtex.database")
@@ -214,13 +213,6 @@ def test_every_field_is_in_each_export_or_left_out_for_a_reason() -> None:
         assert {name for name, value in SEEN.items() if value not in text} == {*reasons}, format
 
 
-@pytest.mark.parametrize("publication", ALL, ids=lambda one: one.form)
-def test_every_field_survives_json_lines_and_storage(publication: Publication) -> None:
-    assert read_jsonl(export((publication,), "jsonl")) == [publication]
-    assert restored(dumped(publication)) == publication
-    assert [name.given for name in restored(dumped(publication)).editors] == [one.given for one in publication.editors]
-
-
 def test_ris_reads_back_equal() -> None:
     article, chapter, book, preprint = rispy.loads(export(ALL, "ris"))
 
@@ -260,47 +252,6 @@ def test_bibtex_reads_back_equal() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("words", "date", "csl", "bibtex", "ris"),
-    [
-        ("2013 Nov-Dec", "2013-11", [[2013, 11], [2013, 12]], ("{Nov-Dec}", "2013-11/2013-12"), "2013/11//Nov-Dec"),
-        ("2019 Sep/Oct", "2019-09", [[2019, 9], [2019, 10]], ("{Sep/Oct}", "2019-09/2019-10"), "2019/09//Sep-Oct"),
-        (
-            "1998 Dec-1999 Jan",
-            "1998-12",
-            [[1998, 12], [1999, 1]],
-            ("dec", "1998-12/1999-01"),
-            "1998/12//1998 Dec-1999 Jan",
-        ),
-        ("1947-1948", "1947", [[1947], [1948]], ("", "1947/1948"), "1947///1947-1948"),
-        ("1990 Spring", "1990", [[1990]], ("{Spring}", "1990-21"), "1990///Spring"),
-        ("2024 Winter-Spring", "2024", [[2024]], ("{Winter-Spring}", "2024"), "2024///Winter-Spring"),
-        ("2005 Jan 6-12", "2005-01", [[2005, 1]], ("{Jan 6-12}", "2005-01"), "2005/01//Jan 6-12"),
-    ],
-)
-def test_seasons_and_ranges_reach_every_reader(
-    words: str, date: str, csl: list[list[int]], bibtex: tuple[str, str], ris: str
-) -> None:
-    paper = published("T.", source="pubmed", title="T", journal="J", pmid="1", date=date, issue_date=words)
-    (item,) = json.loads(export((paper,), "csl-json"))
-    assert item["issued"]["date-parts"] == csl
-    assert item["issued"].get("season", "") == (words[5:] if len(csl) == len(csl[0]) == 1 else "")
-    text = export((paper,), "bibtex")
-    assert (f"  month = {bibtex[0]},\n" in text) == bool(bibtex[0])
-    assert f"  date = {{{bibtex[1]}}},\n" in text
-    assert f"\nDA  - {ris}\n" in export((paper,), "ris")
-    assert words in export((paper,), "markdown")
-
-
-def test_abbreviations_have_no_full_stops_and_an_organization_keeps_its_name_in_one_part() -> None:
-    names = (AuthorName("Ministry of Health, Labour and Welfare"), AuthorName("Berg", "Jan", "Jr"))
-    paper = SEASONAL.model_copy(update={"authors": names, "medline_abbreviation": ""})
-    assert json.loads(export((paper,), "csl-json"))[0]["container-title-short"] == "Iso Abbr"
-    assert "shortjournal = {Iso Abbr}," in export((paper,), "bibtex")
-    (record,) = rispy.loads(export((paper,), "ris"))
-    assert record["authors"] == ["Ministry of Health; Labour and Welfare,", "Berg, Jan, Jr"]
-
-
 def test_only_what_has_no_volume_yet_is_ahead_of_print() -> None:
     assert "Epub ahead of print" in export((AHEAD,), "ris")
     assert "Epub ahead of print" not in export((ARTICLE,), "ris")
@@ -333,21 +284,6 @@ STYLE = """<style xmlns="http://purl.org/net/xbiblio/csl" class="in-text" versio
 <citation><layout><text variable="title"/></layout></citation>
 <bibliography><layout><text variable="title" text-case="sentence"/><text value=" | "/>
 <text variable="title" text-case="title"/></layout></bibliography></style>"""
-
-
-@needs_pandoc
-def test_gene_names_and_names_keep_their_case_in_every_style(tmp_path: Any) -> None:
-    (tmp_path / "style.csl").write_text(STYLE)
-    title = "Role of p53, BRCA1, c-Myc and mRNA in Alzheimer disease: a study."
-    paper = published("Text.", source="pubmed", title=title, pmid="1", journal="J")
-    shown = pandoc(export((paper,), "csl-json"), "csljson", "plain", "--citeproc", f"--csl={tmp_path / 'style.csl'}")
-
-    sentence, capitals = shown.strip().split(" | ")
-    for word in ("p53", "BRCA1", "c-Myc", "mRNA", "Alzheimer"):
-        assert word in sentence
-        assert word in capitals
-    assert "Role of" in sentence
-    assert "Disease" in capitals
 
 
 ATTACKS = (
@@ -472,19 +408,6 @@ def test_markdown_holds_no_image_no_html_and_no_link_but_ours(publication: Publi
     assert len(headings) == 2
 
 
-@needs_pandoc
-def test_github_makes_no_link_of_a_bare_address() -> None:
-    papers = [
-        published(f"See {attack}", source="pubmed", title=f"See {attack}", journal=f"See {attack}", pmid=str(number))
-        for number, attack in enumerate(ATTACKS, start=1)
-    ]
-    html = pandoc(export(papers, "markdown"), "gfm", "html")
-
-    assert "<img" not in html
-    assert "<script" not in html
-    assert {link for link in re.findall('href="([^"]*)"', html) if not link.startswith(OURS)} == set()
-
-
 NOTE = published("Unblinded after week 3.", provider="user", source="user", title="On it", pmid="31000001")
 LOOSE = published("To read next.", provider="user", source="user", title="Loose")
 
@@ -497,66 +420,6 @@ def test_a_note_on_a_paper_is_exported_with_the_paper(order: tuple[Publication, 
     assert "Unblinded" not in paper.get("note", "")
     assert export(order, "markdown").count("## ") == 2
     assert read_jsonl(export(order, "jsonl")) == [*order]
-
-
-def test_what_a_page_says_is_not_exported_as_the_user_s_note() -> None:
-    page = published("A page's text.", provider="user", source="web", title="On it", pmid="31000001")
-    note = published("My own words.", provider="user", source="user", title="On it", pmid="31000001")
-    assert [one["annote"] for one in json.loads(export((page, note), "csl-json"))] == ["My own words."]
-    assert [one["annote"] for one in json.loads(export((page,), "csl-json"))] == ["A page's text."]
-
-
-@pytest.mark.parametrize("order", [(NOTE, ARTICLE, LOOSE), (ARTICLE, LOOSE, NOTE)])
-def test_a_note_is_no_reference(order: tuple[Publication, ...]) -> None:
-    assert [one["type_of_reference"] for one in rispy.loads(export(order, "ris"))] == ["JOUR"]
-    assert len(bibtex_entries(export(order, "bibtex"))) == 1
-    assert json.loads(export((NOTE, LOOSE), "csl-json")) == []
-    essay = LOOSE.model_copy(update={"authors": (AuthorName("Doe", "J"),)})
-    assert [one["title"] for one in json.loads(export((essay,), "csl-json"))] == ["Loose"]
-
-
-@needs_pandoc
-@pytest.mark.parametrize(
-    "said", ["title: Evil\nDOI: 10.1/evil\ntype: book\nissued: 1900", "So {:title: Evil}", "Evil: x"]
-)
-def test_no_note_overrides_a_field(said: str) -> None:
-    note = published(said, provider="user", source="user", title="On it", pmid="31000001")
-    for items in ((ARTICLE, note), (published("Text.", source="pubmed", title="T", pmid="31000001"), note)):
-        (written,) = json.loads(export(items, "csl-json"))
-        (read,) = csl_items(export(items, "csl-json"), "csljson")
-        assert written["annote"] == said
-        assert {name: read.get(name) for name in ("DOI", "type", "issued", "note")} == {
-            name: written.get(name) for name in ("DOI", "type", "issued", "note")
-        }
-        assert "Evil" not in read["title"]
-
-
-@needs_pandoc
-def test_quotation_marks_stay_outside_of_what_keeps_its_case() -> None:
-    title = "'The \"DNA\" (mRNA) of 'The Lancet' on \"BRCA1\"-binding, p53's and IL-6."
-    paper = published("Text.", source="pubmed", title=title, pmid="1", journal="J")
-    shown = pandoc(export((paper,), "csl-json"), "csljson", "html", "--citeproc")
-    assert "nocase" not in shown.replace('class="nocase"', "")
-    assert "&lt;" not in shown
-    (item,) = json.loads(export((paper,), "csl-json"))
-    assert not re.search(r"""<span class="nocase">['"(]|['")]</span>""", item["title"])
-
-
-@pytest.mark.parametrize(
-    ("pages", "first_and_last"),
-    [
-        ("e01611-19", ("e01611-19", None)),
-        ("ENEURO.0172-19.2019", ("ENEURO.0172-19.2019", None)),
-        ("S12-S19", ("S12", "S19")),
-        ("1820-30", ("1820", "1830")),
-        ("xii-xiv", ("xii", "xiv")),
-    ],
-)
-def test_only_real_ranges_of_pages_are_divided(pages: str, first_and_last: tuple[str, str | None]) -> None:
-    paper = published("Text.", source="pubmed", title="T", pmid="1", journal="J", pages=pages)
-    (record,) = rispy.loads(export((paper,), "ris"))
-    assert (record["start_page"], record.get("end_page")) == first_and_last
-    assert ("--" in export((paper,), "bibtex")) == bool(first_and_last[1])
 
 
 def test_titles_lose_a_final_stop_and_keep_their_braces() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, export_entries, export_part, read_jsonl
+from deepcritical_mcp.export import ExportFormat, export_entries, read_jsonl
 from deepcritical_mcp.models import AuthorName, CitationSource, Publication, StatusNotice, vancouver
 from tests.publications import export, published
 
@@ -212,25 +212,6 @@ def test_rispy_reads_what_the_evidence_holds() -> None:
     assert "urls" not in note
 
 
-@needs_pandoc
-def test_markdown_shows_awkward_text_as_it_was_written() -> None:
-    lines = article(
-        "<script>alert(1)</script> [x](javascript:alert(1)) *a* _b_ `c` # d",
-        content="1. one\n# two\n- three\n> four\n\n---\n<img src=x>",
-        date="2019",
-    )
-    shown = pandoc(export((ARTICLE, lines), "markdown"), "commonmark", "plain")
-    html = pandoc(export((ARTICLE, lines), "markdown"), "commonmark", "html")
-
-    assert f"1. RETRACTED: {AWKWARD_TITLE}" in shown
-    assert "<script>alert(1)</script> [x](javascript:alert(1)) *a* _b_ `c` # d" in shown
-    for line in ("1. one", "# two", "- three", "> four", "---", "<img src=x>"):
-        assert f"\n  {line}\n" in shown
-    assert "<script" not in html
-    assert "<img" not in html
-    assert 'href="javascript' not in html
-
-
 def test_markdown_says_first_that_a_paper_is_retracted() -> None:
     section = export((ARTICLE,), "markdown").split("\n\n")
 
@@ -279,45 +260,6 @@ def test_a_title_about_something_retracted_is_marked_in_every_export(title: str)
     assert f"{title} [Retracted]." in vancouver(paper)
 
 
-def test_an_abstract_that_is_only_the_title_is_left_out() -> None:
-    only_title = article("Sleep in mice.", content="Sleep in mice.")
-    for format in FORMATS:
-        assert "abstract" not in export((only_title,), format).replace('"kind":"abstract"', "")
-        assert export((only_title,), format).count("Sleep in mice") == (2 if format in ("jsonl", "markdown") else 1)
-
-
-@pytest.mark.parametrize(
-    ("pages", "expected"),
-    [
-        ("1820-30", "1820-1830"),
-        ("99-104", "99-104"),
-        ("e12", "e12"),
-        ("S12-5", "S12-5"),
-        ("12–9", "12-19"),
-        ("123-30; discussion 131", "123-30; discussion 131"),
-    ],
-)
-def test_shortened_page_ranges_are_written_out(pages: str, expected: str) -> None:
-    (item,) = json.loads(export((article().model_copy(update={"pages": pages}),), "csl-json"))
-
-    assert item["page"] == expected
-
-
-def test_capitals_are_protected_where_a_style_would_lower_them() -> None:
-    sentence, capitalized = bibtex_titles(
-        article("Effects of DNA on Alzheimer disease and T cells: a review"),
-        article("Effects of DNA on Alzheimer Disease: A Review", pmid="2"),
-    )
-
-    assert sentence == "Effects of {DNA} on {Alzheimer} disease and {T} cells: a review"
-    assert capitalized == "Effects of {DNA} on Alzheimer Disease: A Review"
-
-
-def bibtex_titles(*evidence: Publication) -> list[str]:
-    entries = pybtex.parse_string(export(evidence, "bibtex"), "bibtex").entries
-    return [entry.fields["title"] for entry in entries.values()]
-
-
 def test_citation_keys_are_readable_ascii_and_unique() -> None:
     lopez = [AuthorName("Łukasiewicz-Ødegård", "J")]
     pieces = [
@@ -344,41 +286,12 @@ def test_citation_keys_stay_when_the_session_grows() -> None:
     assert after[:3] == before
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_nothing_is_exported_as_an_empty_file_that_can_be_read(format: ExportFormat) -> None:
-    assert export((), format).split() in ([], ["[", "]"])
-    assert format in EXPORT_FILES
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_parts_put_together_are_the_whole(format: ExportFormat) -> None:
-    pieces = (*EVERYTHING, ARTICLE, NOTE)
-    parts: list[str] = []
-    start = 0
-    while start < len(pieces):
-        text, count = export_part(pieces, format, start=start, limit=1_500)
-        assert len(text) <= 1_500 or count == 1
-        parts.append(text)
-        start += count
-
-    assert 1 < len(parts) < len(pieces)
-    if format == "csl-json":
-        assert [item for part in parts for item in json.loads(part)] == json.loads(export(pieces, format))
-    else:
-        assert EXPORT_FILES[format].separator.join(parts) == export(pieces, format)
-
-
 @pytest.mark.parametrize("format", ["bibtex", "ris"])
 def test_single_entries_put_together_are_the_file(format: Any) -> None:
     entries = export_entries(EVERYTHING, format)
 
     assert list(entries) == [piece.id for piece in EVERYTHING]
     assert "\n".join(entries.values()) == export(EVERYTHING, format)
-
-
-def test_jsonl_is_read_back_whole() -> None:
-    assert read_jsonl(export(EVERYTHING, "jsonl")) == list(EVERYTHING)
-    assert read_jsonl("\ufeff" + export(EVERYTHING, "jsonl").replace("\n", "\r\n\r\n")) == list(EVERYTHING)
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"id": "x"}', "null"])

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.export.flow_numbers import (
     NO_REASON,
-    SEARCHED,
     ExcludedRecords,
     FlowNumbers,
-    distinct_searches,
     flow_numbers,
 )
 from deepcritical_mcp.models import LoggedSearch, Publication, Text
 from deepcritical_mcp.models.search_log import LoggedQuery
-from deepcritical_mcp.sources import SOURCES
 from tests.publications import published
 
 
@@ -51,34 +47,6 @@ def assert_sums(numbers: FlowNumbers) -> None:
     assert numbers.records == numbers.excluded_records + numbers.included + numbers.cited + numbers.undecided
 
 
-def test_a_record_found_by_three_searches_is_identified_three_times_and_screened_once() -> None:
-    log = [search(1), search(1, query="zinc wound"), search(1, source="preprints", title="Europe PMC (preprints)")]
-
-    numbers = flow_numbers(log, [paper(1)])
-
-    assert by_source(numbers) == {"PubMed": 2, "Europe PMC (preprints)": 1}
-    assert (numbers.duplicates, numbers.records) == (2, 1)
-    assert_sums(numbers)
-
-
-def test_pages_and_repetitions_of_a_search_are_no_second_identification() -> None:
-    first = search(1, 2, filters=("published from 2020", "at most 2 results"), duplicates=1)
-    second = search(2, 3, first=3, filters=("published from 2020", "at most 2 results, from result 3 on"))
-
-    numbers = flow_numbers([first, second, first], [paper(1), paper(2), paper(3)])
-
-    (found,) = numbers.identified
-    assert (found.records, found.searches) == (4, 1)
-    assert numbers.duplicates == 1
-    assert_sums(numbers)
-
-
-def test_pages_that_overlap_are_examined_once() -> None:
-    pages = [search(*range(1, 11)), search(*range(6, 16), first=6, left_out=1), search(*range(1, 10))]
-    (one,) = distinct_searches(pages)
-    assert (one.examined, len(one.ids), one.left_out) == (15, 15, 1)
-
-
 def test_what_a_watch_finds_again_is_no_duplicate_and_what_is_new_belongs_to_the_search_that_it_repeats() -> None:
     since = ("added to PubMed since 2026-11-19", "only results new to the session", "at most 200 results")
     watch = search(1, 2, 3, tool="refresh", filters=since, new=1)
@@ -91,68 +59,16 @@ def test_what_a_watch_finds_again_is_no_duplicate_and_what_is_new_belongs_to_the
     assert_sums(numbers)
 
 
-def test_a_search_that_only_a_watch_got_answered_counts_as_a_search() -> None:
-    failed = search(queries=(LoggedQuery(query="zinc", status="failed", detail="503"),), ids=(), total=0)
-    (found,) = flow_numbers([failed, search(1, tool="refresh")], [paper(1)]).identified
-    assert (found.records, found.searches) == (1, 1)
-
-
-def test_the_same_query_with_another_filter_is_another_search() -> None:
-    (found,) = flow_numbers([search(1), search(1, filters=("published from 2020",))], [paper(1)]).identified
-    assert (found.records, found.searches) == (2, 2)
-
-
-def test_results_that_filters_left_out_are_counted_apart() -> None:
-    numbers = flow_numbers([search(1, left_out=3)], [paper(1)])
-    assert (numbers.total_identified, numbers.left_out, numbers.records) == (4, 3, 1)
-
-
-def test_a_look_up_identifies_only_what_no_search_found() -> None:
-    look_up = search(1, 2, kind="lookup", tool="add_evidence", source="lookup", title="Look-up")
-
-    numbers = flow_numbers([search(1), look_up], [paper(1), paper(2)])
-
-    assert by_source(numbers) == {"PubMed": 1, "Look-ups of known records": 1}
-    assert numbers.duplicates == 0
-    assert_sums(numbers)
-
-
-def test_citation_searching_is_an_other_method() -> None:
-    links = search(1, 2, kind="citations", tool="pubmed_related")
-    (found,) = flow_numbers([links], [paper(1), paper(2)]).identified
-    assert (found.source.method, found.records) == ("citation searching", 2)
-
-
-def test_what_no_logged_search_found_is_said_to_be_so_and_notes_do_not_count() -> None:
-    note = published("My thought.", provider="user", source="user", title="A thought")
-    numbers = flow_numbers([], [paper(1), note])
-    assert by_source(numbers) == {"Added without a logged search": 1}
-    assert numbers.records == 1
-
-
 def test_what_was_removed_from_the_session_is_counted_and_the_numbers_still_add_up() -> None:
     numbers = flow_numbers([search(1, 2)], [paper(1)])
     assert (numbers.removed, numbers.records) == (1, 1)
     assert_sums(numbers)
 
 
-def test_a_record_that_was_logged_under_its_doi_before_it_was_merged_is_not_taken_for_removed() -> None:
-    merged = paper(1, doi="10.1000/Zinc")
-
-    numbers = flow_numbers([search(1), search(ids=("doi:10.1000/zinc",), source="preprints", title="x")], [merged])
-
-    assert (numbers.removed, numbers.duplicates, numbers.records) == (0, 1, 1)
-
-
 def test_a_trial_is_not_taken_for_the_paper_that_names_its_number() -> None:
     trial = published("Status: Completed.", source="trial", title="Zinc trial", nct="NCT09000001", provider="trials")
     numbers = flow_numbers([search(ids=(trial.id,))], [trial, paper(1, nct=trial.nct)])
     assert (numbers.removed, by_source(numbers)["Added without a logged search"]) == (0, 1)
-
-
-def test_a_failed_search_identifies_nothing() -> None:
-    failed = search(queries=(LoggedQuery(query="zinc", status="failed", detail="503"),), ids=(), total=0)
-    assert flow_numbers([failed], []).identified == ()
 
 
 def test_exclusions_are_counted_by_reason_whatever_their_case_and_by_whether_the_full_text_is_there() -> None:
@@ -186,10 +102,6 @@ def test_a_full_text_that_was_asked_for_and_is_not_there_was_not_retrieved() -> 
     assert (numbers.retrieved, numbers.not_retrieved) == (1, 1)
 
 
-def test_every_source_that_can_be_searched_has_a_method() -> None:
-    assert SEARCHED.keys() == {row.own_name for row in SOURCES}
-
-
 def any_entry(numbers: list[int], query: str, first: int, counts: tuple[int, int], kind: str) -> LoggedSearch:
     return search(*numbers, query=query, first=first, duplicates=counts[0], left_out=counts[1], kind=kind)
 
@@ -210,9 +122,3 @@ def test_the_numbers_always_add_up(log: Sequence[LoggedSearch], kept: set[int]) 
     numbers = flow_numbers(log, [paper(one, screening=marks[one % 4]) for one in kept])
     assert_sums(numbers)
     assert min(numbers.duplicates, numbers.removed, numbers.undecided) >= 0
-
-
-@pytest.mark.parametrize("log", [[], [search()]])
-def test_an_empty_session_has_no_numbers_but_noughts(log: list[LoggedSearch]) -> None:
-    numbers = flow_numbers(log, [])
-    assert (numbers.total_identified, numbers.records, numbers.screened) == (0, 0, 0)

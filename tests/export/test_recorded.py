@@ -23,6 +23,7 @@ def recorded() -> list[Publication]:
     return publications
 
 
+@pytest.mark.long
 def test_every_library_reads_every_record(recorded: list[Publication]) -> None:
     bibtex = export(recorded, "bibtex")
 

@@ -146,18 +146,6 @@ def test_columns_can_be_chosen_and_unknown_ones_are_refused_with_those_that_ther
         study_table([record()], "xlsx")
 
 
-def test_markdown_has_a_row_a_record_and_text_from_outside_does_nothing_in_it() -> None:
-    written = study_table(
-        [record(title="a | b <img src=x> ![x](http://evil.example)"), TRIAL], "markdown", fields=["id", "title"]
-    )
-    assert written.splitlines() == [
-        "| id | title |",
-        "| --- | --- |",
-        "| pubmed:31000001 | `a \\| b <img src=x> ![x](http://evil.example)` |",
-        "| nct:NCT09000001 | Zinc for wounds |",
-    ]
-
-
 def test_csv_has_no_formula_and_no_notes() -> None:
     note = published("=1+1", provider="user", source="user", title="My note")
     written = study_table([record(title="=cmd|' /C calc'!A0"), note], "csv", fields=["title"])
@@ -177,47 +165,6 @@ def test_csv_has_no_formula_and_no_notes() -> None:
 )
 def test_csv_has_no_formula_where_spreadsheets_divide_lines_at_semicolons(text: str, written: str) -> None:
     assert study_table([record(title=text)], "csv", fields=["title"]) == f"title\r\n{written}\r\n"
-
-
-@pytest.mark.parametrize(
-    ("title", "designs"),
-    [
-        ("Statins after stroke in the UK: a retrospective cohort study.", ("cohort study", "retrospective")),
-        ("Zinc for wounds: A systematic review and meta-analysis.", ("systematic review", "meta-analysis")),
-        ("Randomized phase III trial of docetaxel versus vinorelbine", ("randomized trial", "phase 3")),
-        ("Outcomes from a prospective cohort study of patients", ("cohort study", "prospective")),
-        ("A cross-sectional survey of nurses", ("cross-sectional study",)),
-        (
-            "Zinc for wounds: study protocol for a randomised controlled trial",
-            ("protocol",),
-        ),
-        # About other studies, or about methods.
-        ('Comment on "Zinc for wounds: A Systematic Review and Meta-analysis".', ()),
-        ("A step by step guide for conducting a systematic review and meta-analysis with simulation data.", ()),
-        ("Correction to: Zinc for wounds: a randomized controlled trial.", ()),
-        ("Reporting of harms in randomized controlled trials", ()),
-        ("Reproductive toxicity in a continuous breeding protocol.", ()),
-    ],
-)
-def test_designs_are_those_that_a_title_calls_its_own(title: str, designs: tuple[str, ...]) -> None:
-    assert study_designs(record(title=title)) == designs
-
-
-@pytest.mark.parametrize(
-    ("abstract", "designs"),
-    [
-        (
-            "We conducted a multicentre, open-label randomised controlled trial.",
-            {"randomized controlled trial", "multicenter", "open-label"},
-        ),
-        ("METHODS: This was a prospective observational study.", {"observational study", "prospective"}),
-        ("In this double-blind, randomized trial, zinc helped.", {"randomized trial", "double-blind"}),
-        ("In this prospective non randomized cohort study, zinc helped.", {"cohort study", "prospective"}),
-        ("Randomized trials are needed. Earlier cohort studies disagree.", set[str]()),
-    ],
-)
-def test_designs_are_those_that_an_abstract_calls_its_own(abstract: str, designs: set[str]) -> None:
-    assert {*study_designs(record(abstract))} == designs
 
 
 def test_a_review_does_not_have_the_designs_of_the_studies_that_it_is_about() -> None:
@@ -243,33 +190,13 @@ def test_a_review_does_not_have_the_designs_of_the_studies_that_it_is_about() ->
         ("Seventy-three non-pregnant and seventy-four pregnant women were enrolled.", ""),
         ("We studied 106 patients with RA and 56 healthy individuals.", ""),
         ("One hundred and forty patients were recruited.", ""),
-        ("Of 500 patients screened, some refused. 120 patients were enrolled.", ""),
-        ("20 patients were included in the control group.", ""),
-        ("100 patients will be enrolled.", ""),
-        ("A previous study included 500 patients.", ""),
-        ("Zinc helped in 12 of 40 patients.", ""),
-        ("50 patients were enrolled. In a second study, 70 patients were enrolled.", ""),
-        ("39-187 cases per 100,000 children per year were included.", ""),
-        ("12.5 patients were included.", ""),
-        ("The study included 75 patients. The control group were 20 healthy subjects.", ""),
         ("The database included 1560 cases. A total of 12 patients were identified.", ""),
         ("Twenty-eight patients took zinc. In addition, 33 patients were included for comparison.", ""),
         ("12 healthy volunteers were recruited.", "12"),
         ("Fifteen patients had surgery. The control group included 21 patients.", ""),
         ("In 2004 patients were enrolled at our clinic.", ""),
         ("We enrolled 120 patients. Of these, 98 patients met our inclusion criteria.", ""),
-        # Who was examined, if nothing says that it was a part of more.
-        ("In this study we investigated the polymorphism rs2234671 in 395 Brazilian subjects.", "395"),
-        ("36 patients with stage IA (N = 27) or IIA (N = 9) disease were treated with radiotherapy alone.", "36"),
-        ("From 107 patients enrolled in the trial, 55 were randomly assigned to zinc and 52 to placebo.", "107"),
-        ("A total of 12 537 participants were randomized to insulin (≤ 5.3 mmol/L, 95 mg/dL).", "12537"),
-        ("PARTICIPANTS: Twenty infants younger than 1 year.", "20"),
         ("Adolescent students (N = 133) answered.", "133"),
-        ("Manic episodes (N=1,224) for patients were counted.", ""),
-        ("We reviewed 300 charts. 40 patients were treated with zinc.", ""),
-        ("417 patients were treated with nails. Of the initial 417 subjects, 355 patients met our criteria.", ""),
-        ("Zinc was tested in 12 rats and in 20 volunteers. 20 volunteers were examined.", ""),
-        ("Study 1 surveyed nurses. We surveyed 90 nurses.", ""),
     ],
 )
 def test_the_number_of_people_is_there_only_without_any_doubt(abstract: str, n: str) -> None:
@@ -280,18 +207,10 @@ def test_the_number_of_people_is_there_only_without_any_doubt(abstract: str, n: 
     ("abstract", "designs", "studies", "people"),
     [
         ("Twenty-five studies with 1,925,964 patients were included.", ["meta-analysis"], "25", "1925964"),
-        ("Six studies involving 122 women were included.", ["systematic review"], "6", "122"),
         ("Thirty-one studies met the inclusion criteria.", ["systematic review"], "31", ""),
-        (
-            "Of 90 reports, 12 studies were included and 9 trials were included in a synthesis.",
-            ["systematic review"],
-            "",
-            "",
-        ),
         ("One trial included 50 women.", ["systematic review"], "", ""),
         ("12 studies were included.", ["randomized trial"], "", ""),
         ("12 studies were included.", ["review"], "", ""),
-        ("We included 120 patients.", ["letter"], "", ""),
     ],
 )
 def test_a_systematic_review_has_the_number_of_its_studies(
@@ -299,22 +218,6 @@ def test_a_systematic_review_has_the_number_of_its_studies(
 ) -> None:
     assert studies_included(abstract, designs) == studies
     assert people_included(abstract, designs) == people
-
-
-@pytest.mark.parametrize(
-    ("title", "country"),
-    [
-        ("Epilepsy of children in Kenya: review", "Kenya"),
-        ("Statins in the UK", "United Kingdom"),
-        ("Moving north in southern China", "China"),
-        ("Travellers from Italy", ""),
-        ("Chinese hamster cells", ""),
-        ("Cancer in Guinea pigs", ""),
-        ("Fishes in China Sea", ""),
-    ],
-)
-def test_a_country_is_the_place_that_a_title_names(title: str, country: str) -> None:
-    assert row(record(title=title))["country"] == country
 
 
 def test_a_country_of_an_indexer_counts_if_the_record_names_it_too() -> None:

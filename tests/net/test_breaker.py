@@ -79,34 +79,3 @@ def test_a_refused_request_and_a_cancelled_call_do_not_count(clock: Clock):
         with pytest.raises(KeyboardInterrupt), tested.guard():
             raise KeyboardInterrupt
     tested.check()
-
-
-def test_after_the_pause_one_probe_is_let_through_at_a_time(clock: Clock):
-    tested = circuit(clock)
-    fail(tested, times=3)
-    clock.now += 15
-    with tested.guard(), pytest.raises(CircuitOpenError):
-        tested.check()
-    tested.check()
-
-
-def test_a_probe_that_fails_starts_the_pause_again(clock: Clock):
-    tested = circuit(clock)
-    fail(tested, times=3)
-    clock.now += 15
-    fail(tested)
-    with pytest.raises(CircuitOpenError):
-        tested.check()
-    clock.now += 15
-    tested.check()
-
-
-def test_a_probe_that_is_cancelled_makes_room_for_another(clock: Clock):
-    tested = circuit(clock)
-    fail(tested, times=3)
-    clock.now += 15
-    with pytest.raises(KeyboardInterrupt), tested.guard():
-        raise KeyboardInterrupt
-    with tested.guard():
-        pass
-    tested.check()

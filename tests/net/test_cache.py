@@ -49,66 +49,6 @@ def test_values_are_kept_for_the_next_process(tmp_path: Path) -> None:
     assert Cache(path, max_bytes=ROOM).get([*wanted, b"unknown"]) == dict.fromkeys(wanted, VALUE)
 
 
-def test_a_later_value_replaces_an_earlier_one(path: Path) -> None:
-    cache = Cache(path, max_bytes=ROOM)
-    cache.put({b"key": b"old", b"other": b"kept"})
-    cache.put({b"key": b"new"})
-    assert cache.get([b"key", b"other"]) == {b"key": b"new", b"other": b"kept"}
-
-
-def test_after_the_clock_was_set_back_nothing_lives_longer_than_it_may(path: Path) -> None:
-    now = 1_000.0
-    cache = Cache(path, max_bytes=ROOM, ttl=10, now=lambda: now)
-    cache.put({b"key": b"value"})
-    assert cache.get([b"key"]) == {b"key": b"value"}
-    now = 500.0
-    assert cache.get([b"key"]) == {}
-
-
-def test_a_limit_below_the_size_of_an_empty_file_keeps_nothing(path: Path) -> None:
-    cache = Cache(path, max_bytes=4096)
-    cache.put(dict.fromkeys(keys(3), VALUE))
-    assert cache.get(keys(3)) == {}
-
-
-def test_a_value_expires(path: Path) -> None:
-    now = 1_000.0
-    cache = Cache(path, max_bytes=ROOM, ttl=60, now=lambda: now)
-    cache.put({b"old": VALUE})
-    now += 59
-    cache.put({b"new": VALUE})
-    assert set(cache.get([b"old", b"new"])) == {b"old", b"new"}
-    now += 1
-    assert set(cache.get([b"old", b"new"])) == {b"new"}
-    cache.put({b"later": VALUE})
-    cache.close()
-    with sqlite3.connect(path) as database:
-        assert database.execute("SELECT count(*) FROM entries").fetchone() == (2,)
-    database.close()
-
-
-@pytest.mark.parametrize("size", [100, 1_536, 20_000], ids=["small values", "vectors", "many pages each"])
-def test_a_full_file_drops_its_oldest_values_and_stays_within_its_limit(size: int, path: Path) -> None:
-    limit = 400_000
-    cache = Cache(path, max_bytes=limit)
-    stored = keys(3 * limit // size)
-    for key in stored:
-        cache.put({key: bytes(size)})
-    kept = cache.get(stored)
-    cache.close()
-    assert list(map(bool, map(kept.get, stored))) == [False] * (len(stored) - len(kept)) + [True] * len(kept)
-    assert limit / 2 < len(kept) * size <= limit
-    assert path.stat().st_size <= 1.3 * limit
-
-
-def test_a_value_larger_than_the_limit_is_not_kept(path: Path) -> None:
-    cache = Cache(path, max_bytes=100_000)
-    cache.put({b"large": bytes(200_000)})
-    assert cache.get([b"large"]) == {}
-    cache.put({b"small": VALUE})
-    assert cache.get([b"small"]) == {b"small": VALUE}
-
-
 def test_clearing_deletes_everything_and_counts_it(path: Path) -> None:
     cache = Cache(path, max_bytes=ROOM)
     assert cache.clear() == 0

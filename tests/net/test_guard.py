@@ -35,6 +35,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.net.guard import FetchLimits, Guard
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy, is_public
+from deepcritical_mcp.net.robots import parse_robots
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 
 HTML = b"<!doctype html><title>A page</title><p>Text.</p>"
@@ -534,3 +535,43 @@ async def test_a_redirect_to_an_unencrypted_address_is_followed_over_tls(tmp_pat
         reader = guard(Names(paper_example=["127.0.0.1"]), tls=client_tls)
         page = await reader.fetch(at(server, "paper.example").replace("http://", "https://"))
     assert page.url == at(server, "paper.example", "/next").replace("http://", "https://")
+
+
+RULES = """
+User-agent: one
+User-agent: deepcritical-mcp
+Disallow: /a          # a comment
+Allow: /a/b
+Disallow: /*.pdf$
+Disallow: /x*y*z
+Disallow: /ä
+Disallow:
+
+User-agent: *
+Disallow: /
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/", True),
+        ("/a", False),
+        ("/a/b/c", True),
+        ("/x1y2z3", False),
+        ("/x1y2", True),
+    ],
+)
+def test_the_longest_rule_decides(path: str, allowed: bool):
+    assert parse_robots(RULES, "deepcritical-mcp").allows(path) is allowed
+
+
+def test_others_have_rules_of_their_own():
+    assert not parse_robots(RULES, "two").allows("/")
+    assert parse_robots("", "two").allows("/")
+    assert parse_robots("\x00<html>not: robots", "two").allows("/")
+
+
+def test_many_wildcards_take_no_time():
+    rules = parse_robots("User-agent: *\nDisallow: /" + "*a" * 2_000 + "$", "two")
+    assert rules.allows("/" + "a" * 10_000 + "b")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import shutil
@@ -15,30 +14,21 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
-from typing import Literal
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
 import httpx
 import pytest
-from filelock import FileLock
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import ConfigurationError, ProviderUnavailableError
-from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, Step, shared_pacing
 from deepcritical_mcp.net.turns import turn_of
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed
-from deepcritical_mcp.sources.settings import WebSettings
-from deepcritical_mcp.sources.web.brave import BraveTool
-from deepcritical_mcp.sources.web.provider import WebTool
-from deepcritical_mcp.sources.web.request import WebOptions
-from deepcritical_mcp.sources.web.tavily import TavilyTool
-from tests.net.stand_in import Answer, Asked, stand_in
-from tests.sources import wire
+from tests.net.stand_in import Answer, Asked
 from tests.sources.ncbi import KEY, ncbi
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +58,7 @@ def is_free(place: Place) -> bool:
     return was_free
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("key", "most", "usable"),
     [("", 3, True), (KEY, 10, True), (KEY, 10, False)],
@@ -130,38 +121,6 @@ async def test_a_caller_with_many_calls_delays_another_by_one():
     assert went.count("greedy") == 20
 
 
-async def test_the_next_request_of_a_call_goes_before_the_first_ones_of_others():
-    limiter = Pacing(0.02)
-    went: list[str] = []
-    before = 0
-
-    async def send(step: Literal["first", "next"]) -> None:
-        await limiter.acquire(step)
-        went.append(step)
-
-    async with anyio.create_task_group() as tasks:
-        for _ in range(20):
-            tasks.start_soon(send, "first")
-        await anyio.wait_all_tasks_blocked()
-        before = len(went)
-        tasks.start_soon(send, "next")
-    assert went.index("next") - before <= 2
-    assert went.count("first") == 20
-
-
-async def test_a_call_of_two_requests_waits_twice_as_long_as_its_place_in_the_line():
-    limiter = Pacing(10, steps=2)
-    await limiter.acquire()
-    async with anyio.create_task_group() as tasks:
-        for _ in range(3):
-            tasks.start_soon(limiter.acquire)
-        await anyio.wait_all_tasks_blocked()
-        assert limiter.expected_wait() == 60
-        assert limiter.expected_wait("next") == 0
-        tasks.cancel_scope.cancel()
-    assert limiter.expected_wait() == 0
-
-
 async def test_a_cancelled_call_leaves_the_line_to_the_others():
     place = MemoryPlace()
     limiter = Pacing(3_600, [place])
@@ -201,30 +160,6 @@ class SlowPlace(MemoryPlace):
             self.changing()
             self.go_on.wait(10)
         super().change(step)
-
-
-async def test_a_request_that_leaves_late_moves_the_next_one():
-    place = MemoryPlace()
-    limiter = Pacing(3_600, [place])
-    await limiter.acquire()
-    planned = next_moment(place)
-    begun = time.monotonic()
-    while time.monotonic() - begun < 0.02:
-        pass
-    await limiter.sent()
-    assert next_moment(place) - planned >= 20_000
-
-
-async def test_a_moment_that_has_passed_is_replaced_before_sending(monkeypatch: pytest.MonkeyPatch):
-    place = MemoryPlace()
-    limiter = Pacing(3_600, [place])
-    await limiter.acquire()
-    await limiter.confirm()  # in time: keeps the moment
-    place.change(lambda now, free: 0)
-    a_second_later = time.monotonic() + 1
-    monkeypatch.setattr(time, "monotonic", lambda: a_second_later)
-    await limiter.confirm()
-    assert next_moment(place) > time.monotonic_ns() // 1_000
 
 
 async def test_a_moment_lost_while_connecting_is_replaced_by_this_one_if_nobody_took_one(
@@ -275,85 +210,6 @@ async def test_a_request_that_lost_its_moment_goes_before_those_that_still_have_
     assert went.count("first") == 20
 
 
-async def test_others_have_the_moment_of_a_request_that_opens_a_connection():
-    place = MemoryPlace()
-    limiter = Pacing(3_600, [place])
-    await limiter.acquire()
-    await limiter.connect()
-    assert is_free(place)
-    place.change(lambda now, free: 0)
-    await limiter.confirm()
-    assert not is_free(place)
-
-
-async def test_as_many_requests_open_connections_as_start_until_the_first_one_is_free_again():
-    limiter, connecting = Pacing(0.25), 0
-
-    async def send(done: anyio.Event) -> None:
-        nonlocal connecting
-        await limiter.acquire()
-        await limiter.connect()
-        connecting += 1
-        await done.wait()
-        limiter.release()
-        limiter.release()  # in vain: it has been let go
-
-    events = [anyio.Event() for _ in range(4)]
-    async with anyio.create_task_group() as tasks:
-        for event in events:
-            tasks.start_soon(send, event)
-        while connecting < 2:  # noqa: ASYNC110
-            await anyio.sleep(0.01)
-        await anyio.sleep(0.05)
-        assert connecting == 2
-        events[0].set()
-        while connecting < 3:  # noqa: ASYNC110
-            await anyio.sleep(0.01)
-        for event in events:
-            event.set()
-    assert connecting == 4
-
-
-async def test_connections_that_fail_hold_up_nobody():
-    with socket.create_server(("127.0.0.1", 0)) as refusing:
-        address = f"http://127.0.0.1:{refusing.getsockname()[1]}"
-    async with httpx.AsyncClient(trust_env=False) as http:
-        retry = RetryPolicy(attempts=1)
-        client = ApiClient(http, provider="p", title="P", retry=retry, limiter=Pacing(0.6))
-        for _ in range(3):
-            with anyio.fail_after(10), pytest.raises(ProviderUnavailableError):
-                await client.request("GET", address, lambda response: response)
-
-
-@pytest.mark.parametrize(("free", "following"), [(990_000, 1_190_000), (900_000, 1_200_000), (0, 1_200_000)])
-async def test_a_request_that_starts_a_little_late_does_not_delay_those_that_follow(free: int, following: int):
-    place = StoppedPlace(free)
-    await Pacing(0.2, [place]).acquire()
-    assert place.state == following
-
-
-class StoppedPlace:
-    """A place where it is always one second past midnight."""
-
-    name = "stopped"
-
-    def __init__(self, state: int) -> None:
-        self.state = state
-
-    def change(self, step: Step) -> None:
-        self.state = step(1_000_000, self.state)
-
-
-async def test_a_redirect_takes_a_moment_of_its_own():
-    place = MemoryPlace()
-    limiter = Pacing(3_600, [place])
-    await limiter.acquire()
-    await limiter.sent()
-    place.change(lambda now, free: 0)
-    await limiter.confirm()
-    assert next_moment(place) > 0
-
-
 def next_moment(place: Place) -> int:
     seen: list[int] = []
 
@@ -365,88 +221,11 @@ def next_moment(place: Place) -> int:
     return seen[0]
 
 
-async def test_forty_cancelled_calls_take_no_moment_from_the_next_one():
-    limiter = Pacing(0.5)
-    await limiter.acquire()
-    async with anyio.create_task_group() as tasks:
-        for _ in range(40):
-            tasks.start_soon(limiter.acquire)
-        await anyio.wait_all_tasks_blocked()
-        tasks.cancel_scope.cancel()
-    with anyio.fail_after(10):  # moments for all of them would take 20 seconds
-        await limiter.acquire()
-
-
-async def test_without_spacing_no_call_waits():
-    limiter = Pacing(0)
-    with anyio.fail_after(10):
-        for _ in range(1_000):
-            await limiter.acquire()
-
-
-@pytest.mark.parametrize(
-    ("tool", "answer", "delay", "rate"),
-    [
-        (BraveTool, wire.brave, 0.1, {"brave_per_second": 1_000}),
-        (BraveTool, wire.brave, 0.001, {"brave_per_second": 10}),
-        (TavilyTool, wire.tavily, 0.001, {"tavily_per_minute": 600}),
-    ],
-    ids=["the delay", "a rate per second", "a rate per minute"],
-)
-async def test_the_slower_of_delay_and_rate_spaces_a_web_provider(
-    tool: type[WebTool], answer: Callable[[], Answer], delay: float, rate: dict[str, float], tmp_path: Path
-):
-    async with stand_in(answer()) as provider, httpx.AsyncClient() as http:
-        urls = {"brave_base_url": provider.url, "tavily_base_url": provider.url}
-        keys = {"BRAVE_API_KEY": "key-of-the-test", "TAVILY_API_KEY": "key-of-the-test"}
-        settings = Settings.model_validate({**urls, **keys, **rate, "web_delay": delay})
-        made = tool.create(settings.of(WebSettings), Net(http))
-        begun = time.monotonic()
-        for _ in range(6):
-            await made.ask("metformin", 1, WebOptions())
-    assert len(provider.asked) == 6
-    assert time.monotonic() - begun >= 0.49
-
-
-def test_memory_keeps_its_pace_when_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch):
-    place = MemoryPlace()
-    assert is_free(place)
-    a_minute_later = time.monotonic_ns() + 61 * 10**9
-    monkeypatch.setattr(time, "monotonic_ns", lambda: a_minute_later)
-    monkeypatch.setattr(time, "time_ns", lambda: 0)
-    assert is_free(place)
-
-
 def test_two_processes_on_one_file_see_each_other(tmp_path: Path):
     one, other = FilePlace(tmp_path / "line"), FilePlace(tmp_path / "line")
     assert is_free(one)
     assert not is_free(one)
     assert not is_free(other)
-
-
-@pytest.mark.parametrize("written", ["", "junk", "1 2 3", "9" * 20], ids=["nothing", "junk", "more", "the far future"])
-async def test_an_impossible_state_counts_as_a_free_line(written: str, tmp_path: Path):
-    (tmp_path / "line.state").write_text(written)
-    with anyio.fail_after(10):
-        await Pacing(0.01, [FilePlace(tmp_path / "line")]).acquire()
-    assert (tmp_path / "line.state").read_text() != written
-
-
-@pytest.mark.parametrize("hours", [25, -1])
-async def test_a_clock_that_jumps_neither_stops_the_requests_nor_lets_two_go_together(
-    hours: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    spacing, right, state = 0.05, time.time_ns, tmp_path / "line.state"
-    processes = [Pacing(spacing, [FilePlace(tmp_path / "line")]) for _ in range(2)]
-    with anyio.fail_after(10):
-        for jump in (0, hours * 3_600 * 10**9, 0):
-            monkeypatch.setattr(time, "time_ns", lambda jump=jump: right() + jump)
-            next_free: list[int] = []
-            for process in processes:
-                await process.acquire()
-                next_free.append(int(state.read_text()))
-            assert next_free[1] - next_free[0] >= spacing * 1e6
-            assert abs(next_free[1] * 1_000 - time.time_ns()) < A_MINUTE * 1_000
 
 
 def test_a_process_that_dies_with_the_lock_delays_no_other(tmp_path: Path):
@@ -459,19 +238,6 @@ def test_a_process_that_dies_with_the_lock_delays_no_other(tmp_path: Path):
         with pytest.raises(TimeoutError):
             is_free(FilePlace(tmp_path / "line", lock_timeout=0.01))
     assert is_free(FilePlace(tmp_path / "line"))
-
-
-def test_a_lock_that_came_free_while_the_machine_stood_still_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    holder = FileLock(tmp_path / "line.lock", thread_local=False)
-    holder.acquire()
-    clock = itertools.count(time.perf_counter(), 60)
-    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
-
-    def stand_still(seconds: float) -> None:
-        holder.release()
-
-    monkeypatch.setattr(time, "sleep", stand_still)
-    assert is_free(FilePlace(tmp_path / "line", lock_timeout=0.01))
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -548,24 +314,6 @@ async def test_a_process_that_cannot_see_the_others_asks_more_slowly_and_says_so
         await limiter.acquire()
     assert time.monotonic() - begun >= 2 * 4 * 0.05
     assert "using memory instead, 4 times slower" in caplog.text
-
-
-async def test_a_file_system_without_locks_is_replaced_by_the_next_place(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-):
-    class WithoutLocks(FilePlace):
-        def change(self, step: Step) -> None:
-            raise NotImplementedError
-
-    await Pacing(0.01, [WithoutLocks(tmp_path)]).acquire()
-    assert warnings(caplog) == ["file"]
-
-
-async def test_a_lock_that_is_never_released_is_replaced_too(tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    places = [FilePlace(tmp_path / "line", lock_timeout=0.01)]
-    with FileLock(tmp_path / "line.lock"):
-        await Pacing(0.01, places).acquire()
-    assert warnings(caplog) == ["file"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")

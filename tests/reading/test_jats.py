@@ -4,43 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.reading.jats_samples import outline, paragraphs, read, text_of
-
-
-def test_sections_have_anchors_paths_and_parents() -> None:
-    reading = read(
-        "<p>Before.</p><sec><label>1</label><title>Methods</title><p>How.</p>"
-        "<sec><title>Patients</title><p>Who.</p></sec></sec><sec><title>Results</title><p>What.</p></sec>"
-    )
-    assert outline(reading) == [
-        ("s0", ""),
-        ("s1", "Methods"),
-        ("s1.1", "Methods > Patients"),
-        ("s2", "Results"),
-    ]
-    assert [part.parent for part in reading.parts] == ["", "", "s1", ""]
-    assert reading.content == "Before.\n\nHow.\n\nWho.\n\nWhat."
-    assert text_of(reading, "s1.1") == "Who."
-
-
-def test_a_body_without_sections_is_read() -> None:
-    assert outline(read("<p>All of it.</p>")) == [("s0", "")]
-
-
-def test_an_untitled_section_adds_nothing_to_the_path() -> None:
-    reading = read("<sec><title>Results</title><sec><p>One.</p><sec><title>Doses</title><p>Two.</p></sec></sec></sec>")
-    assert outline(reading) == [("s1", "Results"), ("s1.1", "Results"), ("s1.1.1", "Results > Doses")]
+from deepcritical_mcp.models import AuthorName, Publication
+from deepcritical_mcp.reading.jats import read_jats
+from tests.reading.jats_samples import article, outline, paragraphs, read, text_of
 
 
 def test_an_untitled_section_without_text_of_its_own_is_no_part() -> None:
     reading = read("<sec><sec><title>Doses</title><p>Two.</p></sec></sec>")
     assert [(part.anchor, part.parent) for part in reading.parts] == [("s1.1", "")]
-
-
-def test_a_heading_without_text_is_no_part() -> None:
-    assert outline(read("<sec><title>Empty</title></sec><sec><title>Full</title><p>Text.</p></sec>")) == [
-        ("s2", "Full")
-    ]
 
 
 @pytest.mark.parametrize("body", ["", "<p/>", "<p><graphic/></p>", "<sec><title>Only a title</title></sec>"])
@@ -56,41 +27,19 @@ def test_an_article_without_text_has_no_content(body: str) -> None:
         ("10<sup>-3</sup> mol", "10⁻³ mol"),
         ("CO<sub>2</sub>", "CO₂"),
         ("CD4<sup>low</sup>", "CD4low"),
-        ("the 1<sup>st</sup> day", "the 1st day"),
         ("10<sup>−0.5</sup>", "10^−0.5"),
-        ("2<sup>n</sup>", "2^n"),
-        ("5.2<sup>a</sup>", "5.2^a"),
         ("2<sup>−ΔΔ<italic>C</italic><sub>T</sub></sup>", "2^−ΔΔCT"),
-        ("2<sup>ΔCT</sup>", "2^ΔCT"),
-        ("e<sup>−x/2</sup>", "e^(−x/2)"),
         ("(a + b)<sup>n</sup>", "(a + b)^n"),
-        ("10<sup>(−1/slope)</sup> − 1", "10^(−1/slope) − 1"),
-        ("CD4<sup>+</sup> and Ca<sup>2+</sup>", "CD4⁺ and Ca²⁺"),
-        ("6.9<sup>ab</sup> and 7<sup>a,b</sup>", "6.9^ab and 7^a,b"),
-        ("P<sup>a</sup>", "P^a"),
-        ("doses<sup>a,b</sup>", "doses^a,b"),
-        ("at last.<sup>a</sup>", "at last.^a"),
         ("bases<sup>14,15</sup> and sites<sup>3–5</sup>", "bases[14,15] and sites[3–5]"),
-        ("metal.<sup>12,13</sup>", "metal.[12,13]"),
-        ("m<sup>2–3</sup> and 10<sup>2,5</sup>", "m²⁻³ and 10^2,5"),
         ('doses<xref ref-type="table-fn"><sup>a</sup></xref>', "doses^a"),
-        ('39.1<xref ref-type="table-fn">c</xref>', "39.1^c"),
         ('39.1<sup><xref ref-type="table-fn">c</xref></sup>', "39.1^c"),
         ('39.1<xref ref-type="fn">2</xref>', "39.1[2]"),
-        ('39.1<sup><xref ref-type="fn">2</xref></sup>', "39.1[2]"),
-        ('Malawi<xref ref-type="fn">2</xref>.', "Malawi²."),
         ('see note <xref ref-type="fn">a</xref>', "see note a"),
         ("<sup>a</sup>Adjusted", "a Adjusted"),
-        ("<italic>p</italic> = <bold>0.03</bold>", "p = 0.03"),
         ('dose of 0.5<xref ref-type="bibr">12</xref>', "dose of 0.5[12]"),
         ('dose of 0.5<sup><xref ref-type="bibr">12</xref></sup> mg', "dose of 0.5[12] mg"),
-        ('metal.<sup><xref ref-type="bibr">12</xref>,<xref ref-type="bibr">13</xref></sup>', "metal.[12,13]"),
-        ('metal<xref ref-type="bibr"><sup>3–5</sup></xref>', "metal[3–5]"),
-        ('as shown [<xref ref-type="bibr">7</xref>]', "as shown [7]"),
-        ('as shown (<xref ref-type="bibr">Ruiz 2010</xref>)', "as shown (Ruiz 2010)"),
         ("a&nbsp;b &alpha; &unknown; A & B", "a b α &unknown; A & B"),
         ("line<break/>break", "line break"),
-        ("a<!-- comment --><?processing instruction?>b", "ab"),
         ("a<![CDATA[<b> &nbsp;]]>c", "a<b> &nbsp;c"),
         ('see <ext-link xlink:href="https://example.org/a"/>', "see https://example.org/a"),
     ],
@@ -103,7 +52,6 @@ def test_running_text_keeps_its_meaning(written: str, read_as: str) -> None:
     ("formula", "text"),
     [
         ("<mml:msup><mml:mi>x</mml:mi><mml:mn>2</mml:mn></mml:msup>", "x²"),
-        ("<mml:msup><mml:mi>x</mml:mi><mml:mi>n</mml:mi></mml:msup>", "x^n"),
         (
             "<mml:mfrac><mml:mi>a</mml:mi><mml:mrow><mml:mi>b</mml:mi><mml:mo>+</mml:mo><mml:mi>c</mml:mi></mml:mrow></mml:mfrac>",
             "a/(b+c)",
@@ -113,14 +61,8 @@ def test_running_text_keeps_its_meaning(written: str, read_as: str) -> None:
         ("<mml:msubsup><mml:mi>x</mml:mi><mml:mi>i</mml:mi><mml:mn>2</mml:mn></mml:msubsup>", "x_i²"),
         ("<mml:mi>sin</mml:mi><mml:mo>&#x2061;</mml:mo><mml:mi>x</mml:mi>", "sin x"),
         ("<mml:mfenced><mml:mi>a</mml:mi><mml:mi>b</mml:mi></mml:mfenced>", "(a,b)"),
-        (
-            "<mml:munderover><mml:mo>∑</mml:mo><mml:mrow><mml:mi>i</mml:mi><mml:mo>=</mml:mo><mml:mn>1</mml:mn></mml:mrow>"
-            "<mml:mi>n</mml:mi></mml:munderover><mml:mi>i</mml:mi>",
-            "∑_(i=1)^n i",
-        ),
         ("<mml:mover><mml:mi>x</mml:mi><mml:mo>¯</mml:mo></mml:mover>", "x¯"),
         ("<mml:mi>𝑥</mml:mi>", "x"),
-        ("<mml:semantics><mml:mi>x</mml:mi><mml:annotation>\\x</mml:annotation></mml:semantics>", "x"),
         (
             "<mml:mtable><mml:mtr><mml:mtd><mml:mi>a</mml:mi></mml:mtd><mml:mtd><mml:mi>b</mml:mi></mml:mtd></mml:mtr>"
             "<mml:mtr><mml:mtd><mml:mi>c</mml:mi></mml:mtd></mml:mtr></mml:mtable>",
@@ -184,33 +126,6 @@ def test_quotes_speech_verse_statements_and_code() -> None:
     assert paragraphs(body) == [
         *("Quoted.", "A. Ruiz", "Ann: Hello.", "one\ntwo", "Theorem 1. It holds.", "if a:\n    b")
     ]
-
-
-def test_a_box_is_a_section_of_its_own() -> None:
-    reading = read(
-        "<sec><title>Results</title><p>One.</p><boxed-text><label>Box 2</label><caption><title>Terms</title></caption>"
-        "<p>Inside.</p></boxed-text><p>Two.</p><boxed-text><p>Untitled.</p></boxed-text>"
-        "<boxed-text><sec><title>Lone</title><p>Section.</p></sec></boxed-text></sec>"
-    )
-    assert [path for _, path in outline(reading)] == ["Results", "Results > Terms", "Results > Box", "Results > Lone"]
-    assert text_of(reading, "s1") == "One.\n\nTwo."
-    assert text_of(reading, "s1.1") == "Box 2. Inside."
-
-
-def test_figures_stand_behind_the_text_of_their_section() -> None:
-    reading = read(
-        "<sec><title>Results</title><p>See<fig><label>Figure 1.</label><caption><title>Doses</title>"
-        "<p>By <bold>day</bold>.</p></caption><graphic/></fig> below.</p>"
-        "<sec><title>More</title><p>Text.</p></sec></sec>",
-        after="<floats-group><fig><label>Fig 2</label><caption><p>Late.</p></caption></fig></floats-group>",
-    )
-    assert outline(reading) == [
-        *(("s1", "Results"), ("f1", "Results > Figure 1"), ("s1.1", "Results > More"), ("f2", "Fig 2"))
-    ]
-    assert text_of(reading, "s1") == "See below."
-    assert text_of(reading, "f1") == "Figure 1. Doses. By day."
-    assert [part.kind for part in reading.parts] == ["section", "figure", "section", "figure"]
-    assert [part.parent for part in reading.parts] == ["", "s1", "s1", ""]
 
 
 def test_a_group_of_figures_has_its_caption_once() -> None:
@@ -296,15 +211,6 @@ def test_what_runs_together_in_a_printed_reference_is_kept_apart(citation: str, 
     assert text_of(read("<p>Text.</p>", after=back), "r1") == text
 
 
-def test_a_taxonomic_treatment_is_a_section_named_after_its_taxon() -> None:
-    reading = read(
-        "<sec><title>Taxonomy</title><tp:taxon-treatment><tp:nomenclature><tp:taxon-name>Aus bus</tp:taxon-name>"
-        "</tp:nomenclature><tp:treatment-sec><title>Type</title><p>Holotype.</p></tp:treatment-sec>"
-        "</tp:taxon-treatment></sec>"
-    )
-    assert outline(reading)[-1] == ("s1.1.1", "Taxonomy > Aus bus > Type")
-
-
 def test_translations_and_letters_stand_apart_at_the_end() -> None:
     reading = read(
         "<sec><title>Results</title><p>Text.</p></sec>",
@@ -368,3 +274,245 @@ def test_pages_read_by_a_machine_are_marked() -> None:
     reading = read('<sec><preformat preformat-type="pmc-ocr-text">First.\n\nSec0nd.</preformat></sec>')
     assert (reading.is_ocr, reading.content) == (True, "First.\n\nSec0nd.")
     assert not read("<preformat>Code.</preformat>").is_ocr
+
+
+JOURNAL = (
+    '<journal-id journal-id-type="nlm-ta">J Test</journal-id><journal-title-group><journal-title>Journal of Tests'
+    '</journal-title></journal-title-group><issn pub-type="epub">1111-2222</issn><publisher><publisher-name>Press'
+    "</publisher-name></publisher>"
+)
+META = (
+    '<article-id pub-id-type="pmid">123</article-id><article-id pub-id-type="pmc">456</article-id>'
+    '<article-id pub-id-type="doi">10.1000/ABC</article-id><title-group><article-title>Dose of H<sub>2</sub>O'
+    "<fn><p>Note.</p></fn></article-title><subtitle>a trial</subtitle></title-group><contrib-group>"
+    '<contrib contrib-type="author"><name><surname>Berg</surname><given-names>Jan A</given-names><suffix>Jr</suffix>'
+    '</name></contrib><contrib contrib-type="author"><collab>Test Group<contrib-group><contrib><name><surname>Member'
+    '</surname></name></contrib></contrib-group></collab></contrib><contrib contrib-type="editor"><name><surname>Ed'
+    "</surname></name></contrib></contrib-group>"
+    '<pub-date pub-type="pmc-release"><year>2022</year></pub-date><pub-date date-type="pub" '
+    'publication-format="electronic"><day>5</day><month>03</month><year>2021</year></pub-date>'
+    '<pub-date pub-type="ppub"><month>Apr</month><year>2021</year></pub-date><volume>7</volume><issue>2</issue>'
+    "<fpage>11</fpage><lpage>19</lpage><kwd-group><kwd>water</kwd><kwd>dose</kwd></kwd-group>"
+)
+
+
+def test_the_fields_make_a_publication() -> None:
+    (reading,) = read_jats(
+        article("<p>Text.</p>", meta=META, journal=JOURNAL, attributes='article-type="review-article" xml:lang="en-US"')
+    )
+    publication = Publication.of("full_text", reading.content, provider="pmc", **reading.fields)
+    assert publication.id == "pubmed:123"
+    assert publication.title == "Dose of H₂O: a trial"
+    assert publication.authors == (AuthorName("Berg", "Jan A", "Jr"), AuthorName("Test Group"))
+    assert (publication.journal, publication.journal_abbreviation) == ("Journal of Tests", "J Test")
+    assert (publication.volume, publication.issue, publication.pages) == ("7", "2", "11-19")
+    assert (publication.date, publication.electronic_date) == ("2021-04", "2021-03-05")
+    assert (publication.pmcid, publication.doi, publication.issn) == ("PMC456", "10.1000/abc", "1111-2222")
+    assert (publication.language, publication.publisher) == ("en", "Press")
+    assert (publication.publication_types, publication.keywords) == (("Review",), ("water", "dose"))
+    assert publication.url == "https://pubmed.ncbi.nlm.nih.gov/123/"
+
+
+@pytest.mark.parametrize(
+    ("date", "read_as"),
+    [
+        ("<day>31</day><month>2</month><year>2020</year>", "2020-02"),
+        ("<month>Apr</month><year>2020</year>", "2020-04"),
+        ("<season>Spring</season><year>2020</year>", "2020"),
+        ("<string-date>5 May 2020</string-date>", "2020-05-05"),
+        ("<year>unknown</year>", None),
+    ],
+)
+def test_dates_are_read_as_far_as_they_go(date: str, read_as: str | None) -> None:
+    assert read("<p>Text.</p>", meta=f'<pub-date pub-type="epub">{date}</pub-date>').fields.get("date") == read_as
+
+
+@pytest.mark.parametrize(
+    ("permissions", "licence"),
+    [
+        (
+            '<license xlink:href="https://creativecommons.org/licenses/by/4.0/"/>',
+            "https://creativecommons.org/licenses/by/4.0/",
+        ),
+        (
+            '<license><ali:license_ref xmlns:ali="http://www.niso.org/schemas/ali/1.0/">https://example.org/l'
+            "</ali:license_ref></license>",
+            "https://example.org/l",
+        ),
+        (
+            "<license><license-p>See http://creativecommons.org/licenses/by/3.0/.</license-p></license>",
+            "http://creativecommons.org/licenses/by/3.0/",
+        ),
+        ("<license><license-p>All rights reserved.</license-p></license>", "All rights reserved."),
+        ("<copyright-statement>© 2020 Press</copyright-statement>", "© 2020 Press"),
+        ("", ""),
+    ],
+)
+def test_the_licence_is_the_address_or_the_words(permissions: str, licence: str) -> None:
+    assert read("<p>Text.</p>", meta=f"<permissions>{permissions}</permissions>").licence == licence
+
+
+def test_links_to_other_articles_have_their_identifiers() -> None:
+    links = (
+        '<related-article related-article-type="corrected-article" ext-link-type="doi" xlink:href="10.1000/X"/>'
+        '<related-article related-article-type="retraction" ext-link-type="uri" xlink:href="info:doi/10.1000/y"/>'
+        '<related-article related-article-type="preprint" ext-link-type="pmid" xlink:href="99"/>'
+        '<related-article related-article-type="companion" ext-link-type="pmc" xlink:href="88"/>'
+    )
+    assert [(link.type, link.id, link.id_type) for link in read("<p>Text.</p>", meta=links).related] == [
+        ("corrected-article", "10.1000/x", "doi"),
+        ("retraction", "10.1000/y", "doi"),
+        ("preprint", "99", "pmid"),
+        ("companion", "PMC88", "pmcid"),
+    ]
+
+
+def test_a_withheld_text_is_noticed() -> None:
+    comment = "<!--The publisher of this article does not allow downloading of the full text in XML form.-->"
+    (reading,) = read_jats(article(meta=META).replace(b"<front>", f"{comment}<front>".encode()))
+    assert (reading.is_withheld, reading.content, reading.fields["pmid"]) == (True, "", "123")
+
+
+@pytest.mark.parametrize("links", ["companion", "corrected-article", "commentary"])
+def test_a_study_that_only_links_to_others_has_no_status(links: str) -> None:
+    link = f'<related-article related-article-type="{links}" ext-link-type="doi" xlink:href="10.1000/ABC"/>'
+    assert "status" not in read("<p>Text.</p>", meta=link, attributes='article-type="research-article"').fields
+
+
+def test_a_title_that_says_so_is_a_retracted_articles() -> None:
+    title = "<title-group><article-title>RETRACTED ARTICLE: Doses</article-title></title-group>"
+    assert read("<p>Text.</p>", meta=title).fields["status"] == "retracted"
+
+
+TABLE = "<table><thead><tr><th>Group</th><th>n</th></tr></thead><tbody><tr><td>A</td><td>3</td></tr></tbody></table>"
+
+
+def table(inner: str) -> str:
+    """The Markdown of a table with these rows."""
+    return text_of(read(f"<p>Text.</p><table-wrap><table>{inner}</table></table-wrap>"), "t1")
+
+
+def tables(inner: str) -> list[str]:
+    """The Markdown of each block of a table."""
+    return table(inner).split("\n\n")
+
+
+def test_caption_table_and_footnotes_are_paragraphs() -> None:
+    reading = read(
+        "<sec><title>Results</title><p>Text.</p><table-wrap><label>Table 1.</label><caption><title>Patients</title>"
+        f"<p>All of them.</p></caption>{TABLE}<table-wrap-foot><fn><label>a</label><p>Adjusted.</p></fn>"
+        "<p>n: number.</p></table-wrap-foot></table-wrap></sec>"
+    )
+    assert outline(reading)[-1] == ("t1", "Results > Table 1")
+    assert text_of(reading, "t1").split("\n\n") == [
+        "Table 1. Patients. All of them.",
+        "| Group | n |\n| --- | --- |\n| A | 3 |",
+        "a Adjusted.",
+        "n: number.",
+    ]
+
+
+def test_merged_cells_are_spelled_out_and_header_rows_joined() -> None:
+    rows = (
+        '<thead><tr><th rowspan="2">Group</th><th colspan="2">Weight</th></tr><tr><th>Before</th><th>After</th></tr>'
+        '</thead><tbody><tr><td rowspan="2">A</td><td>1</td><td>2</td></tr><tr><td colspan="2">none</td></tr></tbody>'
+    )
+    assert table(rows).split("\n") == [
+        "| Group | Weight / Before | Weight / After |",
+        "| --- | --- | --- |",
+        "| A | 1 | 2 |",
+        "| A | none | none |",
+    ]
+
+
+def test_a_row_that_is_one_cell_stands_once() -> None:
+    assert table('<tr><td colspan="2">Men</td></tr><tr><td>A</td><td>1</td></tr>').split("\n") == [
+        *("|  |  |", "| --- | --- |", "| Men |  |", "| A | 1 |")
+    ]
+
+
+def test_a_first_row_of_header_cells_is_the_header() -> None:
+    assert table("<tr><th>A</th></tr><tr><td>1</td></tr>") == "| A |\n| --- |\n| 1 |"
+
+
+def test_signs_of_markdown_in_cells_are_escaped() -> None:
+    assert table("<tr><td>a|b<break/>c\\</td></tr>").split("\n")[-1] == "| a\\|b c\\\\ |"
+
+
+def test_a_list_or_table_in_a_cell_stays_in_it() -> None:
+    cell = "<list><list-item><p>a</p></list-item><list-item><p>b</p></list-item></list>"
+    inner = "<table><tr><td>c</td><td>d</td></tr></table>"
+    assert table(f"<tr><td>{cell}{inner}</td></tr>").split("\n")[-1] == "| a b c d |"
+
+
+def test_a_note_in_a_cell_stands_behind_the_table() -> None:
+    assert table("<tr><td>5<fn><p>Estimated.</p></fn></td></tr>").split("\n\n")[1] == "Estimated."
+
+
+def test_tables_of_cals_are_read() -> None:
+    cals = (
+        '<oasis:table><oasis:tgroup cols="3"><oasis:colspec colname="a"/><oasis:colspec colname="b"/>'
+        '<oasis:colspec colname="c"/><oasis:thead><oasis:row><oasis:entry>G</oasis:entry>'
+        '<oasis:entry namest="b" nameend="c">W</oasis:entry></oasis:row></oasis:thead><oasis:tbody><oasis:row>'
+        '<oasis:entry morerows="1">x</oasis:entry><oasis:entry>1</oasis:entry><oasis:entry>2</oasis:entry></oasis:row>'
+        '<oasis:row><oasis:entry colname="c">3</oasis:entry></oasis:row></oasis:tbody></oasis:tgroup></oasis:table>'
+    )
+    reading = read(f"<p>Text.</p><table-wrap><label>Table 1</label>{cals}</table-wrap>")
+    assert text_of(reading, "t1").split("\n")[2:] == [
+        *("| G | W | W |", "| --- | --- | --- |", "| x | 1 | 2 |", "| x |  | 3 |")
+    ]
+
+
+def test_several_tables_in_one_place_are_one_part() -> None:
+    reading = read(f"<p>Text.</p><table-wrap><label>Table 1</label>{TABLE}{TABLE}</table-wrap>")
+    assert [part.anchor for part in reading.parts] == ["s0", "t1"]
+    assert reading.content.count("| Group | n |") == 2
+
+
+def test_of_alternatives_the_table_is_read() -> None:
+    wrap = f"<table-wrap><alternatives><graphic/>{TABLE}</alternatives></table-wrap>"
+    assert text_of(read(f"<p>Text.</p>{wrap}"), "t1").startswith("| Group | n |")
+
+
+def test_a_table_that_is_an_image_says_so() -> None:
+    reading = read("<p>Text.</p><table-wrap><label>Table 1</label><graphic/></table-wrap>")
+    assert text_of(reading, "t1") == "Table 1.\n\n[This table is an image: its cells are not in the text.]"
+
+
+def test_tables_in_paragraphs_floats_and_back_matter_are_read() -> None:
+    wrap = "<table-wrap><label>Table {}</label>" + TABLE + "</table-wrap>"
+    reading = read(
+        f"<sec><title>A</title><p>Text {wrap.format(1)} goes on.</p></sec>",
+        after=f"<floats-group>{wrap.format(2)}</floats-group><back><app><title>B</title>{wrap.format(3)}</app></back>",
+    )
+    assert [entry for entry in outline(reading) if entry[0].startswith("t")] == [
+        *(("t1", "A > Table 1"), ("t2", "Table 2"), ("t3", "B > Table 3"))
+    ]
+    assert text_of(reading, "s1") == "Text goes on."
+
+
+@pytest.mark.parametrize("span", ["100000", "99999999999", "-1", "two", ""])
+def test_absurd_spans_do_not_blow_up(span: str) -> None:
+    rows = f'<tr><td colspan="{span}" rowspan="{span}">text</td></tr>' * 300
+    assert len(table(rows)) < 1_000_000
+
+
+def test_header_rows_between_the_rows_begin_a_table_of_their_own() -> None:
+    head = "<tr><th/><th>Bladder</th><th>Breast</th></tr><tr><th/><th>OR</th><th>OR</th></tr>"
+    again = "<tr><th/><th>Renal</th><th>Lung</th></tr><tr><th/><th>OR</th><th>OR</th></tr>"
+    rows = "<tr><td>Men</td><td>1.1</td><td>1.2</td></tr>", "<tr><td>Men</td><td>2.1</td><td>2.2</td></tr>"
+    first, second = tables(f"<thead>{head}</thead><tbody>{rows[0]}{again}{rows[1]}</tbody>")
+    assert first.split("\n")[::2] == ["|  | Bladder / OR | Breast / OR |", "| Men | 1.1 | 1.2 |"]
+    assert second.split("\n")[::2] == ["|  | Renal / OR | Lung / OR |", "| Men | 2.1 | 2.2 |"]
+
+
+def test_a_header_that_is_repeated_in_plain_cells_begins_a_table_too() -> None:
+    head, again = "<tr><th>Arm</th><th>n</th></tr>", "<tr><td>Arm</td><td>n</td></tr>"
+    first, second = tables(
+        f"<thead>{head}</thead><tbody><tr><td>A</td><td>1</td></tr>{again}<tr><td>B</td><td>2</td></tr></tbody>"
+    )
+    assert (first.split("\n")[-1], second.split("\n")) == ("| A | 1 |", ["| Arm | n |", "| --- | --- |", "| B | 2 |"])
+
+
+def test_a_table_of_header_cells_alone_keeps_its_rows() -> None:
+    assert table("<tr><th>A</th><th>1</th></tr><tr><th>B</th><th>2</th></tr>").split("\n")[-1] == "| B | 2 |"

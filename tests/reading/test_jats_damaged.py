@@ -11,12 +11,6 @@ from deepcritical_mcp.reading.jats import XmlError, read_jats
 from tests.reading.jats_samples import article, paragraphs
 
 
-def test_every_article_of_a_set_is_read() -> None:
-    one, two = article("<p>One.</p>"), article("<p>Two.</p>")
-    document = b'<?xml version="1.0"?><!DOCTYPE pmc-articleset SYSTEM "a.dtd"><pmc-articleset>%s%s</pmc-articleset>'
-    assert [reading.content for reading in read_jats(document % (one, two))] == ["One.", "Two."]
-
-
 @pytest.mark.parametrize(
     "document", [b"<pmc-articleset><Reply error='not available'/></pmc-articleset>", b"<html><p>Hello</p></html>"]
 )
@@ -30,32 +24,6 @@ def test_xml_without_an_article_gives_nothing(document: bytes) -> None:
 def test_what_is_not_xml_is_refused(document: bytes) -> None:
     with pytest.raises(XmlError):
         read_jats(document)
-
-
-@pytest.mark.parametrize("end", [60, 40, 25])
-def test_a_text_that_is_cut_off_says_so(end: int) -> None:
-    whole = article("<p>First.</p><p>Second.</p><p>Third.</p>")
-    (reading,) = read_jats(whole[:-end])
-    assert not reading.is_complete
-    assert reading.remarks == ("The document is damaged or cut off: some of its text may be missing.",)
-    assert read_jats(whole)[0].is_complete
-
-
-def test_no_article_of_a_damaged_set_looks_whole() -> None:
-    one, two = article("<p>One.<b></p>"), article("<p>Two.</p>")
-    readings = read_jats(b"<pmc-articleset>%s%s</pmc-articleset>" % (one, two))
-    assert readings
-    assert not any(reading.is_complete for reading in readings)
-
-
-def test_a_broken_tag_is_noticed() -> None:
-    (reading,) = read_jats(article("<p>First.</p><p>Sec<b>ond.</p><p>Third.</p>"))
-    assert not reading.is_complete
-
-
-def test_an_undeclared_prefix_does_no_harm() -> None:
-    (reading,) = read_jats(b'<article><body><p>a <z:b z:c="1">b</z:b></p></body></article>')
-    assert (reading.content, reading.is_complete) == ("a b", True)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,17 +18,12 @@ import deepcritical_mcp.reading as reading_package
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import UnreadableDocumentError
-from deepcritical_mcp.models import PARAGRAPH_BREAK
 from deepcritical_mcp.reading import (
-    MAX_CHARACTERS,
-    MAX_PARAGRAPHS,
-    MAX_PARTS,
     PageReading,
     Reading,
     Section,
     assembled,
     bounded,
-    reader_process,
 )
 from deepcritical_mcp.reading.reader_process import end_readers, read_articles, read_document
 from tests.reading.jats_samples import article
@@ -59,13 +52,6 @@ async def test_pages_made_to_break_readers_are_read_or_refused(body: str):
     content = f"<html><body>{body}</body></html>".encode("utf-8", errors="replace")
     page = await read_document(content, media_type="text/html", url=URL, seconds=60)
     assert page.status in ("full_text", "no_text", "not_allowed")
-
-
-async def test_text_files_are_paragraphs():
-    content = "First line\r\ngoes on.\r\n\r\n\r\nSecond paragraph.\r\n".encode("utf-16")
-    page = await read_document(content, media_type="text/plain", url=URL, charset="utf-8", seconds=60)
-    assert page.reading.content == "First line goes on.\n\nSecond paragraph."
-    assert [part.anchor for part in page.reading.parts] == ["s0"]
 
 
 PAGE = f"<html><body><article><p>{TEXT}</p></article></body></html>".encode()
@@ -120,28 +106,7 @@ async def test_a_reader_that_was_killed_is_replaced():
     assert (await page_of(PAGE)).status == "full_text"
 
 
-@has_proc
-async def test_a_slow_document_does_not_keep_others_waiting_and_ends_with_its_call(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(reader_process, "QUICK", 6.0)  # a process starts in that time on a busy machine, too
-    slow = anyio.Event()
-
-    async def read_slowly() -> None:
-        await read_document(SLOW, media_type="text/html", url=URL, seconds=600)
-        slow.set()
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(read_slowly)
-        await anyio.lowlevel.checkpoint()
-        for _ in range(3):
-            assert (await page_of(PAGE)).status == "full_text"
-        assert not slow.is_set()
-        tasks.cancel_scope.cancel()
-    end_readers()
-    with anyio.fail_after(20):
-        while readers():
-            await anyio.lowlevel.checkpoint()
-
-
+@pytest.mark.long
 @has_proc
 async def test_a_document_that_takes_too_much_memory_costs_its_process_only():
     dense = pdf(column(["Hello world, again and again and again."] * 120_000))
@@ -198,60 +163,7 @@ KINDS: Mapping[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-async def test_whatever_a_page_has_its_reading_has_bounds(kind: str):
-    head = b"<html><head><meta name=citation_author content='" + b"Roe, Jane; " * 30_000 + b"'></head>"
-    page = await page_of(head + b"<body><article><p>" + TEXT.encode() + b"</p><div>" + KINDS[kind]() + b"</div>")
-    reading = page.reading
-    assert len(reading.content) <= MAX_CHARACTERS
-    assert reading.content.count(PARAGRAPH_BREAK) < MAX_PARAGRAPHS
-    assert len(reading.parts) <= MAX_PARTS
-    assert all(part.start <= len(reading.content) for part in reading.parts)
-    assert (
-        len(json.dumps(reading.fields)) + sum(map(len, (title for part in reading.parts for title in part.path))) < 1e6
-    )
-
-
 LAUGHS = "".join(f"<!ENTITY a{number} '{f'&a{number - 1};' * 10}'>" for number in range(1, 20))
-
-
-@pytest.mark.parametrize(
-    ("document", "remark"),
-    [
-        (f"<!DOCTYPE article [<!ENTITY a0 'lol'>{LAUGHS}]><article><body><p>&a19; x</p></body></article>", ""),
-        ("<article><body>" + "<p>a b</p>" * 12_000 + "</body></article>", "This text is too long to be kept whole"),
-        (
-            "<article><body><sec><title>T</title><p>Text.</p>"
-            + "<sec><title>U</title><p>b</p></sec>" * 3_000
-            + "</sec>"
-            "</body></article>",
-            "This text is too long to be kept whole",
-        ),
-        (
-            "<article><body><p>x</p>"
-            + "</body><sub-article><body><p>y</p></body>" * 60
-            + "</sub-article>" * 60
-            + "</article>",
-            "",
-        ),
-        (
-            "<article><front><article-meta><contrib-group>"
-            + "".join(
-                f"<contrib contrib-type='author'><name><surname>Roe{number}</surname></name></contrib>"
-                for number in range(20_000)
-            )
-            + "</contrib-group></article-meta></front><body><p>x</p></body></article>",
-            "What it says about itself",
-        ),
-    ],
-    ids=["laughs", "paragraphs", "sections", "sub-articles", "authors"],
-)
-async def test_whatever_jats_has_its_reading_has_bounds(document: str, remark: str):
-    (reading,) = await read_articles(document.encode())
-    assert len(reading.content) <= MAX_CHARACTERS
-    assert len(reading.parts) <= MAX_PARTS
-    assert len(str(reading.fields)) < 1e6
-    assert "".join(reading.remarks).startswith(remark)
 
 
 @given(st.lists(st.lists(st.text("ab \n", max_size=12), max_size=8), max_size=6), st.integers(1, 40))

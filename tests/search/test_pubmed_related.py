@@ -50,17 +50,6 @@ async def test_what_the_session_has_is_not_fetched_again():
     assert [params["id"] for utility, params in lib.ncbi.asked if utility == "efetch"] == ["12,13,11"]
 
 
-@pytest.mark.parametrize("pmid", ["99999999", "PMID: 99999999"])
-async def test_an_unknown_pmid_is_an_error(pmid: str):
-    async with library(RECORDS) as lib:
-        with pytest.raises(InvalidInputError, match="no record with PMID 99999999"):
-            await lib.search.related(pmid, "similar", 5, lib.session)
-        lib.ncbi.links["pubmed_pubmed"] = ["12"]
-        with pytest.raises(InvalidInputError, match="no record with PMID 99999999"):
-            await lib.search.related(pmid, "similar", 5, lib.session)
-    assert lib.session.kept == {}
-
-
 @pytest.mark.parametrize("pmid", ["", "zinc", "10.1/zinc", "-5", "0", "1234567890123", "1,2"])
 async def test_what_is_no_pmid_is_not_asked_for(pmid: str):
     async with library(RECORDS) as lib:

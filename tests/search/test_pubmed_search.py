@@ -2,73 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import anyio
 import pytest
 
 from deepcritical_mcp.errors import (
-    EvidenceStoreError,
     InvalidInputError,
-    ProviderError,
     ProviderUnavailableError,
-    SessionFullError,
 )
-from deepcritical_mcp.evidence.adding import AddOutcome
-from deepcritical_mcp.models import CitationSource, Publication
-from tests.publications import published
 from tests.search.pubmed_library import library, request
 from tests.sources.ncbi import KEY, Answer, article, as_json, efetch, notice
 
 THREE = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
 MANY = {str(number): article(str(number), f"Paper {number}.") for number in range(1_001, 1_031)}
-
-
-async def test_a_search_keeps_what_it_finds_in_pubmeds_order():
-    async with library(THREE) as lib:
-        lib.ncbi.hits["zinc"] = ["13", "11", "12"]
-        lib.ncbi.said["zinc"] = {"querytranslation": '"zinc"[MeSH Terms]'}
-        lib.session.relevances = {"First.": 0.9, "Third.": 0.2}
-        result = await lib.search.search(request(), lib.session)
-    assert [(item.id, item.relevance) for item in result.evidence] == [
-        ("pubmed:13", 0.2),
-        ("pubmed:11", 0.9),
-        ("pubmed:12", 0.5),
-    ]
-    assert {item.found_by for item in result.evidence} == {(1,)}
-    assert set(lib.session.kept) == {"pubmed:11", "pubmed:12", "pubmed:13"}
-    assert (result.session_id, result.query, result.sources_searched) == ("rs_test", "zinc", ("pubmed",))
-    assert (result.total_found, result.next_offset, result.query_translation) == (3, -1, '"zinc"[MeSH Terms]')
-    assert [(one.query, one.status, one.results) for one in result.queries] == [("zinc", "ok", 3)]
-    assert [(one.name, one.status, one.results) for one in result.providers] == [("pubmed", "ok", 3)]
-    assert (result.errors, result.warnings, result.duplicates_removed) == ((), (), 0)
-    assert lib.ncbi.utilities == ["esearch", "efetch"]
-
-
-async def test_pages_follow_each_other_to_the_end():
-    async with library(MANY) as lib:
-        seen: list[str] = []
-        offset = 0
-        while offset >= 0:
-            result = await lib.search.search(request(max_results=12, offset=offset), lib.session)
-            assert result.total_found == 30
-            seen += [item.citation.pmid for item in result.evidence]
-            offset = result.next_offset
-    assert seen == list(MANY)
-    assert lib.ncbi.utilities == ["esearch", "efetch"] * 3
-
-
-async def test_pages_of_several_variants_neither_repeat_nor_miss_a_record():
-    async with library(MANY) as lib:
-        lib.ncbi.hits = {"zinc": list(MANY)[:20], "copper": list(MANY)[10:]}
-        seen: list[str] = []
-        offset = 0
-        while offset >= 0:
-            asked = request(max_results=7, offset=offset, variants=("copper",))
-            result = await lib.search.search(asked, lib.session)
-            seen += [item.citation.pmid for item in result.evidence]
-            offset = result.next_offset
-    assert sorted(seen) == list(MANY)
 
 
 async def test_an_offset_beyond_the_last_result_says_so():
@@ -92,57 +36,6 @@ async def test_the_end_of_what_pubmed_shows_is_announced():
             await lib.search.search(request(offset=request().LAST_RESULT), lib.session)
 
 
-async def test_variants_are_searched_too_and_fused():
-    async with library(THREE) as lib:
-        lib.ncbi.hits = {"zinc": ["11"], "copper": ["13", "11"], "iron": []}
-        result = await lib.search.search(request(variants=("copper", "iron")), lib.session)
-    assert [(item.id, item.found_by) for item in result.evidence] == [
-        ("pubmed:11", (1, 2)),
-        ("pubmed:13", (2,)),
-    ]
-    assert [(one.query, one.results) for one in result.queries] == [("zinc", 1), ("copper", 2), ("iron", 0)]
-    assert lib.session.compared_with == ["zinc"]
-    assert sorted(lib.ncbi.utilities) == ["efetch", "esearch", "esearch", "esearch"]
-
-
-async def test_filters_and_dates_hold_for_every_wording():
-    async with library(THREE) as lib:
-        asked = request(
-            variants=("copper",), publication_types=("Review",), has_abstract=True, min_date=" 2020-02", sort="date"
-        )
-        await lib.search.search(asked, lib.session)
-    searches = [params for utility, params in lib.ncbi.asked if utility == "esearch"]
-    assert sorted(params["term"] for params in searches) == [
-        '(copper) AND "Review"[Publication Type] AND hasabstract',
-        '(zinc) AND "Review"[Publication Type] AND hasabstract',
-    ]
-    assert {(params["mindate"], params["maxdate"], params["sort"]) for params in searches} == {
-        ("2020/02", "3000", "pub_date")
-    }
-
-
-async def test_a_variant_that_fails_is_named_and_the_others_count():
-    async with library(THREE) as lib:
-        answered = lib.ncbi.answer
-        lib.ncbi.server.answer = lambda asked: Answer(503) if asked.query.get("term") == "copper" else answered(asked)
-        result = await lib.search.search(request(variants=("copper",)), lib.session)
-    assert len(result.evidence) == 3
-    assert [(one.query, one.status) for one in result.queries] == [("zinc", "ok"), ("copper", "failed")]
-    assert "503" in result.queries[1].detail
-    assert result.errors == (f'"copper": {result.queries[1].detail}',)
-    assert result.providers[0].status == "ok"
-
-
-async def test_when_the_query_itself_fails_a_variant_still_counts():
-    async with library(THREE) as lib:
-        answered = lib.ncbi.answer
-        lib.ncbi.server.answer = lambda asked: Answer(503) if asked.query.get("term") == "zinc" else answered(asked)
-        result = await lib.search.search(request(variants=("copper",)), lib.session)
-    assert len(result.evidence) == 3
-    assert [(one.query, one.status) for one in result.queries] == [("zinc", "failed"), ("copper", "ok")]
-    assert result.errors
-
-
 async def test_an_outage_is_never_an_empty_result():
     async with library(THREE) as lib:
         answered = lib.ncbi.answer
@@ -150,18 +43,6 @@ async def test_an_outage_is_never_an_empty_result():
         lib.ncbi.server.answer = lambda asked: Answer(503) if asked.query.get("term") == "zinc" else answered(asked)
         with pytest.raises(ProviderUnavailableError, match="could not be searched"):
             await lib.search.search(request(variants=("copper",)), lib.session)
-
-
-async def test_a_variant_that_hangs_leaves_time_for_the_records():
-    async with library(THREE) as lib:
-        answered = lib.ncbi.answer
-        lib.ncbi.server.answer = lambda asked: (
-            Answer(conduct="silent") if asked.query.get("term") == "copper" else answered(asked)
-        )
-        with anyio.fail_after(2):
-            result = await lib.search.search(request(variants=("copper",)), lib.session)
-    assert len(result.evidence) == 3
-    assert [one.status for one in result.queries] == ["ok", "failed"]
 
 
 async def test_what_pubmed_dropped_reaches_the_model():
@@ -195,79 +76,12 @@ async def test_another_spelling_is_suggested_when_nothing_is_found():
     assert not any("Did you mean" in warning for warning in result.warnings)
 
 
-async def test_a_record_fetched_in_this_session_is_not_fetched_again():
-    async with library(THREE) as lib:
-        lib.ncbi.hits = {"zinc": ["11", "12"], "copper": ["12", "13"]}
-        await lib.search.search(request(), lib.session)
-        result = await lib.search.search(request("copper"), lib.session)
-        assert [params["id"] for utility, params in lib.ncbi.asked if utility == "efetch"] == ["11,12", "13"]
-        assert [(item.id, item.found_by) for item in result.evidence] == [
-            ("pubmed:12", (1,)),
-            ("pubmed:13", (1,)),
-        ]
-        await lib.search.search(request("copper"), lib.session)
-    assert lib.ncbi.utilities.count("efetch") == 2
-
-
-async def test_a_search_does_not_bring_back_an_earlier_decision():
-    async with library(THREE) as lib:
-        await lib.search.search(request(), lib.session)
-        decided = {"screening": "included", "tags": ("early",), "screened": "2026-11-24T01:36:32Z"}
-        lib.session.kept["pubmed:11"] = lib.session.kept["pubmed:11"].model_copy(update=decided)
-        given, add = list[Publication](), lib.session.add_evidence
-
-        async def adding(publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
-            given.extend(publications)
-            return await add(publications)
-
-        lib.session.add_evidence = adding
-        await lib.search.search(request(), lib.session)
-    assert (given[0].id, given[0].screening, given[0].tags) == ("pubmed:11", "", ())
-
-
-@pytest.mark.parametrize("source", ["user", "pubmed"])
-async def test_a_note_with_a_pmid_does_not_stand_for_the_record(source: CitationSource):
-    async with library(THREE) as lib:
-        note = published("Read this.", provider="user", source=source, title="My note", pmid="11")
-        lib.session.kept[note.id] = note
-        result = await lib.search.search(request(), lib.session)
-    assert result.evidence[0].citation.title == "First."
-    assert lib.ncbi.asked[1][1]["id"] == "11,12,13"
-
-
-async def test_the_same_search_twice_at_once_is_asked_once():
-    async with library(THREE) as lib, anyio.create_task_group() as tasks:
-        for _ in range(3):
-            tasks.start_soon(lib.search.search, request(), lib.session)
-    assert lib.ncbi.utilities == ["esearch", "efetch"]
-
-
-async def test_only_new_goes_on_to_what_the_session_has_not():
-    async with library(MANY) as lib:
-        await lib.search.search(request(max_results=10), lib.session)
-        result = await lib.search.search(request(max_results=5, only_new=True), lib.session)
-        assert [item.citation.pmid for item in result.evidence] == list(MANY)[10:15]
-        assert (result.duplicates_removed, result.next_offset) == (10, 15)
-        result = await lib.search.search(request(max_results=5, offset=15, only_new=True), lib.session)
-        assert [item.citation.pmid for item in result.evidence] == list(MANY)[15:20]
-        assert result.duplicates_removed == 0
-
-
 async def test_only_new_finds_nothing_where_all_is_known():
     async with library(THREE) as lib:
         await lib.search.search(request(), lib.session)
         result = await lib.search.search(request(only_new=True), lib.session)
     assert (result.evidence, result.duplicates_removed, result.next_offset) == ((), 3, -1)
     assert any("3 results" in warning for warning in result.warnings)
-
-
-async def test_only_new_recognises_a_publication_by_its_doi_too():
-    async with library({"11": article("11", doi="10.1/zinc"), "12": THREE["12"]}) as lib:
-        page = published("Text.", provider="tavily", source="web", title="A page", doi="10.1/ZINC")
-        lib.session.kept[page.id] = page
-        result = await lib.search.search(request(only_new=True), lib.session)
-    assert [item.id for item in result.evidence] == ["pubmed:12"]
-    assert result.duplicates_removed == 1
 
 
 RETRACTED = article(
@@ -311,30 +125,6 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-async def test_when_only_the_records_are_missing_their_pmids_are_told(fault: Answer):
-    async with library(THREE, key=KEY) as lib:
-        lib.ncbi.always["efetch"] = fault
-        with pytest.raises(ProviderError) as caught:
-            await lib.search.search(request(), lib.session)
-    error = caught.value
-    assert error.details["count"] == 3
-    assert error.details["pmids"] == ["11", "12", "13"]
-    assert "3 records" in error.message
-    assert "PMID 11, 12, 13" in error.message
-    assert KEY not in error.message + str(error.details)
-    assert lib.session.kept == {}
-
-
-async def test_a_failed_search_says_what_to_do():
-    async with library(THREE) as lib:
-        lib.ncbi.always["esearch"] = Answer(503)
-        with pytest.raises(ProviderUnavailableError) as caught:
-            await lib.search.search(request(), lib.session)
-    assert caught.value.message.startswith("PubMed could not be searched")
-    assert "Try again" in caught.value.message
-
-
 async def test_what_the_session_has_is_shown_when_the_rest_cannot_be_fetched():
     async with library(THREE) as lib:
         lib.ncbi.hits["copper"] = ["11"]
@@ -343,32 +133,6 @@ async def test_what_the_session_has_is_shown_when_the_rest_cannot_be_fetched():
         result = await lib.search.search(request(), lib.session)
     assert [item.id for item in result.evidence] == ["pubmed:11"]
     assert any("PMID 12, 13" in error for error in result.errors)
-
-
-@pytest.mark.parametrize("error", [SessionFullError("The session is full."), EvidenceStoreError("The disk is full.")])
-async def test_what_cannot_be_kept_is_shown_nevertheless(error: SessionFullError):
-    async with library(THREE) as lib:
-        lib.session.error = error
-        result = await lib.search.search(request(), lib.session)
-    assert len(result.evidence) == 3
-    assert any(error.message in told for told in result.errors)
-
-
-async def test_near_duplicates_and_the_stores_warnings_are_told():
-    async with library(THREE) as lib:
-        lib.session.folds = {"pubmed:12": (("pubmed:11", 0.97),)}
-        lib.session.warnings = ("No model.",)
-        result = await lib.search.search(request(), lib.session)
-    assert result.evidence[1].similar == ("pubmed:11",)
-    assert "No model." in result.warnings
-
-
-async def test_related_evidence_is_what_the_session_had_before():
-    async with library(THREE) as lib:
-        lib.ncbi.hits = {"copper": ["13"], "zinc": ["11", "12"]}
-        await lib.search.search(request("copper"), lib.session)
-        result = await lib.search.search(request(), lib.session)
-    assert [one.id for one in result.related] == ["pubmed:13"]
 
 
 async def test_progress_is_told_at_each_phase():

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 import anyio
 import pytest
 
-from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, ProviderError
+from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.kept_sessions import search_log
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.search.documents import FoundRecord
 from deepcritical_mcp.search.full_texts import FullTexts
-from deepcritical_mcp.search.recording import CUT_SHORT, NOT_LOGGED, Recording, lookup_entry, recorded
+from deepcritical_mcp.search.recording import CUT_SHORT, Recording, lookup_entry, recorded
 from deepcritical_mcp.sources.base import SearchRequest
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
@@ -23,7 +23,7 @@ from deepcritical_mcp.tools.document_ids import read_document_id
 from tests.checking.reference_cases import ReadingFakeSession
 from tests.search.fake_session import FakeSession
 from tests.search.pubmed_library import Library, library, request
-from tests.sources.ncbi import Answer, article
+from tests.sources.ncbi import article
 
 THREE = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
 
@@ -63,67 +63,6 @@ async def test_a_search_is_logged_with_what_was_sent_and_what_came_of_it():
     )
 
 
-async def test_what_the_session_had_already_is_among_the_ids_but_not_new():
-    async with library(THREE) as lib:
-        await search(lib, max_results=2)
-        again = await search(lib, max_results=3)
-        only_new = await search(lib, max_results=3, only_new=True)
-    assert (again.ids, again.new) == (("pubmed:11", "pubmed:12", "pubmed:13"), 1)
-    assert (only_new.ids, only_new.new, only_new.examined) == (again.ids, 0, 3)
-
-
-async def test_pages_are_entries_of_their_own_that_say_where_they_begin():
-    async with library(THREE) as lib:
-        first, second = await search(lib, max_results=2), await search(lib, max_results=2, offset=2)
-    assert [(one.first, one.examined, one.ids) for one in (first, second)] == [
-        (1, 2, ("pubmed:11", "pubmed:12")),
-        (3, 1, ("pubmed:13",)),
-    ]
-
-
-async def test_what_filters_left_out_afterwards_is_counted():
-    retracted = article("14", "Fourth.", types=("Journal Article", "Retracted Publication"))
-    async with library({**THREE, "14": retracted}) as lib:
-        entry = await search(lib, include_retracted=False)
-    assert (entry.examined, len(entry.ids), entry.left_out) == (4, 3, 1)
-    assert "without retracted papers" in entry.filters
-
-
-async def test_a_search_that_found_nothing_is_logged():
-    async with library() as lib:
-        entry = await search(lib)
-    assert (entry.failed, entry.total, entry.examined, entry.ids, entry.errors) == (False, 0, 0, (), ())
-
-
-async def test_a_search_that_failed_is_logged_with_the_reason():
-    async with library(THREE) as lib:
-        lib.ncbi.always["esearch"] = Answer(503)
-        with pytest.raises(ProviderError) as failure:
-            await lib.search.search(request(), lib.session)
-        entry = await only_entry(lib.session)
-    assert entry.failed
-    assert entry.errors == (failure.value.message,) == tuple(one.detail for one in entry.queries)
-
-
-async def test_a_search_that_failed_is_logged_as_it_was_to_be_sent():
-    async with library(THREE) as lib:
-        lib.ncbi.always["esearch"] = Answer(503)
-        with pytest.raises(ProviderError):
-            await lib.search.search(request("zinc", has_abstract=True, min_date="2020"), lib.session)
-        failed = await only_entry(lib.session)
-    assert failed.queries[0].sent == "(zinc) AND hasabstract [datetype=pdat; mindate=2020]"
-
-
-async def test_a_search_whose_records_could_not_be_fetched_failed():
-    async with library(THREE) as lib:
-        lib.ncbi.always["efetch"] = Answer(503)
-        with pytest.raises(ProviderError):
-            await lib.search.search(request(), lib.session)
-        entry = await only_entry(lib.session)
-    assert (entry.failed, entry.total, entry.examined, entry.ids, entry.new) == (True, 0, 0, (), 0)
-    assert "could not deliver them" in entry.errors[0]
-
-
 @pytest.mark.parametrize("utility", ["esearch", "efetch"])
 async def test_a_search_that_is_cancelled_is_logged(utility: str):
     async with library(THREE) as lib, anyio.create_task_group() as tasks:
@@ -136,14 +75,6 @@ async def test_a_search_that_is_cancelled_is_logged(utility: str):
     entry = await only_entry(lib.session)
     assert entry.errors == (CUT_SHORT,)
     assert entry.failed
-
-
-async def test_a_log_that_cannot_be_written_is_a_warning_and_no_failure():
-    async with library(THREE) as lib:
-        lib.session.unwritable = EvidenceStoreError("The disk is full.")
-        result = await lib.search.search(request(), lib.session)
-    assert len(result.evidence) == 3
-    assert any(warning.startswith(NOT_LOGGED) and "disk is full" in warning for warning in result.warnings)
 
 
 async def test_papers_that_cite_one_are_logged_as_such():
@@ -238,17 +169,6 @@ def test_every_filter_of_every_source_is_told_in_words(kind: type[SearchRequest]
     for name in given.keys() - {"query"}:
         told = set(kind.model_validate({"query": "zinc", name: given[name]}).limits())
         assert told != plain, name
-
-
-def test_a_check_of_a_draft_is_logged_with_what_became_of_its_references():
-    recording = Recording(lookup_entry("check_citations", ["references of a draft"]))
-    recording.checked(["verified", "not_found", "verified"], ["pubmed:1", "pubmed:2"], errors=[])
-    (told,) = recording.entry.queries
-    assert (told.query, told.status, told.detail) == (
-        "3 references of a draft",
-        "ok",
-        "2 verified, 1 not found, pubmed:1, pubmed:2",
-    )
 
 
 def test_a_check_of_a_draft_that_nobody_answered_failed():

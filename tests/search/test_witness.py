@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-import anyio
-import pytest
-
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import ProviderRequestError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice
-from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.sources.base import Answer, Fetched, Net, SearchRequest, Service, Source
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup, StatusLookup
 from tests.publications import published
-from tests.search.fake_session import FakeSession
 
 TODAY = current_date().isoformat()
 RETRACTED = StatusNotice(kind="retraction", doi="10.5555/notice", reference="Retraction Watch, 2021-05-04")
@@ -130,25 +125,11 @@ async def test_a_retraction_that_pubmed_does_not_know_counts_and_says_who_report
     )
 
 
-async def test_what_the_witness_said_before_is_said_again_and_not_twice():
-    once, _ = await completed(paper(), RETRACTED)
-    twice, remarks = await completed(once, RETRACTED)
-    assert twice == once
-    assert len(remarks) == 1
-
-
 async def test_a_retraction_that_the_witness_does_not_know_stays_and_the_contradiction_is_said():
     own = StatusNotice(kind="retraction", pmid="9", reference="Ann Zinc. 2021;8:1")
     one, remarks = await completed(paper(status="retracted", status_notices=(own,)))
     assert (one.status, one.status_notices) == ("retracted", (own,))
     assert remarks == ("PMID 1 is marked RETRACTED by PubMed, but not by Crossref. The graver status counts.",)
-
-
-@pytest.mark.parametrize("doi", ["", "10.5555/NOTICE"])
-async def test_where_both_agree_nothing_is_added(doi: str):
-    own = StatusNotice(kind="retraction", pmid="9", doi=doi, reference="Ann Zinc. 2021;8:1")
-    record = paper(status="retracted", status_notices=(own,))
-    assert await completed(record, RETRACTED) == (record, ())
 
 
 async def test_a_retraction_without_a_notice_in_pubmed_gets_that_of_the_witness():
@@ -171,22 +152,6 @@ async def test_of_many_contradictions_the_first_are_named():
     assert remarks[-1] == "3 more records: Crossref and the record contradict each other."
 
 
-async def test_corrections_complete_the_record_without_a_remark():
-    fixes = [StatusNotice(kind="erratum", doi=f"10.5555/fix.{n}", reference="publisher, 2020") for n in range(3)]
-    known = (StatusNotice(kind="erratum", pmid="8", reference="Ann Zinc. 2020;8:2"),)
-    one, remarks = await completed(paper(status="corrected", status_notices=known), *fixes)
-    assert [notice.doi for notice in one.status_notices] == ["", "10.5555/fix.1", "10.5555/fix.2"]
-    assert remarks == ()
-    new, remarks = await completed(paper(), *fixes)
-    assert (new.status, len(new.status_notices), remarks) == ("corrected", 3, ())
-
-
-async def test_what_crossref_does_not_know_stays_as_it_is():
-    witness = Witness([FakeWitness()])
-    record = paper(status="retracted")
-    assert await witness.completed([record]) == ([record], ())
-
-
 async def test_an_outage_is_a_remark_and_changes_nothing():
     service = FakeWitness({"10.5555/zinc": (RETRACTED,)})
     service.error = ProviderUnavailableError("crossref", "Crossref is unavailable (HTTP 503).")
@@ -200,50 +165,6 @@ async def test_an_outage_is_a_remark_and_changes_nothing():
     _, again = await witness.completed([record])
     assert "skipped for now" in again[0]
     assert len(service.asked) == 1
-
-
-async def test_a_witness_that_does_not_answer_costs_little_of_a_call():
-    class Silent(FakeWitness):
-        async def notices(self, dois: Sequence[str]) -> Mapping[str, tuple[StatusNotice, ...]]:
-            await anyio.sleep_forever()
-            return {}
-
-    with anyio.fail_after(3) as scope:
-        publications, remarks = await Witness([Silent()]).completed([paper()])
-    assert not scope.cancelled_caught
-    assert publications == [paper()]
-    assert remarks[0].endswith("Crossref did not answer in time.")
-
-
-async def test_a_hundred_cost_one_request_and_none_when_they_come_again():
-    papers = [paper(str(n), doi=f"10.5555/{n}") for n in range(1, 101)]
-    service = FakeWitness({"10.5555/5": (RETRACTED,)})
-    witness = Witness([service])
-    for _ in range(2):
-        found, _ = await witness.completed([*papers, *papers[:5], paper("999", doi="")])
-        assert [one.pmid for one in found if one.status == "retracted"] == ["5", "5"]
-    assert [len(dois) for dois in service.asked] == [100]
-
-
-async def test_an_answer_counts_for_a_day():
-    time = 0.0
-    service = FakeWitness()
-    witness = Witness([service], clock=lambda: time)
-    await witness.completed([paper()])
-    time = 86_401.0
-    await witness.completed([paper()])
-    assert len(service.asked) == 2
-
-
-async def test_what_the_user_wrote_or_the_witness_itself_says_is_not_asked_about():
-    service = FakeWitness({"10.5555/zinc": (RETRACTED,)})
-    note = published("A note.", provider="user", source="user", title="Note", doi="10.5555/zinc")
-    its_own = published("Zinc.", provider="crossref", source="web", title="Z", doi="10.5555/zinc").model_copy(
-        update={"status_checked": TODAY}
-    )
-    its_own = its_own.model_copy(update={"texts": (its_own.text.model_copy(update={"kind": "abstract"}),)})
-    assert await Witness([service]).completed([note, its_own]) == ([note, its_own], ())
-    assert service.asked == []
 
 
 async def test_a_preprint_names_its_article_by_pmid():
@@ -298,62 +219,6 @@ async def test_a_witness_that_is_switched_off_is_named_where_preprints_may_have_
     assert remarks == ()
 
 
-async def test_the_pmid_of_a_withdrawn_preprint_is_not_claimed_to_be_pubmeds():
-    one, remarks = await completed(preprint(), RETRACTED)
-    assert one.status_notices[0].reference.endswith("; its record does not say so")
-    assert remarks[0].startswith("10.1101/2020.01.01.1 is marked RETRACTED by Retraction Watch")
-
-
-class ToyPreprints(FakePubMed):
-    """A source whose answers include the records, and that wants a witness."""
-
-    name, title, kind, cited_as, two_step = "preprints", "Preprints", "preprints", "preprint", False
-    witnessed = True
-
-    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
-        from deepcritical_mcp.sources.base import Hit
-
-        return Answer.whole([Hit(publication=one) for one in (preprint(), preprint("10.1101/2", title="Copper"))])
-
-
-class Unpublished(SearchRequest):
-    """Leaves out what has been published."""
-
-    def leave_out(self, found: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
-        kept = [one for one in found if not any(n.kind == "published" for n in one.publication.status_notices)]
-        return kept, ()
-
-
-async def test_a_source_that_wants_a_witness_is_completed_before_results_are_left_out():
-    service = FakeWitness({"10.1101/2020.01.01.1": (ARTICLE,), "10.1101/2": (RETRACTED,)})
-    search = SourceSearch(ToyPreprints(), witness=Witness([service, FakeRecords()]))
-    result = await search.search(Unpublished(query="zinc"), FakeSession())
-    (item,) = result.evidence
-    assert (item.citation.title, item.citation.status) == ("Copper", "retracted")
-    assert any(warning.startswith("10.1101/2 is marked RETRACTED") for warning in result.warnings)
-    assert result.left_out == 1
-
-
-async def test_other_sources_ask_no_witness():
-    class Plain(ToyPreprints):
-        witnessed = False
-
-    service = FakeWitness()
-    await SourceSearch(Plain(), witness=Witness([service])).search(SearchRequest(query="zinc"), FakeSession())
-    assert service.asked == []
-
-
-async def test_status_is_asked_again_whenever_it_was_read_and_nothing_else():
-    own = StatusNotice(kind="retraction", pmid="9", reference="Ann Zinc. 2021;8:1")
-    pubmed = FakePubMed(paper("1", title="Another title", status="retracted", status_notices=(own,)), paper("2"))
-    old = paper("1", status_checked="2020-01-01")
-    (one, two), remarks, answered, _ = await Witness((), pubmed).rechecked([old, paper("2")])
-    assert (one.status, one.status_notices, one.status_checked) == ("retracted", (own,), TODAY)
-    assert one.title == old.title
-    assert two == paper("2")
-    assert (pubmed.asked, remarks, answered) == ([["1", "2"]], (), {0, 1})
-
-
 async def test_two_hundred_records_cost_one_request_to_pubmed():
     papers = [paper(str(n), doi="", status_checked="") for n in range(1, 202)]
     pubmed = FakePubMed(*papers)
@@ -372,39 +237,6 @@ async def test_status_that_cannot_be_read_again_is_a_remark():
         f"{TODAY}) could not be asked again and may be out of date: PubMed is unavailable (HTTP 503).",
     )
     assert (answered, is_down) == (set(), True)
-
-
-async def test_an_answer_that_the_witness_gave_yesterday_keeps_its_day():
-    today, service = "2026-11-20", FakeWitness({"10.1101/2020.01.01.1": ()})
-    witness, old = Witness([service], today=lambda: today), preprint(status_checked="2026-11-01")
-    await witness.completed([old])
-    today = "2026-11-21"
-    (one,), _ = await witness.completed([old])
-    assert (one.status, one.status_checked) == ("ok", "2026-11-20")
-    (one,), *_ = await witness.rechecked([one])
-    assert (one.status_checked, len(service.asked)) == ("2026-11-21", 2)
-
-
-async def test_what_was_asked_for_the_part_before_is_not_asked_again():
-    pubmed, service = FakePubMed(paper()), FakeWitness({"10.5555/zinc": ()})
-    witness = Witness([service], pubmed)
-    await witness.rechecked([paper()])
-    await witness.rechecked([paper()], within=600)
-    assert len(service.asked) == 1
-    await witness.rechecked([paper()])
-    assert (len(service.asked), pubmed.within) == (2, [0.0, 600, 0.0])
-
-
-async def test_a_status_that_nobody_here_can_be_asked_for_is_told_with_its_day():
-    thesis = published("Zinc.", provider="europepmc", source="web", title="A thesis", url="https://ethos.org/1")
-    thesis = thesis.model_copy(update={"texts": (thesis.text.model_copy(update={"kind": "abstract"}),)})
-    old = thesis.with_status("ok", "2020-01-01")
-    assert (await Witness((), FakePubMed()).rechecked([thesis])).remarks == ()
-    (remark,) = (await Witness((), FakePubMed()).rechecked([old])).remarks
-    assert "(status last asked 2020-01-01) was not asked again" in remark
-    (remark,) = (await Witness().rechecked([paper(doi="")])).remarks
-    assert f"PMID 1 (status last asked {TODAY}) could not be asked again" in remark
-    assert "switched off" in remark
 
 
 async def test_when_pubmed_says_it_at_last_the_contradiction_ends():

@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import httpx
 import pytest
 
 from deepcritical_mcp.errors import DeepCriticalError, ProviderError, ProviderUnavailableError
 from tests.net.stand_in import Answer, stand_in
-from tests.sources import wire
 from tests.sources.contestants import CONTESTANTS, KEY
-from tests.sources.contract import FAULTS, PATIENT, TRIES, Contestant, Fault, found
+from tests.sources.contract import FAULTS, PATIENT, Contestant, Fault, found
 
 each_provider = pytest.mark.parametrize("contestant", CONTESTANTS, ids=lambda contestant: contestant.name)
 each_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-
-
-@each_provider
-async def test_results_come_as_evidence_with_citations(contestant: Contestant, http: httpx.AsyncClient):
-    async with stand_in(contestant.success) as provider:
-        tool = contestant.make(provider.url, http, PATIENT)
-        evidence = await found(tool, "metformin cancer", 10)
-    assert tool.name == contestant.name
-    assert [item.publication.title for item in evidence] == [page.title for page in wire.PAGES]
-    assert [item.publication.url for item in evidence] == [
-        "https://www.agency.example/metformin",
-        "https://journal.example.org/a/1",
-        "https://wiki.example.net/Metformin_(drug)",
-    ]
-    assert [item.publication.text.content for item in evidence] == [page.text for page in wire.PAGES]
-    assert {item.publication.text.provider for item in evidence} == {contestant.name}
-    assert all(0 <= item.score <= 1 and item.publication.source == "web" for item in evidence)
 
 
 @each_provider
@@ -59,24 +39,6 @@ async def test_a_fault_becomes_a_named_error(contestant: Contestant, fault: Faul
     assert error.retry_after == fault.retry_after
     assert len(provider.asked) == fault.tries
     assert_reads_well(error)
-
-
-@each_provider
-@pytest.mark.parametrize("status", [401, 403])
-async def test_a_refusal_is_not_asked_again(contestant: Contestant, status: int, http: httpx.AsyncClient):
-    async with stand_in(Answer(status, b'{"error": "no"}')) as provider:
-        with pytest.raises(contestant.refusal) as caught:
-            await found(contestant.make(provider.url, http, PATIENT), "metformin cancer", 10)
-    assert len(provider.asked) == 1
-    assert_reads_well(caught.value)
-
-
-@each_provider
-async def test_half_an_answer_is_none(contestant: Contestant, http: httpx.AsyncClient):
-    async with stand_in(dataclasses.replace(contestant.success, conduct="half")) as provider:
-        with pytest.raises(ProviderUnavailableError):
-            await found(contestant.make(provider.url, http, PATIENT), "metformin cancer", 10)
-    assert len(provider.asked) == TRIES
 
 
 @each_provider

@@ -165,6 +165,7 @@ each_provider = pytest.mark.parametrize("provider", PROVIDERS, ids=lambda one: f
 each_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 
 
+@pytest.mark.long
 @each_fault
 @each_provider
 async def test_a_fault_becomes_a_named_error(provider: Provider, fault: Fault, http: httpx.AsyncClient):

@@ -10,7 +10,7 @@ import pytest
 from deepcritical_mcp.config import Settings, every_setting, load_settings
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import RetryPolicy
-from deepcritical_mcp.sources import FULL_TEXTS, SourceRow
+from deepcritical_mcp.sources import FULL_TEXTS
 from deepcritical_mcp.sources.base import Net, created
 from deepcritical_mcp.sources.full_text import FullTextSource, Wanted
 from deepcritical_mcp.sources.pubmed.id_converter import IdConverter
@@ -94,9 +94,3 @@ def test_every_setting_is_listed_once():
     variables = [setting.variable for setting in every_setting()]
     assert len(variables) == len(set(variables))
     assert {"DEEPCRITICAL_EUROPEPMC_BASE_URL", "DEEPCRITICAL_IDCONV_BASE_URL", "NCBI_EMAIL"} <= set(variables)
-
-
-def test_other_rows_can_be_given(environment: pytest.MonkeyPatch):
-    row = SourceRow("deepcritical_mcp.sources.europepmc.services:EuropePMC")
-    (source,) = created(FullTextSource, [row], load_settings(), Net(httpx.AsyncClient()))
-    assert source.title == "Europe PMC"

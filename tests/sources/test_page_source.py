@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from deepcritical_mcp.config import PROXY_VARIABLES, Settings
-from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError, ProviderUnavailableError, RateLimitError
+from deepcritical_mcp.errors import ProviderTimeoutError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.guard import FetchLimits, Guard
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy
@@ -51,14 +51,6 @@ async def read(pages: Mapping[str, Answer], *paths: str, doi: str = "", **option
         return await source(server, **options).read(wanted)
 
 
-async def test_a_page_is_read_where_it_stands_after_redirects():
-    copy = await read({"/a": Answer(302, headers={"Location": "/b"}), "/b": html(ARTICLE, ARTICLE_HEAD)}, "/a")
-    assert (copy.status, copy.detail) == ("full_text", "")
-    assert copy.url.endswith("/b")
-    assert copy.reading is not None
-    assert copy.reading.fields["doi"] == DOI
-
-
 async def test_a_doi_leads_to_its_page():
     pages = {f"/doi/{DOI}": Answer(302, headers={"Location": "/b"}), "/b": html(ARTICLE, ARTICLE_HEAD)}
     assert (await read(pages, doi=DOI)).status == "full_text"
@@ -69,19 +61,6 @@ async def test_a_doi_that_leads_to_a_home_page_is_not_found():
     copy = await read(pages, doi=DOI)
     assert (copy.status, copy.reading) == ("not_found", None)
     assert copy.detail == "The DOI leads to a page that does not name it, perhaps the journal's home page."
-
-
-async def test_a_doi_that_leads_to_a_challenge_is_not_allowed():
-    challenge = html("<h1>Just a moment...</h1><p>Verify you are human.</p>")
-    assert (await read({f"/doi/{DOI}": challenge}, doi=DOI)).status == "not_allowed"
-
-
-async def test_the_pdf_is_read_if_its_page_has_only_an_abstract():
-    copy = await read({"/a": html(ABSTRACT, ARTICLE_HEAD), "/articles/1.pdf": AS_PDF}, "/a")
-    assert copy.status == "full_text"
-    assert copy.url.endswith("/articles/1.pdf")
-    assert copy.reading is not None
-    assert copy.reading.content.startswith("Line 0 of a paper")
 
 
 async def test_a_page_that_sends_browsers_on_is_followed():
@@ -151,42 +130,6 @@ async def test_absent_forbidden_and_empty_are_different_answers(
     assert detail in copy.detail
 
 
-@pytest.mark.parametrize(
-    ("pages", "needed"),
-    [
-        ({"/a": Answer(403)}, True),
-        ({"/a": html("<h1>Just a moment...</h1><p>Verify you are human.</p>")}, True),
-        ({"/a": html("<p>You need to enable JavaScript to run this app.</p>")}, True),
-        ({"/a": Answer(401)}, False),
-        ({"/a": Answer(402)}, False),
-        ({"/a": Answer(451)}, False),
-        ({"/a": html("<p>Log in to continue reading</p>")}, False),
-        ({"/robots.txt": ROBOTS, "/a": html(ARTICLE)}, False),
-        ({"/a": html(ARTICLE)}, False),
-    ],
-    ids="403 challenge scripts 401 402 451 login robots text".split(),
-)
-async def test_only_pages_that_serve_no_programs_may_be_read_by_a_browser(pages: Mapping[str, Answer], needed: bool):
-    assert (await read(pages, "/a")).needs_browser is needed
-
-
-@pytest.mark.parametrize(
-    ("answer", "error"),
-    [
-        (Answer(500), ProviderUnavailableError),
-        (Answer(503), ProviderUnavailableError),
-        (Answer(429), RateLimitError),
-        (Answer(conduct="reset"), ProviderUnavailableError),
-        (Answer(200, TEXT.encode(), "text/html", conduct="half"), ProviderUnavailableError),
-    ],
-    ids=["500", "503", "429", "reset", "half"],
-)
-async def test_an_outage_is_not_an_answer(answer: Answer, error: type[ProviderError]):
-    with pytest.raises(error) as caught:
-        await read({"/a": answer}, "/a", respects_robots=False)
-    assert caught.value.retryable
-
-
 async def test_a_slow_drip_is_an_outage():
     async with dripping() as url:
         with pytest.raises(ProviderTimeoutError):
@@ -224,12 +167,6 @@ async def test_the_next_address_is_read_if_one_fails_and_outages_are_named():
     assert "A copy elsewhere could not be read: 127.0.0.1 did not answer the request (HTTP 503)." in copy.detail
     with pytest.raises(ProviderUnavailableError):
         await read(pages, "/down", "/missing")
-
-
-def test_it_accepts_addresses_and_dois():
-    assert source().accepts(Wanted(RecordIds(doi=DOI)))
-    assert source().accepts(Wanted(RecordIds(), ("https://who.int/a",)))
-    assert not source().accepts(Wanted(RecordIds(pmid="1")))
 
 
 async def test_a_name_that_nobody_typed_is_nobodys_mistake():

@@ -19,20 +19,6 @@ async def read(answer: Answer, http: httpx.AsyncClient, wanted: Wanted = WANTED)
         return await make_unpaywall(server.url, http).read(wanted)
 
 
-async def test_open_copies_are_named_pdfs_first(http: httpx.AsyncClient):
-    copy = await read(as_json(located()), http)
-    assert copy.status == "abstract_only"
-    assert copy.detail == (
-        "Unpaywall knows of open copies: the published version, at its publisher, licence cc-by; the accepted "
-        "manuscript, in a repository, no licence stated."
-    )
-    assert copy.elsewhere == (
-        "https://repo.example.org/1.pdf",
-        "https://journal.example.org/zinc",
-        "https://repo.example.org/1",
-    )
-
-
 async def test_who_asks_is_said_and_the_doi_quoted(http: httpx.AsyncClient):
     async with stand_in(as_json(located(doi="10.1002/1097-0258(20)1<2>3.0.co;2-#"))) as server:
         await make_unpaywall(server.url, http).read(Wanted(RecordIds(doi="10.1002/1097-0258(20)1<2>3.0.co;2-#")))
@@ -49,14 +35,6 @@ async def test_an_article_without_open_copy_is_known_and_closed(http: httpx.Asyn
 async def test_an_unknown_doi_is_not_found(http: httpx.AsyncClient):
     said = as_json({"HTTP_status_code": 404, "error": True, "message": "'x' is an invalid doi."}, 404)
     assert await read(said, http) == Copy("not_found", "Unpaywall does not know this DOI.")
-
-
-@pytest.mark.parametrize(
-    "message", ["Email address required in API call", "Please use your own email address in API calls."]
-)
-async def test_an_email_address_that_it_does_not_accept_is_named(message: str, http: httpx.AsyncClient):
-    with pytest.raises(ProviderRequestError, match="set NCBI_EMAIL to your own, real address"):
-        await read(as_json({"HTTP_status_code": 422, "error": True, "message": message}, 422), http)
 
 
 async def test_without_an_email_address_it_is_not_asked(http: httpx.AsyncClient):

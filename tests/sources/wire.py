@@ -54,10 +54,6 @@ def tavily(pages: Sequence[Page] = PAGES) -> Answer:
     )
 
 
-def tavily_refusal(status: int, message: str) -> Answer:
-    return as_json({"detail": {"error": message}}, status=status)
-
-
 def brave(pages: Sequence[Page] = PAGES, *, more: bool = False) -> Answer:
     rows = [
         {"type": "search_result", "title": page.title, "url": page.url, "description": page.text, "language": "en"}
@@ -172,12 +168,4 @@ def duckduckgo_empty() -> Answer:
     return html(
         '<div id="links" class="results"><div class="result results_links result--no-result">'
         '<span class="no-results">No results.</span></div></div>'
-    )
-
-
-def duckduckgo_challenge(status: int = 202) -> Answer:
-    return html(
-        '<form id="challenge-form" action="//duckduckgo.com/anomaly.js?sv=html" method="POST">'
-        '<div class="anomaly-modal__title">One moment, please: are you a human?</div></form>',
-        status=status,
     )

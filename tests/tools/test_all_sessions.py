@@ -40,21 +40,6 @@ async def test_a_question_is_put_to_all_sessions_and_each_passage_names_its_own(
         assert read["evidence"][0]["content"] == of_statins[0]["content"]
 
 
-async def test_the_passages_of_all_sessions_come_page_by_page_each_once(tmp_path: Path):
-    async with client_of(tmp_path) as client:
-        for number in range(3):
-            items = [{"content": f"Exercise {word} helps in trial {number}."} for word in ("A", "B", "C")]
-            await call(client, "add_evidence", items=items, session_id=f"new: session {number}")
-        seen, offset = list[str](), 0
-        while offset >= 0:
-            page = await call(
-                client, "semantic_search", query="does exercise help?", max_results=4, offset=offset, session_id="all"
-            )
-            seen += [one["content"] for one in page["evidence"]]
-            offset = page.get("next_offset", -1)
-        assert len(seen) == len({*seen}) > 4
-
-
 async def test_without_a_session_it_says_how_to_open_one(tmp_path: Path):
     async with client_of(tmp_path) as client:
         found = await call(client, "semantic_search", query="statins", session_id="all")

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.tools.argument_errors import invalid_arguments
 from deepcritical_mcp.tools.arguments import read_arguments
-from deepcritical_mcp.tools.names import nearest
 from deepcritical_mcp.tools.values import coerced
 
 NAMES = ["query", "variants", "max_results", "min_date", "session_id"]
@@ -16,41 +15,6 @@ TEXT: dict[str, object] = {"type": "string"}
 SCHEMA = {"properties": dict.fromkeys(NAMES, TEXT), "required": ["query"]}
 WORD = {"type": "string", "enum": ["pubmed", "web"]}
 ITEM = {"type": "object", "properties": {"content": TEXT, "pmid": TEXT, "authors": {"type": "array", "items": TEXT}}}
-
-
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ("limit", "max_results"),
-        ("n", "max_results"),
-        ("top_k", "max_results"),
-        ("num_results", "max_results"),
-        ("maxResults", "max_results"),
-        ("max-results", "max_results"),
-        ("querry", "query"),
-        ("q", "query"),
-        ("sessionId", "session_id"),
-        ("minDate", "min_date"),
-        ("limits", "max_results"),
-        ("colour", ""),
-    ],
-)
-def test_an_unknown_name_leads_to_the_nearest_known_one(written: str, meant: str) -> None:
-    assert nearest(written, NAMES) == meant
-
-
-@pytest.mark.parametrize(
-    ("written", "names", "meant"),
-    [
-        ("query", ["topic", "description", "count"], "topic"),
-        ("max_results", ["topic", "description", "count"], "count"),
-        ("min_score", ["query", "min_relevance"], "min_relevance"),
-        ("threshold", ["query", "min_score"], "min_score"),
-        ("text", ["content", "title", "url"], "content"),
-    ],
-)
-def test_the_same_habit_means_what_the_tool_has(written: str, names: list[str], meant: str) -> None:
-    assert nearest(written, names) == meant
 
 
 def test_of_many_unknown_arguments_a_few_are_named() -> None:
@@ -89,31 +53,11 @@ def test_what_leaves_no_doubt_is_read_as_it_was_meant(
     assert coerced(written, schema) == meant
 
 
-@pytest.mark.parametrize(
-    ("written", "schema"),
-    [
-        (True, TEXT),
-        (["x"], TEXT),
-        ({"a": 1}, TEXT),
-        ({"a": "b"}, {"type": "array", "items": TEXT}),
-        ("a note", {"type": "array", "items": ITEM}),
-        ("[" * 10_000, {"type": "array", "items": ITEM}),
-        ("five", {"type": "integer"}),
-    ],
-)
-def test_what_leaves_a_doubt_is_left_for_the_validation(written: object, schema: dict[str, object]) -> None:
-    assert coerced(written, schema) == written
-
-
 def test_an_unknown_argument_is_an_error_that_names_it_and_what_the_tool_takes() -> None:
     with pytest.raises(InvalidInputError) as caught:
         read_arguments("pubmed_search", {"query": "x", "variant_list": 3}, SCHEMA)
     assert 'Unknown argument "variant_list": did you mean "variants"?' in caught.value.message
     assert "pubmed_search accepts query, variants" in caught.value.message
-
-
-def test_a_null_means_not_given() -> None:
-    assert read_arguments("t", {"query": "x", "variants": None}, SCHEMA) == ({"query": "x"}, [])
 
 
 class Item(BaseModel):

@@ -11,16 +11,12 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from deepcritical_mcp.models import (
-    AddedItem,
-    AddResult,
     Evidence,
     EvidenceList,
     EvidencePage,
     EvidenceSummary,
     ProviderReport,
-    QueryReport,
     SearchResult,
-    SimilarItem,
 )
 from deepcritical_mcp.tools.budget import fit
 from deepcritical_mcp.tools.offered import as_offered
@@ -51,48 +47,6 @@ def text_length(one: BaseModel) -> int:
     return len(to_markdown(one))
 
 
-def test_what_fits_is_not_touched() -> None:
-    whole = result(piece(1), piece(2))
-    assert fit(whole, 32_000, wire_length) is whole
-
-
-def test_thousands_of_authors_cost_no_contents() -> None:
-    whole = result(piece(1, sentences=50, authors=3_000))
-    assert fit(whole, 8_000, wire_length) == whole
-    assert len(whole.evidence[0].citation.authors) == 12
-    assert whole.evidence[0].citation.authors_total == 3_000
-
-
-def test_a_question_of_thousands_of_characters_does_not_push_out_its_answer() -> None:
-    variants = [f"wording {number} " + "and another term " * 230 for number in range(8)]
-    pieces = (piece(n).model_copy(update={"found_by": tuple(range(1, 9))}) for n in range(1, 11))
-    whole = result(*pieces).model_copy(
-        update={
-            "query": variants[0],
-            "queries": tuple(QueryReport(index=n, query=one, status="ok") for n, one in enumerate(variants, 1)),
-            "query_translation": "term[All Fields] OR " * 1_000,
-            "warnings": tuple(f'Variant "{one}": PubMed does not know "x".' for one in variants * 5),
-        }
-    )
-    for length in (wire_length, text_length):
-        cut = fit(whole, 32_000, length)
-        assert length(cut) <= 32_000
-        assert [one.content for one in cut.evidence] == [one.content for one in whole.evidence]
-        assert cut.queries[7].query.startswith("wording 7 and")
-        assert "And 20 more remarks." in cut.warnings
-        assert [one.found_by for one in cut.evidence] == [one.found_by for one in whole.evidence]
-
-
-def test_many_similar_items_do_not_push_out_the_content() -> None:
-    alike = tuple(f"text:{n:020}" for n in range(99))
-    whole = result(*(piece(n, sentences=10).model_copy(update={"similar": alike}) for n in range(1, 21)))
-    cut = fit(whole, 32_000, wire_length)
-    assert not any(one.content_truncated for one in cut.evidence)
-    assert {len(one.similar) for one in cut.evidence} == {10}
-    assert "similar lists only 10 ids." in cut.warnings
-    assert "and 89 more" in to_markdown(whole)
-
-
 @pytest.mark.parametrize("listed", [False, True])
 def test_the_user_s_notes_do_not_break_the_budget(listed: bool) -> None:
     notes = tuple(f"{number}. {SENTENCE * 2_000}" for number in range(20))
@@ -114,19 +68,6 @@ def test_missing_ids_of_any_length_fit() -> None:
     assert len(cut.missing) == 50
 
 
-def test_an_addition_names_as_many_pairs_as_fit() -> None:
-    added = tuple(AddedItem(index=n, id=f"text:{n:020}") for n in range(100))
-    pairs = tuple(SimilarItem(index=n, id=f"text:{m:020}", similarity=0.97) for n in range(100) for m in range(n))
-    whole = AddResult(session_id="rs_0", added=added, similar=pairs, total=100, next_step="Go on.")
-    for length in (wire_length, text_length):
-        cut = fit(whole, 32_000, length)
-        assert length(cut) <= 32_000
-        assert cut.added == added
-        assert 0 < len(cut.similar) < len(pairs)
-        assert f"{len(pairs) - len(cut.similar):,} more pairs" in cut.next_step
-        assert cut.next_step.endswith("Go on.")
-
-
 def test_a_page_of_long_titles_becomes_shorter_and_says_where_the_next_one_starts() -> None:
     items = tuple(
         EvidenceSummary(id=f"pubmed:{n}", title="T" * 500, source="pubmed", date="2020", status="ok")
@@ -136,12 +77,6 @@ def test_a_page_of_long_titles_becomes_shorter_and_says_where_the_next_one_start
     cut = fit(page, 8_000, wire_length)
     assert wire_length(cut) <= 8_000
     assert cut.next_offset == 200 + len(cut.items)
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_nothing_and_one_piece_fit(count: int) -> None:
-    whole = result(*(piece(n) for n in range(1, count + 1)))
-    assert len(fit(whole, 2_000, wire_length).evidence) == count
 
 
 MARK = re.compile(r'\[… ([\d,]+) characters left out: get_evidence ids=\["pubmed:1@(\d+)-(\d*)"\] …\]')
@@ -192,41 +127,6 @@ IN_METHODS = [
 ]
 
 
-@pytest.mark.parametrize("sentence", IN_METHODS)
-def test_a_sentence_with_a_dose_or_an_effect_stays_wherever_it_stands(sentence: str) -> None:
-    text = ABSTRACT.replace("The cages were", f"{sentence} The cages were", 1)
-    cut = fit(searched(*(abstract(n, text=text) for n in range(1, 15))), 32_000, both)
-    assert len(cut.evidence) == 14
-    for one in cut.evidence[:5]:
-        assert len(re.findall("characters left out", one.content)) == 2
-        assert f"…] {sentence} […" in one.content
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        ABSTRACT.replace("RESULTS: ", ""),
-        ABSTRACT.replace("METHODS: ", "METHODS AND RESULTS: "),
-        ABSTRACT.replace("METHODS: ", "EVIDENCE SYNTHESIS: "),
-        re.sub(r"[A-Z]+: ", "", ABSTRACT),
-    ],
-)
-def test_an_abstract_whose_methods_may_hold_its_results_stays_whole(text: str) -> None:
-    shown = fit(searched(abstract(1, text=text)), 32_000, both).evidence[0].content
-    assert "We looked at animals" in shown
-    assert "Zinc is safe." in shown
-
-
-def test_abstracts_are_cut_only_in_a_long_answer_and_the_longest_first() -> None:
-    short = abstract(1, text=ABSTRACT.replace("We looked at animals in cages with great care. ", ""))
-    long = abstract(2)
-    assert fit(searched(*[short, long] * 3), 32_000, both) == searched(*[short, long] * 3)
-    cut = fit(searched(*[short, long] * 5), 32_000, both)
-    assert both(cut) <= 17_500
-    assert [one.content_truncated for one in cut.evidence[::2]] == [False] * 5
-    assert any(one.content_truncated for one in cut.evidence[1::2])
-
-
 PLAIN = (
     "It begins here. "
     + "Nobody knows much about this place. " * 40
@@ -234,31 +134,6 @@ PLAIN = (
     + "Somebody wrote about it once more. " * 40
     + "We looked into it. It is safe."
 )
-
-
-def test_abstracts_without_labels_are_cut_before_records_are_left_for_the_next_page() -> None:
-    whole = searched(*(abstract(n, text=PLAIN.replace("{n}", str(n))) for n in range(1, 11)))
-    cut = fit(whole, 32_000, both)
-    assert len(cut.evidence) == 10
-    assert both(cut) <= 17_500
-    assert sum(one.content_truncated for one in cut.evidence) > 4
-    for one in filter(lambda one: one.content_truncated, cut.evidence):
-        assert re.fullmatch(
-            rf"It begins here\. \[… \S+ .*?…\] The NOAEL was {one.citation.pmid} mg/kg\. \[… \S+ .*?…\] "
-            r"We looked into it\. It is safe\.",
-            one.content,
-        )
-
-
-def test_a_report_of_tens_of_thousands_of_characters_keeps_its_results_and_its_conclusion() -> None:
-    filler = "The animals were seen through a window on most days. "
-    text = f"It begins here. {filler * 400}Mortality fell by 30% (HR 0.7, p=0.001). {filler * 400}"
-    text += "In conclusion, quaxil is hepatotoxic. The NOAEL was 10 mg/kg/day."
-    (one,) = fit(searched(abstract(1, text=text)), 32_000, both).evidence
-    assert re.sub(r"\[… .*? …\]", "[…]", one.content) == (
-        "It begins here. […] Mortality fell by 30% (HR 0.7, p=0.001). […] "
-        "In conclusion, quaxil is hepatotoxic. The NOAEL was 10 mg/kg/day."
-    )
 
 
 NULL_RESULTS = (
@@ -304,13 +179,6 @@ def _gap(text: str) -> Callable[[re.Match[str]], str]:
     return lambda mark: text[int(mark[2]) : int(mark[3]) if mark[3] else None]
 
 
-def test_less_than_400_characters_are_never_cut_from_an_abstract() -> None:
-    text = "It begins. " + "Filler without any number stands here. " * 9 + "p < 0.05. " + "It goes on. It ends."
-    cut = fit(result(*(abstract(n, text=text) for n in range(1, 21))), 9_000, both)
-    assert 0 < len(cut.evidence) < 20
-    assert {piece.content for piece in cut.evidence} == {text}
-
-
 RESULTS = "The mean difference was {n}.5 mg/dL (95% CI 1.2-3.4; p < 0.05) in group {n} of this long trial. "
 RICH = (
     "BACKGROUND: Zinc is studied. RESULTS: "
@@ -338,14 +206,7 @@ def test_records_are_left_for_the_next_page_before_any_result_is_cut() -> None:
     assert not any(one.content_truncated for one in cut.evidence)
 
 
-@pytest.mark.parametrize("text", ["It rose by 9.6% vs. 6.8% there. ", "As Lazarow, P.B. Smith and E. Coli say. "])
-def test_a_text_is_not_cut_after_an_abbreviation(text: str) -> None:
-    page = Evidence.of(published(text * 400, source="web", title="Page")).model_copy(update={"kind": "page"})
-    for limit in (4_000, 4_010, 4_020):
-        (cut,) = fit(result(page), limit, both).evidence
-        assert cut.content.split(" […")[0].endswith(text.strip())
-
-
+@pytest.mark.long
 @settings(max_examples=15, deadline=None)
 @given(st.integers(4_000, 9_000), st.lists(st.integers(0, 60), min_size=1, max_size=8))
 def test_small_budgets_lose_no_record_either(limit: int, sizes: list[int]) -> None:
@@ -428,6 +289,7 @@ def test_paging_loses_no_record_whatever_the_budget(sizes: list[tuple[int, int]]
     assert seen == [one.id for one in pieces]
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(st.lists(st.integers(1, 1_000), min_size=1, max_size=20), st.sampled_from([6_000, 32_000]))
 def test_reading_on_from_each_answer_reads_every_character(sizes: list[int], limit: int) -> None:

@@ -70,34 +70,6 @@ async def call(client: Client, tool: str = "pubmed_related", **arguments: object
     return "".join(getattr(block, "text", "") for block in result.content), wire(result)
 
 
-async def test_where_pubmed_lists_few_the_others_complete_the_list(tmp_path: Path) -> None:
-    world = World(icite={11: [12, 14, 15]})
-    world.ncbi.links["pubmed_pubmed_citedin"] = ["13", "12"]
-    world.europe_pmc = citations(citing("MED", "12"), citing("PPR", "PPR500001"), citing("MED", "14"))
-    async with connected(world, tmp_path) as client:
-        text, found = await call(client, pmid="11", kind="cited_by")
-    assert [(one["id"], one["found_by"]) for one in found["evidence"]] == [
-        ("pubmed:13", [1]),
-        ("pubmed:12", [1, 2, 3]),
-        ("pubmed:14", [2, 3]),
-        (PREPRINT, [2]),
-        ("pubmed:15", [3]),
-    ]
-    assert [(one["query"], one["results"], one["shown"]) for one in found["queries"]] == [
-        ("articles that cite PMID 11", 2, 2),
-        ("articles that cite PMID 11, by Europe PMC", 3, 3),
-        ("articles that cite PMID 11, by iCite", 3, 3),
-    ]
-    assert (found["total_found"], found["errors"]) == (5, [])
-    assert [(one["name"], one["status"]) for one in found["providers"]] == [
-        ("pubmed", "ok"),
-        ("europepmc", "ok"),
-        ("icite", "ok"),
-    ]
-    assert "then those that only Europe PMC and iCite list" in text
-    assert "found by 2, 3" in text
-
-
 async def test_what_was_found_is_kept_with_who_knew_it(tmp_path: Path) -> None:
     world = World(icite={11: [14]})
     async with connected(world, tmp_path) as client:
@@ -246,38 +218,6 @@ async def test_records_that_fail_while_neighbours_are_held_are_an_outage_not_an_
         result = await client.call_tool("pubmed_related", {"pmid": "11"})
     assert result.is_error
     assert "no record with PMID" not in str(result.content)
-
-
-async def test_citations_are_counted_for_linked_papers_in_one_request(tmp_path: Path) -> None:
-    world = World(icite={12: [13, 14], 13: []})
-    world.ncbi.links["pubmed_pubmed"] = ["12", "13"]
-    async with connected(world, tmp_path) as client:
-        text, found = await call(client, pmid="11")
-    assert [one["cited_by"] for one in found["evidence"]] == [2, 0]
-    assert [one.query["pmids"] for one in world.asked("icite")] == ["12,13"]
-    assert "cited by 2" in text
-    assert "Provider icite: ok, 2 results (citation counts)" in text
-
-
-async def test_without_counts_the_papers_come_all_the_same(tmp_path: Path) -> None:
-    world = World(icite_fault=Answer(401, b"no"))
-    world.ncbi.links["pubmed_pubmed"] = ["12"]
-    async with connected(world, tmp_path) as client:
-        text, found = await call(client, pmid="11")
-    assert [one["cited_by"] for one in found["evidence"]] == [-1]
-    assert found["errors"] == []
-    assert "Note: Citations could not be counted: iCite" in text
-    assert "cited by" not in text
-
-
-@pytest.mark.parametrize("wanted", [True, False])
-async def test_a_search_counts_citations_only_if_the_setting_asks_for_it(*, wanted: bool, tmp_path: Path) -> None:
-    world = World(icite={12: [13, 14]})
-    world.ncbi.hits["zinc"] = ["12"]
-    async with connected(world, tmp_path, citation_counts=wanted) as client:
-        _, found = await call(client, "pubmed_search", query="zinc")
-    assert [one["cited_by"] for one in found["evidence"]] == [2 if wanted else -1]
-    assert len(world.asked("icite")) == int(wanted)
 
 
 async def test_services_that_are_switched_off_are_not_asked(tmp_path: Path) -> None:

@@ -3,18 +3,14 @@ record was fetched and has its title and first author."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from mcp.client import Client
 
 from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.reading import Section
-from deepcritical_mcp.sources.web.provider import hit_of
-from tests.fakes import FakeSearch, fake_server
 from tests.net.stand_in import Answer
-from tests.publications import published
 from tests.search.full_text_fakes import FakeFullTexts, copy
 from tests.search.full_text_fakes import article as sections
 from tests.sources.ncbi import article, notice
@@ -231,44 +227,6 @@ async def test_a_note_on_a_paper_stays_the_user_s_own() -> None:
         shown = structured(await ours.client.call_tool("get_evidence", {"ids": ["11", note["added"][0]["id"]]}))
     assert shown["evidence"][0]["notes"] == ["Doubtful dose."]
     assert shown["evidence"][1]["citation"]["source"] == "user"
-
-
-@pytest.mark.parametrize("tools", [("pubmed_search", "web_search"), ("web_search", "pubmed_search")])
-@pytest.mark.parametrize(("title", "is_paper"), [(f"{TRUE} - PubMed", True), (FORGED, False)])
-async def test_a_search_result_at_a_record_s_address_is_its_page_only_with_its_title(
-    tools: Sequence[str], title: str, is_paper: bool
-) -> None:
-    url = "https://pubmed.ncbi.nlm.nih.gov/11/"
-    record = published("Wounds closed sooner.", source="pubmed", title=TRUE, pmid="11", authors=AUTHOR, url=url)
-    hit = hit_of("brave", title=title, url=url, content="Everybody was cured within a week.")
-    assert hit
-    server = fake_server(literature=FakeSearch((record,)), web=FakeSearch((hit.publication,)))
-    async with Client(server) as client:
-        alone = {tool: structured(await client.call_tool(tool, {"query": "x"})) for tool in tools}
-        found = structured(await client.call_tool("semantic_search", {"query": "everybody was cured in a week"}))
-        by_address = structured(await client.call_tool("get_evidence", {"ids": [url]}))["evidence"][0]
-        listed = structured(await client.call_tool("list_evidence", {}))
-    assert listed["total"] == (1 if is_paper else 2)
-    assert by_address["id"] == "pubmed:11"
-    quoted = {
-        one["citation"]["reference"].partition("PMID: ")[2].partition(";")[0].rstrip(".")
-        for one in found["evidence"]
-        if "cured" in one["content"]
-    }
-    assert quoted <= ({"11"} if is_paper else {""})
-    if tools[0] == "web_search":
-        assert is_unconfirmed(alone["web_search"]["evidence"][0]["citation"], "PMID 11")
-
-
-async def test_a_search_result_is_found_by_its_address_before_the_record_is_there() -> None:
-    url = "https://pubmed.ncbi.nlm.nih.gov/11/"
-    hit = hit_of("brave", title=FORGED, url=url, content="Everybody was cured within a week.")
-    assert hit
-    async with Client(fake_server(web=FakeSearch((hit.publication,)))) as client:
-        await client.call_tool("web_search", {"query": "x"})
-        (found,) = structured(await client.call_tool("get_evidence", {"ids": [url]}))["evidence"]
-    assert found["id"].startswith("url:")
-    assert is_unconfirmed(found["citation"], "PMID 11")
 
 
 RETRACTED = {

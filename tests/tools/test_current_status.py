@@ -74,38 +74,6 @@ async def desk(
         await app.aclose()
 
 
-async def test_an_export_tells_what_the_second_witness_says_and_keeps_it(tmp_path: Path):
-    async with desk(tmp_path, library(RETRACTED, work(COPPER))) as ours:
-        text, exported = await ours.call("export_evidence", format="markdown")
-        assert "PMID 7 is marked RETRACTED by Retraction Watch, 2021-05-04 (Crossref), but not by PubMed." in text
-        assert "RETRACTED" in exported["text"]
-        assert ours.ncbi.utilities == ["esearch", "efetch", "efetch"]
-        assert len(ours.crossref.asked) == 1
-        shown, _ = await ours.call("get_evidence", ids=["pubmed:7"])
-        assert (
-            "RETRACTED (notice: doi:10.5555/notice, Retraction Watch, 2021-05-04 (Crossref); PubMed does not say so)"
-            in shown.replace("`", "")
-        )
-        again, _ = await ours.call("export_evidence", format="ris", ids=["pubmed:7"])
-        assert "but not by PubMed" in again
-        assert len(ours.crossref.asked) == 2
-
-
-async def test_a_status_that_was_read_long_ago_is_read_again_before_an_export(tmp_path: Path):
-    async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
-        await ours.age()
-        told = notice("RetractionIn", "J Made-up Res. 2022;10:1", "99")
-        ours.ncbi.records["7"] = article("7", "Zinc, changed.", doi=ZINC, citation=told)
-        text, exported = await ours.call("export_evidence", format="ris")
-        assert "RETRACTED" in exported["text"]
-        assert "Zinc in wound repair" in exported["text"]
-        assert "PMID 7 is marked RETRACTED by PubMed, but not by Crossref." in text
-        assert ours.ncbi.utilities == ["esearch", "efetch", "efetch"]
-        store = await ours.store()
-        held = await store.publications(["pubmed:7", "pubmed:8"])
-        assert {one.status_checked for one in held.values()} == {current_date().isoformat()}
-
-
 async def test_an_outage_of_both_is_told_and_the_export_made(tmp_path: Path):
     async with desk(tmp_path, lambda asked: Answer(403)) as ours:
         await ours.age()
@@ -241,24 +209,6 @@ async def test_a_report_that_is_shown_again_has_the_status_that_its_records_have
         assert "**RETRACTED**" in str(shown.contents[0])
 
 
-async def test_twenty_two_records_cost_one_request_of_each_service(tmp_path: Path):
-    many = {str(n): article(str(n), f"Metal number {n} in soil.", doi=f"10.5555/{n}") for n in range(101, 123)}
-    listed = (f"{n - 100}. Metal number {n} in soil. J Made-up Res. 2021. PMID: {n}.\n" for n in range(101, 123))
-    draft = f"Soil [1-22].\n\n## References\n\n{''.join(listed)}"
-    async with desk(tmp_path, library(), many) as ours:
-        await ours.call("pubmed_search", query="soil", max_results=22)
-        for tool, arguments in (
-            ("export_evidence", {"format": "ris"}),
-            ("check_citations", {"text": draft}),
-            ("check_citations", {"text": draft, "session_id": "new"}),
-        ):
-            ours.ncbi.server.asked.clear()
-            ours.crossref.asked.clear()
-            _, answer = await ours.call(tool, **arguments)
-            assert (ours.ncbi.utilities, len(ours.crossref.asked)) == (["efetch"], 1), arguments
-        assert answer["counts"]["verified"] == 22
-
-
 async def test_a_further_part_of_an_export_asks_nobody_again(tmp_path: Path):
     async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
         await ours.call("export_evidence", format="markdown")
@@ -273,23 +223,3 @@ async def test_a_note_alone_is_exported_with_the_status_that_its_paper_has_now(t
         ours.ncbi.records["7"] = RETRACTED_NOW
         _, exported = await ours.call("export_evidence", format="jsonl", ids=[added["added"][0]["id"]])
         assert '"status":"retracted"' in exported["text"]
-
-
-async def test_what_nobody_is_asked_about_is_unchecked_and_all_else_has_its_day(tmp_path: Path):
-    async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
-        page = {
-            "content": "Zinc is a metal.",
-            "title": "Zinc facts",
-            "url": "https://example.org/zinc",
-            "source": "web",
-        }
-        await ours.call("add_evidence", items=[{"content": "A thought of mine."}, page])
-        _, listed = await ours.call("list_evidence")
-        days = {(one["source"], one["status"], one.get("status_checked", "")) for one in listed["items"]}
-        assert days == {("pubmed", "ok", ""), ("user", "unchecked", ""), ("web", "unchecked", "")}
-        for status, count in (("ok", 2), ("unchecked", 2)):
-            _, filtered = await ours.call("list_evidence", status=status)
-            assert filtered["matching"] == count
-        text, shown = await ours.call("get_evidence", ids=["pubmed:7"])
-        assert shown["evidence"][0]["citation"]["status_checked"] == TODAY
-        assert f"status last asked {TODAY}" in text

@@ -43,6 +43,7 @@ async def test_a_part_fits_whatever_its_letters_take_as_json(format: str) -> Non
     assert part["next_offset"] == part["count"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format", FORMATS)
 async def test_a_single_record_that_is_too_long_is_shortened_and_says_so(format: str) -> None:
     part = await exported(paper(1, content='He said "no". ' * 6_000, authors=900), format=format)
@@ -69,6 +70,7 @@ async def test_an_offset_beyond_the_last_record_is_an_error() -> None:
     assert part["error"]["message"] == "offset: the last record is at 0. Use a smaller offset."
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("format", FORMATS)
 async def test_authors_outlast_the_abstract_and_their_cut_is_marked(format: str) -> None:
     whole = paper(1, content="A long result. " * 4_000, authors=400)

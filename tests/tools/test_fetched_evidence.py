@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import quote
 
 from deepcritical_mcp.errors import ProviderUnavailableError
-from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.guard import Guard
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS
@@ -31,17 +30,6 @@ async def add(ours: Reader, *items: dict[str, Any]) -> dict[str, Any]:
     result = await ours.client.call_tool("add_evidence", {"items": list(items)})
     assert not result.is_error
     return wire(result)
-
-
-async def test_records_of_papers_cost_one_fetch_together() -> None:
-    known = FakeCompleter([RecordIds("8", "PMC8000", "10.1000/copper")])
-    async with reader(records=RECORDS, completer=known) as ours:
-        answer = await add(ours, {"pmid": "7"}, {"pmcid": "PMC8000"}, {"doi": "10.1000/IRON"}, {"content": "A note."})
-        utilities = ours.ncbi.utilities
-    assert [row["id"] for row in answer["added"]][:3] == ["pubmed:7", "pubmed:8", "pubmed:9"]
-    assert answer["total"] == 4
-    assert utilities == ["esearch", "efetch"]
-    assert len(known.asked) == 1
 
 
 async def test_a_hundred_identifiers_cost_four_requests_at_most() -> None:

@@ -21,7 +21,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import BlockedError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
-from deepcritical_mcp.models import NO_ABSTRACT, Publication, StatusNotice
+from deepcritical_mcp.models import NO_ABSTRACT, StatusNotice
 from deepcritical_mcp.reading import Reading, Section
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.server import DeepCriticalServer
@@ -179,27 +179,6 @@ async def test_a_section_that_is_not_found_is_named_beside_those_that_are(named:
     assert warning in told
 
 
-@pytest.mark.parametrize(
-    ("named", "anchors", "note"),
-    [
-        ("Findings; Introduction", ["s1", "s3", "t1", "f1"], 'Read sections="Findings" as s3 '),
-        ("Introduction\nDiscussion", ["s1", "s4"], ""),
-        ("pubmed:7@s1, pubmed:7@s4", ["s1", "s4"], ""),
-        ("s1 / s4", ["s1", "s4"], ""),
-        ("s1 s4", ["s1", "s4"], ""),
-        ("[s1, s4]", ["s1", "s4"], ""),
-        ("Introduction and Discussion", ["s1", "s4"], ""),
-        ('["Introduction", "s4"]', ["s1", "s4"], ""),
-    ],
-)
-async def test_several_sections_in_one_text_are_all_read(named: str, anchors: list[str], note: str) -> None:
-    async with reader(FakeFullTexts("pmc", copy())) as ours:
-        answer = await ours.read("7", sections=named)
-    assert [one["anchor"] for one in answer["passages"]] == anchors
-    assert note in " ".join(answer.get("warnings", ()))
-    assert "there is no" not in str(answer)
-
-
 async def test_a_title_with_a_comma_is_one_section() -> None:
     sections = [
         Section("s1", ["Wounds were washed."], path=("Materials, Methods",)),
@@ -267,30 +246,6 @@ async def test_a_long_outline_is_bounded_with_the_call_for_the_rest() -> None:
             listed += [one["anchor"] for one in page["outline"]]
             offset = page["next_offset"]
     assert listed == ["abstract", *(one.anchor for one in sections)]
-
-
-@pytest.mark.parametrize(
-    "id",
-    [
-        "7",
-        "PMID: 7",
-        "pubmed:7",
-        "pubmed:7~1",
-        "PMC7700",
-        "pmcid: PMC7700",
-        "https://pubmed.ncbi.nlm.nih.gov/7/",
-        "https://pmc.ncbi.nlm.nih.gov/articles/PMC7700/",
-        "10.1000/ZINC",
-        "doi:10.1000/zinc",
-        "https://doi.org/10.1000/zinc",
-        "[the paper](https://doi.org/10.1000/zinc)",
-    ],
-)
-async def test_a_paper_is_understood_in_any_dress(id: str) -> None:
-    known = FakeCompleter([RecordIds("7", "PMC7700", "10.1000/zinc")])
-    async with reader(FakeFullTexts("pmc", copy()), completer=known) as ours:
-        answer = await ours.read(id)
-    assert (answer["status"], "PMID: 7" in answer["citation"]["reference"]) == ("full_text", True)
 
 
 @pytest.mark.parametrize("name", ["pmid", "doi", "url", "paper_id", "article", "pmcid"])
@@ -371,33 +326,6 @@ async def test_why_there_is_no_text_is_told_apart(answers: list[Copy], status: s
     assert answer["id"] == "pubmed:7"
 
 
-async def test_no_abstract_is_to_be_cited_where_there_is_none() -> None:
-    records = {"7": record("7", f"{TITLE}.", abstract="")}
-    async with reader(FakeFullTexts("pmc", Copy("not_found")), records=records) as ours:
-        answer = await ours.read("7")
-    assert (answer["status"], answer["passages"]) == ("abstract_only", [])
-    assert "Cite" not in answer["next_step"]
-    assert "no abstract either" in answer["next_step"]
-
-
-@pytest.mark.parametrize(
-    ("written", "id"),
-    [
-        ("NCT 00973089", "nct:NCT00973089"),
-        ("nct: NCT 0097 3089", "nct:NCT00973089"),
-        ("arXiv:2301.00001", "doi:10.48550/arxiv.2301.00001"),
-        ("arxiv: 2301.00001v2", "doi:10.48550/arxiv.2301.00001"),
-    ],
-)
-async def test_numbers_are_understood_as_people_write_them(written: str, id: str) -> None:
-    kind, number = id.split(":")
-    fields: dict[str, Any] = {kind: number, "title": TITLE}
-    rung = FakeFullTexts("rung", copy(**fields), takes=kind)
-    async with reader(rung, records={}) as ours:
-        answer = await ours.read(written)
-    assert answer["id"].partition("~")[0] == id
-
-
 async def test_an_outage_never_reads_as_no_full_text() -> None:
     async with reader(FakeFullTexts("pmc", DOWN), FakeFullTexts("europepmc", Copy("not_found"))) as ours:
         result = await ours.call("7")
@@ -456,24 +384,6 @@ async def test_the_record_of_pubmed_needs_no_converter() -> None:
     async with reader(FakeFullTexts("pmc", copy()), completer=known) as ours:
         await ours.read("7")
     assert known.asked == []
-
-
-async def test_record_and_text_of_one_answer_are_asked_for_once() -> None:
-    whole = copy(pmcid="PMC7700", title=TITLE)
-
-    class Both(FakeFullTexts):
-        async def records_and_copies(
-            self, wanted: Sequence[Wanted]
-        ) -> Sequence[tuple[Publication | None, Copy | None]]:
-            self.asked += wanted
-            record = published("Zinc helps.", source="pubmed", title=TITLE, pmcid="PMC7700", provider="pmc")
-            return [(record, whole)] * len(wanted)
-
-    pmc = Both("pmc", whole)
-    async with reader(pmc, records={}) as ours:
-        answer = await ours.read("PMC7700")
-    assert answer["status"] == "full_text"
-    assert len(pmc.asked) == 1
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,9 @@ from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.server import create_server
-from deepcritical_mcp.sources.pubmed.request import near_publication_types
 from deepcritical_mcp.tools.arguments import read_arguments
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
-from tests.wire import wire
 
 PAPER = published("Zinc and sleep.", source="pubmed", pmid="31978945", title="Zinc")
 Schemas = dict[str, dict[str, Any]]
@@ -222,13 +220,6 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize("nothing", ["", " ", "null", None])
-def test_an_empty_text_in_place_of_a_word_is_not_given(schemas: Schemas, nothing: str | None) -> None:
-    for tool, schema in schemas.items():
-        words = [name for name, one in schema["properties"].items() if "enum" in one and name != "format"]
-        assert read_arguments(tool, dict.fromkeys(words, nothing), schema) == ({}, [])
-
-
 @pytest.mark.parametrize(("call", "told"), REFUSED, ids=lambda value: str(value)[:90])
 def test_what_could_mean_two_things_is_refused_with_the_right_call(
     schemas: Schemas, call: tuple[str, dict[str, object]], told: list[str]
@@ -236,22 +227,6 @@ def test_what_could_mean_two_things_is_refused_with_the_right_call(
     with pytest.raises(InvalidInputError) as caught:
         read_arguments(call[0], call[1], schemas[call[0]])
     assert all(text in caught.value.message for text in told), caught.value.message
-
-
-@pytest.mark.parametrize(
-    ("tool", "name", "never"),
-    [
-        ("pubmed_search", "exclude_mesh", "include_retracted"),
-        ("pubmed_search", "min_results", "max_results"),
-        ("pubmed_search", "short", "sort"),
-        ("web_search", "include_answer", "include_domains"),
-    ],
-)
-def test_no_hint_turns_the_meaning_around(schemas: Schemas, tool: str, name: str, never: str) -> None:
-    with pytest.raises(InvalidInputError) as caught:
-        read_arguments(tool, {"query": Q, name: True}, schemas[tool])
-    assert f'did you mean "{never}"' not in caught.value.message
-    assert "Read" not in caught.value.message
 
 
 @pytest.mark.parametrize(
@@ -279,29 +254,6 @@ async def test_a_switch_is_no_number_of_results() -> None:
     async with Client(fake_server()) as client:
         refused = text_of(await client.call_tool("pubmed_search", {"query": Q, "max_results": True}))
     assert 'max_results: expected a whole number, got "true"' in refused
-
-
-@pytest.mark.parametrize(
-    ("written", "told"), [("MA", "Meta-Analysis"), ("cohort", "Observational Study"), ("trials", "Clinical Trial")]
-)
-def test_a_vague_publication_type_leads_to_one_type(written: str, told: str) -> None:
-    assert near_publication_types(written) == [told]
-
-
-async def test_ids_alone_fetch_their_records() -> None:
-    async with Client(fake_server()) as client:
-        calls: list[dict[str, object]] = [
-            {"items": ["PMID: 8998951"]}, {"items": ["8998951"]}, {"items": [{"pmid": "8998951"}]},
-            {"pmids": ["8998951", "8998952"]}, {"pmid": 8998951},
-        ]  # fmt: skip
-        answers = [await client.call_tool("add_evidence", call) for call in calls]
-        missing = text_of(await client.call_tool("add_evidence", {"items": [{"title": "T"}]}))
-        wrong = text_of(await client.call_tool("add_evidence", {"items": [{"content": {"a": 1}}]}))
-    for answer in answers:
-        assert (wire(answer))["total"] == 0
-        assert "REJECTED (not found), nobody has a record of" in text_of(answer)  # these services have no PubMed
-    assert "REJECTED, content is empty: pass content, or one of pmid, doi, pmcid, nct, url" in missing
-    assert "items[0].content: expected text, got an object" in wrong
 
 
 async def test_papers_related_to_a_record_of_the_session_are_found_by_its_doi() -> None:
@@ -369,20 +321,6 @@ async def test_an_unknown_tool_leads_to_the_right_one(written: str, told: str) -
     assert ("clear_session" in text) == ("clear_session" in told or told == "undo=true")
 
 
-async def test_what_was_read_otherwise_is_noted_in_both_forms_of_the_result() -> None:
-    async with Client(fake_server(literature=FakeSearch((PAPER,)))) as client:
-        found = await client.call_tool("pubmed_search", {"query": "x", "limit": 5})
-        read = await client.call_tool("get_evidence", {"pmid": 31978945})
-        kept = await client.call_tool("add_evidence", {"note": "A note."})
-        exported = await client.call_tool("export_evidence", {"format": "zotero"})
-    note = "Read limit=5 as max_results=5."
-    assert f"Note: {note}" in text_of(found)
-    assert note in (wire(found))["warnings"]
-    for result in (read, kept, exported):
-        assert "Note: Read " in text_of(result)
-        assert (wire(result))["warnings"]
-
-
 @pytest.mark.parametrize(
     ("query", "told"),
     [
@@ -398,13 +336,6 @@ def test_doubtful_syntax_of_a_query_is_noted(schemas: Schemas, query: str, told:
     assert any(told in note for note in notes)
 
 
-@pytest.mark.parametrize(
-    "query", ["VO2 max 50 athletes", "phase II or III", "search for the HIF1A gene", 'zinc[ti] AND "sleep"', "[18F]FDG"]
-)
-def test_a_query_that_is_right_reaches_pubmed_unchanged(schemas: Schemas, query: str) -> None:
-    assert read_arguments("pubmed_search", {"query": query}, schemas["pubmed_search"])[0] == {"query": query}
-
-
 def test_what_is_right_is_taken_as_it_is(schemas: Schemas) -> None:
     types = ["Clinical Trial, Phase III"]
     given: dict[str, object] = {
@@ -416,6 +347,7 @@ def test_what_is_right_is_taken_as_it_is(schemas: Schemas) -> None:
     assert read_arguments("pubmed_search", given, schemas["pubmed_search"]) == (given, [])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text", [" ", "[", "(", "-", "pmid ", ",", ")", '"', "1995-", "pubmed:1 ", "a, ", "please "], ids=repr
 )

@@ -170,16 +170,6 @@ async def test_an_id_that_holds_two_ids_is_refused(id: str) -> None:
         assert "holds more than one id: pass one id per item" in text
 
 
-@pytest.mark.parametrize(
-    "id", ["doi 10.1000/x", "10.1002/1097-(2001)3:1<1::AID;2-2", "[pubmed:7] (https://pubmed.ncbi.nlm.nih.gov/7/)"]
-)
-async def test_one_id_in_any_dress_is_one(id: str) -> None:
-    async with opened() as desk:
-        _, text = await desk.mark({"id": id, "decision": "included"})
-        assert "more than one id" not in text
-        assert "is not in this session" in text
-
-
 async def test_every_tag_that_can_be_set_can_be_found() -> None:
     async with opened() as desk:
         for tag in ("no control group", "not in English", "-10 points", "without placebo", "no"):
@@ -242,18 +232,6 @@ async def test_two_decisions_that_do_not_agree_are_refused() -> None:
         assert [one["index"] for one in answer["decided"]] == [0, 1]
         assert "item 0 says otherwise" in answer["rejected"][0]["reason"]
         assert await desk.decision(desk.ids[0]) == "included; tags: rct"
-
-
-async def test_what_is_added_can_be_decided_about_at_once() -> None:
-    async with opened() as desk:
-        new = {"content": "Iron was tried in 40 adults.", "title": "Iron", "decision": "included", "tags": ["rct"]}
-        answer, text = await desk.mark(new, {**NOTES[0], "include": False})
-        (added,) = answer["added"]
-        assert {one["id"]: one["decision"] for one in answer["decided"]} == {
-            added["id"]: "included; tags: rct",
-            desk.ids[0]: "excluded",
-        }
-        assert "1 added, 2 marked" in text
 
 
 async def test_a_list_can_be_narrowed_to_a_mark() -> None:

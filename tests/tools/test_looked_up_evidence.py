@@ -7,9 +7,7 @@ from typing import Any
 from deepcritical_mcp.errors import BlockedError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
-from deepcritical_mcp.sources.full_text import Copy
 from tests.net.stand_in import Answer
-from tests.search.full_text_fakes import FakeCompleter, FakeFullTexts
 from tests.search.lookup_fakes import FakePlaces, FakeRecords, FakeReferences
 from tests.sources.ncbi import article
 from tests.tools.test_get_full_text import Reader, reader, structured, text_of
@@ -43,59 +41,6 @@ def verdicts(answer: dict[str, Any]) -> dict[int, str]:
 def candidates(answer: dict[str, Any], index: int) -> list[str]:
     (row,) = (one for one in answer["rejected"] if one["index"] == index)
     return [one["id"] for one in row["candidates"]]
-
-
-async def test_a_hundred_mixed_identifiers_cost_four_requests() -> None:
-    records = {str(n): article(str(n), f"Paper {n} on zinc.", doi=f"10.1000/z{n}") for n in range(1, 91)}
-    completer = FakeCompleter([RecordIds(str(n), f"PMC{n}000", f"10.1000/z{n}") for n in range(61, 91)])
-    trials = {
-        f"NCT0000{n:04}": Publication.of(
-            "registration", "A trial.", provider="trials", source="trial", title=f"Trial {n}", nct=f"NCT0000{n:04}"
-        )
-        for n in range(10)
-    }
-    registry = FakeRecords("trials", trials, takes="nct")
-    items = [
-        *({"pmid": str(n)} for n in range(1, 31)),
-        *({"doi": f"https://doi.org/10.1000/Z{n}"} for n in range(31, 61)),
-        *({"pmcid": f"PMC{n}000"} for n in range(61, 91)),
-        *({"nct": number} for number in trials),
-    ]
-    async with reader(records=records, completer=completer, lookups=[registry]) as ours:
-        by_doi = [str(n) for n in range(31, 61)]
-        ours.ncbi.hits = {" OR ".join(f'"10.1000/z{pmid}"[doi]' for pmid in by_doi): by_doi}
-        answer = await add(ours, *items)
-        assert ours.ncbi.utilities == ["esearch", "efetch"]
-    assert len(answer["added"]) == 100
-    assert (len(completer.asked), len(completer.asked[0])) == (1, 30)
-    assert [len(asked) for asked in registry.asked] == [10]
-
-
-async def test_each_record_is_shown_as_it_is_cited() -> None:
-    async with reader(records=RECORDS) as ours:
-        answer = await add(ours, {"pmid": "7"}, {"content": "A note."})
-        again = {"items": [{"pmid": "8"}, {"doi": "10.1000/zinc"}]}
-        shown = text_of(await ours.client.call_tool("add_evidence", again))
-    assert [row["reference"][:20] for row in answer["added"]] == [f"Ruiz A. {ZINC}"[:20], ""]
-    assert f"item 0: kept as pubmed:8: Ruiz A. {COPPER}." in shown
-    assert "item 1: merged into pubmed:7, which the session already had" in shown
-    assert f"Ruiz A. {ZINC}." in shown
-
-
-async def test_what_pubmed_lacks_comes_from_others_in_one_request_each() -> None:
-    europe = FakeRecords("europepmc", {"10.21203/rs.1": record("10.21203/rs.1")})
-    told = "10.48550/arxiv.2301.00001 is a DOI of arXiv, registered with DataCite; Crossref has no record of it."
-    crossref = FakeRecords(
-        "crossref", {"10.5555/se": record("10.5555/se")}, takes="doi", remarks={"10.48550/arxiv.2301.00001": told}
-    )
-    slow = FakeFullTexts("europepmc", Copy("not_found"))
-    async with reader(slow, records=RECORDS, lookups=[europe, crossref]) as ours:
-        ours.ncbi.hits = {'"10.21203/rs.1"[doi] OR "10.5555/se"[doi] OR "10.48550/arxiv.2301.00001"[doi]': []}
-        answer = await add(ours, {"doi": "10.21203/rs.1"}, {"doi": "10.5555/se"}, {"doi": "10.48550/arXiv.2301.00001"})
-    assert [row["id"] for row in answer["added"]] == ["doi:10.21203/rs.1", "doi:10.5555/se"]
-    assert verdicts(answer) == {2: "not_found"}
-    assert told in answer["rejected"][0]["reason"]
-    assert [len(asked) for asked in (*europe.asked, *crossref.asked)] == [3, 2]
 
 
 async def test_a_service_that_is_down_is_an_outage_and_others_are_asked_all_the_same() -> None:

@@ -10,7 +10,6 @@ from mcp.client import Client
 
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Evidence, SearchResult
-from deepcritical_mcp.tools.call_session import BESIDE
 from tests.fakes import FakeSearch, Progress, fake_server
 from tests.publications import published
 from tests.wire import wire
@@ -82,29 +81,6 @@ async def test_after_a_search_of_pubmed(found: dict[str, object], arguments: dic
 )
 async def test_after_a_search_of_the_web(found: dict[str, object], step: str) -> None:
     assert await next_step("web_search", found) == step
-
-
-@pytest.mark.parametrize(
-    ("found", "max_results", "step"),
-    [
-        ({}, 5, "PubMed lists no such papers: try another kind, or pubmed_search with the paper's title."),
-        (
-            {"evidence": (PAPER,), "total_found": 300},
-            5,
-            "Pass max_results=100 for more. semantic_search finds these again by meaning.",
-        ),
-        ({"evidence": (PAPER,), "total_found": 1}, 5, "semantic_search finds these again by meaning."),
-    ],
-)
-async def test_after_asking_for_linked_papers(found: dict[str, object], max_results: int, step: str) -> None:
-    class Links(Finds):
-        async def related(self, *_: object, progress: Progress) -> SearchResult:
-            return SearchResult(session_id="rs_0", query="x").model_copy(update=found)
-
-    async with Client(fake_server(literature=Links())) as client:
-        result = await client.call_tool("pubmed_related", {"pmid": "1", "max_results": max_results})
-    assert wire(result)
-    assert wire(result)["next_step"] == f"{step} {BESIDE}"
 
 
 @pytest.mark.parametrize("tool", ["list_evidence", "semantic_search"])

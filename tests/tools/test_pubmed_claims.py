@@ -66,16 +66,6 @@ async def test_what_pubmed_does_not_confirm_is_the_user_s_note(
     assert kept["id"].startswith("text:")
 
 
-async def test_what_pubmed_confirms_is_its_own_record(tmp_path: Path) -> None:
-    claim = {"content": ABSTRACT, "source": "pubmed", "pmid": "11", "title": "My title", "authors": ["Smith J"]}
-    async with connected(tmp_path, efetch(article("11"))) as (client, _):
-        added = await called(client, "add_evidence", items=[claim])
-        kept = (await called(client, "get_evidence", ids=["pubmed:11"]))["evidence"][0]
-    assert (added["added"], added["warnings"]) == ([{"index": 0, "id": "pubmed:11"}], [])
-    assert (kept["kind"], kept["citation"]["title"]) == ("abstract", "Zinc in wound repair.")
-    assert kept["citation"]["reference"].startswith("Ruiz A.")
-
-
 async def test_a_batch_costs_one_request_and_what_is_kept_none(tmp_path: Path) -> None:
     records = [article(str(number), f"Title {number}.") for number in range(11, 31)]
     items = [{"content": ABSTRACT, "source": "pubmed", "pmid": str(number)} for number in range(11, 31)]
@@ -84,9 +74,3 @@ async def test_a_batch_costs_one_request_and_what_is_kept_none(tmp_path: Path) -
         again = await called(client, "add_evidence", items=items)
     assert (len(first["added"]), len(again["duplicates"])) == (20, 20)
     assert len(ncbi.asked) == 1
-
-
-async def test_a_note_on_a_paper_is_kept_without_asking_anybody(tmp_path: Path) -> None:
-    async with connected(tmp_path, Answer(404)) as (client, ncbi):
-        added = await called(client, "add_evidence", items=[{"content": MADE_UP, "pmid": "11"}])
-    assert (added["warnings"], ncbi.asked) == ([], [])

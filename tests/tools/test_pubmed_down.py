@@ -42,6 +42,7 @@ async def held_by(ours: Desk) -> Publication:
     return held
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("utility", ["esearch", "efetch"])
 @pytest.mark.parametrize("item", [{"doi": IRON}, {"reference": f"Ruiz A. Iron in the diet. doi:{IRON}"}])
 async def test_a_retraction_that_only_pubmed_knows_is_found_as_soon_as_it_answers(

@@ -58,22 +58,6 @@ def text_of(result: CallToolResult) -> str:
     return result.content[0].text  # pyright: ignore
 
 
-async def test_a_passage_of_a_paper_says_where_it_is_and_how_to_read_on() -> None:
-    result = await call("semantic_search", query="was nausea common with zinc?", kind="full_text")
-    assert wire(result)
-    item = wire(result)["evidence"][0]
-    assert (item["id"], item["kind"], item["section"], item["anchor"]) == (
-        "pubmed:11~2",
-        "full_text",
-        ["Results"],
-        "s2p1-2",
-    )
-    assert item["content"] in CONTENT
-    assert [one["query"] for one in wire(result)["queries"]] == ["zinc warts"]
-    assert "section Results · at s2p1-2" in text_of(result)
-    assert 'get_evidence ids=["pubmed:11~2@s2"]' in wire(result)["next_step"]
-
-
 async def test_in_full_a_passage_is_shown_with_its_section_but_never_a_whole_paper() -> None:
     found = await structured("semantic_search", query="step 7 of the allocation", kind="full_text", detail="full")
     anchors = [item["anchor"] for item in found["evidence"]]
@@ -104,15 +88,6 @@ async def test_an_unknown_anchor_names_the_nearest(anchor: str, said: str) -> No
     result = await call("get_evidence", ids=[f"pubmed:11~2@{anchor}"])
     assert result.is_error
     assert said in text_of(result)
-
-
-async def test_several_paragraphs_are_read_by_one_anchor() -> None:
-    read = await structured("get_evidence", ids=["pubmed:11~2@s1.1p3-5", "pubmed:11~2@S2P1", "pubmed:11~2@t1p2"])
-    several, one, table = read["evidence"]
-    assert [part.split(" of")[0] for part in several["content"].split("\n\n")] == ["Step 2", "Step 3", "Step 4"]
-    assert (several["anchor"], several["section"]) == ("s1.1p3-5", ["Methods", "Who"])
-    assert one["content"] == "Warts went away in half of the adults."
-    assert table["content"].startswith("Table 1. Deaths\n\n| Arm | Deaths |")
 
 
 async def test_what_a_search_quotes_stands_at_its_anchor() -> None:

@@ -6,9 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
-import anyio
 import pytest
 from mcp.client import Client
 from mcp_types import CallToolResult, PromptReference, TextResourceContents
@@ -17,7 +15,6 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.kept_sessions import KeptSession
 from deepcritical_mcp.tools.call_session import BESIDE
 from deepcritical_mcp.tools.session_titles import unknown_title, with_words
-from deepcritical_mcp.tools.values import understood
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
 from tests.wire import wire
@@ -51,26 +48,6 @@ async def refusal(client: Client, tool: str, **arguments: object) -> dict[str, A
 
 def text_of(result: CallToolResult) -> str:
     return "".join(getattr(block, "text", "") for block in result.content)
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        "long covid",
-        "Long  COVID",
-        '"long covid"',
-        "session: long covid",
-        "Title: Long Covid",
-        "long cov",
-        "“long covid”",
-    ],
-)
-async def test_a_title_finds_its_session_however_it_is_written(tmp_path: Path, written: str) -> None:
-    async with client_of(tmp_path) as client:
-        opened = await call(client, "add_evidence", items=NOTE, session_id="New: long covid")
-        found = await call(client, "list_evidence", session_id=written)
-    assert found["session_id"] == opened["session_id"]
-    assert found["total"] == 1
 
 
 async def test_a_title_finds_its_session_after_a_restart(tmp_path: Path) -> None:
@@ -173,31 +150,6 @@ async def test_a_session_that_was_brought_back_is_continued(tmp_path: Path) -> N
         assert (await call(client, "list_evidence"))["session_id"] == opened["session_id"]
 
 
-async def test_a_call_that_ends_after_another_one_named_a_session_says_that_its_own_must_be_named(
-    tmp_path: Path,
-) -> None:
-    searching, named = anyio.Event(), anyio.Event()
-
-    async def wait() -> None:
-        searching.set()
-        await named.wait()
-
-    found: list[dict[str, Any]] = []
-
-    async def search() -> None:
-        found.append(await call(client, "pubmed_search", query="zinc"))
-
-    literature = FakeSearch((PAPER,), behavior=wait)
-    server = fake_server(settings=Settings(data_dir=tmp_path), literature=literature)
-    async with Client(server) as client, anyio.create_task_group() as calls:
-        calls.start_soon(search)
-        await searching.wait()
-        await call(client, "add_evidence", items=NOTE, session_id="new: long covid")
-        named.set()
-    await server.app.aclose()
-    assert BESIDE in found[0]["next_step"]
-
-
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -268,20 +220,6 @@ async def test_a_window_brings_back_what_another_one_has_deleted(tmp_path: Path)
             assert (await call(one, "list_evidence", session_id=session))["total"] == 1
 
 
-async def test_an_empty_session_is_given_no_date(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
-        opened = await call(client, "list_evidence", session_id="new: zinc")
-        listed = await call(client, "list_sessions")
-        added = await call(client, "add_evidence", items=NOTE, session_id="zinc")
-        later = await call(client, "list_sessions")
-    assert 'This session ("zinc") is kept once there is something in it.' in opened["next_step"]
-    assert [one["kept_until"] for one in listed["sessions"]] == [""]
-    assert listed["warnings"] == ["A session without a date is empty: it is kept once there is something in it."]
-    assert 'This session ("zinc") is kept until 20' in added["next_step"]
-    assert [bool(one["kept_until"]) for one in later["sessions"]] == [True]
-    assert "warnings" not in later or later["warnings"] == []
-
-
 async def test_without_any_session_the_list_says_what_to_do() -> None:
     async with Client(fake_server()) as client:
         listed = await call(client, "list_sessions")
@@ -315,29 +253,6 @@ def test_words_of_a_title_select_sessions_and_a_title_without_any_like_it_names_
     assert with_words("term", sessions) == sessions[:1]
     assert with_words("", sessions) == sessions
     assert "Did you mean" not in unknown_title("malaria", sessions)
-
-
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("New: Long COVID", "new: Long COVID"),
-        ('"new: long covid"', "new: long covid"),
-        ("new session: x", "new: x"),
-        ("new:", "new: "),
-        ("newborn screening", "newborn screening"),
-        ("session_id: x", "x"),
-        (f"evidence://rs_{'0' * 32}/pubmed:1", f"rs_{'0' * 32}"),
-        ("current", ""),
-        ("this session", ""),
-        ("..", ".."),
-        ("A" * 243, "A" * 243),
-        ('new: "Quoted" words', 'new: "Quoted" words'),
-        ('"Quoted" words', '"Quoted" words'),
-        ('new: "Quoted words"', "new: Quoted words"),
-    ],
-)
-def test_what_a_session_id_can_be_called(written: str, read: str) -> None:
-    assert understood("session_id", written, {"type": "string"}) == read
 
 
 @pytest.mark.parametrize("written", ["..", "A" * 150, "A" * 243])
@@ -383,20 +298,6 @@ async def test_a_session_that_comes_back_says_that_its_title_was_taken_meanwhile
         back = await call(client, "clear_session", session_id=first, undo=True)
     assert back["undone"]
     assert 'Another session has the title "zinc" too' in back["next_step"]
-
-
-async def test_what_is_kept_in_memory_because_the_data_folder_fails_is_acknowledged_with_the_reason(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("in the way")
-    folder = tmp_path / "file" / "ours"
-    monkeypatch.setattr("deepcritical_mcp.config.platformdirs.user_data_path", Mock(return_value=folder))
-    async with Client(fake_server(settings=Settings().kept_for_user())) as client:
-        empty = await client.call_tool("list_sessions", {})
-        added = await client.call_tool("add_evidence", {"items": NOTE})
-        listed = await client.call_tool("list_evidence", {})
-    for result in (empty, added, listed):
-        assert text_of(result).count(f"end with the server: {folder} cannot be used") == 1, text_of(result)
 
 
 async def test_without_searches_the_log_is_refused_with_a_hint_at_other_sessions(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.evidence.embedding.onnx_model import OnnxModel
-from deepcritical_mcp.models.vancouver import written_date
 from tests.net.stand_in import Answer
 from tests.sources.trials.registry import desk, trial
 
@@ -23,23 +22,6 @@ PAPERS = [
     {"type": "RESULT", "citation": "Ruiz A. A talk on zinc. 2020."},
     {"pmid": "31000002", "type": "RESULT", "citation": "Ruiz A. Zinc again. 2023.", "retractions": [{"pmid": "5"}]},
 ]
-
-
-async def test_a_search_costs_two_requests_and_keeps_the_trials(tmp_path: Path):
-    async with desk(tmp_path, trial(1), trial(2)) as ours:
-        text, found = await ours.call("trial_search", query="zinc", max_results=1)
-        sent = [asked.query for asked in ours.registry.asked]
-        _, kept = await ours.call("list_evidence")
-    assert [(item["id"], item["kind"], item["provider"]) for item in found["evidence"]] == [
-        ("nct:NCT09000001", "registration", "trials")
-    ]
-    assert (found["total_found"], found["next_offset"]) == (2, 1)
-    assert kept["total"] == 1
-    assert [(one.get("query.term"), one.get("filter.ids")) for one in sent] == [("zinc", None), (None, "NCT09000001")]
-    assert all(one["fields"] for one in sent)
-    assert "Status: Completed." in text
-    assert "# 1 of 2 results for: zinc" in text
-    assert 'get_full_text(id="NCT09000001")' in text
 
 
 async def test_the_filters_reach_the_registry_in_its_language(tmp_path: Path):
@@ -66,37 +48,6 @@ async def test_the_filters_reach_the_registry_in_its_language(tmp_path: Path):
     )
     assert found["query"] == "wounds zinc"
     assert found["query_translation"].startswith("query.cond=wounds; query.intr=zinc; filter.overallStatus=RECRUITING")
-
-
-@pytest.mark.parametrize(
-    ("written", "sent"),
-    [
-        ({"status": "Active, not recruiting"}, "ACTIVE_NOT_RECRUITING"),
-        ({"status": "Not yet recruiting, Recruiting"}, "NOT_YET_RECRUITING,RECRUITING"),
-        ({"overall_status": ["RECRUITING"]}, "RECRUITING"),
-        ({"phase": "Phase 3"}, "AREA[Phase]PHASE3"),
-        ({"phase": 3}, "AREA[Phase]PHASE3"),
-        ({"phase": ["II/III"]}, "(AREA[Phase]PHASE2 OR AREA[Phase]PHASE3)"),
-        ({"phases": "PHASE4"}, "AREA[Phase]PHASE4"),
-        ({"phase": "N/A"}, "AREA[Phase]NA"),
-        ({"phase": "NA"}, "AREA[Phase]NA"),
-        ({"trial_phase": "n/a"}, "AREA[Phase]NA"),
-        ({"phase": ["Not Applicable"]}, "AREA[Phase]NA"),
-        ({"phase": "N/A, Phase 2/Phase 3"}, "(AREA[Phase]NA OR AREA[Phase]PHASE2 OR AREA[Phase]PHASE3)"),
-        ({"status": "recruiting,completed"}, "RECRUITING,COMPLETED"),
-        (
-            {"status": "completed,active, not recruiting,not yet recruiting"},
-            "COMPLETED,ACTIVE_NOT_RECRUITING,NOT_YET_RECRUITING",
-        ),
-        ({"location": "France"}, 'AREA[LocationCountry]COVERAGE[FullMatch]"France"'),
-        ({"study_type": "Observational"}, "AREA[StudyType]OBSERVATIONAL"),
-    ],
-)
-async def test_filters_are_understood_as_models_write_them(tmp_path: Path, written: dict[str, object], sent: str):
-    async with desk(tmp_path, trial(1)) as ours:
-        await ours.call("trial_search", query="zinc", **written)
-    query = ours.registry.asked[0].query
-    assert sent in (query.get("filter.overallStatus"), query.get("filter.advanced"))
 
 
 @pytest.mark.parametrize(
@@ -145,28 +96,6 @@ async def test_syntax_that_it_cannot_read_is_a_sentence_that_names_the_character
     assert "PubMed's tags" in text
     assert "expecting" not in text
     assert len(ours.registry.asked) == 1
-
-
-async def test_the_papers_of_a_trial_are_told_apart_by_who_named_them(tmp_path: Path):
-    one = trial(1, referencesModule={"references": PAPERS})
-    async with desk(tmp_path, one) as ours:
-        text, found = await ours.call("trial_search", query="zinc")
-    notices = found["evidence"][0]["citation"]["status_notices"]
-    assert [(notice["kind"], notice["pmid"]) for notice in notices] == [
-        ("result", "31000001"),
-        ("result", ""),
-        ("result", "31000002"),
-        ("derived", "34000001"),
-    ]
-    assert (
-        "Paper named by the sponsor: PMID 31000001 (Ruiz A, et al. Zinc closes wounds. J Zinc. 2021.); "
-        "Ruiz A. A talk on zinc. 2020.; PMID 31000002 ([Retracted] Ruiz A. Zinc again. 2023.)\n"
-        "Paper found by NLM's matching: PMID 34000001\n"
-    ) in text
-    assert "Papers: 3 named by the sponsor, 1 found by NLM's matching." in text
-    assert "11000001" not in text
-    assert 'add_evidence(items=[{"pmid": …}])' in found["next_step"]
-    assert found["evidence"][0]["citation"]["status"] == "unchecked"
 
 
 async def test_of_many_papers_the_rest_is_a_call_away(tmp_path: Path):
@@ -235,20 +164,6 @@ async def test_a_query_of_numbers_alone_says_that_filters_are_ignored(tmp_path: 
     said = "ClinicalTrials.gov ignores filters where the query has only NCT numbers: phase, country had no effect."
     assert said in found["warnings"]
     assert said[:30] not in json.dumps(without["warnings"])
-
-
-async def test_the_source_and_the_date_of_the_data_are_shown_and_exported(tmp_path: Path):
-    async with desk(tmp_path, trial(1)) as ours:
-        text, found = await ours.call("trial_search", query="zinc")
-        _, exported = await ours.call("export_evidence", format="ris")
-    said = "Source: ClinicalTrials.gov, U.S. National Library of Medicine, data of 2026-10-09."
-    assert [warning for warning in found["warnings"] if warning.startswith(said)]
-    assert "data of 2026-10-09." in text
-    cited = f"[cited {written_date(current_date().isoformat())}]"
-    assert cited in found["evidence"][0]["citation"]["reference"]
-    assert cited.strip("[]") in text
-    assert f"Y2  - {current_date():%Y/%m/%d}" in exported["text"]
-    assert "Source: ClinicalTrials.gov, data of 2026-10-09." in exported["text"]
 
 
 async def test_a_date_of_the_data_that_the_registry_does_not_say_is_not_made_up(tmp_path: Path):
@@ -330,15 +245,6 @@ async def test_an_outage_is_not_nothing_found(tmp_path: Path):
         ours.registry.answer = lambda _: Answer(503)
         _, found = await ours.refused("trial_search", query="zinc")
     assert (found["error"]["code"], found["error"]["retryable"]) == ("provider_unavailable", True)
-
-
-async def test_trials_found_but_not_delivered_are_named(tmp_path: Path):
-    async with desk(tmp_path, trial(1)) as ours:
-        whole = ours.registry.answer
-        ours.registry.answer = lambda asked: Answer(503) if "filter.ids" in asked.query else whole(asked)
-        text, found = await ours.refused("trial_search", query="zinc")
-    assert "NCT09000001" in text
-    assert found["error"]["details"]["ncts"] == ["NCT09000001"]
 
 
 async def test_a_hundred_long_registrations_page_within_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

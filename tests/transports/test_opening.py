@@ -88,6 +88,7 @@ def test_the_answers_are_those_of_this_server() -> None:
     assert opening.ANSWERS.read_text("utf-8") == RECORDER.text(RECORDER.recorded()), "run: python scripts/opening.py"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "first",
     [

@@ -256,6 +256,7 @@ def test_a_pipe_in_place_of_a_file_blocks_no_call(tmp_path: Path) -> None:
     assert not session.exists()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.skipif(sys.platform == "win32", reason="locks cannot be asked for")
 def test_a_session_whose_database_is_locked_does_not_hold_up_a_ping(tmp_path: Path) -> None:

@@ -67,6 +67,7 @@ async def contents(folder: Path, session_id: str) -> set[str]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="a killed process frees its locks later there")
 async def test_of_two_windows_that_write_one_session_one_can_be_killed_again_and_again(tmp_path: Path) -> None:
     environment = {"DEEPCRITICAL_DATA_DIR": str(tmp_path / "data"), "DEEPCRITICAL_DEADLINE": "300"}

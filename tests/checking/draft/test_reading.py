@@ -260,6 +260,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_hostile_draft_is_read(piece: str) -> None:
     read_draft(piece * (20_000 // len(piece)))

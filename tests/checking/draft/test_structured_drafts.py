@@ -57,6 +57,7 @@ def test_latex_without_a_preamble_or_with_errors_is_read_to_its_end() -> None:
     assert " ".join(latex_as_markdown(text).split()) == "One two [@a]. Three four. - Five"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "piece",
     [

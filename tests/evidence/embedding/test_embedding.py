@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
+import os
 import subprocess
 import sys
 import threading
@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind
-from deepcritical_mcp.evidence.embedding.calibration import MINILM, Calibration
+from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.evidence.embedding.service import (
-    CACHE_FILE,
     QUERY_WORKERS,
     RETRY_SECONDS,
     SLICE,
     EmbeddingService,
+    MemoryCache,
 )
 from deepcritical_mcp.net.turns import turn_of
 
@@ -79,11 +79,6 @@ def similarity(left: list[float], right: list[float]) -> float:
 # What the vectors are
 
 
-def test_the_shipped_model_has_a_calibration_and_a_stand_in_has_none() -> None:
-    assert EmbeddingService().calibration is MINILM
-    assert EmbeddingService(source=FakeSource()).calibration is None
-
-
 async def test_texts_close_in_meaning_have_close_vectors(shipped: FakeSource) -> None:
     service = EmbeddingService(source=shipped)
 
@@ -96,66 +91,7 @@ async def test_texts_close_in_meaning_have_close_vectors(shipped: FakeSource) ->
     assert similarity(query, infarction) > similarity(query, market) + 0.3
 
 
-async def test_vectors_have_unit_length_and_keep_the_order_of_the_texts(shipped: FakeSource) -> None:
-    texts = ["short", "a somewhat longer text about kinases", "", "short", "the longest of all of these texts, " * 9]
-
-    vectors = await EmbeddingService(source=shipped).vectors(texts)
-
-    assert vectors.shape == (5, 384)
-    assert vectors.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-    one_by_one = [await EmbeddingService(source=shipped).embed(text) for text in texts]
-    np.testing.assert_array_equal(vectors, np.array(one_by_one, np.float32))  # alone or in company: the same bits
-
-
-async def test_for_no_texts_there_are_no_vectors() -> None:
-    service = EmbeddingService()
-
-    assert await service.embed_batch([]) == []
-    assert (await service.vectors([])).shape == (0, 384)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", " \n\t ", "\ud800", "p53\udfff and\x00 MDM2\x07", "\u202e\ufeff\u200b", "🧬🧬🧬", "[MASK] [PAD] [SEP]"],
-    ids=ascii,
-)
-async def test_odd_texts_have_a_vector_like_any_other(shipped: FakeSource, text: str) -> None:
-    service = EmbeddingService(source=shipped)
-
-    assert similarity(await service.embed(text), await service.embed(text)) == pytest.approx(1, abs=1e-5)
-    assert similarity(await service.embed_query(text), await service.embed_query(text)) == pytest.approx(1, abs=1e-5)
-
-
-async def test_of_a_huge_text_its_beginning_counts(shipped: FakeSource) -> None:
-    service = EmbeddingService(source=shipped)
-    beginning = "Metformin activates AMPK in neurons. " * 100
-
-    whole, start = await service.embed_batch([beginning + "Prices rose. " * 80_000, beginning])
-
-    assert whole == start
-
-
 # What is asked of the model, and when
-
-
-async def test_equal_texts_are_embedded_once_and_remembered() -> None:
-    model = FakeModel()
-    service = EmbeddingService(source=FakeSource(model))
-
-    first = await service.embed_batch(["a", "bb", "a"])
-    second = await service.embed_batch(["bb", "ccc"])
-
-    assert first == [[1, 0], [2, 0], [1, 0]]
-    assert second == [[2, 0], [3, 0]]
-    assert sorted(model.asked) == ["a", "bb", "ccc"]
-
-
-async def test_a_query_is_embedded_as_a_query() -> None:
-    service = EmbeddingService(source=FakeSource(FakeModel()))
-
-    assert await service.embed("a") == [1, 0]
-    assert await service.embed_query("a") == [1, 1]
 
 
 async def test_a_model_with_a_data_folder_remembers_across_processes(tmp_path: Path) -> None:
@@ -171,21 +107,6 @@ async def test_a_model_with_a_data_folder_remembers_across_processes(tmp_path: P
     later.close()
 
 
-async def test_a_vector_of_another_length_counts_as_not_kept(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path)
-    service = EmbeddingService(settings, source=FakeSource(FakeModel()))
-    expected = await service.embed_batch(["a", "bb"])
-    service.close()
-    with sqlite3.connect(tmp_path / CACHE_FILE) as database:
-        database.execute("UPDATE entries SET value = substr(value, 1, 4)")
-
-    source = FakeSource(FakeModel())
-    source.dimension = FakeModel.dimension
-    later = EmbeddingService(settings, source=source)
-    assert await later.embed_batch(["a", "bb"]) == expected
-    later.close()
-
-
 async def test_vectors_of_two_models_never_meet_in_the_data_folder(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     other = FakeSource(FakeModel())
@@ -198,43 +119,6 @@ async def test_vectors_of_two_models_never_meet_in_the_data_folder(tmp_path: Pat
 
     assert isinstance(other.model, FakeModel)
     assert other.model.asked == ["a"]
-
-
-async def test_a_query_does_not_wait_for_documents() -> None:
-    busy, free = threading.Event(), threading.Event()
-
-    def wait_for_the_query(texts: Sequence[str], kind: Kind) -> None:
-        if kind == "document":
-            busy.set()
-            free.wait()
-
-    service = EmbeddingService(source=FakeSource(FakeModel(wait_for_the_query)))
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(service.embed_batch, [f"document {number}" for number in range(50)])
-        await anyio.to_thread.run_sync(busy.wait)
-        assert await service.embed_query("q") == [1, 1]  # while every worker holds documents
-        free.set()
-
-
-async def test_a_small_call_gets_in_between_a_big_one() -> None:
-    model_busy, other_waits = threading.Event(), threading.Event()
-
-    def wait_for_the_other_call(texts: Sequence[str], kind: Kind) -> None:
-        model_busy.set()
-        other_waits.wait()
-
-    model = FakeModel(wait_for_the_other_call)
-    service = EmbeddingService(source=FakeSource(model, workers=1))
-    big = asyncio.create_task(service.embed_batch([f"text {number:03}" for number in range(10 * SLICE)]))
-    await anyio.to_thread.run_sync(model_busy.wait)
-    small = asyncio.create_task(service.embed("small"))
-    for _ in range(20):
-        await asyncio.sleep(0)  # lets it come as far as it can: it waits for a worker
-    other_waits.set()
-    await small
-    await big
-
-    assert model.asked.index("small") == SLICE
 
 
 @pytest.mark.parametrize("kind", ["document", "query"])
@@ -290,45 +174,6 @@ async def test_only_a_callers_own_texts_and_as_many_of_each_other_ones_count_as_
         await greedy
 
 
-async def test_no_more_workers_embed_documents_than_the_model_can_use() -> None:
-    lock, now, most = threading.Lock(), 0, 0
-    together = threading.Barrier(2)
-
-    def count(texts: Sequence[str], kind: Kind) -> None:
-        nonlocal now, most
-        with lock:
-            now += 1
-            most = max(most, now)
-        together.wait()
-        with lock:
-            now -= 1
-
-    service = EmbeddingService(source=FakeSource(FakeModel(count), workers=2))
-    async with anyio.create_task_group() as tasks:
-        for call in range(4):
-            tasks.start_soon(service.embed_batch, [f"{call} {number}" for number in range(2 * SLICE)])
-
-    assert most == 2
-
-
-async def test_a_cancelled_call_ends_at_once_and_the_event_loop_goes_on() -> None:
-    busy, free = threading.Event(), threading.Event()
-
-    def hang(texts: Sequence[str], kind: Kind) -> None:
-        busy.set()
-        free.wait()
-
-    service = EmbeddingService(source=FakeSource(FakeModel(hang)))
-    try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(service.embed_batch, ["a", "b", "c"])
-            tasks.start_soon(service.embed_query, "q")
-            await anyio.to_thread.run_sync(busy.wait)
-            tasks.cancel_scope.cancel()
-    finally:
-        free.set()  # only now: the calls are over, the model is not
-
-
 # When the model cannot be loaded or run
 
 
@@ -372,34 +217,7 @@ async def test_a_model_that_fails_on_a_text_fails_that_call_alone() -> None:
     assert await service.embed_batch(["good"]) == [[4, 0]]
 
 
-async def test_the_dimension_is_known_before_the_shipped_model_is_loaded_and_after_any_other_is() -> None:
-    service = EmbeddingService(source=FakeSource(FakeModel()))
-
-    assert EmbeddingService().dimension == 384
-    assert service.dimension == 0
-    await service.embed("a")
-    assert service.dimension == 2
-
-
 # Around the start and the end of a process
-
-
-async def test_warming_up_loads_the_model_in_a_thread_that_does_not_hold_up_the_end() -> None:
-    loaded_in: list[threading.Thread] = []
-    done = threading.Event()
-
-    class Observed(FakeSource):
-        def load(self) -> EmbeddingModel:
-            loaded_in.append(threading.current_thread())
-            done.set()
-            return super().load()
-
-    service = EmbeddingService(source=Observed(FakeModel()))
-    service.warm_up()
-    await anyio.to_thread.run_sync(done.wait)
-
-    assert await service.embed("a") == [1, 0]
-    assert [thread.daemon for thread in loaded_in] == [True]
 
 
 async def test_a_failed_warm_up_shows_in_the_first_call() -> None:
@@ -435,3 +253,36 @@ def test_embedding_writes_nothing_to_stdout() -> None:
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True)
 
     assert ended.stdout == b""
+
+
+VECTOR = bytes(range(256)) * 6
+FIRST, SECOND, THIRD, FOURTH = KEYS = [b"1", b"2", b"3", b"4"]
+
+
+def test_the_least_recently_used_vectors_are_dropped_beyond_the_limit() -> None:
+    cache = MemoryCache(limit=3 * len(VECTOR))
+    cache.put({FIRST: VECTOR, SECOND: VECTOR, THIRD: VECTOR})
+
+    cache.get([FIRST])
+    cache.put({FOURTH: VECTOR})
+
+    assert set(cache.get(KEYS)) == {FIRST, THIRD, FOURTH}
+
+
+_EMBED = """
+import anyio
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
+print(len(anyio.run(EmbeddingService().embed, "text")))
+"""
+
+
+def test_embedding_leaves_no_trace_of_telemetry_in_the_home_folder(tmp_path: Path):
+    environment = {name: value for name, value in os.environ.items() if "XDG" not in name}
+    environment |= {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    done = subprocess.run(
+        [sys.executable, "-c", _EMBED], env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "384\n"
+    assert done.stderr == ""
+    assert [path.name for path in tmp_path.rglob("*")] == []

@@ -75,18 +75,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_queries_and_documents_use_the_library_s_own_methods() -> None:
-    encoder = FakeEncoder()
-    model = SentenceTransformerModel(encoder)
-
-    model.embed(["q"], "query")
-    model.embed(["d"], "document")
-
-    assert model.dimension == 3
-    assert encoder.queries == ["q"]
-    assert encoder.documents[-1] == "d"
-
-
 def test_texts_are_made_readable_and_not_longer_than_what_the_model_reads() -> None:
     encoder = FakeEncoder()
 
@@ -125,18 +113,6 @@ async def test_a_folder_that_does_not_exist_is_not_looked_for_on_the_hub(model: 
 @pytest.mark.parametrize("model", ["sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"])
 def test_the_original_of_the_shipped_model_shares_its_calibration(model: str) -> None:
     assert EmbeddingService(Settings(embedding_model=model)).calibration is EmbeddingService().calibration
-
-
-def test_a_model_of_another_name_has_no_calibration() -> None:
-    assert EmbeddingService(Settings(embedding_model="BAAI/bge-small-en-v1.5")).calibration is None
-
-
-def test_a_folder_has_no_calibration_whatever_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "all-MiniLM-L6-v2").mkdir()
-    monkeypatch.chdir(tmp_path)
-
-    for folder in (str(tmp_path / "all-MiniLM-L6-v2"), "all-MiniLM-L6-v2"):
-        assert EmbeddingService(Settings(embedding_model=folder)).calibration is None
 
 
 def test_the_name_of_a_folder_changes_with_its_content_and_not_with_its_place(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def accepted(written: str) -> list[tuple[str, Agreement]]:
     return sorted(found, key=lambda one: one[1].rank, reverse=True)
 
 
+@pytest.mark.long
 def test_real_references_are_recognized_and_nothing_else() -> None:
     rows = cited("citations_real.jsonl")
     found = {row["id"]: accepted(row["text"]) for row in rows}
@@ -57,6 +58,7 @@ def test_real_references_are_recognized_and_nothing_else() -> None:
     assert len(doubted) <= 0.05 * len(rows), doubted
 
 
+@pytest.mark.long
 def test_corrupted_references_are_never_another_paper() -> None:
     outcomes: dict[str, Counter[str]] = {}
     for row in cited("citations.jsonl"):

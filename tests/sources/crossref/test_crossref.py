@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import anyio
 import httpx
 import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import StatusNotice
 from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.sources import LOOKUPS
 from deepcritical_mcp.sources.base import Net, Service, created
@@ -24,7 +22,6 @@ from tests.sources.crossref.crossref_wire import (
     listed,
     make_crossref,
     single,
-    update,
     work,
 )
 
@@ -35,21 +32,6 @@ def by_doi(*dois: str) -> list[RecordIds]:
 
 def titles(found: FoundRecords) -> list[str]:
     return [record.title if record else "" for record in found.records]
-
-
-async def test_a_hundred_records_cost_one_request_and_come_in_the_order_asked_for(http: httpx.AsyncClient):
-    dois = [f"10.5555/zinc.{n}" for n in range(100)]
-    async with stand_in() as server:
-        server.answer = library(*(work(doi.upper(), title=[f"Zinc {doi}"]) for doi in dois))
-        found = await make_crossref(server.url, http).records(by_doi(*dois))
-    (asked,) = server.asked
-    assert titles(found) == [f"Zinc {doi}" for doi in dois]
-    assert asked.path == "/works"
-    assert asked.query["filter"].split(",")[:2] == ["doi:10.5555/zinc.0", "doi:10.5555/zinc.1"]
-    assert asked.query["rows"] == "100"
-    assert asked.query["mailto"] == EMAIL
-    assert asked.headers["user-agent"].startswith("deepcritical-mcp/")
-    assert found.remarks == {}
 
 
 async def test_long_dois_are_asked_for_in_several_requests(http: httpx.AsyncClient):
@@ -124,37 +106,6 @@ async def test_a_list_from_which_works_are_missing_is_no_answer(http: httpx.Asyn
             await make_crossref(server.url, http).records(by_doi("10.5555/zinc", "10.5555/copper"))
 
 
-async def test_a_reference_is_matched_by_its_words(http: httpx.AsyncClient):
-    reference = "Ruiz A.\nZinc in wound repair. Ann Zinc 2020;7:11. " + "x" * 2_000
-    async with stand_in(listed(work(), work("10.5555/copper", title=["Copper"]), total=12_345)) as server:
-        found = await make_crossref(server.url, http).match(reference)
-    (asked,) = server.asked
-    assert [one.title for one in found if not isinstance(one, RecordIds)] == ["Zinc in wound repair", "Copper"]
-    assert asked.query["query.bibliographic"].startswith("Ruiz A. Zinc in wound repair.")
-    assert len(asked.query["query.bibliographic"]) == 1_000
-    assert asked.query["rows"] == "5"
-
-
-async def test_the_status_of_works_is_asked_for_by_its_fields_alone(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        retracted = {"DOI": "10.5555/ZINC", "updated-by": [update("10.5555/notice")]}
-        server.answer = library(retracted, {"DOI": "10.5555/copper"})
-        told = await make_crossref(server.url, http).notices(["10.5555/zinc", "10.5555/copper", "10.5555/none"])
-    (asked,) = server.asked
-    assert asked.query["select"] == "DOI,updated-by,update-to,relation"
-    notice = StatusNotice(kind="retraction", doi="10.5555/notice", reference="Retraction Watch, 2021-05-04")
-    assert told == {"10.5555/zinc": (notice,), "10.5555/copper": ()}
-
-
-async def test_a_refusal_is_quoted(http: httpx.AsyncClient):
-    refusal = failure(400, "validation-failure", "Filter doi needs a value.", "Select x is unknown")
-    async with stand_in(refusal) as server:
-        with pytest.raises(ProviderRequestError) as caught:
-            await make_crossref(server.url, http).records(by_doi("10.5555/zinc"))
-    assert caught.value.message == ('Crossref refused the request: "Filter doi needs a value. Select x is unknown".')
-    assert len(server.asked) == 1
-
-
 async def test_a_missing_resource_that_is_no_doi_is_a_refusal(http: httpx.AsyncClient):
     async with stand_in(failure(404, "resource-failure", "Cursor specified but it is invalid")) as server:
         with pytest.raises(ProviderRequestError, match="Cursor specified"):
@@ -189,25 +140,6 @@ async def test_a_wrong_address_is_no_unknown_doi(http: httpx.AsyncClient):
     async with stand_in(Answer(404, b"404 page not found", "text/plain")) as server:
         with pytest.raises(ProviderRequestError, match="HTTP 404"):
             await make_crossref(server.url, http).notices(["10.5555/a,b"])
-
-
-async def test_requests_at_the_same_time_do_not_share_another_kind_of_answer(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        server.answer = library(work("10.5555/a,b"))
-        crossref = make_crossref(server.url, http)
-        told: list[object] = []
-
-        async def notices() -> None:
-            told.append(await crossref.notices(["10.5555/a,b"]))
-
-        async def records() -> None:
-            told.append(titles(await crossref.records(by_doi("10.5555/a,b"))))
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(notices)
-            tasks.start_soon(records)
-    assert ["Zinc in wound repair"] in told
-    assert {"10.5555/a,b": ()} in told
 
 
 async def test_an_unknown_doi_is_not_an_outage(http: httpx.AsyncClient):

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import httpx
 import pytest
 
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, Publication, StatusNotice
-from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.models import Publication, StatusNotice
+from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.europepmc.client import EuropePMCService
 from deepcritical_mcp.sources.full_text import Copy, Wanted
+from deepcritical_mcp.sources.lookup import FoundRecords
 from deepcritical_mcp.sources.paced_client import JsonApi
-from tests.net.stand_in import Answer, stand_in
-from tests.sources.full_text_wire import as_json, epmc, fulltext, hit, jats, make_europe_pmc, no_text, preprint, results
+from tests.net.stand_in import Answer, Asked, stand_in
+from tests.sources.citing_wire import citations, citing, make_citations
+from tests.sources.full_text_wire import (
+    as_json,
+    epmc,
+    fulltext,
+    hit,
+    jats,
+    make_europe_pmc,
+    make_records,
+    no_text,
+    preprint,
+    results,
+)
 
 PAPER = Wanted(RecordIds(pmid="31000001"))
 PREPRINT = Wanted(RecordIds(doi="10.64898/2026.01.02.26300001"))
@@ -32,28 +45,6 @@ async def record(row: Mapping[str, object], http: httpx.AsyncClient, wanted: Wan
         found = await make_europe_pmc(server.url, http).record(wanted)
     assert found
     return found
-
-
-async def test_an_open_article_comes_with_its_text(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        server.answer = epmc(results(hit()), fulltext(jats()))
-        copy = await make_europe_pmc(server.url, http).read(PAPER)
-    assert (copy.status, copy.detail) == ("full_text", "")
-    assert copy.url == "https://europepmc.org/articles/PMC9000001"
-    assert copy.reading
-    assert copy.reading.content.startswith("Zinc closed 12 of 20 wounds.")
-    assert copy.reading.licence == "cc by"
-    search, text = server.asked
-    assert search.query["query"] == "(EXT_ID:31000001 AND SRC:MED)"
-    assert search.query["resultType"] == "core"
-    assert text.path == "/PMC9000001/fullTextXML"
-
-
-async def test_all_identifiers_are_asked_for_at_once(http: httpx.AsyncClient):
-    ids = RecordIds(pmid="31000001", pmcid="PMC9000001", doi='10.5555/ZI"NC')
-    async with stand_in(results()) as server:
-        await make_europe_pmc(server.url, http).read(Wanted(ids))
-    assert server.asked[0].query["query"] == ('(EXT_ID:31000001 AND SRC:MED) OR PMCID:PMC9000001 OR DOI:"10.5555/zinc"')
 
 
 async def test_a_preprint_is_found_by_the_address_of_its_page(http: httpx.AsyncClient):
@@ -94,31 +85,6 @@ async def test_an_unknown_identifier_is_not_found(http: httpx.AsyncClient):
     assert (await read(results(), None, http)).status == "not_found"
 
 
-async def test_a_record_with_another_identifier_is_not_the_one_asked_for(http: httpx.AsyncClient):
-    assert (
-        await read(results(hit(id="1", pmid="1", pmcid="PMC1", doi="10.5555/other")), None, http)
-    ).status == "not_found"
-
-
-async def test_free_copies_are_named_pdfs_first(http: httpx.AsyncClient):
-    urls = {
-        "fullTextUrl": [
-            {"availabilityCode": "S", "documentStyle": "pdf", "url": "https://journal.example.org/paid.pdf"},
-            {"availabilityCode": "F", "documentStyle": "html", "url": "https://journal.example.org/free"},
-            {"availabilityCode": "OA", "documentStyle": "pdf", "url": "https://repo.example.org/open.pdf"},
-        ]
-    }
-    copy = await read(results(hit(fullTextUrlList=urls)), no_text(), http)
-    assert copy.elsewhere == ("https://repo.example.org/open.pdf", "https://journal.example.org/free")
-
-
-async def test_an_error_in_an_answer_with_status_200_is_an_error(http: httpx.AsyncClient):
-    with pytest.raises(ProviderRequestError, match='refused the request: "Invalid page size provided"'):
-        await read(as_json({"errCode": 404, "errMsg": "Invalid page size provided."}), None, http)
-    with pytest.raises(ProviderUnavailableError, match="Search is down"):
-        await read(as_json({"errCode": 500, "errMsg": "Search is down"}), None, http)
-
-
 async def test_maintenance_is_an_outage(http: httpx.AsyncClient):
     with pytest.raises(ProviderUnavailableError):
         await read(Answer(503, b"Service is under maintenance", "text/plain"), None, http)
@@ -142,26 +108,6 @@ async def test_an_error_in_xml_with_status_200_says_what_it_is(http: httpx.Async
 async def test_another_article_than_the_one_asked_for_is_refused(http: httpx.AsyncClient):
     with pytest.raises(ProviderResponseError, match="asked for PMC9000001"):
         await read(results(hit()), fulltext(jats("PMC9000002")), http)
-
-
-async def test_a_record_becomes_a_citation(http: httpx.AsyncClient):
-    found = await record(hit(), http)
-    assert found.id == "pubmed:31000001"
-    assert found.source == "pubmed"
-    assert found.title == "Zinc in wound repair."
-    assert found.authors == (AuthorName("Ruiz", "Ana"), AuthorName("ZINC Study Group"))
-    assert (found.journal, found.journal_abbreviation) == ("Journal of made-up results", "J Made-up Res")
-    assert (found.volume, found.issue, found.pages, found.date) == ("9", "2", "11-9", "2021-03")
-    assert (found.doi, found.pmcid) == ("10.5555/zinc", "PMC9000001")
-    assert found.text.content == "Background: Zinc is cheap.\nResults: Repair was faster (p<0.05)."
-
-
-async def test_a_record_of_few_fields_is_a_record(http: httpx.AsyncClient):
-    lite = {"id": "31000001", "source": "MED", "title": "Zinc", "authorString": "Ruiz A, Berg JA.", "pubYear": "2021"}
-    found = await record(lite, http)
-    assert found.pmid == "31000001"
-    assert [author.short for author in found.authors] == ["Ruiz A", "Berg JA"]
-    assert (found.date, found.text.content) == ("2021", NO_ABSTRACT)
 
 
 async def test_a_preprint_names_its_server_and_version_and_what_became_of_it(http: httpx.AsyncClient):
@@ -197,56 +143,104 @@ async def test_the_article_wins_over_its_preprint_where_both_match(http: httpx.A
     assert copy.url.endswith("PMC9000001")
 
 
-@pytest.mark.parametrize(
-    ("types", "link", "status"),
-    [
-        (["Journal Article", "Retracted Publication"], "", "retracted"),
-        (["preprint", "preprint-withdrawal"], "", "retracted"),
-        ([], "Retraction in", "retracted"),
-        ([], "Expression of concern in", "concern"),
-        ([], "Erratum in", "corrected"),
-        ([], "Retraction of", "notice"),
-        ([], "Comment in", "ok"),
-    ],
-)
-async def test_the_status_is_read(types: list[str], link: str, status: str, http: httpx.AsyncClient):
-    links = {"commentCorrection": [{"id": "1", "source": "MED", "type": link}]}
-    found = await record(hit(pubTypeList={"pubType": types}, commentCorrectionList=links), http)
-    assert found.status == status
-
-
 def client(url: str, http: httpx.AsyncClient) -> EuropePMCService:
     return EuropePMCService(JsonApi(ApiClient(http, provider="europepmc", title="Europe PMC"), url))
-
-
-async def test_a_search_comes_in_pages(http: httpx.AsyncClient):
-    async with stand_in(results(hit(), hitCount=40, nextCursorMark="abc")) as server:
-        page = await client(server.url, http).search("zinc", page_size=1, sort="P_PDATE_D desc")
-    assert (page.total, page.next_cursor, len(page.records)) == (40, "abc", 1)
-    assert server.asked[0].query == {
-        "query": "zinc",
-        "resultType": "core",
-        "pageSize": "1",
-        "cursorMark": "*",
-        "format": "json",
-        "sort": "P_PDATE_D desc",
-    }
-
-
-async def test_the_last_page_repeats_the_cursor(http: httpx.AsyncClient):
-    async with stand_in(results(hit(), nextCursorMark="abc")) as server:
-        assert (await client(server.url, http).search("zinc", cursor="abc")).next_cursor == ""
-
-
-async def test_a_long_query_is_sent_in_the_body(http: httpx.AsyncClient):
-    async with stand_in(results()) as server:
-        await client(server.url, http).search("zinc OR " * 400 + "iron")
-    (asked,) = server.asked
-    assert (asked.method, asked.path) == ("POST", "/searchPOST")
-    assert asked.form["query"].endswith("iron")
 
 
 async def test_records_without_ids_are_not_a_result(http: httpx.AsyncClient):
     async with stand_in(results({"title": "Zinc"})) as server:
         with pytest.raises(ProviderError):
             await client(server.url, http).search("zinc")
+
+
+async def look_up(
+    rows: Sequence[Mapping[str, object]], http: httpx.AsyncClient, *wanted: RecordIds
+) -> tuple[FoundRecords, list[Asked]]:
+    async with stand_in(results(*rows)) as server:
+        return await make_records(server.url, http).records(wanted), server.asked
+
+
+async def test_a_hundred_dois_are_sent_in_the_body(http: httpx.AsyncClient):
+    rows = [hit(id=str(n), pmid=str(n), pmcid=None, doi=f"10.5555/zinc-{n:03}") for n in range(1, 101)]
+    found, (asked,) = await look_up(rows, http, *(RecordIds(doi=f"10.5555/zinc-{n:03}") for n in range(1, 101)))
+    assert [one.pmid for one in found.records if one] == [str(n) for n in range(1, 101)]
+    assert asked.path == "/searchPOST"
+    assert int(asked.form["pageSize"]) >= 100
+
+
+async def test_the_article_comes_before_its_preprint(http: httpx.AsyncClient):
+    found, _ = await look_up([preprint(doi="10.5555/zinc"), hit()], http, RecordIds(doi="10.5555/zinc"))
+    (record,) = found.records
+    assert record
+    assert record.pmid == "31000001"
+
+
+async def test_the_record_with_most_of_the_identifiers_is_the_one(http: httpx.AsyncClient):
+    rows = [hit(id="1", pmid="1", pmcid=None), hit(pmcid=None, doi=None), hit(id="3", pmid="3", pmcid="PMC9000001")]
+    found, _ = await look_up(rows, http, RecordIds(doi="10.5555/zinc", pmcid="PMC9000001"))
+    (record,) = found.records
+    assert record
+    assert record.pmid == "3"
+
+
+async def test_what_is_only_similar_is_not_a_record_of_it(http: httpx.AsyncClient):
+    found, _ = await look_up([hit()], http, RecordIds(doi="10.5555/zinc.2"))
+    assert found.records == (None,)
+
+
+async def test_nothing_is_asked_for_what_it_cannot_know(http: httpx.AsyncClient):
+    found, asked = await look_up([], http, RecordIds(nct="NCT00000001"))
+    assert (found.records, asked) == ((None,), [])
+    records = make_records("http://127.0.0.1:9", http)
+    assert records.accepts(RecordIds(preprint_number="PPR1"))
+    assert not records.accepts(RecordIds(nct="NCT00000001"))
+
+
+ONCE = RetryPolicy(attempts=1)
+
+
+def play(listed: Answer, found: Answer | None = None) -> Callable[[Asked], Answer]:
+    """One answer to /citations, one to searches."""
+    return lambda asked: listed if asked.path.endswith("/citations") else found or results()
+
+
+async def test_papers_alone_cost_one_request(http: httpx.AsyncClient):
+    async with stand_in(citations(citing("MED", "21"))) as server:
+        found = await make_citations(server.url, http).citing("11", 5)
+    assert found.ids == (RecordIds(pmid="21"),)
+    assert [one.query["pageSize"] for one in server.asked] == ["5"]
+
+
+async def test_a_document_of_another_source_that_has_a_pmid_is_known_by_it(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        row = hit(source="PMC", id="PMC9000001", pmid="31000001")
+        server.answer = play(citations(citing("PMC", "PMC9000001")), results(row))
+        found = await make_citations(server.url, http).citing("11", 10)
+    assert found.ids == (RecordIds(pmid="31000001"),)
+    assert found.records == ()
+
+
+async def test_a_document_without_an_id_does_not_cost_the_others(http: httpx.AsyncClient):
+    async with stand_in(citations(citing("MED", "21"), citing("MED", ""), total=2)) as server:
+        found = await make_citations(server.url, http).citing("11", 5)
+    assert (found.total, found.ids) == (2, (RecordIds(pmid="21"),))
+
+
+async def test_what_cannot_be_looked_up_is_left_out_of_the_query(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = play(citations(citing("ETH", "1) OR (SRC:MED"), citing("ETH", "442")))
+        await make_citations(server.url, http).citing("11", 10)
+    assert server.asked[1].query["query"] == "(EXT_ID:442 AND SRC:ETH)"
+
+
+async def test_an_error_within_http_200_is_one(http: httpx.AsyncClient):
+    async with stand_in(as_json({"errCode": 404, "errMsg": "Invalid page size provided."})) as server:
+        with pytest.raises(ProviderRequestError, match="Invalid page size"):
+            await make_citations(server.url, http).citing("11", 10)
+
+
+@pytest.mark.parametrize("row", [{"source": "MED"}, {"id": "5"}])
+async def test_rows_without_ids_are_an_error(row: dict[str, object], http: httpx.AsyncClient):
+    async with stand_in(citations(row)) as server:
+        with pytest.raises(ProviderResponseError):
+            await make_citations(server.url, http, ONCE).citing("11", 10)

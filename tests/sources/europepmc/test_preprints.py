@@ -6,15 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from deepcritical_mcp.errors import InvalidInputError, ProviderRequestError, ProviderUnavailableError
+from deepcritical_mcp.errors import InvalidInputError, ProviderUnavailableError
 from deepcritical_mcp.models import NO_ABSTRACT, SearchResult
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
+from deepcritical_mcp.sources.europepmc.preprint_request import (
+    SERVERS,
+    PreprintRequest,
+    europe_pmc_query,
+    servers_named,
+)
 from deepcritical_mcp.sources.europepmc.preprints import Preprints
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.search.fake_session import FakeSession
-from tests.sources.full_text_wire import as_json, make_preprints, preprint, results
+from tests.sources.full_text_wire import make_preprints, preprint, results
 
 TO_ARTICLE = {
     "commentCorrectionList": {
@@ -61,24 +68,6 @@ async def search(
         source = SourceSearch(make_preprints(server.url, http))
         wanted = PreprintRequest.model_validate({"query": "zinc", **request})
         return await source.search(wanted, session or FakeSession()), server.asked
-
-
-async def test_one_request_brings_the_records(http: httpx.AsyncClient):
-    rows = [preprint(), preprint(id="PPR2", doi="10.1101/2020.01.02.000002", title="Iron", versionNumber=None)]
-    found, asked = await search(rows, http)
-    first, second = (item.citation for item in found.evidence)
-    assert (first.source, first.publisher, first.version, first.date) == ("preprint", "medRxiv", "2", "2026-01-02")
-    assert (first.doi, second.doi) == ("10.64898/2026.01.02.26300001", "10.1101/2020.01.02.000002")
-    assert second.version == ""
-    assert found.evidence[0].content == "Background: Zinc is cheap.\nResults: Repair was faster (p<0.05)."
-    assert first.reference == (
-        "Ruiz A; ZINC Study Group. Zinc in wound repair. Version 2. medRxiv [Preprint]. 2026 Jan 2. "
-        "doi: 10.64898/2026.01.02.26300001."
-    )
-    assert (found.sources_searched, found.total_found, found.next_offset) == (("preprint",), 2, -1)
-    assert found.query_translation == "(zinc) AND SRC:PPR"
-    (only,) = asked
-    assert (only.query["resultType"], only.query["pageSize"]) == ("core", "10")
 
 
 async def test_the_licence_is_kept_with_the_abstract(http: httpx.AsyncClient):
@@ -153,26 +142,6 @@ def test_a_request_says_what_is_wrong_with_it(arguments: dict[str, object], said
         PreprintRequest.model_validate({"query": "zinc", **arguments})
 
 
-async def test_a_deep_page_is_reached_by_cursor(http: httpx.AsyncClient):
-    found, asked = await search(numbered(2_505), http, offset=2_500)
-    assert [item.citation.title[-4:] for item in found.evidence] == ["2501", "2502", "2503", "2504", "2505"]
-    assert [(one.query["resultType"], one.query["pageSize"]) for one in asked] == [
-        *[("idlist", "1000")] * 2,
-        ("idlist", "500"),
-        ("core", "10"),
-    ]
-    assert found.next_offset == -1
-
-
-async def test_pages_follow_one_another(http: httpx.AsyncClient):
-    rows, session, titles, offset = numbered(25), FakeSession(), list[str](), 0
-    while offset >= 0:
-        found, _ = await search(rows, http, session, offset=offset)
-        titles += [item.citation.title for item in found.evidence]
-        offset = found.next_offset
-    assert titles == [row["title"] for row in rows]
-
-
 async def test_deep_pages_of_several_queries_fetch_only_what_is_shown(http: httpx.AsyncClient):
     found, asked = await search(numbered(400), http, variants=("zinc wounds",), offset=300, max_results=5)
     assert len(found.evidence) == 5
@@ -189,16 +158,6 @@ async def test_fewer_results_than_were_counted_are_named(http: httpx.AsyncClient
     assert len(found.evidence) == 3
     assert (found.total_found, found.next_offset) == (3, -1)
     assert found.warnings == ("Europe PMC counts 40 results, but delivers only 3.",)
-
-
-async def test_a_preprint_without_a_doi_has_a_number(http: httpx.AsyncClient):
-    session = FakeSession()
-    rows = [preprint(doi=None)]
-    found, _ = await search(rows, http, session)
-    assert found.evidence[0].citation.url == "https://europepmc.org/article/PPR/PPR500001"
-    again, _ = await search(rows, http, session, only_new=True)
-    assert again.evidence == ()
-    assert again.already_known == 1
 
 
 async def test_two_versions_with_one_doi_are_two_results_of_the_search(http: httpx.AsyncClient):
@@ -229,25 +188,6 @@ async def test_records_are_asked_for_again_once_they_were_given(http: httpx.Asyn
     )
 
 
-async def test_an_error_with_status_200_is_an_error(http: httpx.AsyncClient):
-    async with stand_in(as_json({"errCode": 404, "errMsg": "Invalid query"})) as server:
-        source = SourceSearch(make_preprints(server.url, http))
-        with pytest.raises(
-            ProviderRequestError, match=r'could not be searched: .*refused the request: "Invalid query"'
-        ):
-            await source.search(PreprintRequest(query="zinc"), FakeSession())
-
-
-async def test_a_variant_that_fails_is_named(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        rows = play(numbered(1))
-        server.answer = lambda asked: Answer(503) if "iron" in asked.query["query"] else rows(asked)
-        source = SourceSearch(make_preprints(server.url, http))
-        found = await source.search(PreprintRequest(query="zinc", variants=("iron",)), FakeSession())
-    assert len(found.evidence) == 1
-    assert found.errors == ('"iron": Europe PMC is unavailable (HTTP 503).',)
-
-
 async def test_an_outage_of_the_second_step_names_the_dois(http: httpx.AsyncClient):
     async with stand_in() as server:
         rows = play(numbered(400))
@@ -274,3 +214,55 @@ async def test_doctor_asks_for_one_preprint(http: httpx.AsyncClient):
 
 def test_another_service_is_asked_what_became_of_them():
     assert Preprints.witnessed
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("long covid fatigue", "long covid fatigue"),
+        ("Does zinc close wounds?", "zinc close wounds"),
+        ("HIV/AIDS and/or iron", '"HIV/AIDS" iron'),
+        ("CD4+ T cells - a review", "CD4+ T cells a review"),
+        ('TITLE:"zinc" AND (iron OR neuro*)', 'TITLE:"zinc" AND (iron OR neuro*)'),
+        ("zinc AND ()", "zinc"),
+        ("PPR123", "EXT_ID:PPR123"),
+        ("https://europepmc.org/article/PPR/PPR123", "EXT_ID:PPR123"),
+        ("doi:10.1101/2020.01.01.123456v2", 'DOI:"10.1101/2020.01.01.123456"'),
+        ("https://www.medrxiv.org/content/10.1101/2020.04.17.20065771v1", 'DOI:"10.1101/2020.04.17.20065771"'),
+        ("??", ""),
+        ("AND", ""),
+    ],
+)
+def test_what_is_sent(written: str, sent: str):
+    assert europe_pmc_query(written) == (sent, ())
+
+
+@pytest.mark.parametrize(
+    ("written", "sent", "said"),
+    [
+        ('"zinc salts"[tiab] AND wounds[MeSH Terms]', '"zinc salts" AND wounds', "field tags ([tiab], [MeSH Terms])"),
+        ("zinc AND 2020:2024[dp]", "zinc", "2020:2024[dp] is PubMed's notation"),
+        ('("a"[pt] OR "b"[pt]) AND zinc NOT english[la]', "zinc", '"a"[pt], "b"[pt], english[la]'),
+        ("(zinc OR iron", "zinc OR iron", "brackets are not balanced"),
+        ('"zinc wound', "zinc wound", "quotation mark"),
+    ],
+)
+def test_what_is_changed_is_said(written: str, sent: str, said: str):
+    query, (remark,) = europe_pmc_query(written)
+    assert query == sent
+    assert said in remark
+
+
+@given(st.text(alphabet='ab "()[]{}?:/\\^~-+*&|ANDORT\u201c', max_size=60))
+def test_nothing_that_is_sent_is_half_open(text: str):
+    query, _ = europe_pmc_query(text)
+    outside = "".join(query.split('"')[::2])
+    assert query.count('"') % 2 == 0
+    assert outside.count("(") == outside.count(")")
+    assert not {*"?{}^~\\"} & {*outside}
+    assert query == query.strip()
+
+
+def test_every_server_is_known_by_its_own_name():
+    assert servers_named([*SERVERS]) == tuple(SERVERS)
+    assert servers_named(["", " ", "bioRxiv", "BIORXIV"]) == ("bioRxiv",)

@@ -17,15 +17,6 @@ from tests.sources.citing_wire import icite, icite_paper, make_icite
 FOLDER = os.environ.get("DEEPCRITICAL_SOURCES_DIR")
 
 
-async def test_citations_are_counted_in_one_request(http: httpx.AsyncClient):
-    async with stand_in(icite(icite_paper(11, 3), icite_paper(12, 0), icite_paper(13, None))) as server:
-        counts = await make_icite(server.url, http).counts(["11", "12", "13", "99", "11"])
-    assert counts == {"11": 3, "12": 0}
-    (asked,) = server.asked
-    assert asked.path == "/pubs"
-    assert asked.query == {"pmids": "11,12,13,99", "fl": "pmid,citation_count"}
-
-
 async def test_nothing_to_count_is_not_asked_for(http: httpx.AsyncClient):
     async with stand_in() as server:
         assert await make_icite(server.url, http).counts([]) == {}

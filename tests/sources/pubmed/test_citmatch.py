@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,7 +16,6 @@ from deepcritical_mcp.errors import (
     AuthenticationError,
     BlockedError,
     ProviderError,
-    ProviderRequestError,
     ProviderResponseError,
     ProviderUnavailableError,
 )
@@ -28,7 +26,7 @@ from deepcritical_mcp.sources.base import Net, Service, created
 from deepcritical_mcp.sources.lookup import CitedPlace
 from deepcritical_mcp.sources.pubmed.citmatch import CITATION_MATCHER, CitationMatcher, ECitMatch, explain_matching
 from tests.net.stand_in import Answer, stand_in
-from tests.sources.contract import FAULTS, PATIENT, TRIES, Fault
+from tests.sources.contract import FAULTS, PATIENT, Fault
 from tests.sources.ncbi import eutilities
 
 PLACES = (
@@ -73,30 +71,6 @@ async def test_places_are_asked_for_in_one_request_and_answered_in_order(http: h
     assert rows == ["J Made-up Res|2021|9|11|Ruiz|1|", "Wound Care|1999|3|e7||2|", "No Such Journal|1999||||3|"]
 
 
-async def test_no_places_cost_no_request(http: httpx.AsyncClient) -> None:
-    async with stand_in() as server:
-        assert await ecitmatch(server.url, http).at_places([]) == []
-    assert server.asked == []
-
-
-@pytest.mark.parametrize(
-    ("body", "error"),
-    [
-        ("J Made-up Res|2021|9|11|Ruiz|1|7\n", ProviderResponseError),
-        ('{"error": "API rate limit exceeded"}', ProviderResponseError),
-        ("<ERROR>Invalid db name specified: pubmed</ERROR>", ProviderRequestError),
-        ("a|b|1|yes\na|b|2|no\na|b|3|7\n", ProviderResponseError),
-    ],
-    ids=["fewer rows", "JSON", "an error in its text", "no PMIDs"],
-)
-async def test_what_is_not_an_answer_of_ecitmatch_is_an_error(
-    body: str, error: type[ProviderError], http: httpx.AsyncClient
-) -> None:
-    async with stand_in(plain(body)) as server:
-        with pytest.raises(error):
-            await ecitmatch(server.url, http).at_places(PLACES)
-
-
 async def test_the_citation_matcher_gets_the_text_and_gives_candidates(http: httpx.AsyncClient) -> None:
     async with stand_in(matched("7", "8", "7")) as server:
         found = await citation_matcher(server.url, http).match("Ruiz A.\n Zinc in wound repair.")
@@ -107,16 +81,6 @@ async def test_the_citation_matcher_gets_the_text_and_gives_candidates(http: htt
 async def test_no_match_is_an_answer(http: httpx.AsyncClient) -> None:
     async with stand_in(matched()) as server:
         assert list(await citation_matcher(server.url, http).match("Nothing.")) == []
-
-
-@pytest.mark.parametrize(
-    "body",
-    [b'{"success": false, "error": "backend is down"}', b'{"success": true}', b"[]", b'{"success": true, "result": 7}'],
-)
-async def test_an_error_in_http_200_is_not_no_match(body: bytes, http: httpx.AsyncClient) -> None:
-    async with stand_in(Answer(200, body)) as server:
-        with pytest.raises(ProviderResponseError):
-            await citation_matcher(server.url, http).match("Ruiz A. Zinc.")
 
 
 @dataclass(frozen=True)
@@ -168,18 +132,6 @@ async def test_a_refusal_is_not_asked_again(matcher: Matcher, status: int, http:
         with pytest.raises(matcher.refusal):
             await matcher.ask(server.url, http, PATIENT)
     assert len(server.asked) == 1
-
-
-@each_matcher
-async def test_half_an_answer_is_none(matcher: Matcher, http: httpx.AsyncClient) -> None:
-    async with stand_in(dataclasses.replace(matcher.success, conduct="half")) as server:
-        with pytest.raises(ProviderUnavailableError):
-            await matcher.ask(server.url, http, PATIENT)
-        server.will(dataclasses.replace(matcher.success, body=matcher.success.body[:12]))
-        server.asked.clear()
-        with pytest.raises(ProviderResponseError):
-            await matcher.ask(server.url, http, PATIENT)
-    assert len(server.asked) == TRIES
 
 
 async def test_the_settings_lead_to_both(http: httpx.AsyncClient, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import httpx
@@ -26,50 +25,11 @@ def playing(asked: Asked) -> Answer:
     return converted(*rows)
 
 
-async def test_each_kind_of_id_is_asked_for_in_a_request_of_its_own(http: httpx.AsyncClient):
-    ids = [RecordIds(pmid="20"), RecordIds(doi="10.5555/A40"), RecordIds(pmcid="PMC60"), RecordIds(pmid="80")]
-    async with stand_in() as server:
-        server.answer = playing
-        found = await make_converter(server.url, http).convert(ids)
-    assert [tuple(one[:3]) for one in found.ids] == [
-        ("20", "PMC20", "10.5555/a20"),
-        ("40", "PMC40", "10.5555/A40"),
-        ("60", "PMC60", "10.5555/a60"),
-        ("80", "PMC80", "10.5555/a80"),
-    ]
-    assert [(one.query["idtype"], one.query["ids"]) for one in server.asked] == [
-        ("pmid", "20,80"),
-        ("pmcid", "PMC60"),
-        ("doi", "10.5555/a40"),
-    ]
-    assert {(one.query["tool"], one.query["email"], one.query["format"]) for one in server.asked} == {
-        ("deepcritical-mcp", "ada@example.org", "json")
-    }
-
-
-async def test_200_ids_are_one_request(http: httpx.AsyncClient):
-    ids = [RecordIds(pmid=str(number)) for number in range(1_000, 1_600, 2)]
-    async with stand_in() as server:
-        server.answer = playing
-        found = await make_converter(server.url, http).convert(ids)
-    assert [one.pmcid for one in found.ids] == [f"PMC{one.pmid}" for one in ids]
-    assert [len(one.query["ids"].split(",")) for one in server.asked] == [200, 100]
-
-
 async def test_what_is_known_already_is_not_asked_for(http: httpx.AsyncClient):
     ids = [RecordIds(pmid="20", pmcid="PMC20"), RecordIds(nct="NCT09000001"), RecordIds()]
     async with stand_in() as server:
         assert (await make_converter(server.url, http).convert(ids)).ids == tuple(ids)
     assert server.asked == []
-
-
-async def test_an_article_that_is_not_in_pmc_keeps_its_id(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        server.answer = playing
-        found = await make_converter(server.url, http).convert([RecordIds(pmid="21"), RecordIds(pmid="22")])
-    assert found.ids[0] == RecordIds(pmid="21")
-    assert found.ids[1].pmcid == "PMC22"
-    assert found.refused == ()
 
 
 async def test_a_bad_id_does_not_spoil_its_batch_and_is_named(http: httpx.AsyncClient):
@@ -90,16 +50,6 @@ async def test_too_many_bad_ids_are_an_error_and_not_lost(http: httpx.AsyncClien
     assert len(server.asked) < 40
 
 
-@pytest.mark.parametrize("doi", ["10.5555/a,b", "not a doi", "10.5555"])
-async def test_a_doi_that_would_break_the_batch_is_not_sent(doi: str, http: httpx.AsyncClient):
-    async with stand_in() as server:
-        server.answer = playing
-        found = await make_converter(server.url, http).convert([RecordIds(doi=doi), RecordIds(doi="10.5555/a4")])
-    assert found.refused == (doi,)
-    assert found.ids[1].pmcid == "PMC4"
-    assert server.asked[0].query["ids"] == "10.5555/a4"
-
-
 async def test_a_record_that_is_missing_in_the_answer_is_not_taken_for_unknown(http: httpx.AsyncClient):
     async with stand_in(converted({"requested-id": "20", "pmid": 20, "pmcid": "PMC20"})) as server:
         with pytest.raises(ProviderResponseError, match="answered for 1 of 2 ids"):
@@ -111,13 +61,6 @@ async def test_the_older_form_of_the_answer_is_read(http: httpx.AsyncClient):
     async with stand_in(as_json({"status": "ok", "request": "ids=10.5555%2Fa20", "records": [row]})) as server:
         found = await make_converter(server.url, http).convert([RecordIds(doi="10.5555/a20")])
     assert found.ids == (RecordIds(pmid="20", pmcid="PMC20", doi="10.5555/a20"),)
-
-
-async def test_a_refusal_for_another_reason_is_not_split(http: httpx.AsyncClient):
-    async with stand_in(Answer(400, json.dumps({"status": "error"}).encode())) as server:
-        with pytest.raises(ProviderRequestError):
-            await make_converter(server.url, http).convert([RecordIds(pmid="20"), RecordIds(pmid="22")])
-    assert len(server.asked) == 1
 
 
 async def test_what_belongs_to_another_number_is_not_taken(http: httpx.AsyncClient):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from deepcritical_mcp.errors import ProviderRequestError, ProviderResponseError, ProviderUnavailableError
+from deepcritical_mcp.errors import ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import with_descendants
 from deepcritical_mcp.sources.full_text import Copy, Wanted
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.full_text_wire import FORBIDDEN, article_set, jats, make_pmc
@@ -18,37 +17,6 @@ WANTED = Wanted(RecordIds(pmcid="PMC9000001"))
 async def answered(answer: Answer, http: httpx.AsyncClient, wanted: Wanted = WANTED) -> Copy:
     async with stand_in(answer) as server:
         return await make_pmc(server.url, http).read(wanted)
-
-
-async def test_an_article_comes_with_its_sections_and_where_it_was_read(http: httpx.AsyncClient):
-    copy = await answered(article_set(jats()), http)
-    assert copy.status == "full_text"
-    assert copy.url == "https://pmc.ncbi.nlm.nih.gov/articles/PMC9000001/"
-    assert copy.reading
-    assert copy.reading.content.startswith("Zinc closed 12 of 20 wounds.")
-    assert copy.reading.abstract == "Zinc speeds up repair."
-    assert copy.reading.fields["pmcid"] == "PMC9000001"
-    assert with_descendants(copy.reading.parts, "s1")[0].path == ("Results",)
-
-
-async def test_it_is_asked_by_post_with_the_number_and_who_asks(http: httpx.AsyncClient):
-    async with stand_in(article_set(jats())) as server:
-        await make_pmc(server.url, http, key="0123456789abcdef0123456789abcdef0123").read(WANTED)
-    (asked,) = server.asked
-    assert (asked.method, asked.path, asked.query) == ("POST", "/efetch.fcgi", {})
-    assert asked.form == {
-        "db": "pmc",
-        "retmode": "xml",
-        "id": "9000001",
-        "tool": "deepcritical-mcp",
-        "email": "ada@example.org",
-        "api_key": "0123456789abcdef0123456789abcdef0123",
-    }
-
-
-async def test_the_pmcid_of_older_articles_has_no_letters(http: httpx.AsyncClient):
-    copy = await answered(article_set(jats("9000001", id_type="pmc")), http)
-    assert copy.status == "full_text"
 
 
 async def test_an_article_that_the_publisher_withholds_is_not_allowed_and_its_abstract_comes(http: httpx.AsyncClient):
@@ -108,44 +76,8 @@ async def test_another_article_than_the_one_asked_for_is_refused(http: httpx.Asy
         await answered(article_set(jats("PMC9000002")), http)
 
 
-async def test_of_several_articles_the_one_asked_for_is_taken(http: httpx.AsyncClient):
-    other = jats("PMC9000002", body="<body><p>Copper.</p></body>")
-    copy = await answered(article_set(other, jats()), http)
-    assert copy.reading
-    assert copy.reading.fields["pmcid"] == "PMC9000001"
-
-
 async def test_an_old_article_may_not_name_its_number(http: httpx.AsyncClient):
     assert (await answered(article_set(jats("")), http)).status == "full_text"
-
-
-async def test_status_404_of_the_service_is_not_an_unknown_article(http: httpx.AsyncClient):
-    with pytest.raises(ProviderRequestError):
-        await answered(Answer(404, b"Not found", "text/plain"), http)
-
-
-async def test_the_record_is_what_the_article_says(http: httpx.AsyncClient):
-    async with stand_in(article_set(jats())) as server:
-        ((record, _),) = await make_pmc(server.url, http).records_and_copies([WANTED])
-    assert record
-    assert (record.pmcid, record.doi, record.text.kind) == ("PMC9000001", "10.5555/zinc", "abstract")
-    assert record.text.content == "Zinc speeds up repair."
-
-
-@pytest.mark.parametrize(("ids", "accepted"), [({"pmcid": "PMC1"}, True), ({"pmid": "1"}, False), ({}, False)])
-def test_it_is_asked_for_pmcids_only(ids: dict[str, str], accepted: bool):
-    pmc = make_pmc("http://127.0.0.1:1", httpx.AsyncClient())
-    assert pmc.accepts(Wanted(RecordIds(**ids))) is accepted
-
-
-async def test_many_articles_cost_one_request_and_each_has_its_own_answer(http: httpx.AsyncClient):
-    unknown = '<Reply Id="9000003" error="The following PMCID is not available: 9000003"/>'
-    wanted = [Wanted(RecordIds(pmcid=f"PMC900000{n}")) for n in (1, 3, 2, 1)]
-    async with stand_in(article_set(jats("PMC9000002"), jats(), unknown)) as server:
-        found = await make_pmc(server.url, http).records_and_copies(wanted)
-    assert [asked.form["id"] for asked in server.asked] == ["9000001,9000003,9000002"]
-    assert [record.pmcid if record else "" for record, _ in found] == ["PMC9000001", "", "PMC9000002", "PMC9000001"]
-    assert found[1][1] == Copy("not_found", "PMC has no article PMC9000003.")
 
 
 async def test_numbers_that_cannot_exist_are_not_found_together(http: httpx.AsyncClient):

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import dataclasses
-import re
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
@@ -27,44 +23,17 @@ from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed
-from tests.net.stand_in import Answer, Asked
+from tests.net.stand_in import Answer
 from tests.search.fake_session import FakeSession
 from tests.sources.contract import PATIENT, QUICK, TRIES
 from tests.sources.ncbi import KEY, Ncbi, article, as_json, as_xml, efetch, ncbi, pubmed
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    pass
 
 RECORDS = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
 BOMB = '<!DOCTYPE lolz [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;">]>'
 steps = pytest.mark.parametrize("step", ["esearch", "efetch"])
-
-
-async def test_a_search_takes_two_requests_and_keeps_pubmeds_order(http: httpx.AsyncClient):
-    async with ncbi(RECORDS) as played:
-        played.hits["zinc"] = ["13", "11", "12"]
-        tool = pubmed(played.url, http)
-        evidence = await search(tool, "zinc", 2)
-    assert tool.name == "pubmed"
-    assert [(piece.id, piece.citation.title, piece.provider) for piece in evidence] == [
-        ("pubmed:13", "Third.", "pubmed"),
-        ("pubmed:11", "First.", "pubmed"),
-    ]
-    assert {piece.found_by for piece in evidence} == {(1,)}
-    assert played.utilities == ["esearch", "efetch"]
-
-
-async def test_twenty_two_records_take_two_requests(http: httpx.AsyncClient):
-    records = {str(number): article(str(number)) for number in range(100, 122)}
-    async with ncbi(records) as played:
-        assert len(await search(pubmed(played.url, http), "zinc", 22)) == 22
-    assert played.utilities == ["esearch", "efetch"]
-
-
-async def test_nothing_found_is_an_answer_and_nothing_is_fetched(http: httpx.AsyncClient):
-    async with ncbi() as played:
-        assert await search(pubmed(played.url, http), "zinc", 10) == ()
-    assert played.utilities == ["esearch", "espell"]
 
 
 async def search(source: PubMed, query: str, max_results: int) -> tuple[Evidence, ...]:
@@ -131,14 +100,6 @@ async def test_a_fault_that_stays_becomes_a_named_error(fault: Fault, step: str,
 PASSING = {name: fault for name, fault in FAULTS.items() if fault.tries > 1}
 
 
-@steps
-@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
-async def test_a_fault_that_passes_is_overcome(fault: Fault, step: str, http: httpx.AsyncClient):
-    async with ncbi(RECORDS) as played:
-        played.first[step] = [fault.answer] * (TRIES - 1)
-        assert len(await search(pubmed(played.url, http, key=KEY, retry=fault.retry), "zinc", 10)) == 3
-
-
 WHOLE = efetch(*RECORDS.values())
 BROKEN_XML = {
     "half of it": dataclasses.replace(WHOLE, body=WHOLE.body[: len(WHOLE.body) * 2 // 3]),
@@ -163,36 +124,11 @@ async def test_records_that_cannot_be_read_at_all_are_an_error(answer: Answer, h
     assert played.utilities.count("efetch") == TRIES
 
 
-@pytest.mark.parametrize("answer", BROKEN_XML.values(), ids=BROKEN_XML)
-async def test_records_that_could_not_be_read_are_fetched_again(answer: Answer, http: httpx.AsyncClient):
-    async with ncbi(RECORDS) as played:
-        played.first["efetch"] = [answer]
-        assert len(await search(pubmed(played.url, http), "zinc", 10)) == 3
-
-
 async def test_an_empty_set_is_an_error_where_records_were_promised(http: httpx.AsyncClient):
     async with ncbi() as played:
         played.hits["zinc"] = ["11"]
         with pytest.raises(ProviderResponseError):
             await search(pubmed(played.url, http), "zinc", 10)
-
-
-async def test_a_record_that_is_no_xml_costs_itself_alone(http: httpx.AsyncClient):
-    async with ncbi(RECORDS | {"12": RECORDS["12"].replace("</Journal>", "")}) as played:
-        fetched = await pubmed(played.url, http).fetch(["11", "12", "13"])
-    assert list(fetched.records) == ["11", "13"]
-    assert list(fetched.losses) == ["12"]
-    assert fetched.losses["12"].startswith("PMID 12 could not be read")
-    assert len(played.asked) == TRIES
-
-
-async def test_a_record_that_was_no_xml_once_is_fetched_whole(http: httpx.AsyncClient):
-    async with ncbi(RECORDS) as played:
-        played.first["efetch"] = [efetch(RECORDS["11"], RECORDS["12"].replace("</Journal>", ""))]
-        fetched = await pubmed(played.url, http).fetch(["11", "12"])
-    assert list(fetched.records) == ["11", "12"]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", fetched.records["11"].status_checked)
-    assert not fetched.losses
 
 
 async def test_unknown_ids_are_missing(http: httpx.AsyncClient):
@@ -211,12 +147,6 @@ async def test_nobody_at_the_address_is_an_outage(http: httpx.AsyncClient):
         await search(pubmed(url, http), "zinc", 10)
 
 
-async def test_an_answer_that_drips_is_given_up(http: httpx.AsyncClient):
-    async with dripping() as url:
-        with pytest.raises(ProviderTimeoutError):
-            await search(pubmed(url, http, retry=QUICK), "zinc", 10)
-
-
 async def test_an_outage_is_named_before_the_deadline(http: httpx.AsyncClient):
     async with ncbi() as played:
         played.always["esearch"] = Answer(conduct="silent")
@@ -230,50 +160,6 @@ async def test_more_than_can_be_read_at_once_is_refused(http: httpx.AsyncClient)
         small = dataclasses.replace(QUICK, max_response_bytes=500)
         with pytest.raises(ProviderResponseError):
             await pubmed(played.url, http, retry=small).fetch(["11", "12"])
-
-
-async def test_a_cancelled_search_lets_go_of_ncbi(http: httpx.AsyncClient):
-    async with ncbi(RECORDS) as played:
-        asked = anyio.Event()
-
-        def silent(_: Asked) -> Answer:
-            asked.set()
-            return Answer(conduct="silent")
-
-        played.server.answer = silent
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(search, pubmed(played.url, http, retry=RetryPolicy()), "zinc", 10)
-            await asked.wait()
-            tasks.cancel_scope.cancel()
-    assert len(played.asked) == 1
-
-
-@asynccontextmanager
-async def dripping() -> AsyncGenerator[str]:
-    """A server that sends a byte, and then another one, and so on."""
-    over = asyncio.Event()
-    at_work: set[asyncio.Task[None]] = set()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if task := asyncio.current_task():
-            at_work.add(task)
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-        while not over.is_set():
-            writer.write(b" ")
-            with anyio.move_on_after(0.02):
-                await over.wait()
-        writer.close()
-        with contextlib.suppress(ConnectionError):
-            await writer.wait_closed()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    try:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    finally:
-        over.set()
-        server.close()
-        await asyncio.gather(*at_work)
 
 
 async def _failure(played: Ncbi, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> ProviderError:

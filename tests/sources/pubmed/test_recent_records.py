@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import datetime
-from pathlib import Path
 
-import anyio
 import httpx
-import pytest
 
-from deepcritical_mcp.dates import current_date
-from deepcritical_mcp.errors import ProviderError, ProviderUnavailableError
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.search.witness import Witness
-from deepcritical_mcp.sources.pubmed.recent import KEPT, RecentRecords
-from deepcritical_mcp.sources.pubmed.records import read_records
-from tests.export.recorded import FOLDER, needs_records
+from deepcritical_mcp.sources.pubmed.recent import KEPT_FOR_PAGES, Recent, RecentRecords
 from tests.net.stand_in import Answer
 from tests.publications import published
 from tests.search.fake_session import FakeSession
-from tests.search.pubmed_library import library, request
+from tests.search.pubmed_library import Library, library, request
 from tests.sources.ncbi import Ncbi, article, as_xml, efetch, ncbi, notice, pubmed
 
 THREE = {pmid: article(pmid, f"Zinc, part {pmid}.") for pmid in ("11", "12", "13")}
@@ -29,66 +21,6 @@ THREE = {pmid: article(pmid, f"Zinc, part {pmid}.") for pmid in ("11", "12", "13
 def fetched_by(played: Ncbi) -> list[str]:
     """The ids of each request for records."""
     return [params["id"] for utility, params in played.asked if utility == "efetch"]
-
-
-async def test_another_session_does_not_fetch_the_record_again_and_gets_the_same_answer():
-    async with library(THREE) as lib:
-        first = await lib.search.search(request(), lib.session)
-        again = await lib.search.search(request(), FakeSession())
-        lib.ncbi.hits = {"copper": ["12", "13"], "iron": ["13", "14"]}
-        lib.ncbi.records["14"] = article("14")
-        await lib.search.search(request("copper"), FakeSession())
-        await lib.search.search(request("iron"), FakeSession())
-    assert again.evidence == first.evidence
-    assert fetched_by(lib.ncbi) == ["11,12,13", "14"]
-
-
-async def test_five_sessions_that_search_for_the_same_cost_what_one_costs():
-    async with library(THREE) as lib, anyio.create_task_group() as tasks:
-        for _ in range(5):
-            tasks.start_soon(lib.search.search, request(), FakeSession())
-    assert lib.ncbi.utilities == ["esearch", "efetch"]
-
-
-async def test_what_the_status_is_now_is_asked_now_and_counts_from_then_on(http: httpx.AsyncClient):
-    async with ncbi(THREE) as played:
-        source = pubmed(played.url, http)
-        held = (await source.fetch(["11"])).records["11"]
-        retracted = notice("RetractionIn", "J Made-up Res. 2026", "99")
-        played.records["11"] = article("11", types=("Journal Article", "Retracted Publication"), citation=retracted)
-        assert (await source.fetch(["11"])).records["11"].status == "ok"
-        checked = await Witness(pubmed=source).rechecked([held])
-        assert (checked.publications[0].status, checked.answered) == ("retracted", {0})
-        assert (await source.fetch(["11"])).records["11"].status == "retracted"
-    assert fetched_by(played) == ["11"] * 2
-
-
-async def test_what_was_sent_within_the_last_seconds_is_not_asked_again_and_all_else_in_one_request(
-    http: httpx.AsyncClient,
-):
-    async with ncbi(THREE) as played:
-        source = pubmed(played.url, http)
-        await source.fetch(["11"])
-        found = await source.fetch_anew(["11", "12", "13"], within=600)
-        assert found.records.keys() == {"11", "12", "13"}
-        await source.fetch_anew(["11", "12", "13"], within=600)
-        await source.fetch_anew(["11", "12", "13"])
-    assert fetched_by(played) == ["11", "12,13", "11,12,13"]
-
-
-async def test_the_status_of_a_record_read_for_another_search_is_asked_before_it_is_relied_on(http: httpx.AsyncClient):
-    async with ncbi(THREE) as played:
-        source = pubmed(played.url, http)
-        witness = Witness(pubmed=source)
-        await source.fetch(["11", "12"])
-        retracted = notice("RetractionIn", "J Made-up Res. 2026", "99")
-        played.records["11"] = article("11", types=("Journal Article", "Retracted Publication"), citation=retracted)
-        held = (await source.fetch(["11", "13"])).records  # 11 as it was, 13 as it is
-        assert held["11"].status == "ok"
-        for _ in range(2):  # another session may hold it as it was, too
-            checked = await witness.rechecked([held["11"], held["13"]])
-            assert [one.status for one in checked.publications] == ["retracted", "ok"]
-    assert fetched_by(played) == ["11,12", "13", "11,13", "11,13"]
 
 
 async def test_a_record_that_pubmed_has_no_more_is_forgotten(http: httpx.AsyncClient):
@@ -115,29 +47,9 @@ async def test_what_was_read_from_a_damaged_answer_is_fetched_again(http: httpx.
     assert fetched_by(played)[before:] == ["11,12"]
 
 
-async def test_an_outage_is_not_kept(http: httpx.AsyncClient):
-    async with ncbi(THREE) as played:
-        played.always["efetch"] = Answer(503)
-        source = pubmed(played.url, http)
-        with pytest.raises(ProviderUnavailableError):
-            await source.fetch(["11"])
-        del played.always["efetch"]
-        assert list((await source.fetch(["11"])).records) == ["11"]
-
-
 def record(pmid: str, day: str = "", **fields: str) -> Publication:
     checked = day or datetime.datetime.now(datetime.UTC).date().isoformat()
     return published("Zinc closed wounds.", pmid=pmid, source="pubmed", title="Zinc", status_checked=checked, **fields)
-
-
-async def test_a_record_counts_for_hours_and_for_its_day():
-    now = 0.0
-    recent = RecentRecords(clock=lambda: now)
-    await recent.keep(["1", "2"], {"1": record("1"), "2": record("2", day="2020-01-01")})
-    now = KEPT - 1
-    assert [*await recent.recent(["1", "2"])] == ["1"]
-    now = KEPT + 1
-    assert await recent.recent(["1"]) == {}
 
 
 async def test_memory_is_bounded_and_what_was_wanted_last_stays():
@@ -146,26 +58,6 @@ async def test_memory_is_bounded_and_what_was_wanted_last_stays():
         await recent.keep([str(number)], {str(number): record(str(number))})
         assert [*await recent.recent(["1"])] == ["1"]
     assert [*await recent.recent(["2", "19"])] == ["19"]
-
-
-@needs_records
-async def test_recorded_records_come_back_as_they_were():
-    read = 0
-    for path in sorted((Path(FOLDER) / "efetch").glob("*.xml")):
-        try:
-            records = {one.pmid: one for one in read_records(path.read_bytes()).publications}
-        except ProviderError:
-            continue
-        today = current_date().isoformat()
-        records = {pmid: one.with_status(one.status, today) for pmid, one in records.items()}
-        recent = RecentRecords()
-        await recent.keep([*records], records)
-        back = await recent.recent([*records])
-        assert {pmid: one.model_dump() for pmid, one in back.items()} == {
-            pmid: one.model_dump() for pmid, one in records.items()
-        }
-        read += len(records)
-    assert read > 100
 
 
 async def test_related_articles_and_lookups_use_the_same_records():
@@ -190,3 +82,37 @@ async def test_a_search_for_retracted_papers_gives_none_as_it_was_before():
         found = await lib.search.search(request(query), FakeSession())
     assert [one.citation.status for one in found.evidence] == ["retracted"]
     assert fetched_by(lib.ncbi) == ["11,12,13", "11"]
+
+
+MANY = {str(number): article(str(number), f"Zinc, part {number}.") for number in range(1, 31)}
+VARIANTS = ("copper", "iron")
+
+
+async def page(lib: Library, offset: int) -> list[str]:
+    asked = request("zinc", variants=VARIANTS, max_results=10, offset=offset)
+    found = await lib.search.search(asked, FakeSession())
+    return [item.citation.pmid for item in found.evidence]
+
+
+async def test_a_variant_that_failed_is_asked_again_for_the_next_page():
+    async with library(MANY) as lib:
+        answered = lib.ncbi.answer
+        lib.ncbi.server.answer = lambda asked: Answer(400) if asked.query.get("term") == "iron" else answered(asked)
+        await page(lib, 0)
+        lib.ncbi.server.answer = answered
+        before = len(lib.ncbi.asked)
+        await page(lib, 10)
+    assert [params["term"] for utility, params in lib.ncbi.asked[before:] if utility == "esearch"] == ["iron"]
+
+
+def test_values_count_for_minutes_and_are_bounded():
+    now = 100.0
+    kept = Recent[int, str](1_000, KEPT_FOR_PAGES, clock=lambda: now)
+    for number in range(20):
+        kept.put(number, "answer", 220)
+        kept.put(number, "answer", 220)
+        assert kept.size <= 1_000
+    assert kept.get(19) == "answer"
+    assert kept.get(1) is None
+    now += KEPT_FOR_PAGES
+    assert kept.get(19) is None

@@ -7,10 +7,9 @@ import json
 import httpx
 import pytest
 
-from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import AuthorName, Part, own_spans
+from deepcritical_mcp.models import Part, own_spans
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.sources.full_text import Copy, Wanted
 from tests.net.stand_in import Answer, Asked, stand_in
@@ -67,30 +66,6 @@ async def test_lists_become_paragraphs_and_escapes_their_signs(http: httpx.Async
     ]
 
 
-async def test_it_says_what_to_cite(http: httpx.AsyncClient):
-    found = await reading(study(), http)
-    assert found.fields == {
-        "source": "trial",
-        "title": "Zinc for wounds",
-        "url": "https://clinicaltrials.gov/study/NCT09000001",
-        "date": "2020-04-01",
-        "nct": "NCT09000001",
-        "authors": (AuthorName("Zinc Foundation"),),
-        "publisher": "ClinicalTrials.gov",
-        "publication_types": ("Interventional", "Phase 2", "Phase 3", "Terminated"),
-        "mesh_terms": (),
-        "keywords": (),
-        "registrations": ("NCT00000009",),
-        "revised_date": "Unknown",
-        "version": "2026-10-09",
-        "accessed": current_date().isoformat(),
-    }
-    assert found.remarks == (
-        "Source: ClinicalTrials.gov, U.S. National Library of Medicine, data of 2026-10-09. The text is the sponsor's; "
-        "its layout was changed.",
-    )
-
-
 async def test_no_contact_person_is_asked_for_or_passed_on(http: httpx.AsyncClient):
     async with stand_in(as_json(study())) as server:
         copy = await make_trials(server.url, http).read(WANTED)
@@ -100,34 +75,6 @@ async def test_no_contact_person_is_asked_for_or_passed_on(http: httpx.AsyncClie
     assert copy.reading
     assert "ecret" not in copy.reading.content
     assert "555-0100" not in copy.reading.content
-
-
-async def test_the_record_has_its_summary(http: httpx.AsyncClient):
-    async with stand_in(as_json(study())) as server:
-        ((found, _),) = await make_trials(server.url, http).records_and_copies([WANTED])
-    assert found
-    assert (found.id, found.source, found.form, found.text.kind) == (
-        "nct:NCT09000001",
-        "trial",
-        "trial",
-        "registration",
-    )
-    assert found.text.content.split("\n") == [
-        "Former numbers: NCT00000009.",
-        "Status: Terminated.",
-        "Why stopped: Slow recruitment [see protocol].",
-        "Phase: Phase 2, Phase 3.",
-        "Design: Interventional.",
-        "Enrollment: 20 (actual).",
-        "Dates: start 2020-05 (actual); first posted 2020-04-01 (actual).",
-        "Sponsor: Zinc Foundation.",
-        "Results: none posted.",
-        "Countries: Norway (1 site).",
-        "Brief summary: Zinc may help:",
-        "* adults with >2 wounds",
-        "* children",
-        "It is cheap.",
-    ]
 
 
 async def test_the_record_and_the_whole_come_in_one_answer(http: httpx.AsyncClient):
@@ -180,12 +127,6 @@ async def test_other_registries_numbers_are_not_asked_for(http: httpx.AsyncClien
     assert server.asked == []
 
 
-def test_an_article_about_a_trial_is_not_its_registration():
-    trials = make_trials("http://127.0.0.1:1", httpx.AsyncClient())
-    assert not trials.accepts(Wanted(RecordIds(pmid="1", nct="NCT09000001")))
-    assert not trials.accepts(Wanted(RecordIds(doi="10.5555/zinc")))
-
-
 def table(found: Reading, caption: str) -> list[str]:
     """The paragraphs of the table with this caption."""
     tables = [part for part in found.parts if part.kind == "table"]
@@ -206,59 +147,6 @@ def counts(**values: str) -> list[dict[str, object]]:
 
 def with_results(**modules: object) -> dict[str, object]:
     return {**study(), "resultsSection": modules, "hasResults": True}
-
-
-async def test_values_stand_under_their_group_whatever_their_order(http: httpx.AsyncClient):
-    measure = {
-        "type": "PRIMARY",
-        "title": "Wounds closed",
-        "timeFrame": "12 weeks",
-        "paramType": "MEAN",
-        "dispersionType": "Standard Deviation",
-        "unitOfMeasure": "wounds",
-        "groups": GROUPS,
-        "denoms": [
-            {
-                "units": "Participants",
-                "counts": [{"groupId": "OG001", "value": "9"}, {"groupId": "OG000", "value": "11"}],
-            }
-        ],
-        "classes": [
-            {
-                "categories": [
-                    {
-                        "measurements": [
-                            {"groupId": "OG001", "value": "NA", "comment": "Too few"},
-                            {"groupId": "OG000", "value": "7.5", "spread": "1.2", "lowerLimit": "5", "upperLimit": "9"},
-                        ]
-                    }
-                ]
-            }
-        ],
-        "analyses": [
-            {
-                "groupIds": ["OG000", "OG001"],
-                "pValue": "<0.001",
-                "statisticalMethod": "t-test",
-                "paramType": "Mean difference",
-                "paramValue": "2.5",
-                "ciPctValue": "95",
-                "ciLowerLimit": "1.1",
-                "ciUpperLimit": "3.9",
-            }
-        ],
-    }
-    found = await reading(with_results(outcomeMeasuresModule={"outcomeMeasures": [measure]}), http)
-    assert table(found, "Wounds closed") == [
-        "Table 1. Primary outcome: Wounds closed (mean and standard deviation, wounds). Time frame: 12 weeks",
-        "| Measure | Zinc \\| daily | Placebo |\n"
-        "| --- | --- | --- |\n"
-        "| Analyzed: participants | 11 | 9 |\n"
-        "| Value | 7.5 (1.2) [5 to 9] | NA (Too few) |",
-        "Analysis of Zinc | daily versus Placebo: p <0.001; t-test; Mean difference 2.5; 95% CI 1.1 to 3.9",
-    ]
-    part = next(part for part in found.parts if part.kind == "table")
-    assert (part.anchor, part.path) == ("t1", ("Results", "Outcome measures", "Table 1"))
 
 
 async def test_adverse_events_are_never_added_up(http: httpx.AsyncClient):

@@ -6,11 +6,9 @@ import httpx
 import pytest
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.identifiers import normalize_trial
-from deepcritical_mcp.models import Citation, Part, Publication, Text, merged
-from deepcritical_mcp.sources.trials.request import TrialRequest
-from deepcritical_mcp.sources.trials.services import Trials
-from deepcritical_mcp.tools.citation_lines import registration_number
+from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.sources.trials.request import TrialRequest, country_names
+from deepcritical_mcp.sources.trials.services import TrialRecords, Trials
 from tests.net.stand_in import stand_in
 from tests.sources.full_text_wire import make_trials_client
 from tests.sources.trials.registry import listed, registry, trial
@@ -67,23 +65,53 @@ def test_variants_are_searched_under_the_same_filters():
     ]
 
 
+FORMER = {"nctId": "NCT09000002", "briefTitle": "Zinc", "nctIdAliases": ["NCT00000009"]}
+
+
+async def test_a_hundred_records_cost_one_request(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = registry(*(trial(number) for number in range(1, 101)))
+        lookup = TrialRecords(make_trials_client(server.url, http))
+        wanted = [RecordIds(nct=f"NCT{9_000_000 + number:08}") for number in range(100, 0, -1)]
+        found = await lookup.records(wanted)
+    assert [one and one.nct for one in found.records] == [ids.nct for ids in wanted]
+    assert len(server.asked) == 1
+    assert found.remarks == {}
+
+
+async def test_what_is_unknown_or_moved_is_told(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = registry(trial(1), trial(2, identificationModule=FORMER))
+        lookup = TrialRecords(make_trials_client(server.url, http))
+        numbers = ("NCT09000007", "nct: NCT00000009", "NCT09000001", "NCT09000002")
+        found = await lookup.records([RecordIds(nct=one) for one in numbers])
+    assert [one and one.nct for one in found.records] == [None, "NCT09000002", "NCT09000001", "NCT09000002"]
+    assert found.remarks == {
+        0: "ClinicalTrials.gov has no trial NCT09000007.",
+        1: "NCT00000009 is now registered as NCT09000002.",
+    }
+    assert found.records[1]
+    assert "NCT00000009" in found.records[1].registrations
+
+
 @pytest.mark.parametrize(
-    ("written", "shown"),
+    ("ids", "is_accepted"),
     [
-        ("ClinicalTrials.gov NCT02024373", "trial NCT02024373"),
-        ("ISRCTN77777777", "trial ISRCTN77777777"),
-        ("GEO GSE1", "GEO GSE1"),
-        ("2015-001894-41", "2015-001894-41"),
+        (RecordIds(nct="NCT09000001"), True),
+        (RecordIds(nct="ISRCTN12345678"), False),
+        (RecordIds(pmid="1", nct="NCT09000001"), False),
+        (RecordIds(doi="10.5555/zinc"), False),
     ],
 )
-def test_a_papers_trial_is_shown_by_the_number_that_add_evidence_takes(written: str, shown: str):
-    assert registration_number(written) == shown
-    assert normalize_trial(written) == (shown.partition("trial ")[2])
+async def test_only_registrations_are_looked_up(http: httpx.AsyncClient, ids: RecordIds, is_accepted: bool):
+    assert TrialRecords(make_trials_client("http://127.0.0.1:1", http)).accepts(ids) is is_accepted
 
 
-def test_the_record_and_the_whole_registration_are_two_texts_in_either_order():
-    short = Publication.of("registration", "Status: Completed.", provider="trials", source="trial", title="T", nct="N1")
-    whole = Text(kind="registration", content="A long text.", provider="trials", parts=(Part(anchor="s1"),))
-    long = short.model_copy(update={"texts": (whole,)})
-    assert merged(short, long).texts == merged(long, short).texts == (short.text, whole)
-    assert Citation.of(merged(long, short)).nct == "N1"
+def test_an_unknown_country_is_searched_as_written_and_told():
+    names, remarks = country_names('Atlantis" OR "Norway')
+    assert names == ("Atlantis", "Norway")
+    assert remarks == ('country "Atlantis" is not a name known here and was searched as written.',)
+
+
+def test_a_misspelled_country_is_told_with_the_right_name():
+    assert country_names("Swizerland")[1][0].endswith('Did you mean "Switzerland"?')

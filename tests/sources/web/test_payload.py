@@ -4,62 +4,32 @@ from __future__ import annotations
 
 import datetime
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.dates import current_date
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.models import Citation
-from deepcritical_mcp.net.json_fields import number_of, text_of, without_markup
-from deepcritical_mcp.sources.base import Hit
-from deepcritical_mcp.sources.web.provider import hit_of, publication_date, read_hits, without_markdown
+from deepcritical_mcp.net.json_fields import MAX_ROWS, json_answer, number_of, text_of, without_markup
+from deepcritical_mcp.sources.base import Hit, Net
+from deepcritical_mcp.sources.settings import WebSettings
+from deepcritical_mcp.sources.web.brave import BraveTool
+from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
+from deepcritical_mcp.sources.web.provider import WebTool, hit_of, publication_date, read_hits, without_markdown
+from deepcritical_mcp.sources.web.request import WebOptions
+from deepcritical_mcp.sources.web.serpapi import SerpApiTool
+from deepcritical_mcp.sources.web.tavily import TavilyTool
+from tests.net.stand_in import Answer, stand_in
+from tests.sources import wire
+from tests.sources.wire import Page
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
     max_leaves=8,
 )
-
-
-@pytest.mark.parametrize(
-    ("markup", "text"),
-    [
-        ("<strong>Insulin</strong> &amp; glucose", "Insulin & glucose"),
-        ("p<0.05 and q>0.1", "p<0.05 and q>0.1"),
-        ("&lt;LOD", "<LOD"),
-        ("it&amp;#39;s twice encoded", "it's twice encoded"),
-        ("one<br/>two<p>three</p>", "one two three "),
-        ("List<String> stays", "List<String> stays"),
-        ("a&nbsp;b", "a b"),
-        ("AT&T &unknown; &#99999999;", "AT&T &unknown; �"),
-    ],
-)
-def test_html_goes_and_its_text_stays(markup: str, text: str):
-    assert without_markup(markup) == text
-
-
-@pytest.mark.parametrize(
-    ("markdown", "text"),
-    [
-        ("# Title\nText", "Title\nText"),
-        ("## A. # B: C", "A. B: C"),
-        ("**bold** and ***both***", "bold and both"),
-        ("[link](https://a.example/x_(y)) ![image](i.png)", "link image"),
-        ("`code`", "code"),
-        ("p*q*r, C# and [1]", "p*q*r, C# and [1]"),
-        ("part one [...] part two", "part one [...] part two"),
-    ],
-)
-def test_markdown_goes_and_its_text_stays(markdown: str, text: str):
-    assert without_markdown(markdown) == text
-
-
-def test_fields_of_other_types_are_read_or_passed_over():
-    texts: list[object] = ["a", 1, 1.5, True, None, {}, ["a", None, "b"]]
-    numbers: list[object] = [1, "0.5", True, None, "x", [], float("inf")]
-    assert [text_of(value) for value in texts] == ["a", "1", "1.5", "", "", "", "a b"]
-    assert [number_of(value) for value in numbers] == [1, 0.5, None, None, None, None, None]
 
 
 def test_rows_of_which_none_is_usable_are_junk_and_not_an_empty_answer():
@@ -70,25 +40,6 @@ def test_rows_of_which_none_is_usable_are_junk_and_not_an_empty_answer():
     with pytest.raises(ProviderResponseError):
         read_hits("brave", "Brave", {"a": 1}, lambda row: hit_of("brave", title="", url="", content=""))
     assert read_hits("brave", "Brave", None, lambda row: hit_of("brave", title="", url="", content="")) == []
-
-
-def test_a_result_says_on_which_day_it_was_read():
-    hit = hit_of("tavily", title="Zinc", url="https://who.int/zinc", content="Zinc closes wounds.")
-    assert hit is not None
-    assert hit.publication.accessed == current_date().isoformat()
-
-
-def test_a_publications_page_claims_its_number_and_has_its_own_title():
-    title, url = "Metformin in older adults - PubMed", "https://pubmed.ncbi.nlm.nih.gov/123/"
-    record = hit_of("brave", title=title, url=url, content="Text.")
-    title = "A page about PubMed - PubMed"
-    page = hit_of("brave", title=title, url="https://blog.example/pubmed", content="Text.")
-    assert record
-    assert page
-    assert record.id.startswith("url:")
-    assert (record.publication.pmid, record.publication.claims) == ("", ("PMID 123",))
-    assert record.publication.title == "Metformin in older adults"
-    assert (page.publication.claims, page.publication.title) == ((), "A page about PubMed - PubMed")
 
 
 @given(JSON)
@@ -112,42 +63,53 @@ def test_no_payload_whatever_raises_anything_but_a_provider_error(payload: objec
 TODAY = datetime.date(2026, 3, 15)
 
 
-@pytest.mark.parametrize(
-    ("text", "date"),
-    [
-        ("2023-05-25T15:48:12", "2023-05-25"),
-        ("2023-05-25", "2023-05-25"),
-        ("2023-05", "2023-05"),
-        ("2023", "2023"),
-        ("Tue, 20 May 2025 10:00:00 GMT", "2025-05-20"),
-        ("April 20, 2023", "2023-04-20"),
-        ("Mar 4, 2021", "2021-03-04"),
-        ("Sept. 4th, 2021", "2021-09-04"),
-        ("4 March 2021", "2021-03-04"),
-        ("Mar 2021", "2021-03"),
-        ("05/01/2024, 07:00 AM, +0000 UTC", "2024-05-01"),
-        ("5 minutes ago", "2026-03-15"),
-        ("an hour ago", "2026-03-15"),
-        ("3 days ago", "2026-03-12"),
-        ("2 weeks ago", "2026-03"),
-        ("1 month ago", "2026-02"),
-        ("4 years ago", "2022"),
-        ("yesterday", "2026-03-14"),
-        ("Today", "2026-03-15"),
-        ("", "Unknown"),
-        ("soon", "Unknown"),
-        ("2023-13-01", "Unknown"),
-        ("February 30, 2023", "Unknown"),
-        ("9999-01-01", "Unknown"),
-        ("0001-01-01", "Unknown"),
-        ("99999999 years ago", "Unknown"),
-        ("Foo 12, 2023", "Unknown"),
-    ],
-)
-def test_a_date_is_as_exact_as_its_text(text: str, date: str):
-    assert publication_date(text, TODAY) == date
-
-
 @given(st.text())
 def test_any_text_gives_a_date_that_a_citation_takes(text: str):
     Citation(source="web", title="T", date=publication_date(text, TODAY))
+
+
+def pages(number: int) -> list[Page]:
+    return [Page(f"t{one}", f"https://a.example/{one}", "x") for one in range(number)]
+
+
+def lite(number: int, *, nested: bool = False) -> Answer:
+    row = '<tr><td><a class="result-link" href="https://a.example/{}">t</a></td></tr>'
+    rows = "".join(row.format(one) for one in range(number))
+    html = f"<html><body><table>{rows}</table></body></html>" if not nested else f"<html><body>{'<div>' * 200}{rows}"
+    return Answer(200, html.encode(), content_type="text/html")
+
+
+def one_result(number: int) -> Answer:
+    links = "".join(f'<h2><a class="result__a" href="https://a.example/{one}">t</a></h2>' for one in range(number))
+    return Answer(200, f'<html><div class="result__body">{links}</div></html>'.encode(), content_type="text/html")
+
+
+def tool(kind: type[WebTool], url: str, http: httpx.AsyncClient) -> WebTool:
+    name = kind.name
+    own = (
+        {f"{name}_url": f"{url}/html/"}
+        if name == "duckduckgo"
+        else {f"{name}_base_url": url, f"{name}_api_key": "akey"}
+    )
+    return kind.create(Settings.model_validate({**own, "web_delay": 0}).of(WebSettings), Net(http))
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [
+        (TavilyTool, wire.tavily(pages(10_000))),
+        (BraveTool, wire.brave(pages(10_000))),
+        (SerpApiTool, wire.serpapi(pages(10_000))),
+        (DuckDuckGoTool, wire.duckduckgo(pages(650))),
+        (DuckDuckGoTool, lite(6_000)),
+    ],
+)
+async def test_rows_are_capped_before_they_are_looked_at(kind: type[WebTool], answer: Answer, http: httpx.AsyncClient):
+    async with stand_in(answer) as provider:
+        page = await tool(kind, provider.url, http).page("zinc", WebOptions(), number=0, wanted=10)
+    assert 0 < len(page.hits) <= MAX_ROWS
+
+
+def test_json_of_countless_values_is_not_parsed() -> None:
+    with pytest.raises(ProviderResponseError, match="too large"):
+        json_answer("x", "X", httpx.Response(200, content=b'{"a": [' + b"[]," * 5_000_000 + b"[]]}"))

@@ -17,9 +17,8 @@ from deepcritical_mcp.errors import (
     RateLimitError,
 )
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.sources.web.serpapi import SerpApiTool
-from tests.net.stand_in import Answer, Asked, stand_in
+from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
 from tests.sources.contract import PATIENT, TRIES, found
 
@@ -61,34 +60,6 @@ async def test_news_are_read_from_their_own_list(http: httpx.AsyncClient):
     assert item.publication.date == "2026-03"
 
 
-async def test_googles_count_is_told(http: httpx.AsyncClient):
-    async with stand_in(wire.serpapi()) as provider:
-        answer = await serpapi(provider.url, http).ask("metformin", 2, WebOptions())
-    assert answer.total == 4210
-    assert len(answer.ids) == 2
-
-
-@pytest.mark.parametrize(("depth", "requests"), [("advanced", 3), ("basic", 1)])
-async def test_only_an_advanced_search_reads_further_pages(http: httpx.AsyncClient, depth: str, requests: int):
-    def answer(asked: Asked) -> Answer:
-        start = int(asked.query.get("start", "0"))
-        pages = [wire.Page(f"Page {n}", f"https://a.example/{n}", "Text.") for n in range(start, start + 10)]
-        return wire.serpapi(pages, more=True)
-
-    async with stand_in() as provider:
-        provider.answer = answer
-        options = WebOptions.model_validate({"search_depth": depth})
-        found = await serpapi(provider.url, http).ask("metformin", 25, options)
-    assert len(provider.asked) == requests
-    assert len(found.ids) == min(25, 10 * requests)
-
-
-async def test_a_server_that_repeats_a_page_is_not_asked_on(http: httpx.AsyncClient):
-    async with stand_in(wire.serpapi(more=True)) as provider:
-        assert len(await found(serpapi(provider.url, http), "metformin", 25)) == 3
-    assert len(provider.asked) == 2
-
-
 @pytest.mark.parametrize(
     ("answer", "error", "tries"),
     [
@@ -98,7 +69,6 @@ async def test_a_server_that_repeats_a_page_is_not_asked_on(http: httpx.AsyncCli
         (wire.serpapi_refusal(200, "Your searches for the month have run out."), QuotaExceededError, 1),
         (wire.serpapi_refusal(200, "Try again.", search_status="Error"), ProviderUnavailableError, TRIES),
         (wire.serpapi_refusal(200, "Something new."), ProviderResponseError, TRIES),
-        (wire.as_json({"search_metadata": {"status": "Processing"}}), ProviderUnavailableError, TRIES),
     ],
 )
 async def test_refusals_are_told_apart(http: httpx.AsyncClient, answer: Answer, error: type[ProviderError], tries: int):
@@ -107,11 +77,6 @@ async def test_refusals_are_told_apart(http: httpx.AsyncClient, answer: Answer, 
             await found(serpapi(provider.url, http), "metformin", 5)
     assert type(caught.value) is error
     assert len(provider.asked) == tries
-
-
-async def test_an_answer_without_organic_results_found_nothing(http: httpx.AsyncClient):
-    async with stand_in(wire.as_json({"search_metadata": {"status": "Success"}, "knowledge_graph": {}})) as provider:
-        assert await found(serpapi(provider.url, http), "metformin", 5) == []
 
 
 async def test_a_key_that_is_repeated_in_a_result_is_blotted_out(http: httpx.AsyncClient):

@@ -8,13 +8,16 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from deepcritical_mcp.errors import AuthenticationError, ProviderError, ProviderRequestError, QuotaExceededError
+from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.guard import Guard
+from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy
 from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.full_text import Copy, Wanted
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.request import WebOptions
-from deepcritical_mcp.sources.web.tavily import TavilyTool
-from tests.net.stand_in import Answer, stand_in
+from deepcritical_mcp.sources.web.tavily import TavilyExtract, TavilyTool
+from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.sources import wire
 from tests.sources.contract import PATIENT, found
 
@@ -50,39 +53,6 @@ async def test_options_are_tavilys_own_and_the_key_is_a_header(http: httpx.Async
     }
 
 
-async def test_any_time_and_any_domain_are_not_sent(http: httpx.AsyncClient):
-    async with stand_in(wire.tavily()) as provider:
-        await found(tavily(provider.url, http), "metformin", 5)
-    assert json.loads(provider.asked[0].body) == {
-        "query": "metformin",
-        "search_depth": "advanced",
-        "topic": "general",
-        "max_results": 5,
-    }
-
-
-async def test_scores_are_tavilys_within_their_bounds(http: httpx.AsyncClient):
-    scores = (1.7, 0.5, -0.2, float("nan"))
-    pages = [wire.Page(f"Page {score}", f"https://a.example/{score}", "Text.", score) for score in scores]
-    async with stand_in(wire.tavily(pages)) as provider:
-        evidence = await found(tavily(provider.url, http), "metformin", 5)
-    assert [item.score for item in evidence] == [1.0, 0.5, 0.0, 0.5]  # the last by its rank
-
-
-async def test_markup_goes_and_dates_come(http: httpx.AsyncClient):
-    page = wire.Page(
-        "Insulin &amp; <b>glucose</b>",
-        "https://a.example/1",
-        "## Results. **Fasting** glucose fell (p<0.05), see [the table](https://a.example/t). &lt;LOD &#x27;low&#x27;",
-        date="Tue, 20 May 2025 10:00:00 GMT",
-    )
-    async with stand_in(wire.tavily([page])) as provider:
-        (item,) = await found(tavily(provider.url, http), "metformin", 5)
-    assert item.publication.title == "Insulin & glucose"
-    assert item.publication.text.content == "Results. Fasting glucose fell (p<0.05), see the table. <LOD 'low'"
-    assert item.publication.date == "2025-05-20"
-
-
 async def test_more_than_tavily_gives_is_told(http: httpx.AsyncClient):
     async with stand_in(wire.tavily()) as provider:
         answer = await tavily(provider.url, http).ask("metformin " * 60, 50, WebOptions())
@@ -102,40 +72,9 @@ async def test_what_lies_outside_the_domains_is_dropped(http: httpx.AsyncClient)
     assert [item.publication.title for item in outside] == [wire.PAGES[1].title, wire.PAGES[2].title]
 
 
-@pytest.mark.parametrize(
-    ("status", "message", "error"),
-    [
-        (400, "Query is too long.", ProviderRequestError),
-        (401, "Unauthorized: missing or invalid API key.", AuthenticationError),
-        (403, "URL is not supported.", AuthenticationError),
-        (432, "This request exceeds your plan's set usage limit.", QuotaExceededError),
-        (433, "This request exceeds the pay-as-you-go limit.", QuotaExceededError),
-    ],
-)
-async def test_refusals_are_told_apart(http: httpx.AsyncClient, status: int, message: str, error: type[ProviderError]):
-    async with stand_in(wire.tavily_refusal(status, message)) as provider:
-        with pytest.raises(ProviderError) as caught:
-            await found(tavily(provider.url, http), "metformin", 5)
-    assert type(caught.value) is error
-    assert len(provider.asked) == 1
-
-
 async def test_an_answer_with_another_success_status_is_read(http: httpx.AsyncClient):
     async with stand_in(Answer(203, wire.tavily().body)) as provider:
         assert len(await found(tavily(provider.url, http), "metformin", 5)) == 3
-
-
-async def test_rows_that_are_no_results_are_passed_over(http: httpx.AsyncClient):
-    rows = [
-        None,
-        "x",
-        {"title": "No address"},
-        {"url": "javascript:alert(1)"},
-        {"url": "https://a.example/x", "score": "0.7"},
-    ]
-    async with stand_in(wire.as_json({"results": rows})) as provider:
-        (item,) = await found(tavily(provider.url, http), "metformin", 5)
-    assert (item.publication.title, item.publication.text.content, item.score) == ("a.example", "a.example", 0.7)
 
 
 def test_without_a_key_it_names_the_variable_that_sets_it(http: httpx.AsyncClient):
@@ -144,3 +83,101 @@ def test_without_a_key_it_names_the_variable_that_sets_it(http: httpx.AsyncClien
         == "TAVILY_API_KEY"
     )
     assert tavily("http://x", http).key_variable == ""
+
+
+TEXT = "Metformin lowered glucose in this trial of ten thousand adults, who were followed for five years."
+MARKDOWN = f"""# A trial of metformin
+
+{TEXT} It was *large*.
+
+## Results
+
+[Link](https://a.example) to **all** results. {TEXT}
+It goes on here.
+
+- First item
+- Second item
+
+| Arm | Value |
+| --- | --- |
+| Metformin | 12 |
+
+### Harms
+
+{TEXT}
+"""
+
+
+def extracted(text: str) -> Answer:
+    rows = [{"url": "https://a.example/1", "raw_content": text, "favicon": ""}]
+    return wire.as_json({"results": rows, "failed_results": [], "response_time": 0.4, "request_id": "1"})
+
+
+FAILED = wire.as_json(
+    {"results": [], "failed_results": [{"url": "https://a.example/1", "error": "could not be fetched"}]}
+)
+
+
+def extract(
+    provider: StandIn, http: httpx.AsyncClient, *, key: str = "tvly-key", policy: AddressPolicy = ANY_ADDRESS
+) -> TavilyExtract:
+    client = ApiClient(http, provider="tavily", title="Tavily", retry=PATIENT, follow_redirects=False)
+    tool = TavilyTool(client, base_url=provider.url, api_key=SecretStr(key))
+    return TavilyExtract(tool, Guard("tavily", policy, proxies={}))
+
+
+async def read(answer: Answer, http: httpx.AsyncClient, *, robots: Answer | None = None) -> tuple[Copy, StandIn]:
+    async with stand_in(robots or Answer(404)) as site, stand_in(answer) as provider:
+        copy = await extract(provider, http).read(Wanted(RecordIds(), (f"{site.url}/paper",)))
+    return copy, provider
+
+
+async def test_markdown_becomes_sections(http: httpx.AsyncClient):
+    copy, provider = await read(extracted(MARKDOWN), http)
+    (asked,) = provider.asked
+    assert (asked.method, asked.path, asked.headers["authorization"]) == ("POST", "/extract", "Bearer tvly-key")
+    assert json.loads(asked.body) == {"urls": [copy.url], "extract_depth": "basic", "format": "markdown"}
+    assert (copy.status, copy.detail) == ("full_text", "")
+    assert copy.reading is not None
+    assert copy.reading.fields == {"title": "A trial of metformin", "url": copy.url}
+    assert [(part.anchor, part.path, part.parent) for part in copy.reading.parts] == [
+        ("s0", (), ""),
+        ("s1", ("Results",), ""),
+        ("s1.1", ("Results", "Harms"), "s1"),
+    ]
+    assert copy.reading.content.split("\n\n") == [
+        f"{TEXT} It was *large*.",
+        f"Link to all results. {TEXT} It goes on here.",
+        "First item",
+        "Second item",
+        "| Arm | Value |\n| --- | --- |\n| Metformin | 12 |",
+        TEXT,
+    ]
+
+
+@pytest.mark.parametrize("answer", [FAILED, extracted(""), extracted("  ")])
+async def test_a_page_that_tavily_cannot_read_either_has_no_text(answer: Answer, http: httpx.AsyncClient):
+    copy, _ = await read(answer, http)
+    assert (copy.status, copy.detail) == ("no_text", "Tavily could not read this page either.")
+
+
+async def test_what_robots_txt_forbids_is_not_asked_for(http: httpx.AsyncClient):
+    robots = Answer(200, b"User-agent: *\nDisallow: /paper", "text/plain")
+    copy, provider = await read(extracted(MARKDOWN), http, robots=robots)
+    assert copy.status == "not_allowed"
+    assert "robots.txt forbids it" in copy.detail
+    assert provider.asked == []
+
+
+async def test_private_addresses_are_not_sent_to_tavily(http: httpx.AsyncClient):
+    async with stand_in(extracted(MARKDOWN)) as provider:
+        reader = extract(provider, http, policy=AddressPolicy())
+        copy = await reader.read(Wanted(RecordIds(), ("http://wiki.internal/secret",)))
+    assert copy.status == "not_allowed"
+    assert provider.asked == []
+
+
+async def test_without_a_key_it_is_off_and_names_the_variable(http: httpx.AsyncClient):
+    async with stand_in() as provider:
+        assert extract(provider, http, key="").off == "no API key (TAVILY_API_KEY)"
+        assert extract(provider, http).off == ""

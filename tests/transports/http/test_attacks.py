@@ -72,6 +72,7 @@ async def test_hostile_queries_and_ids_stay_on_their_line(serving: Serving) -> N
         assert text(result).count("\nsession_id:") == 1
 
 
+@pytest.mark.long
 async def test_huge_fields_do_not_make_huge_answers(serving: Serving) -> None:
     async with serving() as server, server.client() as client:
         server.web.found = [hostile_page(number, 200_000) for number in range(20)]

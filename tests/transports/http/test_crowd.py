@@ -14,6 +14,7 @@ from zlib import crc32
 
 import anyio
 import httpx
+import pytest
 
 from tests.transports.processes import serving_process
 
@@ -65,6 +66,7 @@ async def searched(http: httpx.AsyncClient, query: str) -> dict[str, Any]:
     return json.loads(answer.partition("data: ")[2].partition("\n")[0] or answer)["result"]
 
 
+@pytest.mark.long
 async def test_of_a_crowd_some_are_served_and_the_others_are_told_when_to_come_back(tmp_path: Path) -> None:
     results: list[dict[str, Any]] = []
 

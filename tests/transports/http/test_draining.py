@@ -157,6 +157,7 @@ def test_a_blocked_thread_does_not_keep_the_process(tmp_path: Path) -> None:
         caller.join(20)
 
 
+@pytest.mark.long
 def test_a_signal_while_evidence_is_written_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     items = [{"content": f"Item {n}. {'Zinc binds iron in the liver of mice. ' * 20}"} for n in range(200)]
     data = {"DEEPCRITICAL_DATA_DIR": str(tmp_path / "data")}

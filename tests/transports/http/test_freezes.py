@@ -78,6 +78,7 @@ REFUSED = "No web search provider could answer"
 MARKS = "e\u0301\u0323" * 40_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("tool", "body", "said"),
     [

@@ -24,6 +24,7 @@ MORE_THAN_THREADS = 48
 NOTE = {"items": [{"content": "Zinc speeds up the repair of skin."}]}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="stops a process")
 async def test_a_hung_server_costs_one_time_out_for_all_and_is_used_again_when_it_answers(tmp_path: Path) -> None:
     with ExitStack() as opened:
@@ -67,6 +68,7 @@ async def test_a_hung_server_costs_one_time_out_for_all_and_is_used_again_when_i
             assert content(await client.call_tool("list_evidence", {"session_id": kept}))["total"] == 1
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="stops a process")
 async def test_what_needs_no_session_is_answered_while_every_worker_thread_hangs(tmp_path: Path) -> None:
     with ExitStack() as opened:

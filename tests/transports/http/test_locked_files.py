@@ -57,6 +57,7 @@ def health_of(url: str) -> Generator[list[float]]:
         asking.join()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="locks cannot be asked for")
 @pytest.mark.parametrize("how", ["EXCLUSIVE", "IMMEDIATE", "DEFERRED"])
 async def test_a_locked_session_delays_its_own_calls_only_and_works_again_without_the_lock(

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import httpx2
+import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -44,6 +45,7 @@ def timed(ncbi: Ncbi) -> list[float]:
     return moments
 
 
+@pytest.mark.long
 async def test_a_session_moves_between_replicas_which_share_the_pace_of_requests(tmp_path: Path) -> None:
     texts = {
         "Zinc in wound repair.": "Zinc speeds up the repair of skin.",

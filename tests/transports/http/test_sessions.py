@@ -111,6 +111,7 @@ async def test_a_client_that_connects_for_each_call_is_told_of_the_session_befor
         assert "This session is new" not in text(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
 async def test_on_stdio_a_client_that_starts_a_process_for_each_call_is_told_of_the_session_before(
     tmp_path: Path, mode: str
