@@ -59,7 +59,8 @@ PROFILES_HEAD = """\
 ### Which tools are offered
 
 `DEEPCRITICAL_TOOLS`, or `serve --profile`, chooses the tools: a profile, names of tools, or both, e.g.
-`core,get_full_text`. A client may send the list of tools to its model in every conversation. What each profile costs a model's context before the first call, and the whole list:
+`core,get_full_text`. A client may send the list of tools to its model in every conversation. What each profile costs a
+model's context before the first call, and the whole list:
 """
 
 SEARCH_FETCH_HEAD = """\
