@@ -350,9 +350,15 @@ def test_the_layers_are_those_of_the_import_contract() -> None:
     assert [re.findall(r"`(\w+)`", row) for row in re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)] == layers
 
 
-def test_every_benchmark_is_in_the_architecture_page() -> None:
+def test_every_benchmark_is_in_the_table_of_benchmarks() -> None:
+    table = (ROOT / "bench" / "README.md").read_text(encoding="utf-8")
     for path in (ROOT / "bench").glob("*.py"):
-        assert f"[`bench/{path.name}`]" in ARCHITECTURE, "add it to “What is measured where”"
+        assert f"[`{path.name}`]({path.name})" in table, "add it to bench/README.md"
+
+
+def test_the_architecture_names_every_package() -> None:
+    packages = {path.parent.name for path in PACKAGE.rglob("__init__.py")} - {PACKAGE.name}
+    assert {name for name in packages if not re.search(rf"`(?:\w+/)*{name}`", ARCHITECTURE)} == set()
 
 
 def test_the_guide_and_the_architecture_stay_short() -> None:
