@@ -173,7 +173,7 @@ within 1,500 characters the answer of 95 instead of 78 % of the questions."""
 OF_A_WHOLE = REPORTS + FIGURES
 """The same for an abstract or a note as a whole."""
 OTHER_QUANTITY = -0.03
-"""For each quantity of the question of which a passage has only others with its unit."""
+"""For each quantity of the question for which a passage has only other values with the same unit."""
 
 _REPORTING = re.compile(
     r"result|finding|outcome|conclusion|efficacy|safety|effect|adverse|abstract|key (?:message|point)", re.I

@@ -102,7 +102,7 @@ class SessionRegistry:
         Raises:
             EvidenceStoreError: the place where they are kept cannot be read.
         """
-        await self._drop_idle(expire=False)  # who only looks deletes nothing
+        await self._drop_idle(expire=False)  # a caller that only looks deletes nothing
         digest = _digest(owner)
         infos = await run_sync(self._backend.sessions, digest, abandon_on_cancel=True)
         for id, session in self._sessions.items():
@@ -308,7 +308,7 @@ class SessionRegistry:
         self._resting.start()
         if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
             session.recorded = now
-            with contextlib.suppress(EvidenceStoreError, SessionError):  # who only reads can do so without
+            with contextlib.suppress(EvidenceStoreError, SessionError):  # a caller that only reads can do without
                 await run_sync(session.space.touch, now)
 
     def _mark_used(self, session: OpenSession, now: float) -> None:

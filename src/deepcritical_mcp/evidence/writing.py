@@ -229,8 +229,8 @@ class Writer:
 
 
 def _with_status(item: KeptItem, current: Publication) -> KeptItem:
-    """The item with that status. Of what it was merged from, only the latest is said to have been checked, since that
-    one describes it best."""
+    """The item with that status. Of the descriptions that it was merged from, only the latest is marked as checked,
+    since that one describes it best."""
     status, day, notices = current.status, current.status_checked, {"status_notices": current.status_notices}
     latest = max((one.status_checked for one in item.given), default="")
     given = tuple(
