@@ -144,7 +144,7 @@ class SessionAccess:
                 await self._record.set_title_if_none(space, query)
 
     async def keep_document(self, name: str, content: str) -> None:
-        """Keep a text of up to a few MB that is no evidence, e.g. a report, in place of an earlier one of that name."""
+        """Store a text of up to a few MB that is not evidence, e.g. a report, replacing an earlier one of that name."""
         async with self._session() as (space, _):
             await run_sync(self._alone, lambda: space.keep_document(name, content), abandon_on_cancel=True)
             self._record.has_kept(name)

@@ -89,7 +89,7 @@ def explain_unpaywall(response: httpx.Response) -> ProviderError | None:
     try:
         said = text_of(json_answer(NAME, TITLE, response).get("message"))
     except ProviderResponseError:
-        return None  # a page of somebody else
+        return None  # a page from someone else
     if response.status_code == 404:
         return UnknownDoiError(NAME, f"{TITLE} does not know this DOI.")
     if "email" in said.lower():

@@ -85,7 +85,7 @@ class Preprints(EuropePMCService, Source):
         return request.term(variant)
 
     def _hold(self, records: Mapping[str, Publication], *, are_whole: bool) -> None:
-        """Keep whole records until they are fetched, and none that are older than the last search."""
+        """Keep whole records until they are fetched; those of earlier searches are dropped."""
         for id in records:
             self._held.pop(id, None)
         self._held |= records if are_whole else {}
