@@ -10,7 +10,7 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.evidence.storage.server_space import ServerSpace
+from deepcritical_mcp.evidence.storage.chroma_session import ServerSpace
 from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import HashingModel, piece
 

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.in_folder import FolderBackend
-from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, new_session_id
+from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, NearPassage, SessionInfo, new_session_id
 from deepcritical_mcp.evidence.storage.vector_table import VectorTable
 from deepcritical_mcp.models import CitationSource, Publication
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from deepcritical_mcp.evidence.storage.rows import dumped, restored
+from deepcritical_mcp.evidence.storage.stored_items import dumped, restored
 from deepcritical_mcp.export import ExportFormat, read_jsonl
 from deepcritical_mcp.models import AuthorName, Publication, StatusNotice, Text
 from tests.export.test_export import bibtex_entries, csl_items, needs_pandoc, pandoc

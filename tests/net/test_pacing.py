@@ -27,8 +27,8 @@ from filelock import FileLock
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError, ProviderUnavailableError
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
+from deepcritical_mcp.net.fair_queue import turn_of
 from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, Step, shared_pacing
-from deepcritical_mcp.net.turns import turn_of
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 
-from deepcritical_mcp.cli.boundary import error_boundary
+from deepcritical_mcp.cli.command_failures import error_boundary
 
 
 # Imports are in the functions: clients need not wait for typer, nor the other commands for the server.

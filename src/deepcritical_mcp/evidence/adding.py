@@ -26,7 +26,7 @@ from deepcritical_mcp.evidence.identity import (
     title_similarity,
 )
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector, now
 from deepcritical_mcp.evidence.text_index import Layout, has_other_texts
 from deepcritical_mcp.models import Evidence, Publication, merged, united
 

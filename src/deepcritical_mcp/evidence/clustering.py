@@ -18,7 +18,7 @@ from deepcritical_mcp.evidence.identity import (
     overruled,
     reason,
 )
-from deepcritical_mcp.evidence.storage.rows import KeptItem, dumped
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, dumped
 from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication, authority, merged, publication_id
 from deepcritical_mcp.models.screening import WITHOUT_DECISION

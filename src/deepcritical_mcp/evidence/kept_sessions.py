@@ -15,7 +15,7 @@ import anyio
 
 from deepcritical_mcp.errors import AmbiguousSessionError, EvidenceStoreError, InvalidInputError
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import KeptItem, dumped, now, restored
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, dumped, now, restored
 from deepcritical_mcp.models import LoggedSearch, Publication, Text
 from deepcritical_mcp.text import clean_line, clipped, counted, normalized
 

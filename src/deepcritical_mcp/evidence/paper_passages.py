@@ -16,7 +16,7 @@ from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT
 from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_score, words_of
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
-from deepcritical_mcp.evidence.storage.rows import Vector
+from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.excerpts import Span, best_sentences, has_figures, quoted, sentences
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentPassage, Evidence, Publication, Text
 from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS, cut_at_sentence

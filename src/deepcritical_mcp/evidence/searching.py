@@ -17,7 +17,7 @@ from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_score, words_
 from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, best_within, priority
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import Vector
+from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.evidence.text_index import WordScores, is_passage, split_unit, unit_of
 from deepcritical_mcp.models import (
     NO_ABSTRACT,

@@ -20,7 +20,7 @@ from deepcritical_mcp.evidence.kept_sessions import KeptSession, session_title, 
 from deepcritical_mcp.evidence.open_sessions import OpenSession, Resting
 from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, new_session_id
+from deepcritical_mcp.evidence.storage.stored_items import SessionInfo, is_session_id, new_session_id
 from deepcritical_mcp.evidence.store import Embedder, EvidenceStore
 
 logger = logging.getLogger(__name__)

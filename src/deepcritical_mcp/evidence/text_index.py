@@ -22,7 +22,7 @@ from deepcritical_mcp.evidence.chunking import Passage, indexed_text, long_passa
 from deepcritical_mcp.evidence.clustering import LookupKey
 from deepcritical_mcp.evidence.lexical import HashedWords, LexicalIndex, LexicalScores, words_of
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import KeptItem
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.models import Publication
 
 _PART = "\n"

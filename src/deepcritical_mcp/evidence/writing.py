@@ -24,7 +24,7 @@ from deepcritical_mcp.evidence.kept_sessions import (
 )
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector, now
 from deepcritical_mcp.models import Publication, ScreeningMark
 
 EMBEDDED_AT_ONCE = 64

@@ -32,7 +32,7 @@ from filelock import FileLock, Timeout
 
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.net.cache import make_private_folder
-from deepcritical_mcp.net.turns import TurnLine
+from deepcritical_mcp.net.fair_queue import TurnLine
 
 if TYPE_CHECKING:
     from redis import Redis

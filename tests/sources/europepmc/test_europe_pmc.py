@@ -13,7 +13,7 @@ from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, Publication, Status
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.sources.europepmc.client import EuropePMCService
 from deepcritical_mcp.sources.full_text import Copy, Wanted
-from deepcritical_mcp.sources.paced_client import JsonApi
+from deepcritical_mcp.sources.json_api import JsonApi
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.full_text_wire import as_json, epmc, fulltext, hit, jats, make_europe_pmc, no_text, preprint, results
 

@@ -19,7 +19,7 @@ from deepcritical_mcp.errors import (
     RateLimitError,
 )
 from deepcritical_mcp.models import ProviderReport
-from deepcritical_mcp.net.turns import Slots, turn_of
+from deepcritical_mcp.net.fair_queue import Slots, turn_of
 from deepcritical_mcp.sources.base import Answer
 from deepcritical_mcp.sources.web.chain import ProviderChain
 from deepcritical_mcp.sources.web.earlier_results import WebCache

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, cast
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
-from deepcritical_mcp.evidence.storage.rows import SessionInfo
+from deepcritical_mcp.evidence.storage.stored_items import SessionInfo
 from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, packed, unpacked
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, NearPassage, SessionInfo, Vector, packed, unpacked
 from deepcritical_mcp.evidence.storage.vector_table import PART, CollectionIndex, VectorTable, id_and_part
 
 LOCAL_BATCH = 32

@@ -19,7 +19,7 @@ from chromadb.config import Settings as ChromaSettings
 from chromadb.config import System
 from numpy.typing import NDArray
 
-from deepcritical_mcp.evidence.storage.rows import NearPassage, Vector
+from deepcritical_mcp.evidence.storage.stored_items import NearPassage, Vector
 
 if TYPE_CHECKING:
     from chromadb import Collection

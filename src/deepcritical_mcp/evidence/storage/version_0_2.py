@@ -15,8 +15,8 @@ from filelock import FileLock, Timeout
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.storage.chroma_records import item_of
-from deepcritical_mcp.evidence.storage.rows import KeptItem, SessionInfo
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError, failures
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, SessionInfo
 from deepcritical_mcp.text import clean_line, clipped
 
 FORMAT = 2

@@ -20,7 +20,7 @@ from deepcritical_mcp.sources.europepmc.client import MAX_PAGE, TITLE, EuropePMC
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.europepmc.record import PREPRINTS, PROVIDER, EuropePMCRecord, europe_pmc_page
 from deepcritical_mcp.sources.europepmc.services import identifier_terms
-from deepcritical_mcp.sources.paced_client import JsonApi
+from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.text import counted
 
 WHOLE_RECORDS = 300

@@ -15,8 +15,8 @@ from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of
 from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source, SourceCheck, as_sent
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.json_api import ApiOfService, JsonService
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup
-from deepcritical_mcp.sources.paced_client import ApiOfService, JsonService
 from deepcritical_mcp.sources.settings import TrialsSettings
 from deepcritical_mcp.sources.trials.record import (
     ADDRESS,

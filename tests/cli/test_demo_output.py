@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from deepcritical_mcp.cli.screen import Screen
+from deepcritical_mcp.cli.demo_output import Screen
 from deepcritical_mcp.models import STATUSES, Evidence, Publication, status_label
 
 

@@ -25,7 +25,6 @@ from deepcritical_mcp.config import Settings, user_data_folder
 from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.embedding.service import CACHE_FILE
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, packed
 from deepcritical_mcp.evidence.storage.session_file import (
     BUSY_SECONDS,
     DamagedFileError,
@@ -34,6 +33,7 @@ from deepcritical_mcp.evidence.storage.session_file import (
     salvaged,
 )
 from deepcritical_mcp.evidence.storage.sqlite_space import LOCAL_BATCH, SqliteSpace
+from deepcritical_mcp.evidence.storage.stored_items import SessionInfo, is_session_id, packed
 from deepcritical_mcp.evidence.storage.version_0_2 import is_old_session, old_info, old_session
 from deepcritical_mcp.net.cache import Cache, make_private_folder
 

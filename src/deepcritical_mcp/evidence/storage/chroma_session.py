@@ -36,7 +36,7 @@ from deepcritical_mcp.evidence.storage.chroma_records import (
     session_info,
     translated,
 )
-from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, now
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, NearPassage, SessionInfo, Vector, now
 from deepcritical_mcp.evidence.storage.vector_table import PART, VectorTable, asked, part_id, stacked
 
 if TYPE_CHECKING:
