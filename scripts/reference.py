@@ -59,7 +59,8 @@ PROFILES_HEAD = """\
 ### Which tools are offered
 
 `DEEPCRITICAL_TOOLS`, or `serve --profile`, chooses the tools: a profile, names of tools, or both, e.g.
-`core,get_full_text`. What each profile costs a model's context before the first call, and the whole list:
+`core,get_full_text`. A client may send the list of tools to its model in every conversation. What each profile costs a
+model's context before the first call, and the whole list:
 """
 
 SEARCH_FETCH_HEAD = """\
@@ -84,9 +85,22 @@ SETTINGS_HEAD = """\
 
 Settings are environment variables; an empty variable counts as unset. If a value is wrong, the server does not start,
 and the message names the variable but never its value. A variable that looks like a setting but is not is reported with
-the nearest real name. Separate list items by commas or spaces. The [guide](guide.md#where-things-are) lists the default
-cache folder of each system.
+the nearest real name. Separate list items by commas or spaces.
 """
+
+FOLDERS = r"""
+### Where things are
+
+| | Linux | macOS | Windows |
+| --- | --- | --- | --- |
+| cache folder (`DEEPCRITICAL_CACHE_DIR`) | `~/.cache/deepcritical-mcp` | `~/Library/Caches/deepcritical-mcp` | `%LOCALAPPDATA%\deepcritical-mcp\deepcritical-mcp\Cache` |
+| data folder on stdio (`DEEPCRITICAL_DATA_DIR`) | `~/.local/share/deepcritical-mcp` | `~/Library/Application Support/deepcritical-mcp` | `%LOCALAPPDATA%\deepcritical-mcp\deepcritical-mcp` |
+| the command, after `pip install` in `.venv` | `.venv/bin/deepcritical-mcp` | `.venv/bin/deepcritical-mcp` | `.venv\Scripts\deepcritical-mcp.exe` |
+
+In the data folder, sessions are in `sessions`, deleted ones in `trash`, expired ones in `expired`; your citation styles
+are in `styles`, and saved exports in `exports` or in `DEEPCRITICAL_EXPORTS_DIR`. The clients' own files are listed in
+[clients](clients.md#by-hand). `deepcritical-mcp doctor` shows the folders in use.
+"""  # noqa: E501 - a row of a table is one line
 
 COMMANDS_HEAD = """\
 ## Commands
@@ -109,7 +123,7 @@ def reference() -> str:
         _prompts(),
         anyio.run(_resources),
         _errors(),
-        f"{SETTINGS_HEAD}\n{settings_table()}",
+        f"{SETTINGS_HEAD}\n{settings_table()}{FOLDERS}",
         _commands(),
     ]
     return "\n".join(parts)
@@ -125,7 +139,8 @@ async def _profiles() -> str:
         ]
         read = [{key: tool[key] for key in ("name", "description", "inputSchema")} for tool in tools]
         sizes = (len(json.dumps(one, separators=(",", ":"), ensure_ascii=False).encode()) for one in (read, tools))
-        rows.append((f"`{profile}`", f"{len(specs)}", *(f"{size:,}" for size in sizes)))
+        names = ", ".join(f"`{spec.name}`" for spec in specs) if len(specs) < len(TOOLS) else f"all {len(specs)}"
+        rows.append((f"`{profile}`", names, *(f"{size:,}" for size in sizes)))
     return _table(("Profile", "Tools", "Bytes that a model reads", "Bytes in all"), rows)
 
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from deepcritical_mcp.config import every_setting
-from deepcritical_mcp.transports.http.draining import CALL_GRACE_SECONDS, STREAM_GRACE_SECONDS
+from deepcritical_mcp.transports.http.shutdown import CALL_GRACE_SECONDS, STREAM_GRACE_SECONDS
 from deepcritical_mcp.transports.http.uvicorn_server import SHUTDOWN_SECONDS
 
 ROOT = Path(__file__).parents[1]

@@ -20,7 +20,7 @@ from uvicorn.server import ServerState
 import deepcritical_mcp
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.evidence.storage import ChromaServerSettings, on_server
+from deepcritical_mcp.evidence.storage import ChromaServerSettings, chroma_backend
 from deepcritical_mcp.evidence.storage.vector_table import chroma_settings
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.server import create_server
@@ -125,8 +125,8 @@ def test_chroma_has_what_the_time_limit_needs_and_works_without_it(tmp_path: Pat
             seen.append(server)
             return {}  # what is written there has no effect, as on another name
 
-        monkeypatch.setattr(on_server, "vars", renamed, raising=False)
-        backend = on_server.ServerBackend(settings, limit=1)
+        monkeypatch.setattr(chroma_backend, "vars", renamed, raising=False)
+        backend = chroma_backend.ServerBackend(settings, limit=1)
         backend.check()
         backend.close()
         for one in seen:

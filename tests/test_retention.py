@@ -15,8 +15,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from deepcritical_mcp.config import every_setting
 from deepcritical_mcp.evidence.storage.backend import Backend
-from deepcritical_mcp.evidence.storage.in_folder import EXPIRED_SECONDS
-from deepcritical_mcp.evidence.storage.on_server import ServerBackend
+from deepcritical_mcp.evidence.storage.chroma_backend import ServerBackend
+from deepcritical_mcp.evidence.storage.folder_store import EXPIRED_SECONDS
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from tests.transports.processes import serving_process
 from tests.wire import wire

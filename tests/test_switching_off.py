@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp.client import Client
 
-from deepcritical_mcp.cli import checks
+from deepcritical_mcp.cli import doctor_checks
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import ConfigurationError
@@ -128,7 +128,7 @@ async def test_a_search_of_all_sources_without_any_says_so(tmp_path: Path) -> No
 
 
 async def test_doctor_says_what_is_off(tmp_path: Path) -> None:
-    found = {check.part: check for check in await checks.sources(settings(tmp_path, ",".join(source_names())))}
+    found = {check.part: check for check in await doctor_checks.sources(settings(tmp_path, ",".join(source_names())))}
     assert {"PubMed", "PMC", "Europe PMC", "ClinicalTrials.gov", "Unpaywall", "iCite", "Web search"} <= set(found)
     assert {check.state for check in found.values()} == {"off"}
     assert found["iCite"].finding == 'switched off: DEEPCRITICAL_OFF names "icite"'

@@ -19,7 +19,7 @@ from deepcritical_mcp.evidence.clustering import Cluster, Member, clusters_of
 from deepcritical_mcp.evidence.identity import base_id
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.evidence.storage.server_space import ServerSpace
+from deepcritical_mcp.evidence.storage.chroma_session import ServerSpace
 from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import HashingModel, piece
 from tests.evidence.test_identity import note, page, paper

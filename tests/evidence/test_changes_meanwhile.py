@@ -15,10 +15,10 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.searching import EVERYTHING, Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend, server_space
+from deepcritical_mcp.evidence.storage import chroma_session, open_backend
 from deepcritical_mcp.evidence.storage.chroma_records import item_of, progress_row, record_row
-from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector
-from deepcritical_mcp.evidence.storage.server_space import ServerSpace
+from deepcritical_mcp.evidence.storage.chroma_session import ServerSpace
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
 from deepcritical_mcp.evidence.storage.vector_table import stacked
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
@@ -224,7 +224,7 @@ async def test_what_was_read_before_a_text_changed_is_not_kept_as_its_vector(
             anyio.from_thread.run(store.add_evidence, [page("A longer page than that.")])
         return read(ids, vectors)
 
-    monkeypatch.setattr(server_space, "stacked", then_replaced)
+    monkeypatch.setattr(chroma_session, "stacked", then_replaced)
     for scope in (Scope(kind="page"), EVERYTHING):
         found = await store.search(f"{TITLE}. A short page.", scope=scope)
         (shown,) = (one for one in found.evidence if one.content == "A longer page than that.")

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from deepcritical_mcp.cli import checks
+from deepcritical_mcp.cli import doctor_checks
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.errors import ConfigurationError, EvidenceStoreError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
@@ -131,13 +131,13 @@ async def test_what_is_refused_says_which_setting_to_check(
         assert setting in caught.value.message
         assert "sesame" not in caught.value.message
         assert not caught.value.retryable
-        found = next(one for one in await checks.servers(settings) if one.part == "Chroma server")
+        found = next(one for one in await doctor_checks.servers(settings) if one.part == "Chroma server")
         assert (found.state, found.finding, found.advice, found.area) == ("broken", caught.value.message, "", "store")
 
 
 async def test_doctor_uses_the_same_credentials(lab: ChromaServer) -> None:
-    async def checked(**settings: str) -> checks.Check:
-        return next(one for one in await checks.servers(Settings(**settings)) if one.part == "Chroma server")
+    async def checked(**settings: str) -> doctor_checks.Check:
+        return next(one for one in await doctor_checks.servers(Settings(**settings)) if one.part == "Chroma server")
 
     with guarded(lab, "X-Chroma-Token", TOKEN) as url:
         assert (await checked(chroma_url=url, chroma_token=TOKEN, **LAB)).state == "ok"

@@ -13,7 +13,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionBusyError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend, vector_table
-from deepcritical_mcp.evidence.storage.rows import NearPassage
+from deepcritical_mcp.evidence.storage.stored_items import NearPassage
 from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex, VectorTable
 from tests.evidence.stand_ins import HashingModel, piece
 

@@ -23,7 +23,7 @@ from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, Sessi
 from deepcritical_mcp.evidence.embedding.service import CACHE_FILE, EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.evidence.storage.rows import new_session_id
+from deepcritical_mcp.evidence.storage.stored_items import new_session_id
 from deepcritical_mcp.net.cache import Cache
 from tests.evidence.stand_ins import Clock, HashingModel, piece
 
@@ -183,7 +183,7 @@ async def test_the_cached_vectors_of_cleared_texts_go_with_them(tmp_path: Path, 
 DRIVER = """
 import os, signal, sys, anyio
 from pathlib import Path
-import deepcritical_mcp.evidence.storage.in_folder  # once, not in each child
+import deepcritical_mcp.evidence.storage.folder_store  # once, not in each child
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend

@@ -22,9 +22,9 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.evidence.kept_sessions import KeptSession, log_search, session_title, with_title
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend, session_file
-from deepcritical_mcp.evidence.storage.in_folder import FolderBackend
-from deepcritical_mcp.evidence.storage.rows import new_session_id
+from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
+from deepcritical_mcp.evidence.storage.stored_items import new_session_id
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.models.search_log import WATCH_TOOL
 from tests.evidence.locker import locked

@@ -18,9 +18,9 @@ from deepcritical_mcp.evidence.open_sessions import IN_USE, REST_AFTER, STAYS_AW
 from deepcritical_mcp.evidence.session_access import PASSAGE_BYTES, PUBLICATION_BYTES
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import SessionInfo
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend, SqliteSpace
+from deepcritical_mcp.evidence.storage.stored_items import SessionInfo
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import ScreeningMark
 from tests.evidence.stand_ins import Clock, HashingModel, piece

@@ -14,9 +14,9 @@ from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE
 from deepcritical_mcp.evidence.searching import Scope, Search
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage.rows import KeptItem, SessionInfo
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, SessionInfo
 from deepcritical_mcp.evidence.text_index import Layout
 from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import long_sections, paper, piece

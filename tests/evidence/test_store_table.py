@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from deepcritical_mcp.cli import checks
+from deepcritical_mcp.cli import doctor_checks
 from deepcritical_mcp.config import Settings, every_setting, load_settings, unknown_variables
 from deepcritical_mcp.evidence import storage
 from deepcritical_mcp.evidence.storage import STORES, StoreRow, in_memory_only, open_backend
-from deepcritical_mcp.evidence.storage.in_folder import FolderBackend
+from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from tests.evidence.toy_store import ShelfBackend, ShelfSettings
 from tests.scripts import script
@@ -34,8 +34,8 @@ def test_it_is_used_if_its_settings_choose_it(tmp_path: Path):
 
 @pytest.mark.usefixtures("shelf_among_the_stores")
 async def test_doctor_checks_it_and_shows_its_advice():
-    async def check(settings: Settings) -> checks.Check | None:
-        return next((found for found in await checks.servers(settings) if found.part == "Shelf"), None)
+    async def check(settings: Settings) -> doctor_checks.Check | None:
+        return next((found for found in await doctor_checks.servers(settings) if found.part == "Shelf"), None)
 
     locked = await check(Settings(shelf_places=2))
     assert locked is not None

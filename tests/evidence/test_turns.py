@@ -16,9 +16,9 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend, server_space
-from deepcritical_mcp.evidence.storage.rows import KeptItem
-from deepcritical_mcp.evidence.storage.server_space import ServerSpace
+from deepcritical_mcp.evidence.storage import chroma_session, open_backend
+from deepcritical_mcp.evidence.storage.chroma_session import ServerSpace
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
 from tests.evidence.conftest import ChromaServer
@@ -76,7 +76,7 @@ async def test_what_two_processes_remove_at_once_can_all_be_brought_back(lasting
 async def test_the_turn_of_a_process_that_has_died_is_ended(
     chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_space, "ABANDONED_SECONDS", 0.3)
+    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 0.3)
     client = chromadb.HttpClient(port=httpx.URL(chroma_server.url).port or 0)
     async with processes(chroma_server.url) as stores:
         (id, *_) = await stores[0].ids()
@@ -125,7 +125,7 @@ async def test_a_session_that_is_deleted_while_others_write_stays_deleted(
 
 
 async def test_a_turn_goes_with_its_session(chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_space, "ABANDONED_SECONDS", 0.3)
+    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 0.3)
     settings = Settings(chroma_url=chroma_server.url)
     registry = SessionRegistry(settings, HashingModel(dimension=64), open_backend(settings))
     store = await registry.open()
@@ -138,8 +138,8 @@ async def test_a_turn_goes_with_its_session(chroma_server: ChromaServer, monkeyp
 
 
 async def test_a_turn_that_lasts_is_renewed(chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_space, "ABANDONED_SECONDS", 0.8)
-    monkeypatch.setattr(server_space, "RENEWED_AFTER", 0.2)
+    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 0.8)
+    monkeypatch.setattr(chroma_session, "RENEWED_AFTER", 0.2)
     remove = ServerSpace.remove_parts
 
     def slow(self: ServerSpace, id: str, parts: Sequence[int]) -> None:
@@ -161,8 +161,8 @@ async def test_a_turn_that_lasts_is_renewed(chroma_server: ChromaServer, monkeyp
 async def test_who_was_stopped_during_its_turn_overwrites_nothing(
     chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_space, "ABANDONED_SECONDS", 0.5)
-    monkeypatch.setattr(server_space, "RENEWED_AFTER", 0.2)
+    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 0.5)
+    monkeypatch.setattr(chroma_session, "RENEWED_AFTER", 0.2)
     rewrite, is_first = ServerSpace.rewrite, [True]
 
     def stopped(self: ServerSpace, *items: KeptItem) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from deepcritical_mcp.evidence.storage.rows import KeptItem, SessionInfo, new_session_id
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, SessionInfo, new_session_id
 from deepcritical_mcp.evidence.storage.vector_table import VectorTable
 from deepcritical_mcp.models import CitationSource, Publication
 

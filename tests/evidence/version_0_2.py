@@ -14,7 +14,7 @@ from chromadb.config import System
 from chromadb.types import Metadata
 
 from deepcritical_mcp.evidence.storage.chroma_records import record_row
-from deepcritical_mcp.evidence.storage.rows import KeptItem, new_session_id
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, new_session_id
 from deepcritical_mcp.evidence.storage.vector_table import part_id
 from deepcritical_mcp.models import Publication
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deepcritical_mcp.evidence.storage.rows import dumped, restored
+from deepcritical_mcp.evidence.storage.stored_items import dumped, restored
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import AuthorName, Bibliography, Citation, Evidence, Publication, StatusNotice, Text
 from deepcritical_mcp.models.publication import MergeRule

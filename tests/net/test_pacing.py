@@ -23,8 +23,8 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
+from deepcritical_mcp.net.fair_queue import turn_of
 from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, Step, shared_pacing
-from deepcritical_mcp.net.turns import turn_of
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed

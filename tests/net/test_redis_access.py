@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from deepcritical_mcp.cli import checks
+from deepcritical_mcp.cli import doctor_checks
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.net.pacing import shared_pacing
 from tests.transports.processes import redis
@@ -67,8 +67,8 @@ async def used(url: str, folder: Path, caplog: pytest.LogCaptureFixture) -> bool
     return not [record for record in caplog.records if record.levelno == logging.WARNING]
 
 
-async def checked(url: str) -> checks.Check:
-    return next(one for one in await checks.servers(Settings(redis_url=url)) if one.part == "Redis")
+async def checked(url: str) -> doctor_checks.Check:
+    return next(one for one in await doctor_checks.servers(Settings(redis_url=url)) if one.part == "Redis")
 
 
 def with_login(url: str, login: str) -> str:

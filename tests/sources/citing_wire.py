@@ -10,7 +10,7 @@ from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.europepmc.client import explain_status
 from deepcritical_mcp.sources.europepmc.services import EuropePMCCitations
 from deepcritical_mcp.sources.icite import ICite
-from deepcritical_mcp.sources.paced_client import JsonApi
+from deepcritical_mcp.sources.json_api import JsonApi
 from tests.net.stand_in import Answer
 from tests.sources.contract import PATIENT
 from tests.sources.full_text_wire import as_json

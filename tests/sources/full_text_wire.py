@@ -12,7 +12,7 @@ from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.europepmc.client import explain_status
 from deepcritical_mcp.sources.europepmc.preprints import Preprints
 from deepcritical_mcp.sources.europepmc.services import EuropePMC, EuropePMCRecords
-from deepcritical_mcp.sources.paced_client import JsonApi
+from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.id_converter import IdConverter, explain_conversion
 from deepcritical_mcp.sources.pubmed.pmc import PMC, explain_pmc_refusal

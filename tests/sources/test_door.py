@@ -11,7 +11,7 @@ import pytest
 from mcp.client import Client
 
 from deepcritical_mcp import sources
-from deepcritical_mcp.cli import checks
+from deepcritical_mcp.cli import doctor_checks
 from deepcritical_mcp.config import OwnSettings, Settings, every_setting, load_settings, unknown_variables
 from deepcritical_mcp.context import AppContext, build_services
 from deepcritical_mcp.errors import ConfigurationError, InvalidInputError
@@ -105,8 +105,8 @@ async def test_it_takes_part_in_a_search_of_all_sources(server: DeepCriticalServ
 
 @pytest.mark.usefixtures("toys_among_the_sources")
 async def test_doctor_checks_it():
-    (locked,) = await checks.sources(Settings())
-    (open_,) = await checks.sources(Settings(toy_api_key=SECRET))
+    (locked,) = await doctor_checks.sources(Settings())
+    (open_,) = await doctor_checks.sources(Settings(toy_api_key=SECRET))
     assert (locked.part, locked.state, locked.area) == ("Toy box", "off", "literature")
     assert (open_.state, open_.finding) == ("ok", "opens")
 

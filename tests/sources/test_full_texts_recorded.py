@@ -19,7 +19,7 @@ from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, AuthorName, Publicati
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.sources.europepmc.client import EuropePMCService
 from deepcritical_mcp.sources.full_text import Wanted
-from deepcritical_mcp.sources.paced_client import JsonApi
+from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.text import clean_line
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.full_text_wire import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 
-from deepcritical_mcp.cli.boundary import error_boundary
+from deepcritical_mcp.cli.command_failures import error_boundary
 
 
 # Imports are in the functions: clients need not wait for typer, nor the other commands for the server.
@@ -14,7 +14,7 @@ def main() -> None:
 
     `--debug`, anywhere on the command line, shows the traceback of a failure.
     """
-    gc.set_threshold(50_000)  # what is imported is no garbage, and looking through it took a tenth of the start
+    gc.set_threshold(50_000)  # imports leave no garbage, and scanning them took a tenth of the start-up time
     debug = "--debug" in sys.argv[1:]
     sys.argv[1:] = [word for word in sys.argv[1:] if word != "--debug"]
     with error_boundary(debug=debug):

@@ -15,8 +15,8 @@ import typer
 from typer.core import TyperGroup
 
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.cli.boundary import USAGE_ERROR, error_boundary
 from deepcritical_mcp.cli.clients import ClientName
+from deepcritical_mcp.cli.command_failures import USAGE_ERROR, error_boundary
 from deepcritical_mcp.cli.quick_start import import_sdk
 from deepcritical_mcp.cli.serving import log_profile, serve_stdio, server_settings
 from deepcritical_mcp.config import load_settings, plain_problem, unknown_variables

@@ -18,9 +18,9 @@ from mcp_types import Implementation, TextContent
 from pydantic import BaseModel
 
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.cli import checks
+from deepcritical_mcp.cli import doctor_checks
 from deepcritical_mcp.cli.clients import configured_state, known_clients, server_snippet, shell_command
-from deepcritical_mcp.cli.screen import Screen
+from deepcritical_mcp.cli.demo_output import Screen
 from deepcritical_mcp.config import Settings, every_setting, load_settings
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.storage import in_memory_only
@@ -216,7 +216,7 @@ async def _is_sample(screen: Screen, settings: Settings, offline: bool) -> bool:
     if not offline:
         logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # the screen says what went wrong
         async with screen.working("checking whether PubMed can be reached"):
-            pubmed, *_ = await checks.sources(settings, [PUBMED])
+            pubmed, *_ = await doctor_checks.sources(settings, [PUBMED])
         if pubmed.state != "broken":
             screen.say("PubMed answers: searching the real PubMed and the real web.", style="green")
             return False

@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.cli import checks
-from deepcritical_mcp.cli.checks import Check
+from deepcritical_mcp.cli import doctor_checks
+from deepcritical_mcp.cli.doctor_checks import Check
 from deepcritical_mcp.config import Settings, load_settings, unknown_variables
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.logs import hide
@@ -34,17 +34,17 @@ def examine(*, as_json: bool) -> bool:
     """Check every component and show the results; returns whether the main job works."""
     logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # the table says what went wrong
     console = Console(highlight=False)
-    found = [*checks.python_and_package(), *checks.mistyped_settings(unknown_variables())]
+    found = [*doctor_checks.python_and_package(), *doctor_checks.mistyped_settings(unknown_variables())]
     settings = None
     try:
         settings = load_settings()
         found.append(Check("Settings", "ok", "are valid"))
         with nullcontext() if as_json or not console.is_terminal else console.status("Checking every part…"):
-            found += anyio.run(checks.run_checks, settings)
+            found += anyio.run(doctor_checks.run_checks, settings)
     except ConfigurationError as error:
         advice = "Correct or unset it; until then the server does not start and nothing more can be checked."
         found.append(Check("Settings", "broken", error.message.removesuffix(" Correct or unset it."), advice))
-    found = [_without_keys(check, settings) for check in (*found, *checks.clients())]
+    found = [_without_keys(check, settings) for check in (*found, *doctor_checks.clients())]
     works = settings is not None and _main_job_works(found)
     if as_json:
         rows = [{name: value for name, value in asdict(check).items() if name != "area"} for check in found]

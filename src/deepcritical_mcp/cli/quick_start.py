@@ -1,4 +1,4 @@
-"""A faster start of the SDK, for our own command only: nobody who imports this package has the SDK changed."""
+"""A faster start of the SDK, for our own command only: importing this package does not change the SDK."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ THREAD_SAFE = (2, 14)
 
 
 def can_defer(pydantic_version: str, sdk_version: str) -> bool:
-    """Whether these versions are known to do with models that are built later."""
+    """Whether these versions are known to work with models that are built later."""
     major, minor, *_ = (int(part) for part in pydantic_version.split(".")[:2])
     return (major, minor) >= THREAD_SAFE and major == THREAD_SAFE[0] and sdk_version.split(".")[0] == "2"
 
@@ -27,7 +27,7 @@ def quick_start() -> Generator[None]:
     """Import the SDK within it: most of its some 500 models are never used, and each is built on its first use.
 
     This is pydantic's `defer_build`, as if the SDK's models were declared with it; with an SDK that declares it itself,
-    it changes nothing. What is imported is no garbage, so the collector rests meanwhile.
+    it changes nothing. Imports leave no garbage, so the collector is off meanwhile.
     """
     defer = can_defer(pydantic.VERSION, version("mcp")) and "defer_build" not in pydantic.BaseModel.model_config
     collects = gc.isenabled()
@@ -44,8 +44,8 @@ def quick_start() -> Generator[None]:
 
 
 def import_sdk() -> None:
-    """Import the SDK's server with `quick_start`, without its client, and without its logging, which would load rich to
-    change nothing: the command has set up its own."""
+    """Import the SDK's server with `quick_start`, without its client, and without its logging, which would load rich
+    for nothing: the command has set up its own."""
     for package in ("mcp", "httpx2"):  # the first one imports the client, the second one is for the client
         put_off(package)
     with quick_start():
@@ -56,7 +56,7 @@ def import_sdk() -> None:
 
 
 def put_off(package: str) -> None:
-    """Let a package's submodules be imported without its `__init__`, which runs when a name is first asked of it."""
+    """Let a package's submodules be imported without its `__init__`, which runs when one of its names is first used."""
     spec = find_spec(package)
     if package in sys.modules or spec is None or spec.loader is None:
         return

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 NOTHING_NEW, SOMETHING_NEW, FAILED, INCOMPLETE = 0, 1, 2, 3
-"""Exit codes, the last for nothing new so far, while a service was down, another program has locked a session, or
-there was no time for everything."""
+"""Exit codes. The last one means that nothing was new so far, but a service was down, another program has locked a
+session, or there was no time for everything."""
 _MAX_NAME = 60
 
 
@@ -58,7 +58,7 @@ async def _refresh(names: Sequence[str], web: bool, as_json: bool) -> int:
 
 
 async def _refresh_one(name: str, services: Services, *, web: bool, as_json: bool) -> int:
-    """Print what is new in one session; a failure is no reason not to go on with the others."""
+    """Print what is new in one session; after a failure, the others follow."""
     try:
         registry = services.sessions
         store = await registry.get((await kept_session(registry, name)).session_id)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from deepcritical_mcp.cli.boundary import error_boundary
+from deepcritical_mcp.cli.command_failures import error_boundary
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.context import AppContext, build_services
 from deepcritical_mcp.logs import configure_logging

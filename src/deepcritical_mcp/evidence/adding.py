@@ -26,7 +26,7 @@ from deepcritical_mcp.evidence.identity import (
     title_similarity,
 )
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector, now
 from deepcritical_mcp.evidence.text_index import Layout, has_other_texts
 from deepcritical_mcp.models import Evidence, Publication, merged, united
 
@@ -57,7 +57,7 @@ class AddOutcome:
 
 
 def outcomes_of(decisions: Sequence[Decision], catalogue: Catalogue) -> tuple[AddOutcome, ...]:
-    """What became of each publication in the end: later ones of the same call may have given it another id."""
+    """The final outcome for each publication: later ones of the same call may have changed its id."""
     outcomes: list[AddOutcome] = []
     for index, decision in enumerate(decisions):
         if not decision.full:
@@ -83,9 +83,9 @@ SAME_TITLE = 0.9
 MAX_NEIGHBORS = 10
 """How many stored passages near a new one are examined."""
 ROUNDING = 1e-3
-"""How far a cosine of single precision may be from the exact one, and more."""
+"""An upper bound for the rounding error of a cosine in single precision."""
 CROWDED = 5
-"""How many times as many, where passages of long texts are among them."""
+"""The factor by which more are examined where passages of long texts are among them."""
 
 
 @dataclass(frozen=True)
@@ -115,9 +115,9 @@ class Batch:
     """One batch to add to a session; without a space, nothing is stored beyond the catalogue.
 
     Attributes:
-        changed: the ids of stored publications whose texts changed, so that they must be embedded again from the
-            first one on. Of others that lack vectors, the first ones are right.
-        unlinked: the ids of those that had other texts or ids when it was decided what is nearly identical.
+        changed: the ids of stored publications whose texts changed, so that they must be embedded again from the first
+            one on. Others that lack vectors have correct ones for their first passages.
+        unlinked: the ids of publications whose texts or ids have changed since nearly identical ones were determined.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class Batch:
         return Decision(publication, folds=folds, separates=place.separates)
 
     def _by_meaning(self, new: NewPublication, similarities: _Similarities) -> Match | None:
-        """Applies `dedup_threshold`, except to publications that something else tells apart."""
+        """Apply `dedup_threshold`, except to publications that differ in something else."""
         if self._dedup_threshold is None:
             return None
         identity = Member.of(new.publication).identity
@@ -219,7 +219,7 @@ class Batch:
         return None
 
     def _merge_into(self, new: Publication, match: Match) -> Decision:
-        """Merge what only means the same: it becomes part of the publication's first member."""
+        """Merge a text that only means the same: it becomes part of the publication's first member."""
         entry = self._catalogue[match.id]
         first, *others = entry.members
         cluster = tuple(map(Member.of, (merged(first, new), *others)))
@@ -234,7 +234,7 @@ class Batch:
         found_by = united((), (query for item in entries.values() for query in item.publication.found_by))
         facts, result = Member.of(new.publication).facts, new.publication
         keeps = self._continued(place)
-        # What gives up an id comes before what may receive it.
+        # An item that gives up an id is written before one that may receive it.
         for id in entries.keys() - keeps.values():
             self._unlink(id)
             self._remove(entries[id])
@@ -260,7 +260,7 @@ class Batch:
         return result
 
     def _given(self, member: Member, cluster: Cluster, new: tuple[object, ...]) -> Publication:
-        """A member as it is kept. A `new` one does not bring the id of a publication that it is no part of."""
+        """A member as it is stored. A `new` one does not carry over the id of a publication that it is not part of."""
         if member.facts == new and (owner := self._catalogue.resolve(member.publication.id)):
             facts = [one.facts for one in cluster]
             if not any(one.facts in facts for one in self._catalogue.members(owner)):
@@ -268,8 +268,8 @@ class Batch:
         return member.publication
 
     def _continued(self, place: Placement) -> dict[int, str]:
-        """Which of the stored publications each cluster continues, by the cluster's place: it has some of its members,
-        if possible the one that gave it its id."""
+        """Which stored publication each cluster continues, by the cluster's position: one that shares members with it,
+        preferably the member from which the publication got its id."""
         fits: list[tuple[bool, bool, bool, int, str]] = []
         for number, cluster in enumerate(place.clusters):
             base = base_id(combined(cluster).id)
@@ -317,7 +317,7 @@ class Batch:
             self._remove(before)
 
     def _valid(self, before: KeptItem, item: KeptItem) -> int:
-        """How many of the stored vectors, from the first on, are of the same passages as before."""
+        """How many of the stored vectors, counted from the first, still belong to unchanged passages."""
         if not has_other_texts(before.publication, item.publication):
             return before.parts
         old, new = self._catalogue.layout(before.publication.id).passages, Layout.of(item.publication).passages
@@ -402,7 +402,7 @@ def _is_version(one: Identity, other: Identity) -> bool:
 
 
 def _is_compared(publication: Publication) -> bool:
-    """Whether its first vector tells what it is about: that of a passage of a long text does not."""
+    """Whether its first vector represents the whole publication; that of a passage of a long text does not."""
     return any(not text.parts for text in publication.texts)
 
 

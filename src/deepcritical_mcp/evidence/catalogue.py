@@ -23,7 +23,7 @@ from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id,
 from deepcritical_mcp.evidence.identity_values import CLAIMED, identity_numbers
 from deepcritical_mcp.evidence.kept_sessions import is_gone
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import KeptItem
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.evidence.text_index import (
     IndexedTexts,
     KeptIndex,
@@ -102,7 +102,7 @@ def _named(publication: Publication) -> list[_Number]:
 
 
 KEPT_FROM = 500
-"""Publications or vectors from which it is quicker to read a session's index than to make it anew."""
+"""Number of publications or vectors from which reading a session's index is faster than rebuilding it."""
 MAX_MEMBERS = 24
 """Descriptions that are compared with each other; the time grows with the cube of their number (24: 0.03 s)."""
 STATUS_FIELDS = ("status", "status_notices", "status_checked")
@@ -133,7 +133,7 @@ class Catalogue:
         """The number of stored vectors."""
 
         self.changed = False
-        """Whether the index that the space keeps is of another state."""
+        """Whether the index stored in the space is out of date."""
 
     @classmethod
     def of(cls, space: Space) -> Catalogue:
@@ -153,8 +153,8 @@ class Catalogue:
         return catalogue
 
     def keep(self, space: Space) -> None:
-        """Keep beside the session what it takes longest to derive from it, if that has changed and is much. It is never
-        read without what it was derived from, and may be lost."""
+        """Store what takes longest to derive from the session next to it, if it has changed and is large. It is a
+        cache: it is only read together with what it was derived from, and may be lost."""
         if self.changed and (len(self) >= KEPT_FROM or self.passages >= KEPT_FROM or space.index()):
             with self._lock:
                 texts = {id: self._texts.texts(id) for id in self._items}
@@ -211,17 +211,17 @@ class Catalogue:
             self._links.put(id, item.similar)
 
     def remove(self, id: str) -> None:
-        """Forget what was stored under `id`, which was removed or has another id now. Who has found it already can
-        still look at it until `forget_gone`."""
+        """Forget what was stored under `id`, which was removed or has another id now. Calls that have already found it
+        can still read it until `forget_gone`."""
         with self._lock:
             self._drop(id)
 
     def naming(self, ids: Collection[str]) -> list[KeptItem]:
-        """Those that name one of these ids as nearly identical."""
+        """The publications that name one of these ids as nearly identical."""
         return [self._items[id] for id in self._links.naming(ids) if id in self._items]
 
     def forget_gone(self) -> None:
-        """Free what was removed, because no call is using the session."""
+        """Free the memory of what was removed; only while no call is using the session."""
         self._gone.clear()
         self._changes.clear()
 
@@ -279,7 +279,7 @@ class Catalogue:
         return [other for other in others if all(member.facts in facts for member in self._members[other])]
 
     def catch_up(self, space: Space) -> None:
-        """Enter what other processes have written since the last look."""
+        """Load what other processes have written since the last call."""
         for items in space.news():
             for item in items:
                 self.put(item)
@@ -308,12 +308,12 @@ class Catalogue:
         value = normalize_doi(value) if kind == "doi" else value.upper().removeprefix("PMC")
         owners = [one for one in self._members.under(kind, value) if base_id(one) != id and not self._is_note(one)]
         owners = owners or [one for one in self._members.under(f"{CLAIMED}{kind}", value) if self._is_at(one, value)]
-        # Publications with this number come before one for which a better source gives another.
+        # Publications with this number take precedence over one for which a more reliable source gives another.
         owners.sort(key=lambda one: not getattr(self._held(one).publication, kind, ""))
         return next(iter(owners), "")
 
     def _is_at(self, id: str, number: str) -> bool:
-        """Whether the address of publication `id` names this number: it is found by its address, too."""
+        """Whether the address of publication `id` contains this number, since it is found by its address, too."""
         publication = self._held(id).publication
         return not publication.is_users and number in identity_numbers(record_ids(publication.url)).values()
 
@@ -326,7 +326,7 @@ class Catalogue:
         return {id: self.judged(self._held(kept[id]).publication) for id in kept if kept[id]}
 
     def judged(self, publication: Publication) -> Publication:
-        """`publication`; a note with the status of what it is about."""
+        """`publication`; a note gets the status of the paper that it is about."""
         with self._lock:
             subjects = self._subjects(publication.id)
         if not subjects:
@@ -388,8 +388,8 @@ class Catalogue:
         return tuple(dict.fromkeys((*versions, *self._alike(id))))
 
     def is_folded(self, unit: str, shown: Container[str], ranked: Container[str]) -> bool:
-        """Whether a unit is left out because of what is `shown`, which is nearly identical; or of a preprint, because
-        its article is among those `ranked`. What the preprint says in full, and the article does not, stays."""
+        """Whether a unit is omitted: because something nearly identical is already `shown`, or, for a preprint, because
+        its article is among those `ranked`. The full text of a preprint stays if its article has none."""
         id = split_unit(unit)[0]
         with self._lock:
             versions = self._versions.of(id)
@@ -407,7 +407,8 @@ class Catalogue:
         return tuple(dict.fromkeys(other for other in owners if other not in ("", id)))
 
     def names(self, id: str) -> list[str]:
-        """The ids that mean publication `id`: its own, and those of its members that are not another one's now."""
+        """The ids that refer to publication `id`: its own, and those of its members that do not belong to another one
+        now."""
         item = self._items.get(id)
         members = [one.id for one in item.members if one.id not in self._items] if item else []
         return list(dict.fromkeys((id, *(one for one in members if self._owner(one) == id))))

@@ -86,7 +86,7 @@ class Passage:
 
     @property
     def anchor(self) -> str:
-        """Leads to its paragraphs: "s1.2p4-5"; "" for a text without parts."""
+        """The anchor of its paragraphs: "s1.2p4-5"; "" for a text without parts."""
         return anchor_at(self.text, self.part, self.start, self.end) if self.part else ""
 
 
@@ -103,8 +103,8 @@ def long_passages(publication: Publication) -> Iterator[Passage]:
 
 def short_passages(publication: Publication) -> list[Passage]:
     """Title and content of each text without parts, split into overlapping chunks that repeat the title if the content
-    is long. That there is no abstract is no passage of a publication with a full text; but if nothing of that is
-    searched either, the title is one."""
+    is long. The statement that a publication has no abstract is not a passage if there is a full text; if nothing of
+    that is searched either, the title is the passage."""
     found = [passage for text in _short(publication) for passage in _passages_of(publication, text)]
     if not found and not any(next(found_parts(text), None) for text in _long(publication)):
         found = [Passage(publication.text, publication.title, 0, 0)]
@@ -130,7 +130,8 @@ def _passages_of(publication: Publication, text: Text) -> list[Passage]:
 
 
 def indexed_text(publication: Publication) -> str:
-    """What is indexed by words of a publication as a whole: its short texts; "" if it has only texts with parts."""
+    """The text by which a publication as a whole is indexed by words: its short texts; "" if it has only texts with
+    parts."""
     texts = _short(publication)
     if not texts:
         return ""
@@ -211,14 +212,14 @@ def paragraph_spans(content: str, span: Span) -> list[Span]:
 
 
 def own_span(text: Text, part: Part) -> Span:
-    """Where a part's own text stands, without its sub-parts'."""
+    """The span of a part's own text, without its sub-parts."""
     number = next(at for at, one in enumerate(text.parts) if one.start == part.start and one == part)
     following = text.parts[number + 1 : number + 2]
     return Span(part.start, following[0].start if following else len(text.content))
 
 
 def anchor_at(text: Text, part: Part, start: int, end: int) -> str:
-    """Leads to the paragraphs of a part in which the characters from `start` to `end` stand."""
+    """The anchor of the paragraphs of a part that contain the characters from `start` to `end`."""
     found = enumerate(paragraph_spans(text.content, own_span(text, part)), 1)
     numbers = [number for number, one in found if one.start < end and start < one.end]
     return str(ParagraphAnchor(part.anchor, numbers[0], numbers[-1]))

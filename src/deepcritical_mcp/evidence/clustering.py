@@ -18,7 +18,7 @@ from deepcritical_mcp.evidence.identity import (
     overruled,
     reason,
 )
-from deepcritical_mcp.evidence.storage.rows import KeptItem, dumped
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, dumped
 from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication, authority, merged, publication_id
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
@@ -32,7 +32,7 @@ class NearLinks:
         self._naming: dict[str, dict[str, None]] = {}
 
     def put(self, id: str, similar: Iterable[str]) -> None:
-        """Set the ids that publication `id` names; () removes them. Others may still name it."""
+        """Set the ids that publication `id` names; () removes them. Other publications may still name `id`."""
         for other in self._named.pop(id, ()):
             self._naming[other].pop(id, None)
         if named := tuple(similar):
@@ -45,12 +45,12 @@ class NearLinks:
         return [other for id in ids for other in (*self._named.get(id, ()), *list(self._naming.get(id, ())))]
 
     def naming(self, ids: Iterable[str]) -> list[str]:
-        """The ids of those that name any of these."""
+        """The ids of publications that name any of these."""
         return list(dict.fromkeys(other for id in ids for other in list(self._naming.get(id, ()))))
 
 
 def unlinked(item: KeptItem, gone: Sequence[str]) -> KeptItem:
-    """The item as it is written when these ids are no longer similar to it."""
+    """The item without its links to these ids."""
     return replace(item, similar=tuple(one for one in item.similar if one not in gone), written=item.next_written)
 
 
@@ -79,7 +79,7 @@ class Placement:
 
     @property
     def separates(self) -> bool:
-        """Whether it shows that what was merged before are several publications."""
+        """Whether it reveals that what was merged before is several publications."""
         return bool(self.clusters) and len(self.clusters) - len(self.affected) > (self.match is None)
 
 
@@ -180,7 +180,8 @@ def clusters_of(members: Iterable[Member]) -> list[Cluster]:
 
 
 def best_match(new: Identity, others: Sequence[Member]) -> tuple[Member, str] | None:
-    """The one of `others` that `new` is the same as for the best reason, and the reason; None if there is none."""
+    """The one of `others` that is the same as `new` for the most reliable reason, and that reason; None if there is
+    none."""
     for level in LEVELS:
         for other in others:
             if found := reason(level, new, other.identity):
@@ -189,8 +190,8 @@ def best_match(new: Identity, others: Sequence[Member]) -> tuple[Member, str] | 
 
 
 def _joined(clusters: Sequence[Cluster], level: str) -> list[Cluster]:
-    """Join what is the same on `level`. What could be either of two clusters that contradict each other joins neither,
-    and of a chain of clusters that contradict each other none is joined."""
+    """Join what is the same on `level`. What could belong to either of two contradicting clusters joins neither, and in
+    a chain of contradicting clusters none is joined."""
     count = len(clusters)
     sound = [[overruled(member.identity, cluster[0].identity) for member in cluster] for cluster in clusters]
     rivals = {

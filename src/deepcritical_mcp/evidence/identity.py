@@ -133,8 +133,8 @@ def _dates_agree(one: Identity, other: Identity) -> bool:
 
 
 def _titles_alike(one: Identity, other: Identity) -> Likeness:
-    """As `likeness`; a missing title is like any, one that is visibly cut is like what it begins, and one with a
-    journal's or site's name is like the same without it."""
+    """As `likeness`, but a missing title matches any title, a visibly truncated one matches every title that it begins,
+    and the name of a journal or site is ignored."""
     if not one.title or not other.title:
         return "same"
     if opposite_signs(one.shown_title, other.shown_title):
@@ -182,8 +182,8 @@ def _says_the_same(one: Identity, other: Identity) -> bool:
 
 
 def _same_as_document(note: Identity, document: Identity) -> str:
-    """Why what the user keeps as a note is the text of a document that the user supplied: all of its words, or another
-    text of some length under its title and one of its numbers."""
+    """Why a user's note counts as the text of a document that the user supplied: it has all of the document's words, or
+    is a text of some length with its title and one of its numbers."""
     if conflict(note, document) or _titles_alike(note, document) == "other":
         return ""
     contents = [{tokens(text) for text in each.contents} for each in (note, document)]
@@ -238,8 +238,8 @@ def contradict(level: str, one: Identity, other: Identity) -> bool:
 
 
 def tells_apart(one: Identity, other: Identity) -> bool:
-    """Whether two publications that are close in meaning are two all the same: by numbers, dates, first authors or
-    addresses, or by a number in their titles, or in their texts without these ("week 12", "week 13")."""
+    """Whether two publications that are close in meaning are nevertheless different: by numbers, dates, first authors
+    or addresses, or by a number in their titles, or in their texts without these ("week 12", "week 13")."""
     words = [each.title or tokens(" ".join(each.contents)) for each in (one, other)]
     if len({frozenset(filter(str.isdigit, some)) for some in words}) > 1:
         return True
@@ -272,8 +272,8 @@ def _share(part: str, one: Identity, other: Identity) -> bool:
 
 
 def _is_shared(part: str, one: Identity, other: Identity) -> bool:
-    """Whether two descriptions have a number or address in common that identifies: where one of them only claims it,
-    they must agree, unless both are views of one page."""
+    """Whether two descriptions share an identifying number or address; where one of them only claims it, they must also
+    agree, unless both are views of one page."""
     if not _share(part, one, other):
         return False
     claims, are_pages = {**one.claims, **other.claims}, not one.is_record and not other.is_record
@@ -285,9 +285,9 @@ def _is_shared(part: str, one: Identity, other: Identity) -> bool:
 
 def bears_out(one: Identity, other: Identity, *, is_named: bool = False) -> bool:
     """Whether two descriptions with one number, which at least one of them only claims, are of the same publication: by
-    title and first author. What a page or a user does not say is not against it, but a text that was read must name
-    the author of the record, unless another source `is_named` that says it is its copy. Two claims have nobody to
-    confirm them, so that their texts may speak for them."""
+    title and first author. What a page or a user leaves out does not count against it, but a text that was read must
+    name the record's author, unless another source says that it is a copy (`is_named`). Two claims have no record to
+    confirm them, so their texts may."""
     record, claim = (one, other) if one.is_record else (other, one)
     if not is_by_author(claim, record, is_named=is_named):
         return False
@@ -297,7 +297,7 @@ def bears_out(one: Identity, other: Identity, *, is_named: bool = False) -> bool
 
 
 def is_by_author(claim: Identity, record: Identity, *, is_named: bool = False) -> bool:
-    """Whether no other author is named, and the record's is in a text that was read, see `bears_out`."""
+    """Whether no other author is named, and a text that was read names the record's; see `bears_out`."""
     is_author, must_name = names_author(claim, record), claim.beginning and record.is_record and not is_named
     return is_author if is_author is not None else not (must_name and record.authors)
 
@@ -379,7 +379,7 @@ def _same_doi(one: Identity, other: Identity) -> str:
 
 
 def _are_one_title(one: Identity, other: Identity) -> bool:
-    """Whether nothing tells two titles apart that are not alike in every word: numbers, negations, other subjects."""
+    """Whether two titles that differ in some words agree in their numbers, negations and subjects."""
     titles = one.title, other.title
     negations = {_negations(" ".join(title)) for title in titles}
     return numbers_agree(*titles) and len(negations) == 1 and not replaced(*titles) and not names_a_part(*titles)

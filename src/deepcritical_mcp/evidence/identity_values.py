@@ -72,8 +72,8 @@ def _signs(text: str) -> dict[str, set[str]]:
 def copies(one: str, other: str) -> Copies:
     """How the shorter of two texts compares with the part of the longer one that it may be a copy of.
 
-    "same": only misprints, spelling, section labels and cuts differ. "other words": a word stands in another's place,
-    or a number is missing. "contradicted": a number or negation differs. "different": too little is shared to tell.
+    "same": only misprints, spelling, section labels and cuts differ. "other words": a word is replaced by another, or a
+    number is missing. "contradicted": a number or negation differs. "different": too little is shared to tell.
     """
     short, long = (tokens(text[:COMPARED]) for text in sorted((one, other), key=lambda text: (len(text), text)))
     short = short[:WORDS]
@@ -112,7 +112,7 @@ def _aligned(short: Sequence[str], long: Sequence[str]) -> Sequence[str]:
 
 
 def _is_cut(gone: Sequence[str], come: Sequence[str]) -> bool:
-    """Whether one text only ends before the other, perhaps within a word."""
+    """Whether one text is the other cut short, perhaps within a word."""
     return not gone or not come or come[0].startswith(gone[-1]) or gone[0].startswith(come[-1])
 
 
@@ -160,7 +160,7 @@ def same_journal(one: Sequence[str], other: Sequence[str]) -> bool | None:
 REGISTERED = ("pmid", "doi", "nct", "pmcid")
 """Numbers of which a publication has one each."""
 CLAIMED = "claimed "
-"""Before the kind of a number, the key under which those are found that have it or claim to have it."""
+"""Prefix of the kind of a number, in the key that finds the publications that have it or claim to have it."""
 BEGINNING = 6_000
 """Characters: the authors and numbers of a document stand among its first ones."""
 _PRINT_VIEW = re.compile(r"(?:^|[/._=?&-])(?:pdf|epdf|articlepdf|print|printable|pdfdirect|pdfplus|amp)(?:$|[/._=&-])")
@@ -286,7 +286,7 @@ def base_id(id: str) -> str:
 
 
 def _own_title(publication: Publication) -> str:
-    # What the user added without a title was given its own beginning for one, which identifies nothing.
+    # A text added without a title got its own beginning as its title, which identifies nothing.
     title = publication.title
     bare = publication.is_users and not publication.authors and publication.date == UNKNOWN_DATE
     is_given = bare and publication.text.content.startswith(title.rstrip("…"))

@@ -22,7 +22,7 @@ from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import Passage
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
 from deepcritical_mcp.evidence.text_index import has_other_texts
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.text import counted
@@ -86,7 +86,7 @@ def _write(catalogue: Catalogue, space: Space, rows: Sequence[tuple[KeptItem, Se
 
 
 def _with_same_texts(catalogue: Catalogue, publication: Publication) -> KeptItem | None:
-    """The stored item with the id of `publication`; None if it is gone, or its texts are others now."""
+    """The stored item with the id of `publication`; None if it is gone, or its texts have changed."""
     if publication.id not in catalogue:
         return None
     entry = catalogue[publication.id]
@@ -137,7 +137,7 @@ class Indexing:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def wait(self, seconds: float) -> None:
-        """Wait until everything has its vectors, at most that long."""
+        """Wait until everything has been embedded, at most that long."""
         if self._task is not None:
             with anyio.move_on_after(seconds):
                 await asyncio.wait({self._task})

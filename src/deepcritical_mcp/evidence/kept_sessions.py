@@ -15,16 +15,16 @@ import anyio
 
 from deepcritical_mcp.errors import AmbiguousSessionError, EvidenceStoreError, InvalidInputError
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import KeptItem, dumped, now, restored
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, dumped, now, restored
 from deepcritical_mcp.models import LoggedSearch, Publication, Text
 from deepcritical_mcp.text import clean_line, clipped, counted, normalized
 
 SECONDS = 5.0
 """An entry that cannot be written in this time is given up, so that a cancelled call ends."""
 LOG_PREFIX = "search-log:"
-"""The names of the documents that are entries of the log begin so."""
+"""Prefix of the names of documents that are entries of the log."""
 WATCH_ENDING = "-watch"
-"""The names of those that are no searches of the user's, of a watch or of a check of a draft, end so."""
+"""Suffix of the names of entries that are not the user's own searches: those of a watch or of a check of a draft."""
 
 
 class KeepsDocument(Protocol):
@@ -89,12 +89,12 @@ def keep_removed(space: Space, items: Iterable[RemovedItem]) -> None:
 
 
 def forget_removed(space: Space, items: Collection[RemovedItem]) -> None:
-    """Keep these no longer, because they were brought back."""
+    """Discard these, which were brought back."""
     keep_removed(space, [one for one in removed_items(space) if one not in items])
 
 
 def forget_old(space: Space) -> None:
-    """Keep what can no longer be brought back no longer."""
+    """Discard what can no longer be brought back."""
     if len(removed_items(space)) < len(json.loads(space.document(REMOVED) or "[]")):
         with space.turn():
             keep_removed(space, removed_items(space))
@@ -108,14 +108,14 @@ def to_restore(items: Sequence[RemovedItem], ids: Collection[str]) -> list[Remov
 
 
 def tombstone(item: KeptItem) -> KeptItem:
-    """What takes the place of a removed item, so that other processes learn of it."""
+    """The placeholder of a removed item, by which other processes learn of the removal."""
     text = Text(kind="note", content="[removed]")
     bare = Publication(id=item.publication.id, source=item.publication.source, title="[removed]", texts=(text,))
     return KeptItem(bare, order=_GONE, parts=1, embedded=False, written=item.next_written)
 
 
 def is_gone(item: KeptItem) -> bool:
-    """Whether it is only the place of a removed one."""
+    """Whether it is the placeholder of a removed item."""
     return item.order == _GONE
 
 
@@ -203,10 +203,10 @@ def _line(one: KeptSession) -> str:
 
 
 def _is_free(title: str) -> bool:
-    """Whether a title is not what session_id means otherwise."""
+    """Whether a title cannot be mistaken for another value of session_id."""
     return title.partition(":")[0].strip().casefold() != _NEW and not title.casefold().startswith(ID_PREFIX)
 
 
 def folded_title(title: str) -> str:
-    """What titles are compared by: case, blanks and the way in which an accent is encoded do not matter."""
+    """The form in which titles are compared, regardless of case, blanks and the encoding of accents."""
     return normalized("NFKC", clean_line(title)).casefold()

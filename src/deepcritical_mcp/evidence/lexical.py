@@ -197,7 +197,7 @@ class LexicalIndex:
 
     def _living(self, word: str, alive: NDArray[np.bool_]) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """The documents that have `word`, and how often."""
-        # Nothing may hold on to a view of a column, which cannot grow meanwhile.
+        # No view of a column may be kept: the column cannot grow as long as there is one.
         at = self._postings(_hashed(word))
         slots, counts = np.asarray(self._slots_of)[at], np.asarray(self._counts)[at]
         living = alive[slots]

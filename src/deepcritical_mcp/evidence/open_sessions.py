@@ -1,4 +1,4 @@
-"""Which open sessions give back the memory of their indexes."""
+"""Which open sessions release the memory of their indexes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.store import EvidenceStore
 
 REST_AFTER = 300.0
-"""Seconds after which an idle session gives back the memory of its indexes."""
+"""Seconds after which an idle session releases the memory of its indexes."""
 STAYS_AWAKE = 1.0
-"""Seconds for which a session stays awake after a call, however many others are: of clients that each call again at
-once, all would have to wake their session at every call."""
+"""Seconds for which a session stays awake after a call, however many others are awake: otherwise, clients that call in
+quick succession would have to wake their session at every call."""
 RETURNS_WITHIN = 30.0
-"""Seconds at rest after which nobody is expected to come back soon. A session that was woken earlier than that stays
-awake for so long after each call: else, many callers in turn would wake all sessions over and over."""
+"""Seconds of rest after which its user is not expected back soon. A session that was woken earlier stays awake for that
+long after each call; otherwise, many callers in turn would wake all sessions over and over."""
 MAX_RETURNING = 8
-"""How many times as many sessions may be awake because of that."""
+"""The factor by which more sessions may be awake because of that."""
 IN_USE = 120.0
-"""Seconds after a call for which a session rests for its size only if all take twice the memory that they may: large
-ones whose users work at the same time would put one another to rest at every call, and waking one takes seconds."""
+"""Seconds after a call during which a session is put to rest for its size only if all sessions exceed twice their
+memory limit: otherwise, large sessions in use at the same time would put one another to rest at every call, and waking
+one takes seconds."""
 
 
 @dataclass
@@ -29,7 +30,7 @@ class OpenSession:
     """An open session.
 
     Attributes:
-        used: when it was last used, of all times in Unix seconds.
+        used: when it was last used (all times are in Unix seconds).
         recorded: the last use that the backend has recorded.
         rested: when it was put to rest; 0.0 if it has been woken since.
         returns: whether it was woken soon after that.

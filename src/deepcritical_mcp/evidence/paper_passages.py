@@ -16,7 +16,7 @@ from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT
 from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_score, words_of
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
-from deepcritical_mcp.evidence.storage.rows import Vector
+from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.excerpts import Span, best_sentences, has_figures, quoted, sentences
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentPassage, Evidence, Publication, Text
 from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS, cut_at_sentence
@@ -173,7 +173,7 @@ within 1,500 characters the answer of 95 instead of 78 % of the questions."""
 OF_A_WHOLE = REPORTS + FIGURES
 """The same for an abstract or a note as a whole."""
 OTHER_QUANTITY = -0.03
-"""For each quantity of the question of which a passage has only others with its unit."""
+"""For each quantity of the question for which a passage has only other values with the same unit."""
 
 _REPORTING = re.compile(
     r"result|finding|outcome|conclusion|efficacy|safety|effect|adverse|abstract|key (?:message|point)", re.I

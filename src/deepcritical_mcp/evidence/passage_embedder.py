@@ -17,7 +17,7 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.chunking import long_passages, short_passages
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED, Calibration
 from deepcritical_mcp.evidence.embedding.service import BUSY
-from deepcritical_mcp.evidence.storage.rows import Vector
+from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.models import Publication
 
 _failure: ContextVar[str] = ContextVar("failure", default="")

@@ -251,7 +251,7 @@ def with_neighbors(passage: Passage, length: int) -> Quotation:
     lowest, highest = _between_tables(passage, part)
     start, end = passage.start, passage.end
     first, last = max(lowest, start - length), min(highest, end + length)
-    # What is cut off there is no sentence.
+    # A fragment that is cut off there is not a sentence.
     before = [first + one.start for one in sentences(content[first:start])][first > lowest :]
     after = [end + one.end for one in sentences(content[end:last]) if end + one.end < last or last == highest]
     while before or after:

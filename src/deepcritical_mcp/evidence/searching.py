@@ -17,7 +17,7 @@ from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_score, words_
 from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, best_within, priority
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import Vector
+from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.evidence.text_index import WordScores, is_passage, split_unit, unit_of
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
@@ -62,11 +62,11 @@ EVERYTHING = Scope()
 
 SNIPPET_LENGTH = 240
 MIN_NEAREST = 50
-"""Least number of passages that a search by meaning looks at."""
+"""Minimum number of passages that a search by meaning looks at."""
 MIN_WORD_CANDIDATES = 10
-"""Least number of items that a search by words looks at."""
+"""Minimum number of items that a search by words looks at."""
 EXTRA_CANDIDATES = 5
-"""Places ranked with care beyond those shown: some are folded."""
+"""Ranks beyond those shown that are scored exactly, since some results are folded."""
 CROWDED = 2
 """How many times as many passages a search by meaning looks at where there are long texts."""
 SHOWN_OF_SHORT = 550
@@ -94,11 +94,11 @@ class Found:
     next_offset: int = -1
 
     def first(self, count: int) -> Found:
-        """The best `count` of it."""
+        """The same with only the best `count` items."""
         return Found(self.evidence[:count], self.parts[:count], self.close)
 
     def without(self, ids: Collection[str]) -> Found:
-        """It without the evidence with these ids."""
+        """The same without the evidence with these ids."""
         rows = [row for row in zip(self.evidence, self.parts, strict=True) if row[0].id not in ids]
         return Found(tuple(one for one, _ in rows), tuple(part for _, part in rows), self.close, self.next_offset)
 
@@ -116,7 +116,7 @@ class _Variant:
     parts: dict[str, int] = field(default_factory=dict[str, int])
 
     def enter(self, unit: str, part: int, cosine: float) -> None:
-        """Note how close a passage is, if none of the unit's is closer."""
+        """Record how close a passage is, unless a closer one of the same unit is known."""
         if cosine > self.cosines.get(unit, -2.0):
             self.cosines[unit], self.parts[unit] = cosine, part
 

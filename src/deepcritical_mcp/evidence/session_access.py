@@ -24,7 +24,7 @@ WriteAlone = Callable[[Callable[[], None]], Awaitable[None]]
 class SessionRecord:
     """Keeps a session's title, and the numbers of its publications and searches, where it is kept.
 
-    What a watch repeats is no search of its own.
+    A search that a watch repeats is not counted again.
     """
 
     def __init__(self, write: WriteAlone) -> None:
@@ -104,7 +104,7 @@ class SessionAccess:
         return len(self._catalogue) if self._catalogue is not None else self._size
 
     async def rest(self) -> None:
-        """Give back the memory of the indexes, unless a call is using them; the next call builds them again."""
+        """Release the memory of the indexes, unless a call is using them; the next call builds them again."""
         async with self._opening:
             space = self._space  # it may be closed meanwhile
             if self.awake and space is not None and not self.busy and self._mutex.acquire(blocking=False):
@@ -144,7 +144,7 @@ class SessionAccess:
                 await self._record.set_title_if_none(space, query)
 
     async def keep_document(self, name: str, content: str) -> None:
-        """Keep a text of up to a few MB that is no evidence, e.g. a report, in place of an earlier one of that name."""
+        """Store a text of up to a few MB that is not evidence, e.g. a report, replacing an earlier one of that name."""
         async with self._session() as (space, _):
             await run_sync(self._alone, lambda: space.keep_document(name, content), abandon_on_cancel=True)
             self._record.has_kept(name)

@@ -20,7 +20,7 @@ from deepcritical_mcp.evidence.kept_sessions import KeptSession, session_title, 
 from deepcritical_mcp.evidence.open_sessions import OpenSession, Resting
 from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, new_session_id
+from deepcritical_mcp.evidence.storage.stored_items import SessionInfo, is_session_id, new_session_id
 from deepcritical_mcp.evidence.store import Embedder, EvidenceStore
 
 logger = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ class SessionRegistry:
 
         Raises:
             SessionNotFoundError: it is unknown, expired, deleted, or another owner's.
-            SessionBusyError: another process does not let go of it.
+            SessionBusyError: another process has locked it.
             EvidenceStoreError: it cannot be read.
         """
         if not is_session_id(session_id):
@@ -102,7 +102,7 @@ class SessionRegistry:
         Raises:
             EvidenceStoreError: the place where they are kept cannot be read.
         """
-        await self._drop_idle(expire=False)  # who only looks deletes nothing
+        await self._drop_idle(expire=False)  # a caller that only looks deletes nothing
         digest = _digest(owner)
         infos = await run_sync(self._backend.sessions, digest, abandon_on_cancel=True)
         for id, session in self._sessions.items():
@@ -114,7 +114,7 @@ class SessionRegistry:
         return sorted((one for one in listed if one.used >= since), key=lambda one: one.used, reverse=True)
 
     async def expired(self, *, owner: str = "") -> list[KeptSession]:
-        """The sessions of `owner` that nobody used for their time, and that `restore` brings back."""
+        """The expired sessions of `owner` that `restore` can bring back."""
         infos = await run_sync(self._backend.expired, _digest(owner), abandon_on_cancel=True)
         return [replace(self._listed(id, info), expires=0.0) for id, info in infos.items()]
 
@@ -142,7 +142,7 @@ class SessionRegistry:
         await (await self.get(session_id, owner=owner)).set_title(given)
 
     def naming(self, *, owner: str = "") -> anyio.Lock:
-        """Held while it is looked up whether `owner` has a title already, until a session has it."""
+        """Held from the check whether `owner` already has a title until a session has been given it."""
         return self._lock(("titles of", owner))
 
     def kept_until(self, session_id: str) -> float:
@@ -308,7 +308,7 @@ class SessionRegistry:
         self._resting.start()
         if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
             session.recorded = now
-            with contextlib.suppress(EvidenceStoreError, SessionError):  # who only reads can do so without
+            with contextlib.suppress(EvidenceStoreError, SessionError):  # a caller that only reads can do without
                 await run_sync(session.space.touch, now)
 
     def _mark_used(self, session: OpenSession, now: float) -> None:
@@ -336,7 +336,7 @@ class SessionRegistry:
         return used + self._ttl if self.lasting and self._backend.is_begun(session_id) else 0.0
 
     def _listed(self, session_id: str, info: SessionInfo) -> KeptSession:
-        used = info.used or self._clock()  # what cannot be dated counts as used now
+        used = info.used or self._clock()  # a session without a known date counts as used now
         return KeptSession(
             session_id,
             title=info.title,

@@ -241,8 +241,8 @@ class EvidenceStore(SessionAccess):
     async def _changed(
         self, found: Iterable[Evidence | RelatedEvidence], space: Space, catalogue: Catalogue, changes: int
     ) -> set[str]:
-        """The ids of what was replaced, also by other processes, after `changes` were counted: what was found of its
-        earlier texts does not hold for those that are shown."""
+        """The ids of what was replaced, also by other processes, since `changes` were counted: what was found in its
+        earlier texts may not hold for the present ones."""
         if self._shared:
             await run_sync(self._alone, lambda: catalogue.catch_up(space), abandon_on_cancel=True)
         return {one.id for one in found if catalogue.changed_since(one.id, changes)}

@@ -1,7 +1,7 @@
 """The texts of a session: how each publication is divided into passages, and in which of them a word occurs.
 
-What was derived from them is kept beside the session so that it opens quickly, only as a cache: it is used as long as
-the item was not written since, by a version that derives the same; everything else is derived again.
+What was derived from them is kept beside the session so that it opens quickly, only as a cache: an entry is used if its
+item has not been written since, and if a version derived it that derives the same; everything else is derived again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from deepcritical_mcp.evidence.chunking import Passage, indexed_text, long_passa
 from deepcritical_mcp.evidence.clustering import LookupKey
 from deepcritical_mcp.evidence.lexical import HashedWords, LexicalIndex, LexicalScores, words_of
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import KeptItem
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.models import Publication
 
 _PART = "\n"
@@ -175,7 +175,7 @@ class TextIndex:
 
 
 DERIVED = 2
-"""Raise it when passages, stems, keys or this form change within a version."""
+"""Increase this when passages, stems, keys or this format change within a version."""
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -186,7 +186,7 @@ def indexed(
     keys: Mapping[str, Collection[LookupKey]],
     model: str,
 ) -> Arrays:
-    """What `KeptIndex.of` reads, of these items and what is derived from them."""
+    """What `KeptIndex.of` reads: these items, and what is derived from them, serialized."""
     ids = [item.publication.id for item in items]
     words = [list(texts[id].words.items()) for id in ids]
     flat = [one for some in words for _, one in some]

@@ -345,7 +345,8 @@ def continues(title: tuple[str, ...], cut: tuple[str, ...]) -> bool:
 
 
 def is_misprint(one: str, other: str) -> bool:
-    """Whether two words are one but for a letter. A misprint spares the first letter, numbers and opposites."""
+    """Whether two words differ in one letter only, as by a misprint: not in the first letter, not in numbers, and not
+    as opposites."""
     if one == other:
         return True
     if one.isdigit() or other.isdigit() or is_opposite(one, other):

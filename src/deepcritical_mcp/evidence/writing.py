@@ -24,7 +24,7 @@ from deepcritical_mcp.evidence.kept_sessions import (
 )
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.rows import KeptItem, Vector, now
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector, now
 from deepcritical_mcp.models import Publication, ScreeningMark
 
 EMBEDDED_AT_ONCE = 64
@@ -229,8 +229,8 @@ class Writer:
 
 
 def _with_status(item: KeptItem, current: Publication) -> KeptItem:
-    """The item with that status. Of what it was merged from, only the latest is said to have been checked, since that
-    one describes it best."""
+    """The item with that status. Of the descriptions that it was merged from, only the latest is marked as checked,
+    since that one describes it best."""
     status, day, notices = current.status, current.status_checked, {"status_notices": current.status_notices}
     latest = max((one.status_checked for one in item.given), default="")
     given = tuple(

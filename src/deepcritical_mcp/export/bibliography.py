@@ -43,7 +43,7 @@ def in_style_order(items: Sequence[StyleItem], style: CitationStyle) -> list[Sty
 
 
 def _sorted(items: Sequence[StyleItem], keys: Sequence[Node], style: CitationStyle) -> list[StyleItem]:
-    """By the first key, and only what is equal by the next ones. What has no value comes last."""
+    """Sort by the first key, and by the next ones where it is equal. Entries without a value come last."""
     if not keys or len(items) < 2:
         return list(items)
     groups = defaultdict[str, list[StyleItem]](list)
@@ -263,7 +263,7 @@ def _style(name: str, folder: Path | None, *, allow_paths: bool) -> CitationStyl
 
 
 def _meant_style(name: str) -> str:
-    """The style that a name means which has more words, or others: "apa 7th ed.", "jama", "chicago author-date"."""
+    """The style that a longer or different name means: "apa 7th ed.", "jama", "chicago author-date"."""
     return _OTHER_NAMES.get(" ".join(_IDLE_WORDS.sub(" ", name).split()), "")
 
 

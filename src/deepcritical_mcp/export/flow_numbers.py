@@ -43,7 +43,7 @@ def searched_source(search: LoggedSearch) -> SearchedSource:
 
 
 PAGING_LIMITS = ("at most ", "only results new")
-"""How limits begin that make no other search."""
+"""The beginnings of limits that do not make it another search."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def distinct_searches(log: Sequence[LoggedSearch]) -> list[DistinctSearch]:
 
 
 def repetitions(log: Sequence[LoggedSearch]) -> set[int]:
-    """The places of entries in which a watch repeated a search that had been answered before: for what had been added
-    since, or as it was. A watch that makes up for what failed or was missed repeats nothing."""
+    """The positions of entries in which a watch repeated an answered search, for what had been added since or
+    unchanged. A watch that makes up for a failed or incomplete search repeats nothing."""
     answered, whole, found = set[tuple[object, ...]](), set[tuple[object, ...]](), set[int]()
     for place, one in enumerate(log):
         asked, lasting = _asked(one), (*_asked(one), _lasting(one))
@@ -97,8 +97,8 @@ def repetitions(log: Sequence[LoggedSearch]) -> set[int]:
 
 
 def made_good(log: Sequence[LoggedSearch]) -> dict[int, int]:
-    """The places of entries that failed or were incomplete, each with that of the later entry in which the same was
-    asked for and nothing was missed."""
+    """The positions of entries that failed or were incomplete, each with that of the later entry in which the same
+    search was complete."""
     missed, found = dict[tuple[object, ...], list[int]](), dict[int, int]()
     for place, one in enumerate(log):
         key = (*_asked(one), _lasting(one), one.first, has_since(one))
@@ -137,7 +137,7 @@ def _together(runs: Sequence[LoggedSearch]) -> DistinctSearch:
     for first, some in sorted(pages.items()):
         last = first - 1 + max(one.examined for one in some)
         new = max(0, last - max(reached, first - 1))
-        # Of a page that overlaps the one before it no more can be counted than it had besides.
+        # If a page overlaps the one before it, only what it had beyond that one counts.
         most = new if first <= reached else last + max(one.duplicates + one.left_out for one in some)
         duplicates += min(most, max(one.duplicates for one in some))
         left_out += min(most, max(one.left_out for one in some))
@@ -190,7 +190,7 @@ class FlowNumbers:
         included: of `records`, those marked as included; `cited` are those marked as cited only, and not among them.
         undecided: of `records`, those without a decision.
         retrieved: of `records`, those whose full text, page or whole registration is in the session.
-        not_retrieved: of `records`, those whose full text was asked for in vain, and is not in the session.
+        not_retrieved: of `records`, those whose full text was asked for but not found, and is not in the session.
         retracted: ids of the `records` that are retracted; `retracted_included` and `retracted_cited` of those that
             are marked so.
         asked: when the status of the records was last asked; `unchecked` is how many nobody was asked about.

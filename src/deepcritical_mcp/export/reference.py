@@ -94,7 +94,7 @@ _NOT_IN_KEYS = FUNCTION_WORDS | set(
 TRIAL_GENRE = "Clinical trial registration"
 """What kind of report a trial's registration is, which is how Zotero keeps those of ClinicalTrials.gov."""
 ET_AL = AuthorName("et al.")
-"""Stands at the end of a shortened list of authors."""
+"""The end of a shortened list of authors."""
 
 
 class Names(NamedTuple):
@@ -156,7 +156,7 @@ class Reference:
 
     @property
     def container(self) -> str:
-        """What it appeared in: a journal, a book, a preprint server."""
+        """Where it appeared: a journal, a book, a preprint server."""
         publication = self.publication
         if self.form == "preprint":
             return publication.short_journal or publication.journal or publication.publisher
@@ -185,14 +185,14 @@ class Reference:
 
     @property
     def accessed(self) -> str:
-        """On which day a web page or a trial's registration, which may change, was read; "" for all others, or if
+        """The day on which a web page or a trial's registration, which may change, was read; "" for all others, or if
         unknown."""
         one = self.publication
         return "" if self.form not in ("trial", "page") or one.accessed == UNKNOWN_DATE else one.accessed
 
     @property
     def data_note(self) -> str:
-        """Of which day the data of a trial's registration are; "" for all others, or if unknown."""
+        """The day of the data of a trial's registration; "" for all others, or if unknown."""
         one = self.publication
         return f"Source: {one.publisher}, data of {one.version}." if self.form == "trial" and one.version else ""
 

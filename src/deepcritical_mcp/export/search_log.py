@@ -169,7 +169,7 @@ def _was(count: int) -> str:
 
 
 def _failures(log: Mapping[int, LoggedSearch], later: Mapping[int, int]) -> Iterator[str]:
-    """Which entries failed or were incomplete; `later` has the places of those in which that was made good."""
+    """Which entries failed or were incomplete; `later` has the positions of the entries that made up for them."""
     missed = {number: one for number, one in log.items() if not one.is_whole}
     for is_good in (False, True):
         for is_failure, verb in ((True, "failed"), (False, "was incomplete")):
@@ -184,7 +184,7 @@ def _failures(log: Mapping[int, LoggedSearch], later: Mapping[int, int]) -> Iter
 
 
 def _told_failures(entries: Mapping[int, LoggedSearch], verb: str, again: Sequence[str]) -> str:
-    """`again` are the numbers of the entries that made them good."""
+    """`again` are the numbers of the entries that made up for them."""
     said = [f"{number} ({plain_line(one.title)}, {_day(one.at)})" for number, one in entries.items()]
     shown = said[:_MAX_LISTED]
     more = f" and {len(said) - len(shown)} more" if len(said) > len(shown) else ""
@@ -265,7 +265,7 @@ _CODE = ("Query", "Query as sent", "Query as the source read it")
 _ONLY_IN_CSV = (*_CODE[::2], "Results of the search", "First result examined", "Duplicates", "Left out", "Tool")
 _SHOWN = tuple(name for name in COLUMNS if name not in _ONLY_IN_CSV)
 _ADVICE = re.compile(r"Try again\b[^.]{0,120}(?:\.|$)")
-"""What a message says to whoever called, and no appendix."""
+"""What a message tells the caller and does not belong in an appendix."""
 
 
 def search_log_export(

@@ -65,7 +65,7 @@ def _named(phrases: Iterable[re.Match[str]]) -> Iterator[str]:
 
 
 def _without_wider(said: Iterable[str]) -> Iterator[str]:
-    """Each once, and none that another one says more exactly."""
+    """Each once, without those that another one states more precisely."""
     wider = {
         "randomized trial": {"randomized controlled trial"},
         "clinical trial": {
@@ -169,7 +169,7 @@ _STUDIES = r"(?:studies|trials|rcts|articles|papers|reports|publications)\b"
 
 
 def _some(what: str, *, adjectives: int = 5, name: str = "number") -> str:
-    """A pattern of a number, adjectives, and what there is so many of."""
+    """A pattern of a number, adjectives, and the noun that is counted."""
     return rf"{_NUMBER.replace('number', name)} {_WORD}{{0,{adjectives}}}?{what}"
 
 

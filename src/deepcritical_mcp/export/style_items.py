@@ -1,4 +1,4 @@
-"""What a citation style is given of a publication."""
+"""The variables of a publication that a citation style gets."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class StyleItem:
 
 
 def style_item(reference: Reference) -> StyleItem:
-    """What styles are given of a reference."""
+    """The variables that styles get of a reference."""
     texts, names, dates = dict[str, Rich](), dict[str, Sequence[StyleName]](), dict[str, StyleDate]()
     item = style_fields(reference)
     for name, value in item.items():

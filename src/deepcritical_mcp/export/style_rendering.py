@@ -44,7 +44,7 @@ _EDITORS_LABEL = Node("label", {"form": "short", "prefix": " (", "suffix": ")"})
 
 
 class _Written(NamedTuple):
-    """What an element gave: whether it asked for a variable of the publication, and whether it got one."""
+    """The output of an element: whether it asked for a variable of the publication, and whether there was one."""
 
     text: Rich
     asked: bool = False

@@ -161,7 +161,7 @@ class NameOptions:
         return self._values.get(option, "")
 
     def has(self, option: str) -> bool:
-        """Whether it is set, be it to ""."""
+        """Whether it is set, even to ""."""
         return option in self._values
 
     def number(self, option: str) -> int:

@@ -61,7 +61,7 @@ class CheckedRecord(Value):
 
 
 class CheckedReference(Value):
-    """What became of one reference. All that is empty is left out of the wire form, and of a sound reference all but
+    """What became of one reference. Empty fields are left out of the wire form, and of a sound reference all but
     `index`, `verdict` and the record's id.
 
     Attributes:
@@ -115,7 +115,8 @@ class CheckedQuotation(Value):
 
 
 class CheckedClaim(Value):
-    """The passage of one cited record that is nearest to a sentence that cites it. Nobody says that it supports it.
+    """The passage of one cited record that is nearest to a sentence that cites it. This does not mean that it supports
+    it.
 
     Attributes:
         sentence: "" if it is that of the claim before.

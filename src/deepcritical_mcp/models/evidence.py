@@ -44,9 +44,9 @@ from deepcritical_mcp.urls import normalize_url
 
 PartKind = Literal["section", "table", "figure", "references", "sub_article"]
 PARAGRAPH_BREAK = "\n\n"
-"""Stands between the paragraphs of a text with parts, and nowhere inside one."""
+"""Separates the paragraphs of a text with parts, and occurs nowhere inside one."""
 NOT_OWN = "Not the paper's own text"
-"""Stands in front of what a sub-article says."""
+"""The path of a sub-article begins with this."""
 ANCHOR = r"(?:abstract|[a-z][0-9.]{1,20}(?:[a-z][0-9.]{1,20})?)(?:p[0-9]{1,4}(?:[-–]p?[0-9]{1,4})?)?"
 """What an anchor looks like, as a pattern: "s3.2", "x2f1", "s3.2p4", "s3.2p4-6"."""
 _PARAGRAPH_ANCHOR = re.compile(r"(?P<part>.+?)p(?P<first>[1-9][0-9]{0,3})(?:[-–]p?(?P<last>[1-9][0-9]{0,3}))?")
@@ -96,7 +96,7 @@ def own_length(parts: Sequence[Part], length: int) -> int:
 
 
 def section_of(part: Part) -> tuple[str, ...]:
-    """The path of a part, which says so if the text is not the publication's own."""
+    """The path of a part, with a mark in front if the text is not the publication's own."""
     if part.kind != "sub_article":
         return part.path
     return (f"{NOT_OWN}: {part.path[0] if part.path else part.anchor}", *part.path[1:])
@@ -137,7 +137,7 @@ AHEAD_OF_PRINT = "aheadofprint"
 """PubMed's publication stage of an article without an issue yet."""
 PublicationForm = Literal["article", "preprint", "chapter", "book", "trial", "page", "other"]
 UTC_SECOND = "2026-11-23T05:00:00Z"
-"""How the time of a decision looks."""
+"""The format of the time of a decision."""
 _TEXT_ID = re.compile(r"(.+)~([0-9]{1,4})", re.DOTALL)
 _WEB_ADDRESS = re.compile(r"https?://[^\s/]", re.IGNORECASE)
 
@@ -266,7 +266,7 @@ class Publication(Bibliography):
         return f"{self.id}~{place + 1}" if place else self.id
 
     def text_with(self, id: str) -> Text | None:
-        """The text whose id, made by `id_of`, that is; None if there is none of that number."""
+        """The text with that id, made by `id_of`; None if there is none."""
         number = split_text_id(id)[1] if id != self.id else 1
         return self.texts[number - 1] if 1 <= number <= len(self.texts) else None
 
@@ -303,7 +303,7 @@ class Publication(Bibliography):
 
     @property
     def awaits_pubmed(self) -> bool:
-        """Whether it is a paper's record from elsewhere whose status nobody vouches for, as PubMed did not answer."""
+        """Whether it is a paper's record from elsewhere whose status is unconfirmed, as PubMed did not answer."""
         is_elsewhere = self.is_record and all(text.provider != "pubmed" for text in self.texts)
         return is_elsewhere and not self.status_checked and bool(self.pmid or self.pmcid or self.doi)
 

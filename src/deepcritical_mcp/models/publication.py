@@ -52,8 +52,8 @@ STATUSES: Mapping[PublicationStatus, str] = {
     "concern": "EXPRESSION OF CONCERN",
     "retracted": "RETRACTED",
 }
-"""Each status and its label, the mildest first. "ok" is what somebody who knows was asked about, on the day that
-`status_checked` names; "unchecked" is what nobody was asked about."""
+"""Each status and its label, the mildest first. "ok" means that a source that knows was asked, on the day that
+`status_checked` names; "unchecked" that none was asked."""
 NOTICE_LABELS: Mapping[NoticeKind, str] = {
     "retraction": "Retraction",
     "partial_retraction": "Partial retraction",
@@ -70,7 +70,7 @@ NOTICE_LABELS: Mapping[NoticeKind, str] = {
 }
 """How each kind of notice is introduced; notices are listed in this order. The last two are a trial's."""
 MAX_TRIAL_PAPERS = 20
-"""Of the papers of a trial, so many are among its notices."""
+"""How many papers of a trial are among its notices."""
 
 TITLE_LIMIT = 500
 LINE_LIMIT = 1_000
@@ -152,7 +152,7 @@ Paragraph = Annotated[str, _line(PARAGRAPH_LIMIT)]
 Url = Annotated[str, AfterValidator(_url)]
 PartialDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d\d(-\d\d)?)?|Unknown)$")]
 StatusDay = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d)?$")]
-"""The day (UTC) on which somebody who knows was last asked for a status; "" if nobody was."""
+"""The day (UTC) on which a source that knows was last asked for a status; "" if none was."""
 
 
 class AuthorName(NamedTuple):
@@ -361,8 +361,8 @@ class Bibliography(Value):
 
     @property
     def asked(self) -> str:
-        """When its status was last asked, in words; "" where nobody was of what is marked all the same, or of what has
-        no number of a paper, so that nobody can be."""
+        """When its status was last asked, in words; "" if nobody was asked although it is marked, or if it has no
+        number of a paper, so that nobody can be asked."""
         is_paper = self.source != "user" and (self.pmid or self.doi or self.pmcid)
         is_open = is_paper and not is_marked(self.status)
         return asked_on(self.status_checked) if self.status_checked or is_open else ""

@@ -75,7 +75,7 @@ def status_from_links(
 
 
 def status_told_by(notices: Iterable[StatusNotice]) -> PublicationStatus:
-    """The status of a record about which a witness says no more than `notices`."""
+    """The status of a record if `notices` is all that a witness says about it."""
     return gravest(("ok", *(_STATUS_OF.get(notice.kind, "ok") for notice in notices)))
 
 

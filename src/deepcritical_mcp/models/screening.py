@@ -18,7 +18,7 @@ MARKS = ("included", "excluded", "cited", "undecided", "decided")
 """What `marked` selects, apart from tags."""
 MAX_TAGS, MAX_TAG_LENGTH, MAX_REASON_LENGTH = 20, 60, 500
 MAX_DECISIONS = 100
-"""Of a publication's history, so many are kept, the latest."""
+"""How many decisions of a publication's history are kept: the latest."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def decision_line(publication: Publication) -> str:
 
 
 def decision_replaced(before: Publication, after: Publication) -> str:
-    """What of an earlier decision and tags no longer holds, and since when it did; "" if that is nothing."""
+    """The part of an earlier decision and tags that no longer holds, and since when it did; "" if there is none."""
     lost = decision_of(before) if decision_of(before) != decision_of(after) else ""
     tags = [tag for tag in before.tags if tag not in after.tags]
     told = "; ".join(filter(None, (lost, f"tags: {', '.join(tags)}" if tags else "")))

@@ -39,7 +39,7 @@ T = TypeVar("T")
 ONE_DAY = 86_400.0
 MAX_EXPLANATION = 64 * 1024  # bytes of a response other than 2xx, read for what is wrong on the event loop
 PATIENCE = 0.5
-"""Seconds that a caller waits for the same request of another to be sent before it enters the line, too."""
+"""Seconds that a caller waits for another's identical request to be sent before it joins the queue itself."""
 USER_AGENT = f"deepcritical-mcp/{__version__}"
 logger = logging.getLogger(__name__)
 
@@ -183,7 +183,8 @@ class ApiClient:
             raise (failures[-1] if failures else self._late()) from error
 
     async def _wait_in_line(self, limiter: Pacing, step: Literal["first", "next"]) -> None:
-        """Wait for a moment to send; what may be late is refused at once, the rest only if the line slows down."""
+        """Wait for a moment to send; a request that may be late is refused at once, others only if the queue slows
+        down."""
         wait, longest = limiter.expected_wait(step), seconds_for(IN_LINE)
         if wait <= seconds_for(AT_ENTRY):
             with anyio.move_on_after(longest):
@@ -245,7 +246,8 @@ class ApiClient:
             await self._limiter.sent()
 
     async def _read(self, response: httpx.Response) -> httpx.Response:
-        """The response with its body decoded; never holds more than the largest body allowed, however well it packs.
+        """The response with its body decoded; never holds more than the largest body allowed, however well it is
+        compressed.
 
         httpx would decode a whole chunk, through as many encodings as the response names, before its size is known.
         """
@@ -337,7 +339,7 @@ class _Pending:
 class InFlight:
     """Identical requests at the same time, sent once: all callers share the answer or the ProviderError.
 
-    Until it is sent, each caller waits for it in a line of its own, and whoever comes first sends it. A sender that
+    Until it is sent, each caller waits in a queue of its own, and the first to reach its turn sends it. A sender that
     has no time left, or is cancelled, fails alone: the others ask again.
     """
 
@@ -361,7 +363,7 @@ class InFlight:
                         return await self._send(key, pending, line, operation)
                     except ProviderError:
                         if pending.sender is line or not pending.lines:
-                            raise  # else, another caller's line may be shorter
+                            raise  # otherwise, another caller's queue may be shorter
             await pending.done.wait()
             if pending.error is not None:
                 raise pending.error

@@ -6,8 +6,9 @@ kept between two requests but the rules of robots.txt: no cookies, no credential
 
 Behind a proxy (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, in upper or lower case) the proxy resolves names and
 connects. They are resolved and checked here all the same: a name with any address that is not public never reaches the
-proxy. Only of a name that this machine cannot resolve, as in networks that leave names to their proxy, the proxy alone
-decides whether it is reached; and as it asks for the address itself, it may be given another one than was checked.
+proxy. Only if this machine cannot resolve a name, as in networks that leave names to their proxy, does the proxy alone
+decide whether it is reached; and since it resolves names itself, it may get another address than the one that was
+checked.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 _ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _RESOLVERS = frozenset({"doi.org", "dx.doi.org", "hdl.handle.net"})
-"""They only redirect: their robots.txt says nothing about the page at the other end."""
+"""Hosts that only redirect: their robots.txt says nothing about the page at the other end."""
 UNRESOLVED = "unresolved"
 """Names the host among the details of an error, if its name could not be resolved."""
 _MOST_ADDRESSES = 4
@@ -306,11 +307,11 @@ class Guard:
         is_cut: bool = False,
         accept: Callable[[bytes], str] = lambda _: "any",
     ) -> bytes:
-        """The decoded body. At most `limit` bytes are ever held, however well it packs.
+        """The decoded body. At most `limit` bytes are ever held, however well it is compressed.
 
         Args:
             is_cut: return what fits of a larger one, instead of refusing it.
-            accept: returns "" for the beginning of a body that is not wanted.
+            accept: returns "" if the beginning shows that the body is not wanted.
         """
         too_large = DocumentTooLargeError(
             self.provider, f"The page is larger than {limit / 1024 / 1024:.3g} MB; it is not read."

@@ -32,7 +32,7 @@ from filelock import FileLock, Timeout
 
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.net.cache import make_private_folder
-from deepcritical_mcp.net.turns import TurnLine
+from deepcritical_mcp.net.fair_queue import TurnLine
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # All in seconds.
-MAX_LATENESS = 0.05  # a request that would be sent later than this after its moment waits for another moment instead
+MAX_LATENESS = 0.05  # a request that would be sent later than this after its moment waits for another moment
 MIN_LATENESS = 0.01  # a request sent later than this after its moment moves the next one by its delay
 LATE_START = 0.025  # a moment taken no later than this after it came free does not delay those that follow
 CONNECTING = 0.5  # as many requests as start in this time may open connections: then the first one is free again

@@ -56,7 +56,7 @@ def media_type(declared: str, charset: str, start: bytes) -> str:
 
 
 def _is_binary(start: bytes, charset: str) -> bool:
-    """Whether so much of what is called a text is control characters that it is none."""
+    """Whether something declared as text has so many control characters that it is not text."""
     if start.startswith(_WIDE_MARKS) or charset.lower().startswith(_WIDE):
         return False
     odd = len(start) - len(start.translate(None, delete=_NOT_IN_TEXT))

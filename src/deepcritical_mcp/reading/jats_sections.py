@@ -181,7 +181,7 @@ class JatsPart:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no text, nor has anything inside it: a title alone is none."""
+        """Whether neither it nor anything inside it has text; a title alone does not count."""
         return not self.paragraphs and all(part.is_empty for part in (*self.floats, *self.sections))
 
     def add(self, other: JatsPart) -> None:

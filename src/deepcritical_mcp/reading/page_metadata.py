@@ -14,7 +14,7 @@ from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import clean_url, host_of, is_web_address
 
 _SHORT = 1_500
-"""Characters: a text this short beside an abstract is what surrounds one, not an article."""
+"""Characters: a text this short next to an abstract is what surrounds the abstract, not an article."""
 _BARE = 160
 _BODY = frozenset("introduction background methods results discussion conclusion conclusions findings".split())
 """Sections that only a whole article has, even a short one."""

@@ -264,7 +264,8 @@ def _joined(block: Sequence[PdfLine], known: set[str]) -> str:
 
 
 def _whole(first: str, second: str) -> str:
-    """The word that a line's end and the next one's beginning make; "" if the second cannot be the rest of one."""
+    """The word that the end of a line and the beginning of the next one form; "" if the second cannot be the rest of a
+    word."""
     head, tail = first.rpartition(" ")[2], second.partition(" ")[0]
     return f"{head}{tail}".lower().strip(_MARKS) if head[-1:].isalpha() and tail[:1].islower() else ""
 
@@ -286,7 +287,7 @@ pdfium: Any = importlib.import_module("pypdfium2")  # no type hints
 _raw: Any = pdfium.raw
 MAX_PAGES = 500
 _SECONDS = 15.0
-"""For reading pages; the rest is left out, and a remark says so."""
+"""Seconds for reading pages; the rest is left out, and a remark says so."""
 _FEW = 40
 """Characters on a page of a scanned file: a stamp, a page number."""
 _PASSWORD = 4  # FPDF_ERR_PASSWORD
@@ -345,7 +346,7 @@ def read_pdf(content: bytes, *, url: str = "", charset: str = "") -> PageReading
 
 
 def _without_text(document: Any, pages: Sequence[Sequence[PdfLine]], content: bytes) -> PageReading | None:
-    """What to say of a file with hardly any text; None if its pages are no images, so that the little is the text.
+    """The reading of a file with hardly any text; None if its pages are not images, so that this is its text.
 
     Raises:
         UnreadableDocumentError: there may be more text in what is missing of the file.
@@ -376,7 +377,7 @@ def _has_image(document: Any, number: int) -> bool:
 
 
 def _fields(document: Any, beginning: str) -> dict[str, object]:
-    """The title in the file's properties, if it is on the first pages too: many are a template's or a file name."""
+    """The title in the file's properties, if the first pages have it too: many are a template's, or a file name."""
     title = clean_line(str(document.get_metadata_value("Title") or ""))
     plain = re.sub(r"\W+", "", title).lower()
     is_there = plain and plain in re.sub(r"\W+", "", beginning).lower()

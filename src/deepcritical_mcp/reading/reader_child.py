@@ -30,11 +30,11 @@ MEMORY = 768 * 1024**2
 MEMORY_AT_REST = 192 * 1024**2
 """Bytes beyond which it ends with its present document."""
 SECONDS = 40
-"""Nothing is read for longer, even if nobody is left to end this process."""
+"""Nothing is read for longer, even if no parent is left to end this process."""
 LENGTH = 8
 JATS = "application/jats+xml"
 MAX_ARTICLES = 100
-"""In one answer; nobody asks for as many."""
+"""Articles in one answer; more than any request asks for."""
 TOO_MUCH_MEMORY = 77
 """The exit code of a process that took more than `MEMORY`."""
 _WATCHED_EVERY = 0.05
@@ -74,7 +74,7 @@ def _answer(request: bytes) -> bytes:
 
 
 def _limit() -> None:
-    """Let the system refuse memory far beyond the limit, which `_watch` sees to, and write no core file."""
+    """Let the system refuse memory far beyond the limit that `_watch` enforces, and write no core file."""
     with suppress(ImportError, ValueError, OSError):  # there is no such module on Windows
         resource: Any = importlib.import_module("resource")
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -103,7 +103,7 @@ def _watch(parent: int) -> None:
 def _main() -> None:
     _limit()
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # what a library prints is not an answer
     threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
     goes_on = True
     while goes_on and (length := requests.read(LENGTH)):

@@ -1,13 +1,12 @@
 """Reads documents from outside (web pages, text files, PDFs, JATS) in processes of their own.
 
-What comes from outside may be made to crash or stall whoever reads it, and PDFium and libxml2 are C libraries: a crash
-would take every session with it, and a thread that hangs cannot be stopped. So a child process reads it, which has no
-keys in its environment, may take so much time and memory, and gives back what `reading.assembled` lets through. It
-reads further documents until it has grown, has failed, or has had nothing to do for a while; it ends with its parent.
+A document from outside may be made to crash or stall its reader, and PDFium and libxml2 are C libraries: a crash would
+take every session with it, and a thread that hangs cannot be stopped. So a child process reads it, which has no keys in
+its environment and limited time and memory, and gives back what `reading.assembled` lets through. It reads further
+documents until it has grown, has failed, or has had nothing to do for a while; it ends with its parent.
 
-There are two at most. Whoever comes waits for the first, callers by turns, and has it for `QUICK` seconds, which is
-many times what documents take; what takes longer is read again by the second. So nobody waits for slow ones but their
-like.
+There are two at most. Every document goes to the first, callers in turn, and has it for `QUICK` seconds, many times
+what documents take; one that takes longer is read again by the second. So slow documents delay only one another.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from pydantic_core import from_json
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import UnreadableDocumentError
 from deepcritical_mcp.models import AuthorName, StatusNotice
-from deepcritical_mcp.net.turns import TurnLine
+from deepcritical_mcp.net.fair_queue import TurnLine
 from deepcritical_mcp.reading import JatsReading, PageReading, Reading
 from deepcritical_mcp.reading.reader_child import JATS, LENGTH, TOO_MUCH_MEMORY
 
@@ -131,7 +130,7 @@ def _end_idle(child: _Child) -> None:
 
 @atexit.register
 def end_readers() -> None:
-    """End the processes that have nothing to read; others begin when there is something."""
+    """End the idle processes; new ones start when there is something to read."""
     for child in [*_idle]:
         if child.timer:
             child.timer.cancel()
@@ -202,7 +201,7 @@ def _parsed(answer: bytes, adapter: TypeAdapter[T]) -> T:
 
 
 def _typed(reading: R) -> R:
-    """A reading whose fields are again what they were before they were JSON."""
+    """A reading with its fields restored from JSON."""
     kinds: Mapping[str, Callable[[Any], object]] = {
         "authors": lambda name: AuthorName(*name),
         "status_notices": StatusNotice.model_validate,

@@ -109,7 +109,7 @@ def _characters(element: Any) -> int:
 
 def _by_trafilatura(root: Any, url: str) -> Any:
     trafilatura: Any = importlib.import_module("trafilatura")  # takes long to import
-    # It changes the tree that it gets.
+    # It modifies the tree that it gets.
     found: str | None = trafilatura.extract(
         copy.deepcopy(root), url=url, output_format="html", include_comments=False, include_tables=True, fast=False
     )
@@ -181,7 +181,7 @@ def read_plain_text(content: bytes, *, url: str = "", charset: str = "") -> Page
 
 
 def outline_of_html(text: str) -> Sequence[Section]:
-    """The sections of all that a piece of HTML shows, as somebody gave it: it is no page with menus."""
+    """The sections of all that a piece of HTML shows, as a user supplied it: not a page with menus."""
     root = parsed_html(text)
     if root is None:
         return ()
@@ -331,7 +331,7 @@ class _Outline:
 
 
 def _without_empty(sections: Sequence[Section]) -> list[Section]:
-    """Without headings under which nothing stands: those of menus and of what was left out."""
+    """The sections without headings that have no text below them: those of menus and of what was left out."""
     used = {section.anchor for section in sections if section.paragraphs}
     used |= {section.parent for section in sections if section.paragraphs}
     return [

@@ -54,7 +54,7 @@ def read_xml(data: bytes, *, is_huge: bool = False) -> XmlTree:
 
 
 def new_element(name: str) -> Element:
-    """An element without anything in it, to which others can be added."""
+    """An empty element, to which others can be added."""
     return cast("Element", _LXML.Element(name))
 
 

@@ -1,4 +1,4 @@
-"""What of a session is exported, and its status asked again before that."""
+"""Chooses what is exported of a session, and asks for its status again."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ async def recheck(
     store: EvidenceStore, witness: Witness, publications: Sequence[Publication], *, is_first_part: bool = True
 ) -> tuple[str, ...]:
     """Ask again for the status of what is exported, within the time that a call has for it; gives remarks, and says
-    which records were not reached. Those that were asked about longest ago come first. A further part of an export
-    counts what was said to the parts before."""
+    which records were not reached. Those that were asked about longest ago come first. A further part of an export uses
+    the answers given for the earlier parts."""
     oldest_first = sorted(publications, key=lambda one: one.status_checked)
     within, remarks, done = 0.0 if is_first_part else OF_ONE_EXPORT, dict[str, None](), 0
     with anyio.move_on_after(seconds_for(TO_RECHECK_EXPORT)):

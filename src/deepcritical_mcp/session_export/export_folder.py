@@ -74,8 +74,8 @@ def _written(folder: Path, chunks: Iterable[str], encoding: str) -> Path:
 
 
 def _placed(part: Path, wanted: Path) -> Path:
-    """Where `part` is now: the name is taken first, so that of two writers only one has it, and nothing is replaced
-    but the empty file that takes it."""
+    """The final path of `part`. Its name is reserved first by an empty file, so that only one of two writers gets it
+    and no other file is replaced."""
     for number in range(1, MAX_OF_ONE_NAME):
         path = wanted if number == 1 else wanted.with_name(f"{wanted.stem} ({number}){wanted.suffix}")
         try:

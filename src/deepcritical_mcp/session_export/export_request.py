@@ -1,4 +1,4 @@
-"""What a caller wants to have of a session, and whether the format can do it."""
+"""What a caller wants exported of a session, and whether the format can do it."""
 
 from __future__ import annotations
 

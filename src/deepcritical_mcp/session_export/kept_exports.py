@@ -56,7 +56,7 @@ async def keep_export(store: EvidenceStore, name: str, whole: WholeExport) -> tu
     place = next(f"export:{n}" for n in range(MAX_KEPT) if f"export:{n}" not in used)
     media_type = whole.request.file_type.media_type
     added = KeptExport(name=name, media_type=media_type, size=size, place=place, packed=len(packed))
-    # Without its entry first: nothing is ever found under another one's name.
+    # Its entry is removed first, so that nothing is ever found under another one's name.
     await _list(store, others)
     for left in {one.place for one in kept} - used - {place}:
         await store.keep_document(left, "")

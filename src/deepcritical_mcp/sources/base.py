@@ -284,8 +284,8 @@ class Completer(Protocol):
 
 
 class Service(ABC):
-    """Anything that is asked. Its methods raise only ProviderError or AllProvidersFailedError; an outage is never an
-    empty answer.
+    """A service that can be asked. Its methods raise only ProviderError or AllProvidersFailedError; an outage is never
+    an empty answer.
 
     Attributes:
         name: wire name, e.g. "pubmed".
@@ -362,7 +362,7 @@ class Source(Service):
         raise NotImplementedError
 
     def named(self, ids: str) -> str:
-        """An id, or several, with what they are called: "PMID 7". "NCT00000007" says so itself."""
+        """An id, or several, with their name: "PMID 7"; "NCT00000007" needs none."""
         return ids if ids.startswith(self.id_name) else f"{self.id_name} {ids}"
 
     async def related(self, id: str, kind: str) -> Sequence[str]:

@@ -12,8 +12,8 @@ from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
 from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of, text_at, text_of
 from deepcritical_mcp.sources.base import Net, SourceCheck
+from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
-from deepcritical_mcp.sources.paced_client import JsonApi
 from deepcritical_mcp.sources.settings import ICiteSettings
 
 NAME, TITLE = "icite", "iCite"

@@ -15,7 +15,7 @@ from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import json_answer, mapping_of, rows_of, text_at, text_of
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
-from deepcritical_mcp.sources.paced_client import JsonApi
+from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.settings import UnpaywallSettings
 from deepcritical_mcp.urls import is_web_address
 
@@ -89,7 +89,7 @@ def explain_unpaywall(response: httpx.Response) -> ProviderError | None:
     try:
         said = text_of(json_answer(NAME, TITLE, response).get("message"))
     except ProviderResponseError:
-        return None  # a page of somebody else
+        return None  # a page from someone else
     if response.status_code == 404:
         return UnknownDoiError(NAME, f"{TITLE} does not know this DOI.")
     if "email" in said.lower():

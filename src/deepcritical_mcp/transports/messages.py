@@ -1,4 +1,4 @@
-"""What clients send as a message, whatever it is: read as it was meant, or answered by its id with what is wrong."""
+"""Reads whatever clients send as a message: as it was meant, or else answers its id with an error."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The answers are in `opening.json`, recorded from this server by `scripts/opening.py`; a test compares the two. The SDK
 reads `initialize` as well, and is then in the same state as if it had answered; its answer is not sent again. What it
-has yet to read stands in front of stdin.
+has yet to read is put in front of stdin.
 """
 
 from __future__ import annotations
@@ -43,10 +43,8 @@ logger = logging.getLogger(__name__)
 
 
 class ClientInput(io.RawIOBase):
-    """Stdin, with what was read from it and not answered in front.
-
-    It reads from a descriptor of its own, and number 0 leads nowhere, as where the SDK opens stdin: what else the
-    process runs cannot take the client's messages.
+    """Stdin, preceded by what was read from it and not answered. It has a descriptor of its own, and descriptor 0 leads
+    nowhere, as where the SDK opens stdin: nothing else in the process can take the client's messages.
     """
 
     def __init__(self, unread: bytes) -> None:
@@ -124,8 +122,8 @@ def _is_id(value: object) -> TypeGuard[int | str]:
 
 
 def _next_line(read: bytes) -> tuple[bytes, bytes]:
-    """The client's next line, of which `read` may be the start, and what follows. The line has no end if that does not
-    come, or not soon enough."""
+    """The client's next line, of which `read` may be the start, and what follows. The line is incomplete if its end
+    does not come soon enough."""
     while b"\n" not in read and len(read) < MAX_LINE:
         some = os.read(_STDIN, MAX_LINE) if select.select([_STDIN], [], [], PATIENCE)[0] else b""
         if not some:

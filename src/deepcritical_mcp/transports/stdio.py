@@ -40,7 +40,7 @@ _PART = 64_000
 
 
 class ClientMessages:
-    """The messages on stdin, as the SDK's stream of them; what cannot be used is answered by its id.
+    """The messages on stdin, as the SDK's stream of them; unusable ones get an error under their id.
 
     The SDK reads lines of any length, parses them on the event loop, and drops what it cannot use without an answer.
     """
@@ -110,7 +110,7 @@ class ClientMessages:
 
 
 class RemainingAnswers:
-    """The SDK's stream of messages to the client, without the responses that were given before it was imported."""
+    """The SDK's stream of messages to the client, without the responses that were sent before it was imported."""
 
     def __init__(self, answers: ContextSendStream[SessionMessage], given: Mapping[int | str, str]) -> None:
         self._answers = answers
@@ -174,9 +174,9 @@ async def _close(app: AppContext) -> None:
 
 
 def _own_stdin() -> BinaryIO:
-    """Stdin for us alone: what else the process runs cannot take the client's messages."""
+    """Stdin for this server alone: nothing else in the process can take the client's messages."""
     stdin = cast("BinaryIO", sys.stdin.buffer)
-    with suppress(OSError):  # what is no file has no number
+    with suppress(OSError):  # an object that is not a file has no descriptor
         if sys.platform != "win32" and stdin.fileno() == 0:
             return cast("BinaryIO", io.BufferedReader(ClientInput(b"")))
     return stdin

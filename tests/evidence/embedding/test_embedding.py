@@ -29,7 +29,7 @@ from deepcritical_mcp.evidence.embedding.service import (
     EmbeddingService,
     MemoryCache,
 )
-from deepcritical_mcp.net.turns import turn_of
+from deepcritical_mcp.net.fair_queue import turn_of
 
 
 class FakeModel:

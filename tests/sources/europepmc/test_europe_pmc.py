@@ -13,8 +13,8 @@ from deepcritical_mcp.models import Publication, StatusNotice
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.europepmc.client import EuropePMCService
 from deepcritical_mcp.sources.full_text import Copy, Wanted
+from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.lookup import FoundRecords
-from deepcritical_mcp.sources.paced_client import JsonApi
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources.citing_wire import citations, citing, make_citations
 from tests.sources.full_text_wire import (

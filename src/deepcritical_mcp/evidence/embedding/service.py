@@ -27,7 +27,7 @@ from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerSource
 from deepcritical_mcp.net.cache import Cache, cache_key
-from deepcritical_mcp.net.turns import Slots, turn_of
+from deepcritical_mcp.net.fair_queue import Slots, turn_of
 
 if TYPE_CHECKING:
     from deepcritical_mcp.config import Settings

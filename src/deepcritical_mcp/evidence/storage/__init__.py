@@ -1,11 +1,11 @@
 """Where sessions are kept. To add a store, write its file here, its row in `STORES`, and its tests.
 
-- `backend`: what a store offers. `rows`: the values that it keeps.
+- `backend`: what a store offers. `stored_items`: the values that it keeps.
 - `session_file`: a session as an SQLite database, and what can be read of a damaged one.
 - `sqlite_space`: a session in such a database, and the store in memory. `vector_table`: its vectors and collection.
-- `in_folder`: the store in a folder, and for how long nobody has used its sessions.
+- `folder_store`: the store in a folder, and for how long nobody has used its sessions.
 - `version_0_2`: the folders of version 0.2.
-- `on_server`: the store on a Chroma server. `server_space`: a session there. `chroma_records`: its records.
+- `chroma_backend`: the store on a Chroma server. `chroma_session`: a session there. `chroma_records`: its records.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ class StoreRow(NamedTuple):
 
 
 STORES: tuple[StoreRow, ...] = (
-    StoreRow(f"{_HERE}.on_server:ServerBackend", f"{_HERE}:ChromaServerSettings"),
-    StoreRow(f"{_HERE}.in_folder:FolderBackend"),
+    StoreRow(f"{_HERE}.chroma_backend:ServerBackend", f"{_HERE}:ChromaServerSettings"),
+    StoreRow(f"{_HERE}.folder_store:FolderBackend"),
     StoreRow(f"{_HERE}.sqlite_space:MemoryBackend"),
 )
 """The first one that is configured is used; the last one always is."""
 
 
 def configured_backends(settings: Settings, rows: Sequence[StoreRow] | None = None) -> list[Backend]:
-    """The backends of `rows`, of `STORES` by default, that the settings choose. Connects to nothing yet."""
+    """The backends of `stored_items`, of `STORES` by default, that the settings choose. Connects to nothing yet."""
     kinds: list[type[Backend]] = [pkgutil.resolve_name(row.backend) for row in rows or STORES]
     return [backend for kind in kinds if (backend := kind.configured(settings)) is not None]
 

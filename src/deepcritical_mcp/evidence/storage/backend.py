@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, NearPassage, SessionInfo, Vector
 
 
 class Space(Protocol):
@@ -31,7 +31,7 @@ class Space(Protocol):
 
     @property
     def info(self) -> SessionInfo:
-        """What the session says of itself."""
+        """The session's metadata."""
         ...
 
     def read(self) -> Iterator[list[KeptItem]]:
@@ -39,7 +39,7 @@ class Space(Protocol):
         ...
 
     def news(self) -> Iterator[list[KeptItem]]:
-        """What other processes have written since the last look, page by page, unordered."""
+        """What other processes have written since the last call, page by page, unordered."""
         ...
 
     def write(self, rows: Sequence[tuple[KeptItem, Sequence[Vector]]]) -> None:
@@ -59,7 +59,7 @@ class Space(Protocol):
         ...
 
     def turn(self) -> AbstractContextManager[None]:
-        """Held from a look at the session until what follows from it is written: no other process writes meanwhile."""
+        """Held while the session is read and the resulting change is written: no other process writes meanwhile."""
         ...
 
     def nearest(
@@ -74,7 +74,7 @@ class Space(Protocol):
         ...
 
     def index(self) -> Mapping[str, NDArray[Any]]:
-        """What `keep_index` kept; {} where nothing is kept, or if it cannot be read."""
+        """What `keep_index` stored; {} if there is nothing, or if it cannot be read."""
         return {}
 
     def keep_index(self, index: Mapping[str, NDArray[Any]]) -> None:
@@ -110,10 +110,10 @@ class Space(Protocol):
         ...
 
     def rest(self) -> None:
-        """Give back memory until it is used again; no other call may use the space meanwhile."""
+        """Release memory until it is used again; no other call may use the space meanwhile."""
 
     def close(self) -> None:
-        """Stop using the session; in memory, it is gone."""
+        """Stop using the session; one in memory is gone."""
 
     def delete(self) -> None:
         """Delete the session with all its evidence."""
@@ -171,7 +171,7 @@ class Backend(Protocol):
 
         Raises:
             SessionNotFoundError: there is no such session.
-            SessionBusyError: another process does not let go of it.
+            SessionBusyError: another process has locked it.
             EvidenceStoreError: it cannot be read.
         """
         ...
@@ -192,7 +192,7 @@ class Backend(Protocol):
         """Take back the deletion of a session of `owner`, if it was deleted less than `undo_seconds` ago."""
 
     def state(self, session_id: str) -> Literal["here", "replaced", "gone"]:
-        """Whether an open session is still where it was, as far as that can be told at once, and not another one."""
+        """Whether an open session is still in its place and has not been replaced, as far as a quick check can tell."""
         return "here"
 
     def is_begun(self, session_id: str) -> bool:

@@ -15,8 +15,8 @@ import httpx
 from chromadb.errors import ChromaError, NotFoundError
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
-from deepcritical_mcp.evidence.storage.rows import KeptItem, SessionInfo, dumped, restored, sharing
 from deepcritical_mcp.evidence.storage.session_file import DISK_FULL
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, SessionInfo, dumped, restored, sharing
 from deepcritical_mcp.models import Publication
 
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 One table holds rows of a few kinds, each with a checksum, and one of them says how many there are, so that what is
 missing or damaged is noticed. The file has a rollback journal and no write-ahead log: between writes, which take
-milliseconds, one file is the whole session, any copy of it is one, a folder that is read-only can be read, and what was
-deleted is nowhere else.
+milliseconds, one file is the whole session, any copy of it is a session, a read-only folder can be read, and no other
+file has what was deleted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, cast
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
-from deepcritical_mcp.evidence.storage.rows import SessionInfo
+from deepcritical_mcp.evidence.storage.stored_items import SessionInfo
 from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ PAGE_SIZE = 4_096
 """Bytes; SQLite's default, with which all our files are made."""
 MAX_NAMED = 20
 COUNTED: tuple[RowKind, ...] = ("item", "document")
-"""The kinds whose rows are counted; the others can be made again."""
+"""The kinds whose rows are counted; rows of other kinds can be rebuilt."""
 DISK_FULL = "the disk is full. Evidence stored earlier is safe; free some space and try again."
 NOTHING_LEFT = (
     "This session is damaged: nothing of it can be read. Delete it with clear_session, and pass "
@@ -71,7 +71,7 @@ _COPY = "SELECT kind, key, change, checksum, value FROM own_row WHERE typeof(cha
 _NUMBERS = "SELECT number FROM rows NOT INDEXED ORDER BY number {0}"
 _NAMES = "SELECT number, kind, key FROM rows INDEXED BY sqlite_autoindex_rows_1 ORDER BY kind {0}, key {0}"
 _LAST = "\U0010ffff"
-"""Behind all that begins the same."""
+"""Sorts after every key with the same beginning."""
 _COUNT = f"SELECT count(*) FROM rows WHERE kind IN {COUNTED}"
 
 
@@ -93,7 +93,7 @@ class Row(NamedTuple):
 
 
 class OwnRow(NamedTuple):
-    """What a session says of itself, how many rows of the counted kinds it has, and the number of its latest change."""
+    """A session's metadata, how many rows of the counted kinds it has, and the number of its latest change."""
 
     info: SessionInfo
     rows: int
@@ -101,7 +101,7 @@ class OwnRow(NamedTuple):
 
 
 class DamagedFileError(EvidenceStoreError):
-    """A session's file is not as it was written."""
+    """A session's file does not have the contents that were written."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -114,11 +114,11 @@ class SessionFile:
     """An open database. Thread-safe: one thread uses it at a time.
 
     Every method raises EvidenceStoreError if the file cannot be read or written, DamagedFileError if it is damaged,
-    SessionBusyError if another process does not let go of it, and SessionNotFoundError if it is gone.
+    SessionBusyError if another process has locked it, and SessionNotFoundError if it is gone.
 
     Attributes:
         lock: held by the thread that uses it.
-        info: what the session says of itself, as last read or written.
+        info: the session's metadata, as last read or written.
         change: the number of the latest change to rows, as last read or written. It never falls: what wrote it may be
             deleted.
     """
@@ -144,12 +144,12 @@ class SessionFile:
 
     @classmethod
     def open(cls, path: Path, *, whole: bool = False, patience: float | None = None) -> Self:
-        """The session in that file, of which only what it says of itself is read, unless all must be as it was written,
-        `whole`. `patience` are the seconds to wait for another process that is writing."""
+        """The session in that file. Only its metadata is read, unless `whole` asks to verify everything. `patience` is
+        how many seconds to wait for another process that is writing."""
         with failures("open the session"):
             if not path.exists() or path.is_symlink():
                 raise SessionNotFoundError()
-            if not path.is_file():  # a pipe would be waited for
+            if not path.is_file():  # reading a pipe would block
                 raise EvidenceStoreError(NOTHING_LEFT)
             connection = _connected(f"{path.absolute().as_uri()}?mode=rw", patience)
         try:
@@ -180,7 +180,7 @@ class SessionFile:
                     self._put_own_row()
 
     def reading(self) -> contextlib.AbstractContextManager[None]:
-        """What is read within is of one moment."""
+        """Everything that is read within is of one moment."""
         return self._transaction("DEFERRED", "read the session")
 
     @contextlib.contextmanager
@@ -210,7 +210,7 @@ class SessionFile:
         return self.change
 
     def set_info(self, info: SessionInfo) -> None:
-        """Write what the session says of itself."""
+        """Write the session's metadata."""
         with self.writing():
             self.info = info
 
@@ -223,7 +223,7 @@ class SessionFile:
             self.change = max(self.change, change)
 
     def mark(self, kind: RowKind, key: str, change: int) -> None:
-        """Let a row count as changed, so that other processes look at it again."""
+        """Mark a row as changed, so that other processes read it again."""
         with self.writing(), failures("keep the evidence"):
             self._connection.execute("UPDATE rows SET change = ? WHERE kind = ? AND key = ?", (change, kind, key))
             self.change = max(self.change, change)
@@ -250,12 +250,12 @@ class SessionFile:
         return map(self._intact, self._pages(_SINCE, kind, since))
 
     def state(self) -> int:
-        """A number that is another one after another process has written."""
+        """A number that changes whenever another process has written."""
         with self.lock, failures("read the session"):
             return self._connection.execute("PRAGMA data_version").fetchone()[0]
 
     def refresh(self) -> None:
-        """Read what the session says of itself, which another process may have written."""
+        """Read the session's metadata, which another process may have changed."""
         with self.lock:
             self.info, _, self.change = self._own_row()
 
@@ -303,11 +303,11 @@ class SessionFile:
 
 
 def salvaged(data: bytes) -> tuple[SessionInfo, Sequence[Row]]:
-    """What SQLite can read of the bytes of a damaged file, and checksums prove to be as it was written, with what is
-    lost in `SessionInfo.damage`. Of a session whose owner is lost, only what belongs to nobody in particular.
+    """What SQLite can read of a damaged file and checksums prove to be intact; `SessionInfo.damage` says what is lost.
+    If the owner is lost, only what belongs to no owner is recovered.
 
     Raises:
-        EvidenceStoreError: that is nothing.
+        EvidenceStoreError: nothing can be read.
     """
     info, count = None, 0
     with contextlib.closing(_connected(":memory:")) as connection:
@@ -390,7 +390,7 @@ def failures(action: str) -> Generator[None]:
 def _translated(error: sqlite3.Error, action: str) -> Exception:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     if isinstance(error, sqlite3.ProgrammingError) or code == sqlite3.SQLITE_READONLY_DBMOVED:
-        return SessionNotFoundError()  # closed, or moved, by who deleted it
+        return SessionNotFoundError()  # closed, or moved, by whoever deleted it
     if code == sqlite3.SQLITE_IOERR_WRITE:  # beyond a quota, of which SQLite does not know
         code = sqlite3.SQLITE_FULL
     logger.warning("sqlite could not %s: %s", action, getattr(error, "sqlite_errorname", type(error).__name__))

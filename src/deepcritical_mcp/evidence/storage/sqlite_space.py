@@ -1,5 +1,5 @@
-"""A session in an SQLite database, in a file or in memory, which is the truth; what finds its passages is built from
-it. In memory, sessions end with the process."""
+"""A session in an SQLite database, in a file or in memory. The database is the truth; the index of its passages is
+built from it. In memory, sessions end with the process."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, packed, unpacked
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, NearPassage, SessionInfo, Vector, packed, unpacked
 from deepcritical_mcp.evidence.storage.vector_table import PART, CollectionIndex, VectorTable, id_and_part
 
 LOCAL_BATCH = 32
@@ -30,7 +30,7 @@ class SqliteSpace(Space):
 
     Args:
         session_id: the session's.
-        info: what the session says of itself.
+        info: the session's metadata.
         file: the session's; None before it is created.
         create: creates it.
     """
@@ -202,7 +202,7 @@ class SqliteSpace(Space):
                 self._check_model(file)
                 change = file.next_change()
                 yield file, change
-            if change == self._seen + 1:  # else another process has written what `news` will give
+            if change == self._seen + 1:  # otherwise another process has written, and `news` will say what
                 self._seen = change
 
     def _check_model(self, file: SessionFile) -> None:

@@ -1,4 +1,5 @@
-"""The vectors of one session in memory, and its ChromaDB collection, which is built from them and asked what is near.
+"""The vectors of one session in memory, and its ChromaDB collection, which is built from them and queried for nearest
+neighbors.
 
 A small session is compared vector by vector, which is exact and takes less time than Chroma needs to start.
 """
@@ -18,7 +19,7 @@ from chromadb.config import Settings as ChromaSettings
 from chromadb.config import System
 from numpy.typing import NDArray
 
-from deepcritical_mcp.evidence.storage.rows import NearPassage, Vector
+from deepcritical_mcp.evidence.storage.stored_items import NearPassage, Vector
 
 if TYPE_CHECKING:
     from chromadb import Collection
@@ -52,7 +53,7 @@ HNSW: CreateHNSWConfiguration = {
     "sync_threshold": 40,
 }
 _starting = threading.Lock()
-"""Chroma finds the instance of a new client in a table that has one place for all in memory."""
+"""Chroma keeps its clients' instances in a table with a single slot for all those in memory."""
 
 
 def chroma_settings() -> ChromaSettings:
@@ -76,7 +77,7 @@ class _Stack(NamedTuple):
 
 
 class VectorTable:
-    """Vectors by publication and passage. Thread-safe; who needs several steps at once holds `lock`.
+    """Vectors by publication and passage. Thread-safe; hold `lock` for several steps at once.
 
     They are stacked when something near is looked for; those of a publication are rows of that matrix then.
 
@@ -211,8 +212,8 @@ def _best(cosines: NDArray[np.float32], limit: int, least: float, stack: _Stack)
 
 
 class CollectionIndex:
-    """Keeps a collection in memory like `table`, in a thread of its own that ends when it has caught up. Meanwhile, and
-    after a failure, all vectors are compared."""
+    """Keeps a collection in memory in step with `table`, in a thread of its own that ends when it has caught up.
+    Meanwhile, and after a failure, all vectors are compared."""
 
     def __init__(self, session_id: str, table: VectorTable) -> None:
         self._session_id = session_id
@@ -282,7 +283,7 @@ class CollectionIndex:
         return client.create_collection(self._session_id, configuration={"hnsw": HNSW}, embedding_function=None)
 
     def _enter(self, collection: Collection, id: str) -> None:
-        """Let the collection have the vectors that the table has of a publication."""
+        """Copy a publication's vectors from the table to the collection."""
         vectors = self._table.get(id)
         count = 0 if vectors is None else len(vectors)
         for start in range(0, count, AT_ONCE):
@@ -325,8 +326,8 @@ def id_and_part(part_id: str) -> tuple[str, int]:
 
 
 def stacked(ids: Sequence[str], vectors: Sequence[Vector]) -> dict[str, NDArray[np.float32]]:
-    """The vectors of each publication in passage order, from passages in any order; of one that lacks some, those
-    before."""
+    """The vectors of each publication in passage order, from passages in any order; of one that lacks some, only those
+    before the gap."""
     rows: dict[str, dict[int, Vector]] = {}
     for (id, part), vector in zip(map(id_and_part, ids), vectors, strict=True):
         rows.setdefault(id, {})[part] = vector

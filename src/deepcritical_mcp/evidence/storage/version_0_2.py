@@ -15,15 +15,15 @@ from filelock import FileLock, Timeout
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.storage.chroma_records import item_of
-from deepcritical_mcp.evidence.storage.rows import KeptItem, SessionInfo
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError, failures
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, SessionInfo
 from deepcritical_mcp.text import clean_line, clipped
 
 FORMAT = 2
 """What the metadata of its collections has as `format`; version 0.1 had none."""
 _DOCUMENT = "document\n"
 _LATEST = 4_102_444_800.0
-"""Unix seconds, in the year 2100: later times are mistaken."""
+"""Unix seconds, in the year 2100: later times are wrong."""
 _DELETED = 3
 """A deletion, in Chroma's log."""
 
@@ -56,7 +56,7 @@ def is_old_session(folder: Path) -> bool:
 
 
 def old_info(folder: Path) -> SessionInfo:
-    """What can be said of the session without opening its database. The time of its last use is not known."""
+    """The session's metadata, as far as it is known without opening its database: not the time of its last use."""
     row: dict[str, Any] = {}
     with contextlib.suppress(OSError, ValueError, RecursionError):
         read: object = json.loads(_beginning(folder / "session.json", 65_536))
@@ -135,7 +135,7 @@ def _records(connection: sqlite3.Connection, segment: str, topic: str) -> dict[s
 
 
 def _beginning(path: Path, size: int) -> bytes:
-    """What a file begins with; b"" if it is none, e.g. a pipe, or of another place, or cannot be read."""
+    """The beginning of a file; b"" if it is not a file, e.g. a pipe, or in another place, or cannot be read."""
     with contextlib.suppress(OSError):
         if path.is_file() and not path.is_symlink():
             with path.open("rb") as file:

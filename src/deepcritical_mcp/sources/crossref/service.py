@@ -24,8 +24,8 @@ from deepcritical_mcp.net.json_fields import (
 )
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.crossref.work import NAME, SELECT, TITLE, read_work, updates_of
+from deepcritical_mcp.sources.json_api import JsonApi, is_web_page
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup, ReferenceLookup, StatusLookup
-from deepcritical_mcp.sources.paced_client import JsonApi, is_web_page
 from deepcritical_mcp.sources.settings import CrossrefSettings
 from deepcritical_mcp.text import clean_line
 

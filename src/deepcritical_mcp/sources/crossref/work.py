@@ -52,7 +52,7 @@ _KINDS: Mapping[str, NoticeKind] = {
     "new_edition": "update",
 }
 _SAYS_ITSELF = ("retraction", "partial_retraction", "expression_of_concern", "correction", "erratum", "new_version")
-"""Types that the label of their kind says."""
+"""Types of updates that the label of their kind already names."""
 _REINSTATEMENT = "reinstatement"
 _RELATIONS: Mapping[str, NoticeKind] = {"is-preprint-of": "published", "has-preprint": "preprint"}
 _REPORTERS = {"retraction-watch": "Retraction Watch", "publisher": "publisher"}

@@ -18,7 +18,7 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, number_of, text_at
 from deepcritical_mcp.sources.europepmc.record import PROVIDER, EuropePMCRecord, read_record
-from deepcritical_mcp.sources.paced_client import ApiOfService, JsonService, is_web_page
+from deepcritical_mcp.sources.json_api import ApiOfService, JsonService, is_web_page
 from deepcritical_mcp.sources.settings import EuropePMCSettings
 from deepcritical_mcp.text import clean_line
 

@@ -20,7 +20,7 @@ from deepcritical_mcp.sources.europepmc.client import MAX_PAGE, TITLE, EuropePMC
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.europepmc.record import PREPRINTS, PROVIDER, EuropePMCRecord, europe_pmc_page
 from deepcritical_mcp.sources.europepmc.services import identifier_terms
-from deepcritical_mcp.sources.paced_client import JsonApi
+from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.text import counted
 
 WHOLE_RECORDS = 300
@@ -85,7 +85,7 @@ class Preprints(EuropePMCService, Source):
         return request.term(variant)
 
     def _hold(self, records: Mapping[str, Publication], *, are_whole: bool) -> None:
-        """Keep whole records until they are fetched, and none that are older than the last search."""
+        """Keep whole records until they are fetched; those of earlier searches are dropped."""
         for id in records:
             self._held.pop(id, None)
         self._held |= records if are_whole else {}

@@ -14,8 +14,8 @@ from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, text_at, text_of
 from deepcritical_mcp.sources.base import Net, SourceCheck
+from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup
-from deepcritical_mcp.sources.paced_client import JsonApi
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities, eutilities, ncbi_client
 from deepcritical_mcp.sources.pubmed.eutils_answers import PROVIDER, explain_refusal
 from deepcritical_mcp.sources.settings import PubMedSettings

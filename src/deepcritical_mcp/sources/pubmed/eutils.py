@@ -1,4 +1,4 @@
-"""Requests to NCBI's E-utilities, in the pace that all of NCBI's services share."""
+"""Requests to NCBI's E-utilities, at the pace that all of NCBI's services share."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ Explain = Callable[[httpx.Response], ProviderError | None]
 def ncbi_client(
     settings: Settings, net: Net, *, provider: str, title: str, explain: Explain, steps: int = 1
 ) -> ApiClient:
-    """A client in the pace that all of NCBI's services share; `steps` is how many requests a call sends."""
+    """A client at the pace that all of NCBI's services share; `steps` is how many requests a call sends."""
     ours = settings.of(PubMedSettings)
     key = ours.ncbi_api_key.get_secret_value()
     limiter = shared_pacing(

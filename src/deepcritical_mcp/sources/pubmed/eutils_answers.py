@@ -32,7 +32,7 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
 )
 from deepcritical_mcp.net.json_fields import field_at, list_of, number_of, rows_of, text_of
-from deepcritical_mcp.sources.paced_client import is_web_page
+from deepcritical_mcp.sources.json_api import is_web_page
 from deepcritical_mcp.text import clean_line, limited
 
 PROVIDER = "pubmed"

@@ -15,7 +15,7 @@ from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmi
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import first_records, json_answer, list_of, mapping_of, text_at
 from deepcritical_mcp.sources.base import Net, SourceCheck
-from deepcritical_mcp.sources.paced_client import JsonApi
+from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.pubmed.eutils import TOOL, in_batches, ncbi_client
 from deepcritical_mcp.sources.settings import PubMedSettings
 

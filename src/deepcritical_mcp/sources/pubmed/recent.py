@@ -1,4 +1,4 @@
-"""What PubMed sent of late: answers to searches, for their next pages, and records, for all sessions of the process."""
+"""What PubMed sent recently: answers to searches, for their next pages, and records, for all of the process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deepcritical_mcp.sources.pubmed.eutils_answers import ESearchAnswer
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 KEPT_FOR_PAGES = 600.0
-"""Seconds within which a next page continues what the first one was told."""
+"""Seconds for which a next page uses the answer that the first one got."""
 MAX_KEPT_IDS = 100_000
 """Of all answers: some 7 MB. The longest answer has 10,000, that of a variant on the first pages 200."""
 _FIXED = 20
@@ -30,16 +30,16 @@ _ENTRY_BYTES = 300
 
 
 class Recent(Generic[K, V]):
-    """The latest values by key, each for so many seconds and as large as it is said to be; of those that are together
-    larger than `room`, the ones that nobody has wanted for longest are dropped. `clock` gives monotonic seconds."""
+    """The latest values by key, each with a time to live in seconds and a size; if they exceed `room` together, the
+    least recently used ones are dropped. `clock` gives monotonic seconds."""
 
     def __init__(self, room: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._room, self._seconds, self._clock = room, seconds, clock
-        self._entries: dict[K, tuple[float, int, V]] = {}  # the last one used is the last one
+        self._entries: dict[K, tuple[float, int, V]] = {}  # in order of use, the latest last
         self.size = 0
 
     def get(self, key: K, within: float | None = None) -> V | None:
-        """The value of a key, if it is recent, or was put within the last seconds."""
+        """The value of a key, if it is recent, or was put `within` so many seconds."""
         if (entry := self._entries.get(key)) is None:
             return None
         age = self._clock() - entry[0]
@@ -86,7 +86,7 @@ class RecentRecords:
         self._records = Recent[str, tuple[str, bytes]](max_bytes, KEPT, clock)
 
     async def keep(self, asked: Sequence[str], records: Mapping[str, Publication]) -> None:
-        """Keep the answer to a request for `asked`, which was read without a flaw; what is not in it, is no more."""
+        """Keep the answer to a request for `asked`, read completely; records missing from it no longer exist."""
         sent = [records[id] for id in asked if id in records]
         packed = await anyio.to_thread.run_sync(_packed, sent)
         self.forget(asked)
@@ -94,7 +94,7 @@ class RecentRecords:
             self._records.put(record.pmid, (record.status_checked, body), len(body) + _ENTRY_BYTES)
 
     def forget(self, ids: Iterable[str]) -> None:
-        """Ask again for these records when they are wanted next."""
+        """Request these records again when they are next needed."""
         self._records.drop(ids)
 
     async def recent(self, ids: Sequence[str], *, within: float = KEPT) -> dict[str, Publication]:

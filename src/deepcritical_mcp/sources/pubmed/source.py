@@ -47,7 +47,7 @@ _LINKS = {
 """By kind: its name in E-utilities, and what it lists."""
 
 _ABOUT_STATUS = ("retract", "concern")
-"""Words of queries that may ask for the status of records: what was sent earlier would contradict what they find."""
+"""Words of queries that may ask for the status of records: records sent earlier could contradict what they find."""
 
 
 class PubMed(Source):
@@ -115,7 +115,7 @@ class PubMed(Source):
         return f"{term} [{as_sent({'datetype': 'pdat', **dates})}]" if dates else term
 
     async def fetch(self, ids: Sequence[str]) -> Fetched:
-        """The records of PMIDs, those that were sent of late as they were then."""
+        """The records of PMIDs; recently sent ones as they were then."""
         return await self.fetch_anew(ids, within=KEPT)
 
     async def fetch_anew(self, ids: Sequence[str], *, within: float = 0.0) -> Fetched:

@@ -70,7 +70,7 @@ class TrialPart:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no text in it or in its parts."""
+        """Whether neither it nor its parts have text."""
         return not self._texts and all(part.is_empty for part in self._inner)
 
     def add(self, title: str, texts: Iterable[str] = ()) -> TrialPart:

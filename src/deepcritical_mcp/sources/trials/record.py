@@ -39,14 +39,14 @@ FIELDS = ",".join(
     ParticipantFlowModule BaselineCharacteristicsModule OutcomeMeasuresModule AdverseEventsModule
     LimitationsAndCaveats ConditionMeshTerm InterventionMeshTerm VersionHolder HasResults""".split()
 )
-"""All that is read of a whole study, and no contact persons."""
+"""The fields that are read of a whole study; no contact persons."""
 RECORD_FIELDS = ",".join(
     """NCTId NCTIdAlias Acronym BriefTitle OfficialTitle SecondaryIdInfo StatusModule LeadSponsor BriefSummary
     ConditionsModule DesignModule ArmGroupLabel ArmGroupType InterventionType InterventionName PrimaryOutcomeMeasure
     PrimaryOutcomeTimeFrame LocationCountry ReferencesModule ConditionMeshTerm InterventionMeshTerm VersionHolder
     HasResults""".split()
 )
-"""All that a record of a study needs."""
+"""The fields that a record of a study needs."""
 REGISTRY = "ClinicalTrials.gov"
 ADDRESS = "https://clinicaltrials.gov/study/"
 UNKNOWN_COUNT = 99_999_999
@@ -66,7 +66,7 @@ def former_numbers(study: Study) -> tuple[str, ...]:
 
 
 def data_date(study: Study) -> str:
-    """Of which day the data are; "" if the answer does not say."""
+    """The day of the data; "" if the answer does not say."""
     return _date(field_at(study, "derivedSection", "miscInfoModule", "versionHolder"))
 
 
@@ -248,7 +248,7 @@ PROVIDER = "trials"
 _MAX_LISTED = 500
 """Characters of a list in one line."""
 _CITED, _MAX_CITATION = 5, 200
-"""Of the first papers that the sponsor names, so many characters of the citation are kept; of others, the PMID."""
+"""Characters of the citation that are kept of the first papers that the sponsor names; of others, only the PMID."""
 _SPONSORS = {
     "INDUSTRY": "industry",
     "NIH": "NIH",

@@ -148,7 +148,7 @@ class TrialRequest(SearchRequest):
         yield from super().limits()
 
     def remarks(self, variant: str) -> Iterable[str]:
-        """What is not searched as it was asked for."""
+        """Remarks on what is searched differently than it was asked for."""
         yield from country_names(self.country)[1]
         filters = ("status", "phase", "study_type", "has_results", "country")
         given = [name for name in filters if getattr(self, name) != type(self).model_fields[name].default]
@@ -157,7 +157,7 @@ class TrialRequest(SearchRequest):
             yield f"ClinicalTrials.gov ignores filters where the query has only NCT numbers: {named} had no effect."
 
     def special(self, variant: str) -> str:
-        """The characters of the query, condition and intervention that mean something in the query language."""
+        """The characters of the query, condition and intervention that have a meaning in the query language."""
         return " ".join(one for one in _SPECIAL if one in f"{variant} {self.condition} {self.intervention}")
 
 

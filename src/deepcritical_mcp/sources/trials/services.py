@@ -15,8 +15,8 @@ from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of
 from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source, SourceCheck, as_sent
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.json_api import ApiOfService, JsonService
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup
-from deepcritical_mcp.sources.paced_client import ApiOfService, JsonService
 from deepcritical_mcp.sources.settings import TrialsSettings
 from deepcritical_mcp.sources.trials.record import (
     ADDRESS,
@@ -39,7 +39,7 @@ SPACING = 1.0
 """Seconds between two starts, as its robots.txt asks; the API has no published limit."""
 LARGEST_PAGE = 1_000
 LISTED = "NCTId,NCTIdAlias,VersionHolder"
-"""What a search asks for of each study; its record is fetched later."""
+"""The fields that a search requests of each study; its record is fetched later."""
 _UNREADABLE = re.compile(r"error parsing query|(?:mismatched|extraneous) input|no viable alternative", re.IGNORECASE)
 _MAX_QUOTE = 200
 
@@ -155,8 +155,8 @@ class Trials(TrialsService, Source):
     steps = 2
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
-        """One page of the trials that match `variant`; pages are not kept by the other side, so that each is asked for
-        together with those before it."""
+        """One page of the trials that match `variant`; ClinicalTrials.gov keeps no pages, so each is requested together
+        with those before it."""
         assert isinstance(request, TrialRequest)
         params = request.params(variant)
         try:

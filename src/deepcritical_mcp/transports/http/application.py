@@ -28,9 +28,9 @@ from deepcritical_mcp.tools import PROFILES
 from deepcritical_mcp.transports.http.auth import Authentication
 from deepcritical_mcp.transports.http.call_limits import CallLimits, RequestLimits, Turnstile
 from deepcritical_mcp.transports.http.caller_context import CallerMiddleware
-from deepcritical_mcp.transports.http.draining import CLOSE_SECONDS, OpenStreams, RunningCalls
 from deepcritical_mcp.transports.http.monitoring import CallObserver, Health, Metrics, ResponseCounter
 from deepcritical_mcp.transports.http.security import HostAndOriginCheck, refusal, serves_one_user
+from deepcritical_mcp.transports.http.shutdown import CLOSE_SECONDS, OpenStreams, RunningCalls
 from deepcritical_mcp.transports.messages import MAX_VALUES, UnusableMessageError, has_too_many_values, read_message
 
 READ_AT_ONCE = 100_000

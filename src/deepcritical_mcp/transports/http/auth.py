@@ -222,7 +222,7 @@ class ThrottledBearerBackend(BearerAuthBackend):
     """The SDK's bearer authentication, with a limit on wrong tokens per address.
 
     Many people may share an address: beyond the limit their good tokens are still accepted, unless they are so short
-    that the answer would tell who guesses which one is right.
+    that the answer would confirm a guess.
     """
 
     def __init__(self, verifier: TokenVerifier, throttle: RateLimit) -> None:

@@ -33,7 +33,7 @@ def serves_one_user(settings: Settings, host: str, *, insecure: bool = False) ->
 
 
 def is_forwarded(headers: Headers) -> bool:
-    """Whether a proxy or a tunnel passed the request on. Who adds such a header can only lose by it."""
+    """Whether a proxy or a tunnel passed the request on. Adding such a header gains a caller nothing."""
     return any(name in _FORWARDED or name.startswith(("x-forwarded-", "cf-")) for name in headers)
 
 

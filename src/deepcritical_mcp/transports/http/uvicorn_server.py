@@ -41,7 +41,7 @@ EXIT_SECONDS = 2.0
 # These SDK loggers log each Mcp-Session-Id, the only credential of an unauthenticated connection.
 _SESSION_ID_LOGGERS = ("mcp.server.streamable_http", "mcp.server.streamable_http_manager", "mcp.server.sse")
 _MAX_OPEN_FILES = 65_536
-# What `BoundedProtocol` uses of uvicorn's protocol, whose inside may change with any version.
+# What `BoundedProtocol` uses of uvicorn's protocol, whose internals may change with any version.
 USED_OF_UVICORN = (
     *("client", "conn", "connections", "cycle", "loop", "on_response_complete", "pause_writing", "resume_writing"),
     *("timeout_keep_alive", "transport"),
@@ -85,7 +85,7 @@ class HttpServer(uvicorn.Server):
         self._max_connections = settings.max_connections
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start; if uvicorn has changed inside, with its own limit of connections instead of ours."""
+        """Start; if uvicorn's internals have changed, with its own limit of connections instead of ours."""
         protocol = H11Protocol(self.config, self.server_state, {})
         if missing := [name for name in USED_OF_UVICORN if not hasattr(protocol, name)]:
             logger.warning(

@@ -13,7 +13,7 @@ from deepcritical_mcp.errors import (
     ProviderRequestError,
     ProviderUnavailableError,
 )
-from deepcritical_mcp.net.breaker import CircuitBreaker
+from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
 
 
 class Clock:

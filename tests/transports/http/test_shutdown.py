@@ -21,7 +21,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError, ShuttingDownError
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.transports.http.application import CallControl
-from deepcritical_mcp.transports.http.draining import RunningCalls
+from deepcritical_mcp.transports.http.shutdown import RunningCalls
 from deepcritical_mcp.transports.http.uvicorn_server import run_http
 from tests.transports.conftest import Serving, content, error
 from tests.transports.processes import HANGING_CALL, hanging_source, hung_disk, serving_process, wait_for

@@ -1,4 +1,4 @@
-"""Callers that wait for the same thing get it by turns, however many calls each of them makes."""
+"""Callers that wait for the same resource get it in turn, however many calls each of them makes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ turn_of: ContextVar[str] = ContextVar("turn_of", default="")
 
 
 class Slots:
-    """At most so many at the same time, callers by turns: a caller has one call at most in the line for a slot."""
+    """At most so many at the same time, callers in turn: a caller has at most one call in the queue for a slot."""
 
     def __init__(self, count: int) -> None:
         self._free = anyio.Semaphore(count)
@@ -40,7 +40,7 @@ class Slots:
 
 
 class TurnLine:
-    """Those who wait for a turn: one caller's calls in their order, callers by turns."""
+    """A queue: one caller's calls in their order, callers in turn."""
 
     def __init__(self) -> None:
         self._first = anyio.Lock()
@@ -55,7 +55,7 @@ class TurnLine:
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[None]:
-        """Surround a turn. A cancelled call leaves the line to the others."""
+        """Surround a turn. A cancelled call leaves the queue."""
         caller = turn_of.get()
         self._waiting[caller] += 1
         try:

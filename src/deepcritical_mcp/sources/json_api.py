@@ -1,4 +1,4 @@
-"""Requests to providers that answer in JSON, in a pace that all processes share."""
+"""Requests to providers that answer in JSON, at a pace that all processes share."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import httpx
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
+from deepcritical_mcp.net.fair_queue import Slots
 from deepcritical_mcp.net.pacing import shared_pacing
-from deepcritical_mcp.net.turns import Slots
 from deepcritical_mcp.sources.base import Net
 
 T = TypeVar("T")
@@ -96,7 +96,7 @@ class JsonApi:
 
 
 def is_web_page(body: bytes) -> bool:
-    """Whether an answer is a page for people, of a provider out of order or of somebody on the way."""
+    """Whether an answer is a web page for people, from a failing provider or from an intermediary."""
     return _WEB_PAGE.match(body[:2_000]) is not None
 
 
@@ -122,7 +122,7 @@ class JsonService:
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        """The service as the settings describe it, in the pace that all services of the API share."""
+        """The service as the settings describe it, at the pace that all services of the API share."""
         api = cls.api
         made = JsonApi.create(
             settings,

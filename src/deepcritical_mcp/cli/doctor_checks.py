@@ -26,8 +26,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from deepcritical_mcp import sources as tables
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.cli.boundary import NO_ROOM
 from deepcritical_mcp.cli.clients import ConfiguredState, McpClient, configured_state, known_clients, shell_command
+from deepcritical_mcp.cli.command_failures import NO_ROOM
 from deepcritical_mcp.config import Settings, user_data_folder, variable_name
 from deepcritical_mcp.errors import (
     AuthenticationError,
@@ -41,7 +41,7 @@ from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import configured_backends, in_memory_only
 from deepcritical_mcp.evidence.storage.backend import Backend
-from deepcritical_mcp.evidence.storage.in_folder import FolderBackend
+from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import RetryPolicy

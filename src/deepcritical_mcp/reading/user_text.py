@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"[0-9]{1,2}(?:(?:\.[0-9]{1,2}){1,3}\.?|\.)\s+(?=[^\W\d_])|
 
 
 class OwnText(NamedTuple):
-    """The text in parts, which are () for one that stays whole, and the title that it gives itself."""
+    """The text, whose parts are () if it stays whole, and the title that it gives itself."""
 
     reading: Reading
     title: str = ""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from deepcritical_mcp.cli.screen import Screen
+from deepcritical_mcp.cli.demo_output import Screen
 from deepcritical_mcp.config import unknown_variables
 from deepcritical_mcp.models import STATUSES, Evidence, Publication, status_label
 from deepcritical_mcp.sources.web.earlier_results import CACHE_FILE

@@ -25,7 +25,6 @@ from deepcritical_mcp.config import Settings, user_data_folder
 from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.embedding.service import CACHE_FILE
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id, packed
 from deepcritical_mcp.evidence.storage.session_file import (
     BUSY_SECONDS,
     DamagedFileError,
@@ -34,22 +33,23 @@ from deepcritical_mcp.evidence.storage.session_file import (
     salvaged,
 )
 from deepcritical_mcp.evidence.storage.sqlite_space import LOCAL_BATCH, SqliteSpace
+from deepcritical_mcp.evidence.storage.stored_items import SessionInfo, is_session_id, packed
 from deepcritical_mcp.evidence.storage.version_0_2 import is_old_session, old_info, old_session
 from deepcritical_mcp.net.cache import Cache, make_private_folder
 
 LONGEST_PAUSE = 7 * 86_400.0
-"""Seconds between two looks that count at most."""
+"""The longest time between two looks that counts, in seconds."""
 
 
 class IdleTimes:
-    """The file in which the times are kept; without it, or if it cannot be read, all begin anew."""
+    """The file in which the times are kept; if it is missing or cannot be read, all times start over."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def look(self, now: float, stamps: Mapping[str, float]) -> dict[str, float]:
-        """Look at what there is, by name, at Unix time `now`: for how many seconds each has been seen with the stamp
-        that it has. What has another stamp than at the last look, or is new, begins at 0.
+        """Look at what there is, by name, at Unix time `now`; gives for how many seconds each has been seen with its
+        present stamp. What is new, or whose stamp has changed since the last look, starts at 0.
 
         Raises:
             OSError: the file cannot be written.
@@ -64,7 +64,7 @@ class IdleTimes:
         return idle
 
     def begin_anew(self, name: str) -> None:
-        """Let the time of a name begin at the next look; raises OSError."""
+        """Restart the time of a name at the next look; raises OSError."""
         then, known = self._read()
         if known.pop(name, None) is not None:
             self._write(then, known)
@@ -75,7 +75,7 @@ class IdleTimes:
 
     def _read(self) -> tuple[float, dict[str, tuple[float, float]]]:
         try:
-            if not self._path.is_file():  # a pipe would be waited for
+            if not self._path.is_file():  # reading a pipe would block
                 return float("inf"), {}
             file = cast("dict[str, Any]", json.loads(self._path.read_bytes()))
             if file["checksum"] != zlib.crc32(file["times"].encode()):
@@ -109,7 +109,7 @@ MAX_OPEN = 256
 """An open session has up to two file descriptors."""
 SUFFIX = ".sqlite3"
 EXPIRED_SECONDS = 30 * 86_400.0
-"""For how long a session that nobody has used for its time can be taken back."""
+"""For how long an expired session can be restored."""
 LISTING_PATIENCE = 0.2
 """Seconds that a list of sessions waits for a program that has locked one."""
 REPLACING_PATIENCE = 60.0  # seconds
@@ -141,7 +141,7 @@ class FolderBackend(Backend):
         self._vectors = Cache(data_dir / CACHE_FILE, max_bytes=0)
         self._idle = IdleTimes(data_dir / "idle.json")
         self._replacing = FileLock(data_dir / "replacing.lock", mode=0o600, thread_local=False)
-        """Held while what a file of a session is made from is read, until the file is there."""
+        """Held while a session's file is being made, from reading its contents until the file exists."""
         self._unwritten: dict[str, SessionInfo] = {}
         self._opened: dict[str, tuple[int, int]] = {}
         """The device and the number of each open file."""
@@ -238,7 +238,7 @@ class FolderBackend(Backend):
             with contextlib.suppress(DeepCriticalError):  # the next look tries again
                 if place != "sessions" or path.suffix == ".new":
                     self._purge(path)
-                elif path.suffix == SUFFIX:  # what an earlier version has kept stays until it is opened
+                elif path.suffix == SUFFIX:  # a session of an earlier version stays until it is opened
                     self._move_all(path.stem, "expired")
                     logger.warning("session %s has not been used for %.3g days", path.stem, ttl / 86_400)
 
@@ -278,7 +278,7 @@ class FolderBackend(Backend):
         return found
 
     def _info(self, path: Path) -> SessionInfo:
-        """What a session says of itself; of one that cannot be read, that."""
+        """A session's metadata; of one that cannot be read, a statement of that."""
         try:
             if path.suffix != SUFFIX:
                 return old_info(path)
@@ -294,7 +294,7 @@ class FolderBackend(Backend):
             return SessionInfo("", "", title="(cannot be read)")
 
     def _created(self, session_id: str, info: SessionInfo) -> SessionFile:
-        """The file of a session in which something is being kept, under its name when it is complete."""
+        """A new session's file, which gets its name when it is complete."""
         path = self._path(session_id)
         with _new_file(path, replace(info, items=-1, searches=-1)):  # until they are counted
             pass
@@ -310,11 +310,11 @@ class FolderBackend(Backend):
             with contextlib.suppress(DamagedFileError):
                 return SessionFile.open(path, whole=True)  # another process may have repaired it
             with failures("open the session"), _without_writers(path), path.open("rb") as damaged:
-                self._repair(path, damaged.read())  # closed before, it would give the lock back
+                self._repair(path, damaged.read())  # closing it earlier would release the lock
         return SessionFile.open(path, whole=True)
 
     def _repair(self, path: Path, data: bytes) -> None:
-        """Put what can be read of a damaged file in its place, and a copy of the damaged one aside."""
+        """Replace a damaged file by what can be read of it, and keep a copy of the damaged one."""
         info, rows = salvaged(data)
         logger.warning("session %s: %s", path.stem, info.damage)
         self._make_folders()
@@ -326,7 +326,7 @@ class FolderBackend(Backend):
                 file.put(row.kind, [(row.key, row.value)], row.change)
 
     def _upgrade(self, session_id: str) -> None:
-        """Keep a session of version 0.2 as a file; its folder goes where deleted ones go."""
+        """Convert a session of version 0.2 to a file; its folder is moved to the deleted ones."""
         path = self._path(session_id)
         folder = path.with_suffix("")
         if not is_old_session(folder):
@@ -348,7 +348,7 @@ class FolderBackend(Backend):
             raise SessionBusyError("Another process is repairing a session. Try again in a minute.") from None
 
     def _move_all(self, session_id: str, place: Place) -> None:
-        """Move a session, its file last: what version 0.2 has kept of it would count again without."""
+        """Move a session, its file last: without the file, the folder of version 0.2 would count again."""
         for path in reversed(self._paths(session_id, "sessions")):
             self._move(path, place)
 
@@ -368,8 +368,8 @@ class FolderBackend(Backend):
                     journal.replace(_journal(target))
 
     def _purge(self, path: Path) -> None:
-        """Delete what nobody can take back, after the cache of vectors, which has those of its texts too; if another
-        program has locked that, a later look does both."""
+        """Delete what can no longer be restored, after the cache of vectors, which has those of its texts too; if
+        another program has locked the cache, both are left to a later look."""
         with failures("delete an old session"):
             if self._vectors.clear() is not None:
                 is_last = not self._paths(path.stem, "sessions")
@@ -409,12 +409,12 @@ def _new_file(path: Path, info: SessionInfo) -> Generator[SessionFile]:
 
 @contextlib.contextmanager
 def _without_writers(path: Path) -> Generator[None]:
-    """Nobody writes to the file meanwhile, so that it can be moved or replaced: what another process wrote would be
-    lost, and its journal would be applied to the file that has the name then. What a killed process had not finished is
-    undone before.
+    """Keep others from writing to the file, so that it can be moved or replaced: otherwise, what another process wrote
+    would be lost, and its journal would be applied to the file that then has the name. What a killed process left
+    unfinished is undone first.
 
     Raises:
-        SessionBusyError: another process does not let go of it.
+        SessionBusyError: another process has locked it.
     """
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", BUSY_SECONDS, isolation_level=None, uri=True)
     try:
@@ -426,7 +426,7 @@ def _without_writers(path: Path) -> Generator[None]:
                     raise
                 # it is damaged or read-only: nobody writes to it
         if sys.platform == "win32":
-            connection.close()  # a file that anybody has open cannot be moved there
+            connection.close()  # an open file cannot be moved there
         yield
     finally:
         connection.close()

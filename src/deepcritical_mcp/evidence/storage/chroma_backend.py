@@ -17,10 +17,10 @@ from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderT
 from deepcritical_mcp.evidence.storage import ChromaServerSettings
 from deepcritical_mcp.evidence.storage.backend import Backend
 from deepcritical_mcp.evidence.storage.chroma_records import session_info, translated
-from deepcritical_mcp.evidence.storage.rows import SessionInfo, is_session_id
-from deepcritical_mcp.evidence.storage.server_space import BATCH, PAGE, TURN, WORDS, ServerSpace
+from deepcritical_mcp.evidence.storage.chroma_session import BATCH, PAGE, TURN, WORDS, ServerSpace
+from deepcritical_mcp.evidence.storage.stored_items import SessionInfo, is_session_id
 from deepcritical_mcp.evidence.storage.vector_table import chroma_settings
-from deepcritical_mcp.net.breaker import CircuitBreaker
+from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
 
 if TYPE_CHECKING:
     from chromadb import Collection

@@ -14,7 +14,7 @@ _LAST = "last-news"
 
 
 async def told_news(store: EvidenceStore, news: News) -> str:
-    """The news as Markdown, and kept in the session: later parts of it are read with `last_news`."""
+    """The news as Markdown, which is also kept in the session, so that `last_news` can read later parts of it."""
     lines = [
         inert(news.summary),
         *(["", *(f"- {inert(one.line)}" for one in news.items)] if news.items else []),

@@ -151,7 +151,7 @@ def packed(item: KeptItem) -> bytes:
 
 
 def unpacked(data: bytes) -> KeptItem:
-    """The item that `packed` was given; raises ValueError."""
+    """The item that `packed` serialized; raises ValueError."""
     row = cast("dict[str, Any]", json.loads(data.decode("utf-8", "surrogatepass")))
     publication = _publication(row["publication"])
     return KeptItem(

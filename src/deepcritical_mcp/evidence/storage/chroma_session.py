@@ -36,7 +36,7 @@ from deepcritical_mcp.evidence.storage.chroma_records import (
     session_info,
     translated,
 )
-from deepcritical_mcp.evidence.storage.rows import KeptItem, NearPassage, SessionInfo, Vector, now
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, NearPassage, SessionInfo, Vector, now
 from deepcritical_mcp.evidence.storage.vector_table import PART, VectorTable, asked, part_id, stacked
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ QUIET = 10_000
 CLOCKS_DIFFER = 2_000
 """Milliseconds."""
 ABANDONED_SECONDS = 15.0
-"""After which a turn that is not renewed is taken for that of a process that has died. A turn lasts for some 30 ms."""
+"""After which a turn that was not renewed counts as that of a dead process. A turn lasts some 30 ms."""
 RENEWED_AFTER = 5.0
 """Seconds after which a turn is renewed before the next write."""
 # With every add, Chroma rereads its log since the last sync; these settings keep the log short (measured for 8 items:
@@ -82,8 +82,8 @@ class _Turn:
 class ServerSpace(Space):
     """One session's collections; see `Space`. Vectors that were asked for or written are cached in memory.
 
-    Chroma has no transactions. But of several that create a collection, only one succeeds: that has the turn, until it
-    deletes the collection.
+    Chroma has no transactions. But when several processes create a collection of one name, only one succeeds: it has
+    the turn, until it deletes the collection.
     """
 
     def __init__(self, client: Client, session_id: str, info: SessionInfo) -> None:
@@ -96,7 +96,7 @@ class ServerSpace(Space):
         self._table = VectorTable()
         self._ours: _Turn | None = None
         self._states: dict[str, tuple[int, int]] = {}
-        """When each item that is known was written, and its further vectors."""
+        """When each known item was written, and when its further vectors were."""
 
     @property
     def info(self) -> SessionInfo:
@@ -374,7 +374,7 @@ class ServerSpace(Space):
             yield
 
     def _renew(self, ours: _Turn) -> None:
-        """Show others that this process goes on, if its turn lasts; raise an error if another has ended it."""
+        """Renew this process's turn, so that others see it is alive; raise an error if another has ended it."""
         lasted = time.monotonic() - ours.renewed
         if lasted < RENEWED_AFTER:
             return
@@ -417,8 +417,8 @@ class ServerSpace(Space):
             raise
 
     def _end(self, turn: Collection) -> None:
-        """End a turn that took too long. By its name, it could be the next one that is deleted; so it is renamed first,
-        which goes by its number and fails if it has been ended."""
+        """End a turn that took too long. Deleting it by name could hit the next turn, so it is renamed first, which
+        goes by its number and fails if it has ended."""
         with contextlib.suppress(NotFoundError):
             turn.modify(name=f"{turn.name}-{secrets.token_hex(8)}")
             self._client.delete_collection(turn.name)
@@ -437,7 +437,7 @@ def _metadata(collection: Collection | None) -> Mapping[str, Any] | None:
 
 
 def _placeholders(count: int) -> NDArray[np.float32]:
-    """Vectors of what has none, which are never searched."""
+    """Placeholder vectors for what has none; they are never searched."""
     return np.ones((count, 1), np.float32)
 
 
