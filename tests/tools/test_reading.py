@@ -94,7 +94,7 @@ async def test_what_is_retracted_is_listed_with_its_notice() -> None:
     (item,) = page["items"]
     assert item["id"] == "pubmed:2"
     assert item["status_notices"][0]["pmid"] == "9"
-    assert item["status_checked"] == "2026-11-21"
+    assert page["asked"] == "Status last asked 2026-11-21."
     text = (await call("list_evidence", {"status": "retracted"})).content[0].text  # pyright: ignore
     assert "\nStatus last asked 2026-11-21.\n" in text
 
