@@ -32,7 +32,7 @@ from deepcritical_mcp.tools.params import MAX_IDS_READ
 from deepcritical_mcp.tools.render import MAX_QUERY_SHOWN, MAX_SIMILAR
 
 MIN_CONTENT_LENGTH = 160
-ROOMY = 17_500
+ROOMY = 16_500
 """Characters that an answer of up to ten records may have before its abstracts lose sentences without results; and from
 this limit on, what repeats the request is not shortened further."""
 PER_RECORD = 1_600

@@ -26,6 +26,8 @@ _NOT_IN_INPUT = _NOT_IN_MEASURES | {"maxLength", "minLength", "ifTooLong"}
 MAX_ITEMS_SHOWN = 100
 """A higher limit of a list is told by an error, too."""
 _NOT_IN_OUTPUT = _NOT_IN_INPUT | set("description default minLength maxLength minimum maximum pattern enum".split())
+_SENT = {"Citation": Citation.SENT, "CheckedRecord": ("id", "reference", "status")}
+"""Of objects, the fields that the structured form has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +109,14 @@ def output_schema(model: type[BaseModel], spelled: dict[str, str] | None = None,
     """The shape of a structured result. Bounds, enums and descriptions are omitted: the server respects them anyway,
     and a client that validates must not break when an enum grows. Of the result itself nothing is required, since
     clients also validate the one that holds only an error; of objects within it what is never empty. What is in a list
-    is spelled out only if it is objects, to two levels of lists. Objects that `spelled` names with another tool are named in words."""
+    is spelled out only if it is objects, to two levels of lists. Objects that `spelled` names with another tool are
+    named in words."""
     schema = model.model_json_schema(mode="serialization", schema_generator=_WithoutDefaults)
     definitions = schema.get("$defs", {})
-    if citation := definitions.get("Citation"):
-        citation["properties"] = {name: citation["properties"][name] for name in Citation.SENT}
-        citation["required"] = [name for name in citation["required"] if name in Citation.SENT]
+    for name, sent in _SENT.items():
+        if held := definitions.get(name):
+            held["properties"] = {field: held["properties"][field] for field in sent}
+            held["required"] = [field for field in held["required"] if field in sent]
     known = {} if spelled is None else spelled
     told = {name: f"as in {other}" for name, other in known.items() if other != tool}
     shape = _plain(schema, definitions, _NOT_IN_OUTPUT, lists=2, told=told)
