@@ -220,7 +220,7 @@ def _value(model: type[BaseModel], words: Words) -> str:
     rows: list[tuple[str, ...]] = []
     for name, field in properties.items():
         if field.get("type") == "array" and "items" not in field:
-            field = {**field, "items": {"type": whole[name]["items"]["type"]}}
+            field = {**field, "items": {"type": whole[name]["items"].get("type", "string")}}
         inner = next(_models_in(model.model_fields[name].annotation), None)
         rows.append((f"`{name}`", _type_of(field, inner), words.of(model.__name__, name)))
     text = "\n\n".join(_paragraphs(model))

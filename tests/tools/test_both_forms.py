@@ -71,7 +71,9 @@ def lacking(result: CallToolResult) -> dict[str, set[str]]:
     found = {name: words(value) - words(text) for name, value in told if name not in LABELED}
     numbered = {str(number) for number in range(len(told))}  # the text counts items
     own = " ".join(line for line in text.splitlines() if not line.lstrip().startswith(">"))
-    figures = {word for word in words(re.sub(r"[0-9]{4}-[0-9-]+|relevance [0-9.]+", "", own)) if word.isdigit()}
+    figures = {
+        word for word in words(re.sub(r"[0-9]{4}-[0-9-]+|relevance [0-9.]+|\b20[0-9]{2};", "", own)) if word.isdigit()
+    }
     found["text"] = figures - numbered - words(" ".join(value for _, value in told))
     return {name: missing for name, missing in found.items() if missing}
 

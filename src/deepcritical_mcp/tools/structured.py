@@ -123,7 +123,8 @@ def _summary(item: EvidenceSummary) -> EvidenceSummary:
 
 
 def _document(result: Document) -> Document:
-    return result.model_copy(update={"citation": lean_citation(result.citation)})
+    asked = tuple(one for one in result.attempts if one.status == "failed" or result.status != "full_text")
+    return result.model_copy(update={"citation": lean_citation(result.citation), "attempts": asked})
 
 
 def _report(result: CitationReport) -> CitationReport:
