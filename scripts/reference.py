@@ -216,7 +216,10 @@ def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
 
 
 def _value(model: type[BaseModel], words: Words) -> str:
-    properties, whole = output_schema(model)["properties"], model.model_json_schema(mode="serialization")["properties"]
+    properties, whole = (
+        output_schema(model).get("properties", {}),
+        model.model_json_schema(mode="serialization").get("properties", {}),
+    )
     rows: list[tuple[str, ...]] = []
     for name, field in properties.items():
         if field.get("type") == "array" and "items" not in field:

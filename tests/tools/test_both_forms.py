@@ -83,11 +83,11 @@ async def test_numbers_ids_notes_and_next_steps_stand_in_both_forms() -> None:
     found, session = dict[str, dict[str, set[str]]](), ""
     async with Client(fake_server(literature=literature, web=web)) as client:
         for number, (tool, arguments) in enumerate(CALLS):
-            own = {"session_id": session} if tool == "clear_session" else {}
+            own: dict[str, Any] = {"session_id": session} if tool == "clear_session" else {}
             result = await client.call_tool(tool, {**arguments, **own})
             assert isinstance(result, CallToolResult)
             assert not result.is_error, (tool, result.content)
-            session = session or (result.structured_content or {})["session_id"]
+            session = session or str((result.structured_content or {})["session_id"])
             if missing := lacking(result):
                 found[f"{number} {tool}"] = missing
             if tool == "list_evidence" and not arguments:
