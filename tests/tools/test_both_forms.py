@@ -87,7 +87,7 @@ async def test_numbers_ids_notes_and_next_steps_stand_in_both_forms() -> None:
             result = await client.call_tool(tool, {**arguments, **own})
             assert isinstance(result, CallToolResult)
             assert not result.is_error, (tool, result.content)
-            session = session or str((result.structured_content or {})["session_id"])
+            session = session or cast("dict[str, str]", result.structured_content or {})["session_id"]
             if missing := lacking(result):
                 found[f"{number} {tool}"] = missing
             if tool == "list_evidence" and not arguments:

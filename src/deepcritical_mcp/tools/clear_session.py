@@ -76,7 +76,7 @@ async def _session_deleted(registry: SessionRegistry, session_id: str) -> ClearR
     if registry.undo_seconds:
         hours = f"{registry.undo_seconds / 3_600:g}"
         step += f' To undo this within {hours} hours: clear_session session_id="{session_id}" undo=true.'
-    return ClearResult(session_id=session_id, removed=total, damaged=is_damaged, sources=sources, next_step=step)
+    return ClearResult(session_id=session_id, removed=total, damaged=is_damaged, sources=sources or {}, next_step=step)
 
 
 async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session_id: str) -> ClearResult:
