@@ -31,7 +31,7 @@ SHOWN_AUTHORS = 12
 class Citation(Bibliography):
     """Where an item of evidence comes from, as clients see it.
 
-    `reference` is one line in Vancouver style (ICMJE, NLM), sent with "[title]" for the title, which stands beside it;
+    `reference` is one line in Vancouver style (ICMJE, NLM), sent without the title, which stands beside it;
     of a user's note, what it is about. `source` is absent for "pubmed", `status` for "ok". `authors` are at most 12:
     the first ten, "…" and the last one of more; they, and what else is not in `SENT`, are not sent.
     """

@@ -18,7 +18,6 @@ from deepcritical_mcp.urls import is_web_address
 _TYPES_NOT_SHOWN = ("Journal Article", "Research Support")
 """Publication types that tell nothing: nearly every record is of the first, and the others name who paid."""
 _MAX_REGISTRATIONS = 5
-TITLE = "[title]"
 _IN_HEADING: tuple[NoticeKind, ...] = ("retraction", "partial_retraction", "concern", "erratum", "update")
 """Notices that the heading names with the status."""
 TRIAL_PAPERS: tuple[NoticeKind, ...] = ("result", "derived")
@@ -81,9 +80,9 @@ def _paper(notice: StatusNotice) -> str:
 
 
 def reference_shown(citation: Citation) -> str:
-    """The reference with "[title]" for the title, which stands next to it."""
+    """The reference without the title, which stands next to it: "Smith A, Lee B. JAMA. 2020;324(1):1-9."."""
     before, title, after = f". {citation.reference}".partition(f". {citation.title.removesuffix('.')}")
-    return f"{before}. {TITLE}{after}".removeprefix(". ") if len(title) > 2 else citation.reference
+    return f"{before}. {after.lstrip('.?! ')}".removeprefix(". ") if len(title) > 2 else citation.reference
 
 
 def source_lines(citation: Citation) -> Iterator[str]:

@@ -113,9 +113,7 @@ def _page(result: EvidencePage) -> EvidencePage:
 
 
 def _summary(item: EvidenceSummary) -> EvidenceSummary:
-    """A line with what happened to it; when its status was asked is told once for all. A note has no status."""
-    if item.source == "user" and item.status == "unchecked":
-        return item.model_copy(update={"status": "ok"})
+    """A line with what happened to it; when its status was asked is told once for all."""
     if is_marked(item.status):
         return item.model_copy(update={"status_notices": tuple(map(_brief, item.status_notices))})
     published = tuple(_brief(one) for one in item.status_notices if one.kind == "published")
