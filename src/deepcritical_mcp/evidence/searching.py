@@ -142,7 +142,7 @@ class Search:
     def _is_bare(self, unit: str, wanted: Set[str]) -> bool:
         """Whether there is only a title, which answers nothing, and the question does not name it."""
         one = self._catalogue[split_unit(unit)[0]].publication
-        return all(text.content == NO_ABSTRACT for text in one.texts) and not wanted.issuperset(words_of(one.title))
+        return all(text.content == NO_ABSTRACT for text in one.texts) and not wanted >= {*words_of(one.title)}
 
     def _length(self, unit: str, asked: _Variant) -> int:
         passage = self._passage(unit, asked)
