@@ -39,8 +39,9 @@ def sizes(result: CallToolResult) -> tuple[int, int, int, int]:
 
 
 def wrong(item: dict[str, Any], number: int) -> str:
-    """Its reference, every third one with another volume."""
-    reference: str = item["citation"]["reference"]
+    """Its reference with its title, every third one with another volume."""
+    authors, _, place = item["citation"]["reference"].partition(". ")
+    reference = f"{authors}. {item['citation']['title'].removesuffix('.')}. {place}"
     return re.sub(r";(\d+)", r";9\1", reference, count=1) if number % 3 == 0 else reference
 
 

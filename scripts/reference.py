@@ -231,11 +231,14 @@ def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
 
 
 def _value(model: type[BaseModel], words: Words) -> str:
-    properties, whole = output_schema(model)["properties"], model.model_json_schema(mode="serialization")["properties"]
+    properties, whole = (
+        output_schema(model).get("properties", {}),
+        model.model_json_schema(mode="serialization").get("properties", {}),
+    )
     rows: list[tuple[str, ...]] = []
     for name, field in properties.items():
         if field.get("type") == "array" and "items" not in field:
-            field = {**field, "items": {"type": whole[name]["items"]["type"]}}
+            field = {**field, "items": {"type": whole[name]["items"].get("type", "string")}}
         inner = next(_models_in(model.model_fields[name].annotation), None)
         rows.append((f"`{name}`", _type_of(field, inner), words.of(model.__name__, name)))
     text = "\n\n".join(_paragraphs(model))

@@ -129,7 +129,8 @@ def without_results(text: str, limit: int = 0, *, strict: bool = False, least: i
     """What to cut from an abstract: sentences without results, except the first one and the conclusion (the part
     labeled so, else the last sentences); and if more than `limit` characters would stay, those with the fewest results.
     Without a limit, those with results stay, except in a text of more than `MAX_ABSTRACT` characters. Less than `least`
-    characters are not cut anywhere; with less than `MIN_GAP`, sentences without results stay as far as there is room.
+    characters are not cut anywhere; with less than `MIN_GAP`, sentences without results stay as far as there is room,
+    and those of the conclusion with the fewest results go where there is none.
 
     What is labeled background, objective or methods has results if it has figures. Elsewhere a statement of
     difference or effect is a result too; with `strict` only figures, negations and significance are.
@@ -148,6 +149,10 @@ def without_results(text: str, limit: int = 0, *, strict: bool = False, least: i
         for signal, span in zip(signals, found, strict=True)
     ]
     room = limit - sum(found[number].length for number in kept)
+    for number in sorted(kept - {0}, key=counts.__getitem__):
+        if is_filled and room < 0:
+            kept.remove(number)
+            room += found[number].length
     for number in sorted(range(1, len(found)), key=lambda number: -counts[number]):
         more = ({number, number - 1} if _REFERS_BACK.match(text, found[number].start) else {number}) - kept
         length = sum(found[one].length for one in more)

@@ -60,10 +60,32 @@ def test_plain_text_with_headings_and_html_have_sections_too(text: str) -> None:
     assert "Methods" not in reading.content
 
 
+SAID = "It helps. It is cheap. I would try it."
+
+
 def test_a_short_note_stays_what_it_is() -> None:
-    note = "# Zinc\n\nIt helps. It is cheap. I would try it."
-    assert read_own_text(note).reading.content == note
-    assert not read_own_text(note).reading.parts
+    for note in (SAID, f"Zinc for warts\n\n{SAID}", f"METHODS\n{SAID}", "p <0.05 and 1 <p and >2"):
+        reading, title = read_own_text(note)
+        assert (reading.content, reading.parts, title) == (note, (), "")
+
+
+@pytest.mark.parametrize("note", [f"# Zinc\n\n{SAID}", f"<h1>Zinc</h1><p>{SAID}</p>", f"Zinc\n====\n\n{SAID}\n"])
+def test_a_short_note_has_its_heading_as_title(note: str) -> None:
+    reading, title = read_own_text(note)
+    assert (title, reading.content.strip(), reading.parts) == ("Zinc", SAID, ())
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        f"# Zinc\n\n## Methods\n\n{SAID}\n\n## Results\n\nWarts went away.",
+        f"<h1>Zinc</h1><h2>Methods</h2><p>{SAID}</p><h2>Results</h2><p>Warts went away.</p>",
+    ],
+)
+def test_a_short_text_with_sections_is_read_like_a_long_one(note: str) -> None:
+    reading, title = read_own_text(note)
+    assert (title, [one.path for one in reading.parts]) == ("Zinc", [("Methods",), ("Results",)])
+    assert reading.content == f"{SAID}\n\nWarts went away."
 
 
 def test_wrapped_lines_are_joined() -> None:

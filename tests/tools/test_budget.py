@@ -199,11 +199,17 @@ def test_an_abstract_full_of_results_keeps_its_conclusion(limit: int) -> None:
         assert one.content.endswith("CONCLUSIONS: Zinc is safe.")
 
 
-def test_records_are_left_for_the_next_page_before_any_result_is_cut() -> None:
-    others = (abstract(n, text="It begins. " + RESULTS.format(n=n) * 30 + "It ends.") for n in range(2, 32))
-    cut = fit(searched(abstract(1, text=RICH), *others), 32_000, both)
-    assert 5 < len(cut.evidence) < 21
-    assert not any(one.content_truncated for one in cut.evidence)
+@pytest.mark.parametrize(("asked", "shown"), [(20, 20), (60, 25)])
+def test_no_record_is_left_out_while_an_abstract_can_be_shortened(asked: int, shown: int) -> None:
+    others = (abstract(n, text="It begins. " + RESULTS.format(n=n) * 30 + "It ends.") for n in range(2, asked + 1))
+    cut = fit(searched(abstract(1, text="It begins. " + RESULTS.format(n=1) * 200), *others), 32_000, both)
+    assert both(cut) <= 32_000
+    assert shown <= len(cut.evidence) <= asked
+    if len(cut.evidence) < asked:
+        assert max(len(one.content) for one in cut.evidence) < 1_200
+    for one in cut.evidence:
+        assert one.content.startswith("It begins.")
+        assert one.content_truncated == ("characters left out: get_evidence" in one.content)
 
 
 @pytest.mark.long
@@ -368,4 +374,4 @@ def test_without_get_evidence_a_cut_names_what_returns_it_and_nothing_is_cut_tha
     assert fit(whole, 80_000, both, saves_room=False) == whole
     bare = as_offered(fit(whole, 5_000, both), ["get_evidence", "semantic_search", "list_evidence"])
     assert "characters left out …]" in bare.evidence[0].content
-    assert bare.warnings[-1].endswith("more results do not fit here.")
+    assert re.search(r"more results? do(?:es)? not fit here\.$", bare.warnings[-1])

@@ -131,7 +131,7 @@ async def test_a_paper_s_own_page_is_recognized(
     async with reader(page, records=RECORDS) as ours:
         answer = await ours.read(ADDRESS)
     assert ("PMID: 11" in answer["citation"]["reference"], answer["citation"]["claims"]) == (True, [])
-    assert answer["citation"]["reference"].startswith("Ruiz A. β-Carotene")
+    assert answer["citation"]["reference"].startswith("Ruiz A. J Made-up Res.")
     assert answer["id"] == "pubmed:11~2"
 
 

@@ -53,7 +53,7 @@ async def test_the_article_comes_first_in_what_a_reader_sees(tmp_path: Path):
     assert entry[:3] == [
         "## 1. Zinc in wound repair.",
         "Published as PMID 32000001 `https://pubmed.ncbi.nlm.nih.gov/32000001/` (J Made-up Res. 2027;1:2.)",
-        "Reference: Ruiz A; ZINC Study Group. Zinc in wound repair. Version 2. medRxiv [Preprint]. 2026 Jan 2. "
+        "Reference: Ruiz A; ZINC Study Group. Version 2. medRxiv [Preprint]. 2026 Jan 2. "
         "doi: 10.64898/2026.01.02.26300001.",
     ]
     assert "`https://doi.org/10.64898/2026.01.02.26300001`" in entry
@@ -107,7 +107,7 @@ async def test_it_is_kept_listed_found_again_and_exported(tmp_path: Path):
     async with library(tmp_path, results(preprint(license="cc by", **PUBLISHED), OTHER)) as (client, _):
         await call(client, query="zinc")
         _, listed, _ = await call(client, "list_evidence")
-        assert listed["sources"] == [{"source": "preprint", "count": 2}]
+        assert listed["sources"] == {"preprint": 2}
         _, again, _ = await call(client, "semantic_search", query="zinc wound repair", source="preprint")
         assert again["evidence"][0]["id"] == "doi:10.64898/2026.01.02.26300001"
         shown, _, _ = await call(client, "get_evidence", ids=["doi:10.64898/2026.01.02.26300001"])

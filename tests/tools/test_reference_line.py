@@ -16,7 +16,8 @@ def test_the_readable_form_shows_the_reference_and_links_but_no_url_that_repeats
         registrations=tuple(f"GENBANK AF{number}" for number in range(7)),
     )
     shown = to_markdown(EvidenceList(session_id="rs_1", evidence=(Evidence.of(one),)))
-    assert f"\nReference: {vancouver(one)}\n" in shown
+    reference = vancouver(one).replace(one.title.removesuffix(".") + ". ", "")
+    assert f"\nReference: {reference}\n" in shown
     address = "`https://pubmed.ncbi.nlm.nih.gov/37385249/`"
     assert f"\nPublished as PMID 37385249 {address} (Cell. 2023;186(15):3307-24.)\nReference: " in shown
     assert (

@@ -31,7 +31,7 @@ MAX_WRITTEN = 1_500
 """Characters of a reference in a report; a consortium's list of authors can be longer."""
 MAX_UNREAD = 300
 _COUNTED = (
-    *(*get_args(ReferenceVerdict), *STATUSES, "published", "claims_with_numbers_missing"),
+    *(*get_args(ReferenceVerdict), *STATUSES, "notice", "published", "claims_with_numbers_missing"),
     *(f"quotations_{verdict}" for verdict in get_args(QuotationVerdict)),
 )
 
@@ -64,7 +64,11 @@ def counts_of(report: CitationReport) -> dict[str, int]:
     counts = Counter[str](one.verdict for one in checked if one.verdict != "verified")
     counts.update(one.status for one in checked if one.status in STATUSES)
     counts.update(f"quotations_{one.verdict}" for one in report.quotations)
-    counts.update(verified=len(in_order), published=sum("published" in kinds for kinds in notices))
+    counts.update(
+        verified=len(in_order),
+        notice=sum(rank_of(one) == "notice" for one in checked),
+        published=sum("published" in kinds for kinds in notices),
+    )
     counts.update(claims_with_numbers_missing=sum(bool(one.numbers_missing) for one in report.claims))
     return known | {name: counts[name] for name in _COUNTED}
 

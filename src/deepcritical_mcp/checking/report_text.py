@@ -65,7 +65,7 @@ def rank_of(finding: Finding) -> str:
         return f"quotation_{finding.verdict}"
     ranks: list[str] = [finding.verdict]
     if any(one.field == "status" and not one.minor for one in finding.problems):
-        ranks.append(finding.status if finding.status in STATUSES else "published")
+        ranks.append(finding.status if finding.status in (*STATUSES, "notice") else "published")
     return min(ranks, key=RANKS.index)
 
 

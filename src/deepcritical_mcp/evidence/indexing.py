@@ -184,9 +184,11 @@ class Indexing:
         batch.link(row.publication.id for row, _ in rows if not row.start)
 
 
-def unfinished(catalogue: Catalogue) -> list[str]:
-    """Warnings about what is not indexed yet: "pubmed:1~2: 40 of 96 passages are still being indexed."."""
+def unfinished(catalogue: Catalogue, ids: Collection[str] | None = None) -> list[str]:
+    """Warnings about what is not indexed yet: "pubmed:1~2: 40 of 96 passages are still being indexed."; if there
+    are `ids`, only about these publications."""
     rows = missing(catalogue, catalogue.waiting(), sys.maxsize)
+    rows = [row for row in rows if ids is None or row.publication.id in ids]
     long = [row for row in rows if catalogue.layout(row.publication.id).has_long_texts]
     more = counted(len(long) - MAX_NAMED, "more paper is", "more papers are")
     short = counted(len(rows) - len(long), "item is", "items are")

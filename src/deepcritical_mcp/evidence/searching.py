@@ -156,6 +156,8 @@ class Search:
         most = page.offset + page.limit + 1
         asked = self._variants(query, words, vectors, most)
         ranking = self._ranked(asked, most + EXTRA_CANDIDATES)
+        wanted = {*words_of(query)}
+        ranking.sort(key=lambda unit: self._is_bare(unit, wanted))
         relevance = self._relevance(asked[0], ranking)
         ranked = self._folded([id for id in ranking if relevance[id] >= min_relevance], most)
         lengths = [self._length(unit, asked[0]) for unit in ranked]
@@ -164,6 +166,11 @@ class Search:
         close = vectors is None or not chosen or any(self._is_close(variant, id) for variant in asked for id in seen)
         items, parts = self._shown(chosen, relevance, asked[0])
         return Found(tuple(items), tuple(parts), close, shown.stop if shown.stop < len(ranked) else -1)
+
+    def _is_bare(self, unit: str, wanted: Set[str]) -> bool:
+        """Whether there is only a title, which answers nothing, and the question does not name it."""
+        one = self._catalogue[split_unit(unit)[0]].publication
+        return all(text.content == NO_ABSTRACT for text in one.texts) and not wanted >= {*words_of(one.title)}
 
     def _length(self, unit: str, asked: _Variant) -> int:
         passage = self._passage(unit, asked)

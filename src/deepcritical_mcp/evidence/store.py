@@ -135,11 +135,16 @@ class EvidenceStore(SessionAccess):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings to include in results from this session."""
+        """Warnings to include in results of a search in this session."""
+        return self.warnings_about(None)
+
+    def warnings_about(self, ids: Collection[str] | None) -> tuple[str, ...]:
+        """Warnings to include in results from this session; of what is not indexed yet only about these publications,
+        if there are `ids`."""
         damage = self._space.info.damage if self._space is not None else ""
         warnings = list(filter(None, (self._warning, damage, self._embedder.warning)))
         if self._catalogue is not None and not self._embedder.failure:
-            warnings += unfinished(self._catalogue)
+            warnings += unfinished(self._catalogue, ids)
         return tuple(warnings)
 
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:

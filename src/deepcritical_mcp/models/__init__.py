@@ -97,7 +97,6 @@ from deepcritical_mcp.models.results import ExpandedQuery as ExpandedQuery
 from deepcritical_mcp.models.results import Expansion as Expansion
 from deepcritical_mcp.models.results import ExportResult as ExportResult
 from deepcritical_mcp.models.results import FetchVerdict as FetchVerdict
-from deepcritical_mcp.models.results import MarkCount as MarkCount
 from deepcritical_mcp.models.results import ProviderReport as ProviderReport
 from deepcritical_mcp.models.results import QueryReport as QueryReport
 from deepcritical_mcp.models.results import RecordCandidate as RecordCandidate
@@ -109,8 +108,6 @@ from deepcritical_mcp.models.results import SeedTerm as SeedTerm
 from deepcritical_mcp.models.results import SessionList as SessionList
 from deepcritical_mcp.models.results import SessionSummary as SessionSummary
 from deepcritical_mcp.models.results import SimilarItem as SimilarItem
-from deepcritical_mcp.models.results import SourceCount as SourceCount
-from deepcritical_mcp.models.results import StatusCount as StatusCount
 from deepcritical_mcp.models.results import with_numbers_shown as with_numbers_shown
 from deepcritical_mcp.models.screening import MAX_REASON_LENGTH as MAX_REASON_LENGTH
 from deepcritical_mcp.models.screening import MAX_TAG_LENGTH as MAX_TAG_LENGTH

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_serializer
 
 from deepcritical_mcp.models.evidence import TextKind
 from deepcritical_mcp.models.publication import Value
@@ -20,11 +20,19 @@ AttemptStatus = Literal[DocumentStatus, "failed", "skipped"]
 
 class OutlineEntry(Value):
     """A part of the text, and how many characters it has, with those of the parts inside it that the outline leaves
-    out."""
+    out. Sent as a line, indented as deep as it lies: anchor, its own title and the characters, "s3.1 Harms (420)"."""
 
     section: tuple[str, ...]
     anchor: str
     characters: int
+
+    @model_serializer
+    def _line(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        title = self.section[-1] if self.section else "(untitled)"
+        return f"{'  ' * (len(self.section) - 1)}{self.anchor} {title} ({self.characters:,})"
 
 
 class DocumentPassage(Value):

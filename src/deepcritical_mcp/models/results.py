@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, ClassVar, Literal, Self, cast
 
@@ -31,9 +31,9 @@ SHOWN_AUTHORS = 12
 class Citation(Bibliography):
     """Where an item of evidence comes from, as clients see it.
 
-    `reference` is one line in Vancouver style (ICMJE, NLM), to be pasted; of a user's note, what it is about. `source`
-    is absent for "pubmed", `status` for "ok". `authors` are at most 12: the first ten, "…" and the last one of more;
-    they, and what else is not in `SENT`, are not sent.
+    `reference` is one line in Vancouver style (ICMJE, NLM), sent without the title, which stands beside it;
+    of a user's note, what it is about. `source` is absent for "pubmed", `status` for "ok". `authors` are at most 12:
+    the first ten, "…" and the last one of more; they, and what else is not in `SENT`, are not sent.
     """
 
     SENT: ClassVar = (
@@ -299,41 +299,20 @@ class EvidenceSummary(Value):
     tags: tuple[str, ...] = ()
 
 
-class StatusCount(Value):
-    """How many items of a session have one status."""
-
-    status: PublicationStatus
-    count: int
-
-
-class MarkCount(Value):
-    """How many items of a session have a decision ("included") or a tag."""
-
-    mark: str
-    count: int
-
-
-class SourceCount(Value):
-    """How much of a session's evidence comes from one source."""
-
-    source: CitationSource
-    count: int
-
-
 class EvidencePage(Value):
     """A page of a session's evidence in order of arrival. `next_offset` is absent at the end.
 
     `total` counts all of it, `matching` what the filter selects, if that is less. `asked` says when the status of what
-    is listed was last asked. `marks` are the decisions, then the tags.
+    is listed was last asked. `marks` are the decisions ("included"), then the tags, each with its number.
     """
 
     session_id: str
     total: int
     matching: int = -1
     asked: str = ""
-    statuses: tuple[StatusCount, ...] = ()
-    sources: tuple[SourceCount, ...] = ()
-    marks: tuple[MarkCount, ...] = ()
+    statuses: Mapping[PublicationStatus, int] = Field(default_factory=dict[PublicationStatus, int])
+    sources: Mapping[CitationSource, int] = Field(default_factory=dict[CitationSource, int])
+    marks: Mapping[str, int] = Field(default_factory=dict[str, int])
     items: tuple[EvidenceSummary, ...] = ()
     next_offset: int = -1
     warnings: tuple[str, ...] = ()
@@ -398,7 +377,7 @@ class ClearResult(Value):
     ids: tuple[str, ...] = ()
     damaged: bool = False
     undone: bool = False
-    sources: tuple[SourceCount, ...] = ()
+    sources: Mapping[CitationSource, int] = Field(default_factory=dict[CitationSource, int])
     next_step: str = ""
 
 

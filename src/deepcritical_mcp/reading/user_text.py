@@ -1,6 +1,7 @@
 """A user's own text, read into sections and paragraphs: Markdown, HTML, or plain text with headings.
 
-Paragraphs stay as they were written; only the lines of a wrapped paragraph are joined. A short note has no sections.
+Paragraphs stay as they were written; only the lines of a wrapped paragraph are joined. A note without marks of
+headings or tables has no sections.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from deepcritical_mcp.reading import Reading, Section, assembled, bounded
 from deepcritical_mcp.reading.web_page import outline_of_html
 
 SHORT_NOTE = 1_000
-"""Characters: a text of no more stays whole."""
+"""Characters: in plain text of no more, no line is taken for a heading."""
 LONG_TEXT = 4_000
 """Characters: a longer one is read into paragraphs even without headings or tables."""
 _WRAPPED = 50
 """Characters from which on a line that ends within a paragraph is taken for a wrapped one."""
-_HTML = re.compile(r"<(?:h[1-6]|p|div|table|body|section|article)\b[^<>]{0,300}>", re.I)
+_HTML = re.compile(r"</?(?:h[1-6]|p|div|table|body|section|article)\b[^<>]{0,300}>", re.I)
 _NAMED = re.compile(
     r"(?m)^[ \t]{0,3}((?:[0-9IVX]{1,4}(?:\.[0-9]{1,2}){0,3}\.? )?(?:abstract|summary|introduction|background|aims?"
     r"|objectives?|(?:materials? and |patients and )?methods?|results|findings|discussion|conclusions?|limitations"
@@ -43,14 +44,14 @@ class OwnText(NamedTuple):
 
 def read_own_text(content: str) -> OwnText:
     """Takes time in proportion to the length of `content`, which is any text."""
-    if len(content) <= SHORT_NOTE:
-        return OwnText(Reading(content))
     is_html = len(_HTML.findall(content[:LONG_TEXT])) > 1
-    sections = list(outline_of_html(content) if is_html else _sections(_blocks_of(content)))
-    title, sections = _without_title(sections)
-    is_structured = any(one.kind == "table" or one.path for one in sections) or len(content) > LONG_TEXT
+    blocks = [] if is_html else _read(content) if len(content) <= SHORT_NOTE else _blocks_of(content)
+    if not (is_html or len(content) > LONG_TEXT or any(one.level or one.is_table for one in blocks)):
+        return OwnText(Reading(content))
+    title, sections = _without_title(list(outline_of_html(content) if is_html else _sections(blocks)))
     body, parts = assembled(sections)
-    return OwnText(bounded(Reading(body, parts)) if body and is_structured else Reading(content), title)
+    has_parts = len(content) > LONG_TEXT or any(one.kind == "table" or one.path for one in sections)
+    return OwnText(bounded(Reading(body, parts)) if body and has_parts else Reading(body or content), title)
 
 
 class _TextBlock(NamedTuple):
@@ -151,6 +152,7 @@ def _without_title(sections: Sequence[Section]) -> tuple[str, list[Section]]:
     """The title of the whole document, the only outermost heading at its beginning, and the sections without it."""
     first = sections[0] if sections else None
     outermost = {one.path[0] for one in sections if one.path}
-    if first is None or len(first.path) != 1 or len(outermost) != 1 or len(sections) < 3:
+    is_part = len(sections) < 3 and any(map(_NAMED.match, outermost))
+    if first is None or len(first.path) != 1 or len(outermost) != 1 or is_part:
         return "", list(sections)
     return first.path[0], [Section(one.anchor, one.paragraphs, one.kind, one.path[1:], one.parent) for one in sections]

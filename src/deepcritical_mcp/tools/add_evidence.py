@@ -62,10 +62,10 @@ async def add_evidence(
     items: Annotated[list[EvidenceItem], Field(min_length=1, max_length=100)],
     session_id: SessionId = "",
 ) -> AddResult:
-    """Save (store, add) your own notes, quotes or documents in the session. An item without content, but with pmid,
-    doi, pmcid, nct, url or reference (a citation in any style) imports that paper or page, if it agrees with the
-    reference or title given. decision (included, excluded; with reason) and tags mark (screen) what is added, or
-    what is kept under its id."""
+    """Save (store, add, paste) your own notes, quotes, texts or documents in the session. An item without content, but
+    with pmid, doi, pmcid, nct, url or reference (a citation in any style) imports that paper or page, if it agrees with
+    the reference or title given. decision (include, exclude; with reason) and tags mark (screen) what is added or
+    kept under its id."""
     session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
     progress = progress_of(ctx)
     problems = await to_thread.run_sync(_problems, items)
@@ -290,9 +290,10 @@ def _shown(text: str) -> str:
 
 
 def _title(content: str) -> str:
-    """A title for an item without one; never the whole content, which would look like a title-only record."""
-    title = cut_at_sentence(content, 120)
-    return f"{title.rstrip('.')}…" if title == content else title
+    """The first line, as the title of an item without one; never the whole content, which would look like a title-only
+    record."""
+    title = cut_at_sentence(clean_line(content.strip().partition("\n")[0]), 120)
+    return f"{title.rstrip('.')}…" if title == clean_line(content) else title
 
 
 def _publication(item: EvidenceItem) -> Publication:
@@ -307,7 +308,7 @@ def _publication(item: EvidenceItem) -> Publication:
         provider=USER,
         parts=own.reading.parts,
         source=item.source,
-        title=clean_line(item.title) or own.title or _title(clean_line(content)),
+        title=clean_line(item.title) or own.title or _title(content),
         url=url,
         date=_date(item) or UNKNOWN_DATE,
         authors=_authors(item),

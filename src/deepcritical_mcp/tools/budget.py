@@ -32,13 +32,13 @@ from deepcritical_mcp.tools.params import MAX_IDS_READ
 from deepcritical_mcp.tools.render import MAX_QUERY_SHOWN, MAX_SIMILAR
 
 MIN_CONTENT_LENGTH = 160
-ROOMY = 17_500
+ROOMY = 16_500
 """Characters that an answer of up to ten records may have before its abstracts lose sentences without results; and from
 this limit on, what repeats the request is not shortened further."""
 PER_RECORD = 1_600
 """The same for each record of a longer answer."""
-SHORT_ABSTRACT = 1_300
-"""Characters to which abstracts are shortened at most so that all records asked for fit."""
+SHORT_ABSTRACT = 800
+"""Characters to which abstracts are shortened at most so that all records asked for fit; before, none is left out."""
 LEAST_GAP = 200
 """Characters that are left out of an abstract at least, where it must be shortened."""
 SHORT_TEXT = 1_500
@@ -57,7 +57,7 @@ def fit(result: ResultT, limit: int, length: Callable[[ResultT], int], *, saves_
 
     In a search of the sources with a long answer, the longest abstracts lose sentences without results (see
     `without_results`); without `saves_room`, as where no tool returns them, only if the answer is over the limit. What
-    is still over the limit: what repeats the request is shortened; then the longest abstracts, if all records fit so;
+    is still over the limit: what repeats the request is shortened; then the longest abstracts, to `SHORT_ABSTRACT`;
     then pages and full texts, and the last items are left for the next page. Only if a single item does not fit, more
     of it is cut.
     Each cut is named in the result together with the call that returns what is missing.
@@ -99,8 +99,7 @@ def _search(result: SearchResult, limit: int, length: Length, *, saves_room: boo
     if not fits(items) and result.providers:
         longest = max(len(item.content) for item in items)
         cap = largest(SHORT_ABSTRACT, longest, lambda cap: fits(_capped(items, whole, cap)))
-        capped = _capped(items, whole, cap)
-        items = capped if fits(capped) else items
+        items = _capped(items, whole, cap)
     if not fits(items):
         long = items
         share = largest(SHORT_TEXT, limit, lambda cap: fits([_short_page(item, cap) for item in long]))

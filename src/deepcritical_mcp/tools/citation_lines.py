@@ -8,12 +8,9 @@ from deepcritical_mcp.identifiers import normalize_trial
 from deepcritical_mcp.models import (
     MAX_TRIAL_PAPERS,
     NOTICE_LABELS,
-    STATUSES,
     Citation,
-    EvidenceSummary,
     NoticeKind,
     StatusNotice,
-    asked_on,
 )
 from deepcritical_mcp.text import counted, inert
 from deepcritical_mcp.urls import is_web_address
@@ -82,6 +79,12 @@ def _paper(notice: StatusNotice) -> str:
     return f"PMID {notice.pmid}" + (f" ({notice.reference})" if notice.reference else "")
 
 
+def reference_shown(citation: Citation) -> str:
+    """The reference without the title, which stands next to it: "Smith A, Lee B. JAMA. 2020;324(1):1-9."."""
+    before, title, after = f". {citation.reference}".partition(f". {citation.title.removesuffix('.')}")
+    return f"{before}. {after.lstrip('.?! ')}".removeprefix(". ") if len(title) > 2 else citation.reference
+
+
 def source_lines(citation: Citation) -> Iterator[str]:
     """As Markdown, the reference, and what it does not say: publication types, other versions, a page's URL."""
     if citation.source == "user":
@@ -90,7 +93,7 @@ def source_lines(citation: Citation) -> Iterator[str]:
         return
     published = [notice for notice in citation.status_notices if notice.kind == "published"]
     yield from (f"{NOTICE_LABELS['published']} {_published(one)}" for one in published)
-    yield f"Reference: {inert(citation.reference)}"
+    yield f"Reference: {inert(reference_shown(citation))}"
     numbers = [*_numbers(citation, numbers_shown(citation))]
     more = max(len(citation.registrations) - _MAX_REGISTRATIONS, 0)
     unpublished = "its record names no published article" if citation.source == "preprint" and not published else ""
@@ -120,13 +123,6 @@ def _published(notice: StatusNotice) -> str:
     number = f"PMID {inert(notice.pmid)} {address}" if notice.pmid else inert(notice.own_doi)
     place = f"({inert(_place(notice))})" if number and notice.reference else inert(_place(notice))
     return " ".join(filter(None, (number, place)))
-
-
-def asked_line(items: Sequence[EvidenceSummary]) -> str:
-    """When the status of what is listed was last asked; "" if it never was."""
-    days = [item.status_checked for item in items if item.source != "user"]
-    never = f"; {days.count(''):,} {STATUSES['unchecked'].lower()}" if not all(days) else ""
-    return f"{asked_on(*days).capitalize()}{never}." if any(days) else ""
 
 
 def notices_in_heading(citation: Citation) -> str:

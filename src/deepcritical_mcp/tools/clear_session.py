@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionNotFoundError
 from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX, folded_title
-from deepcritical_mcp.models import CitationSource, ClearResult, Publication, SourceCount, split_text_id
+from deepcritical_mcp.models import CitationSource, ClearResult, Publication, split_text_id
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.argument_errors import NO_ID
 from deepcritical_mcp.tools.call_session import ToolContext, application, caller, continued, read_session
@@ -76,7 +76,7 @@ async def _session_deleted(registry: SessionRegistry, session_id: str) -> ClearR
     if registry.undo_seconds:
         hours = f"{registry.undo_seconds / 3_600:g}"
         step += f' To undo this within {hours} hours: clear_session session_id="{session_id}" undo=true.'
-    return ClearResult(session_id=session_id, removed=total, damaged=is_damaged, sources=sources, next_step=step)
+    return ClearResult(session_id=session_id, removed=total, damaged=is_damaged, sources=sources or {}, next_step=step)
 
 
 async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session_id: str) -> ClearResult:
@@ -169,7 +169,7 @@ def _of_items(store: EvidenceStore, items: Sequence[Publication], step: str) -> 
         session_id=store.session_id,
         removed=len(items),
         ids=tuple(one.id for one in items),
-        sources=tuple(SourceCount(source=source, count=count) for source, count in sources.most_common()),
+        sources=dict(sources.most_common()),
         next_step=step,
     )
 

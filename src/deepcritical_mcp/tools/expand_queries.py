@@ -75,8 +75,8 @@ async def expand_queries(
     ] = (),
     session_id: DescribedSession = "",
 ) -> Expansion:
-    """Suggest search queries for a topic or PICO question (direct, broader, narrower): synonyms, MeSH headings, numbers
-    of papers, and what known papers (`seeds`) share. For a search strategy."""
+    """Suggest search terms and queries for a topic or PICO question (direct, broader, narrower): synonyms, keywords,
+    MeSH headings, hits, and what known papers (`seeds`) share. For a search strategy."""
     session, unused = None, ()
     try:
         session = await session_for(ctx, session_id, about=topic)

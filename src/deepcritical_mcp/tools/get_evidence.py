@@ -83,7 +83,9 @@ async def get_evidence(
         quotations = [item.model_copy(update={"notes": ()}) for items in answers.values() for item in items]
         lost = [place.id for place in places if place not in answers]
         listed = await _listed(session, quotations, lost, wrong, *problems.values(), *absent, nothing)
-        return listed.model_copy(update={"warnings": store.warnings})
+        return listed.model_copy(
+            update={"warnings": store.warnings_about({split_text_id(place.id)[0] for place in places})}
+        )
     wanted = list(dict.fromkeys(part.id for part in parts))
     found = await store.get(wanted)
     records = await store.publications(wanted)

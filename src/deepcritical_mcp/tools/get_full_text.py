@@ -20,6 +20,7 @@ from deepcritical_mcp.models import (
     OutlineEntry,
     Publication,
     split_paragraph_anchor,
+    split_text_id,
 )
 from deepcritical_mcp.search.documents import DocumentId, FoundText
 from deepcritical_mcp.text import clean_line, clean_text, counted
@@ -87,8 +88,8 @@ async def get_full_text(
     characters: Characters = 3_000,
     session_id: OtherSession = "",
 ) -> Document:
-    """Read the full text of a paper, PDF, web page or trial record. First gives the outline; then ask a
-    question of it, or read sections (methods, results) and tables."""
+    """Read (download) the full text of an article or paper (open access, PMC, PDF), web page or trial record: first the
+    outline; then ask a question of it, or read sections (methods, results) and tables."""
     document, anchor = read_document_id(id)
     names = [one for one in (*map(clean_text, sections), *([anchor] if anchor and not sections else [])) if one]
     session = await session_for(ctx, session_id, about=question)
@@ -217,13 +218,18 @@ class _DocumentAnswer:
         passages = passages if close else passages[:NEAREST_SHOWN]
         nearby = f'Context: sections=["{split_paragraph_anchor(passages[0].anchor)[0]}"].'
         all_parts = f'All parts and tables: sections=["{OUTLINE}"].' if head.outline else ""
+        own = (split_text_id(self._found.id)[0],)
         call, following = self._call(question=question, sections=names), head.next_offset if close else -1
         more = f"The next best passages: {call} offset={following}." if following >= 0 else ""
         return head.model_copy(
             update={
                 "form": "passages",
                 "passages": tuple(passages),
-                "warnings": (*(() if close else (NOTHING_CLOSE,)), *head.warnings, *self._session.store.warnings),
+                "warnings": (
+                    *(() if close else (NOTHING_CLOSE,)),
+                    *head.warnings,
+                    *self._session.store.warnings_about(own),
+                ),
                 "next_offset": following,
                 "call": call,
                 "next_step": self._session.next_step(more, nearby, all_parts, self._quoting(passages[0].anchor)),

@@ -24,7 +24,7 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.call_session import caller
 from deepcritical_mcp.tools.params import GivenId, Word, evidence_id, identifier_field, is_findable, split_place
-from deepcritical_mcp.tools.sizes import at_most
+from deepcritical_mcp.tools.sizes import MAX_CALL_LENGTH, at_most
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
@@ -50,7 +50,7 @@ class EvidenceItem(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    content: Annotated[str, at_most(200_000)] = ""
+    content: Annotated[str, at_most(MAX_CALL_LENGTH)] = ""
     title: ShortText = ""
     url: ShortText = ""
     source: Literal["pubmed", "web", "user"] = "user"

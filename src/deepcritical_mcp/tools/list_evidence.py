@@ -12,18 +12,15 @@ from deepcritical_mcp.models import (
     CitationSource,
     EvidencePage,
     EvidenceSummary,
-    MarkCount,
     Publication,
     PublicationStatus,
-    SourceCount,
-    StatusCount,
+    asked_on,
     decision_of,
     matches_mark,
 )
 from deepcritical_mcp.models.screening import MARKS
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
-from deepcritical_mcp.tools.citation_lines import asked_line
 from deepcritical_mcp.tools.params import Marked, OtherSession, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -75,20 +72,18 @@ async def page_of(
     following = offset + len(items)
     beyond = [f"offset {offset} is beyond the last item of evidence."] if offset >= len(matching) > 0 else []
     summaries = tuple(map(_summary, items))
+    days = {one.status_checked for one in summaries if one.status_checked and one.source != "user"}
     return EvidencePage(
         session_id=store.session_id,
         total=len(everything),
-        sources=tuple(SourceCount(source=source, count=count) for source, count in sources.most_common()),
+        sources=dict(sources.most_common()),
         matching=len(matching),
-        statuses=tuple(StatusCount(status=one, count=count) for one, count in statuses.most_common()),
-        marks=tuple(
-            MarkCount(mark=one, count=count)
-            for one, count in (*sorted(decisions.items(), key=lambda row: MARKS.index(row[0])), *tags.most_common())
-        ),
-        items=summaries,
-        asked=asked_line(summaries),
+        statuses=dict(statuses.most_common()),
+        marks=dict([*sorted(decisions.items(), key=lambda row: MARKS.index(row[0])), *tags.most_common()]),
+        items=summaries if len(days) > 1 else tuple(one.model_copy(update={"status_checked": ""}) for one in summaries),
+        asked=f"{asked_on(*days).capitalize()}." if days else "",
         next_offset=following if following < len(matching) else -1,
-        warnings=(*no_such_mark(marked, everything), *store.warnings, *beyond, *never),
+        warnings=(*no_such_mark(marked, everything), *store.warnings_about(()), *beyond, *never),
         next_step=_next_step(everything, selected, matching, status, witness),
     )
 

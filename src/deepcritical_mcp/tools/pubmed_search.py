@@ -38,8 +38,8 @@ async def pubmed_search(
     only_new: Annotated[bool, Field(description="omit results already in this session")] = False,
     session_id: DescribedSession = "",
 ) -> SearchResult:
-    """Search PubMed (MEDLINE), the biomedical literature, in plain words or PubMed syntax ([MeSH Terms], [ti],
-    AND/OR/NOT): journal articles, papers, trials, systematic reviews. Returns abstracts with citations, retractions
+    """Search PubMed (MEDLINE), the biomedical literature: find papers, journal articles, studies, systematic reviews,
+    by topic or author, in plain words or PubMed syntax ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts, retractions
     marked."""
     session = await session_for(ctx, session_id, about=query)
     search = await search_of(ctx, "pubmed")

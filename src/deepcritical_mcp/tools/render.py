@@ -15,9 +15,11 @@ from deepcritical_mcp.checking.report_text import report_form
 from deepcritical_mcp.models import (
     PARAGRAPH_BREAK,
     SOURCE_LABELS,
+    STATUSES,
     USER,
     AddResult,
     CitationReport,
+    CitationSource,
     ClearResult,
     Concept,
     Document,
@@ -32,7 +34,6 @@ from deepcritical_mcp.models import (
     QueryReport,
     SearchResult,
     SessionList,
-    SourceCount,
     asked_on,
     decision_sentence,
     is_marked,
@@ -274,9 +275,10 @@ def _cited(reference: str) -> str:
 
 
 def _page(result: EvidencePage) -> tuple[str, list[str]]:
-    marks = [f"{count.count:,} {status_label(count.status)}" for count in result.statuses if is_marked(count.status)]
+    marks = [f"{count:,} {status_label(one)}" for one, count in result.statuses.items() if is_marked(one)]
     lines = [*([f"Marked: {', '.join(marks)}."] if marks else []), *([result.asked] if result.asked else [])]
-    counts = [f"{count.mark} ({count.count:,})" for count in result.marks]
+    lines += [f"Status unchecked: {count:,}." for one, count in result.statuses.items() if one == "unchecked"]
+    counts = [f"{mark} ({count:,})" for mark, count in result.marks.items()]
     lines += [f"Decisions and tags: {inert(', '.join(counts))}."] if counts else []
     lines += _problems((), result.warnings)
     for item in result.items:
@@ -285,7 +287,8 @@ def _page(result: EvidencePage) -> tuple[str, list[str]]:
         about = f", note on {inert(item.about)}" if item.about else ""
         about += f", a paper marked {status}" if status and not mark else ""
         read = f", full text {inert(item.full_text)}" if item.full_text else ""
-        what = f", {item.source}" if item.source in ("preprint", "trial") else ""
+        what = f", {item.source}" if item.source in ("preprint", "trial", "web") else ""
+        what += f", {STATUSES['unchecked'].lower()}" if item.status == "unchecked" else ""
         articles = [one for one in item.status_notices if one.kind == "published"]
         named = filter(None, (f"PMID {one.pmid}" if one.pmid else one.doi or one.reference for one in articles))
         what += "".join(f"{' and' if n else ', published as'} {inert(one)}" for n, one in enumerate(named))
@@ -331,8 +334,8 @@ def _cleared(result: ClearResult) -> tuple[str, list[str]]:
     return f"Session {done.lower()}", [f"{done}: {held}."]
 
 
-def _counts(sources: Iterable[SourceCount]) -> str:
-    return ", ".join(f"{SOURCE_LABELS[one.source]}: {one.count:,}" for one in sources)
+def _counts(sources: Mapping[CitationSource, int]) -> str:
+    return ", ".join(f"{SOURCE_LABELS[one]}: {count:,}" for one, count in sources.items())
 
 
 def _export(result: ExportResult) -> tuple[str, list[str]]:
@@ -381,9 +384,8 @@ def _document(result: Document) -> tuple[str, list[str]]:
     if result.outline:
         lines += ["", "## Outline (anchor, title, characters)"]
         for entry in result.outline:
-            title = entry.section[-1] if entry.section else "(untitled)"
-            indent = "  " * max(0, len(entry.section) - 1)
-            lines.append(f"{indent}- {inert(entry.anchor)} {inert(title)} ({entry.characters:,})")
+            depth = len(str(entry)) - len(str(entry).lstrip())
+            lines.append(f"{' ' * depth}- {inert(str(entry).strip())}")
     if result.tables:
         lines += ["", "## Tables", *(f"- {inert(one.anchor)}: {inert(one.caption)}" for one in result.tables)]
     for passage in result.passages:

@@ -20,14 +20,14 @@ BOARD_URI = "ui://deepcritical/board.html"
 FIND_AGAIN = "semantic_search finds these again by meaning."
 
 # Gemini's converter fails on additionalProperties; the server refuses unknown names itself.
-_NOT_IN_MEASURES = frozenset({"$defs", "title", "additionalProperties"})
+_NOT_IN_MEASURES = frozenset({"$defs", "title", "additionalProperties", "propertyNames"})
 # An error names the limit of a text's length; no model counts characters, and strict modes know no lengths.
 _NOT_IN_INPUT = _NOT_IN_MEASURES | {"maxLength", "minLength", "ifTooLong"}
 MAX_ITEMS_SHOWN = 100
 """A higher limit of a list is told by an error, too."""
-_NOT_IN_OUTPUT = _NOT_IN_INPUT | set(
-    "description default minLength maxLength minimum maximum pattern required enum".split()
-)
+_NOT_IN_OUTPUT = _NOT_IN_INPUT | set("description default minLength maxLength minimum maximum pattern enum".split())
+_SENT = {"Citation": Citation.SENT, "CheckedRecord": ("id", "reference", "status")}
+"""Of objects, the fields that the structured form has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,16 +107,20 @@ def output_schemas(tools: tuple[ToolSpec, ...]) -> Mapping[str, dict[str, Any]]:
 
 def output_schema(model: type[BaseModel], spelled: dict[str, str] | None = None, tool: str = "") -> dict[str, Any]:
     """The shape of a structured result. Bounds, enums and descriptions are omitted: the server respects them anyway,
-    and a client that validates must not break when an enum grows. Nothing is required: what is empty is absent, and
-    clients also validate the result that holds only an error. What is in a list is spelled out only if it is objects,
-    and not for a list within a list. Objects that `spelled` names with another tool are named in words."""
+    and a client that validates must not break when an enum grows. Of the result itself nothing is required, since
+    clients also validate the one that holds only an error; of objects within it what is never empty. What is in a list
+    is spelled out only if it is objects, to two levels of lists. Objects that `spelled` names with another tool are
+    named in words."""
     schema = model.model_json_schema(mode="serialization", schema_generator=_WithoutDefaults)
     definitions = schema.get("$defs", {})
-    if citation := definitions.get("Citation"):
-        citation["properties"] = {name: citation["properties"][name] for name in Citation.SENT}
+    for name, sent in _SENT.items():
+        if held := definitions.get(name):
+            held["properties"] = {field: held["properties"][field] for field in sent}
+            held["required"] = [field for field in held["required"] if field in sent]
     known = {} if spelled is None else spelled
     told = {name: f"as in {other}" for name, other in known.items() if other != tool}
-    shape = _plain(schema, definitions, _NOT_IN_OUTPUT, lists=1, told=told)
+    shape = _plain(schema, definitions, _NOT_IN_OUTPUT, lists=2, told=told)
+    shape.pop("required", None)
     known.update({name: tool for name in definitions if name not in known})
     return shape
 
@@ -149,6 +153,8 @@ def _plain(
         plain["items"] = _plain(plain["items"], definitions, noise, lists=lists - 1, told=told)
     if noise is _NOT_IN_INPUT and plain.get("default") in ("", [], False, 0):
         del plain["default"]
+    if noise is _NOT_IN_INPUT and plain.get("minimum") in (0, 1):  # any other number would mean nothing
+        del plain["minimum"]
     if noise is _NOT_IN_INPUT and plain.get("maxItems", 0) > MAX_ITEMS_SHOWN:
         del plain["maxItems"]
     if "properties" in plain:  # what the code says of an object is for its readers

@@ -1,7 +1,7 @@
 """The structured form of results: what is empty or usual is absent, and nothing stands twice.
 
-It says what the readable form says. Of a citation it has the title and the reference, and what this does not say;
-exports have every field of a record.
+It says what the readable form says. Of a citation it has the title, the reference without it, and what this does not
+say; exports have every field of a record.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from deepcritical_mcp.models import (
     split_text_id,
 )
 from deepcritical_mcp.text import clipped
-from deepcritical_mcp.tools.citation_lines import numbers_shown, types_shown, url_shown
+from deepcritical_mcp.tools.citation_lines import numbers_shown, reference_shown, types_shown, url_shown
 
 BEGINNING = 40
 """Characters of a passage that was shown before."""
@@ -57,7 +57,7 @@ def lean_citation(citation: Citation, *, whole: bool = False) -> Citation:
     return Citation.model_construct(
         source=citation.source,
         title=citation.title,
-        reference=citation.reference,
+        reference=reference_shown(citation),
         url=url_shown(citation),
         publication_types=types_shown(citation),
         registrations=numbers_shown(citation),
@@ -105,8 +105,8 @@ def _list(result: EvidenceList) -> EvidenceList:
 def _page(result: EvidencePage) -> EvidencePage:
     update: dict[str, object] = {
         "items": tuple(map(_summary, result.items)),
-        "statuses": tuple(one for one in result.statuses if one.status != "ok"),
-        "sources": () if {one.source for one in result.sources} == {"pubmed"} else result.sources,
+        "statuses": {one: count for one, count in result.statuses.items() if one != "ok"},
+        "sources": {} if {*result.sources} == {"pubmed"} else result.sources,
         "matching": result.matching if result.matching < result.total else -1,
     }
     return result.model_copy(update=update)
@@ -121,7 +121,8 @@ def _summary(item: EvidenceSummary) -> EvidenceSummary:
 
 
 def _document(result: Document) -> Document:
-    return result.model_copy(update={"citation": lean_citation(result.citation)})
+    asked = tuple(one for one in result.attempts if one.status == "failed" or result.status != "full_text")
+    return result.model_copy(update={"citation": lean_citation(result.citation), "attempts": asked})
 
 
 def _report(result: CitationReport) -> CitationReport:

@@ -35,8 +35,8 @@ async def trial_search(
     only_new: bool = False,
     session_id: OtherSession = "",
 ) -> SearchResult:
-    """Search the registry of clinical trials (ClinicalTrials.gov; ongoing, recruiting or finished studies) by
-    condition, drug or query."""
+    """Find registered clinical trials (ClinicalTrials.gov registry, NCT numbers): ongoing, recruiting or finished
+    studies, by condition, drug, phase or country."""
     session = await session_for(ctx, session_id, about=query or ", ".join(filter(None, (intervention, condition))))
     search = await search_of(ctx, "trials")
     request = TrialRequest(
