@@ -114,6 +114,22 @@ def test_what_follows_the_list_does_not_belong_to_its_last_entry() -> None:
     assert texts(draft) == [BERG, LIND, OKA]
 
 
+@pytest.mark.parametrize("heading", ["# Appendix A", "# Appendix B. Questions", "# Questions"])
+def test_any_heading_ends_a_list(heading: str) -> None:
+    draft = read_draft(f"Zinc [1].\n\n# References\n\n{NUMBERED}\n{heading}\n\n1. How tall are you?\n2. Do you run?\n")
+    assert texts(draft) == [BERG, LIND, OKA]
+
+
+def test_a_heading_like_that_of_an_earlier_list_begins_a_list() -> None:
+    parts = (
+        f"# Part {n}\n\nZinc heals wounds in part {n} [1].\n\n## References for Part {n}\n\n1. {t}\n\n"
+        for n, t in ((1, BERG), (2, OKA))
+    )
+    draft = read_draft(f"{''.join(parts)}Appendix A. Questions\n\n1. How tall are you?\n2. Do you run?\n")
+    assert {BERG, OKA} <= {*texts(draft)}
+    assert [one.references for one in draft.sentences][:2] == [(1,), (2,)]
+
+
 def test_each_section_has_its_own_numbers() -> None:
     sections = (
         f"# Part {n}\nZinc heals wounds in part {n} [1].\n\n## References\n1. {t}\n" for n, t in ((1, BERG), (2, LIND))

@@ -6,6 +6,7 @@ import pytest
 
 from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.models import Publication
+from deepcritical_mcp.search.references.alignment import title_agreement
 from tests.checking.reference_cases import article, checked, graver
 
 TITLE = "Association between frailty and depression"
@@ -260,6 +261,21 @@ async def test_a_list_of_an_entry_that_leaves_authors_out_says_so() -> None:
 async def test_a_doi_with_escaped_marks_is_the_same_one() -> None:
     record = FRAILTY.model_copy(update={"doi": "10.1007/978-1-60761-842-3_11"})
     written = f"{NAMES}. {TITLE}. Sci Adv. 2023;9(38):eadi3902. doi: 10.1007/978-1-60761-842-3\\_11."
+    assert (await checked(written, [record])).problems == ()
+
+
+@pytest.mark.parametrize("title", ["Zinc in the fœtus of sheep", "Zinc in the foetus of sheep"])
+def test_ligatures_are_two_letters(title: str) -> None:
+    record = article("30000103", "Zinc in the fetus of sheep.", "Sun, Wei")
+    assert title_agreement(title, record) == "agrees"
+
+
+@pytest.mark.parametrize(
+    "doi", ["10.5555/j.wound- care.2019", "10.5555/j.wound-care. 2019", "10.5555/j.wound- care.2019."]
+)
+async def test_a_doi_that_is_broken_at_the_end_of_a_line_is_the_records(doi: str) -> None:
+    record = PLACED.model_copy(update={"doi": "10.5555/j.wound-care.2019"})
+    written = f"Sun W, Berg A. {TITLE}. J Wound Care. 2019;28(4):214-21. doi:{doi}"
     assert (await checked(written, [record])).problems == ()
 
 

@@ -105,6 +105,17 @@ def test_other_initials_of_the_first_author_are_told(name: str, verdict: str) ->
     assert compare_people(f"{name}, Smith W", 0, len(name) + 9, OTHERS).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    "lead", ["For an overview, see ", "See, e.g., ", "Cf. ", "Vgl. ", "Adapted from ", "Data from "]
+)
+def test_words_before_the_first_author_are_no_name(lead: str) -> None:
+    written = f"{lead}Müller JK, van der Berg A"
+    found = compare_people(written, 0, len(written), ZINC.authors)
+    assert (found.verdict, written[slice(*found.span)]) == ("agrees", "Müller JK, van der Berg A")
+    other = "Roe, Walter, Jan K. Müller, and Anna van der Berg"
+    assert compare_people(other, 0, len(other), ZINC.authors).verdict == "differs"
+
+
 @pytest.mark.parametrize(("name", "verdict"), [("Reed B", "minor"), ("Reed W", "differs"), ("Reed T", "differs")])
 def test_letters_of_a_nickname_count_with_a_name_that_has_it(name: str, verdict: str) -> None:
     authors = article("30000052", "Names.", "Reed, Robert K; Smith, William").authors

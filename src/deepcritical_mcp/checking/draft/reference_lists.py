@@ -279,10 +279,11 @@ def _title(line: str) -> str:
 
 
 def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
-    at, known = 0, {word for title in draft_words("list") for word in title.split()}
+    at, known, found = 0, {word for title in draft_words("list") for word in title.split()}, set[str]()
     while at < len(lines):
         line, title = lines[at], _title(lines[at].text)
-        is_sure, words = title in draft_words("list"), {*title.replace(",", " ").split()}
+        pattern, words = re.sub(r"\d+", "", title), {*title.replace(",", " ").split()}
+        is_sure = title in draft_words("list") or (line.block.kind == "heading" and pattern in found)
         is_heading = line.block.kind == "heading" or words <= known
         names_list = is_heading and any(words >= {*one.split()} for one in draft_words("words"))
         if line.block.kind not in ("item", "row") and (is_sure or names_list or title in draft_words("maybe")):
@@ -291,6 +292,7 @@ def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
             if is_sure or _are_entries(entries):
                 yield FoundList(at, end, entries)
                 at = end - 1
+                found.add(pattern)  # "References for Chapter 2" and 3
         at += 1
 
 
@@ -321,7 +323,7 @@ def _ends_list(line: DraftLine, level: int) -> bool:
     if title in draft_words("list") or title in draft_words("other") or is_float:
         return True
     # A part of the list does not end it: "### Books" under "## References".
-    return line.block.kind == "heading" and not (starts_like_entry(line.text) or 0 < level < line.block.level)
+    return line.block.kind == "heading" and not (is_whole_entry(line.text) or 0 < level < line.block.level)
 
 
 def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:

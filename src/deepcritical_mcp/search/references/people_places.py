@@ -87,6 +87,7 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     listed = region[: others.start()] if others else region
     people = [one for one in _people(listed, authors) if not one.is_group]
     people = [one for before, one in zip([None, *people], people, strict=False) if not _is_again(one, before, authors)]
+    people = [*_without_lead(people, listed, authors)]
     if not people:
         return PeopleAgreement("absent")
     stop = max(people[-1].span[1], others.end() if others else 0)
@@ -116,6 +117,21 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
         shown = [author.short for author in authors[: 2 * _SHOWN]] + ["et al"] * (len(authors) > 2 * _SHOWN)
         written, true = text[slice(*span)].strip(" .,;"), ", ".join(shown)
     return replace(found, verdict="minor" if wrong == slips else "differs", written=written, true=true)
+
+
+def _without_lead(people: Sequence[Person], listed: str, authors: Sequence[AuthorName]) -> Sequence[Person]:
+    """Without words before the first author that are no name: "For a review, see Berg J", "Adapted from Berg J"."""
+    if len(people) > 1 and people[0].at < 0 == people[1].at and people[1].initials and not people[0].initials:
+        words = people[0].name.split()
+        is_name = len(words) > 1 and not any(one.islower() and len(one) > _PARTICLE for one in words)
+        people = people[is_name is False :]
+    if not people or people[0].at:
+        return people
+    (start, end), known = people[0].span, {*_key(str(authors[0]))}
+    words = [*WORD.finditer(listed, start, end)]
+    at = next((n for n, one in enumerate(words) if {*_key(one[0])} <= known or is_initials(one[0])), 0)
+    is_led = at > 0 and words[at - 1][0].islower()
+    return [replace(people[0], span=(words[at].start(), end)), *people[1:]] if is_led else people
 
 
 def _is_again(person: Person, before: Person | None, authors: Sequence[AuthorName]) -> bool:
