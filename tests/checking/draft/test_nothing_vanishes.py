@@ -206,17 +206,6 @@ def test_no_word_of_a_list_vanishes(form: str, pieces: list[tuple[str, str | Non
     assert {*re.findall(r"Q\d+Q", listed)} <= {*re.findall(r"Q\d+Q", told)}
 
 
-def test_each_row_of_a_table_with_commas_is_read() -> None:
-    rows = 'no,authors,title,journal,year,PMID\n1,Berg JA,"Zinc, wounds and mice",J Zinc,2019,30000001\n'
-    draft = read_draft(f"{rows}2,Oka E,Iron of mice in wards,BMJ,2005,30000002\n")
-    assert [one.text for one in draft.references] == [
-        "Berg JA. Zinc, wounds and mice. J Zinc. 2019. PMID 30000001",
-        "Oka E. Iron of mice in wards. BMJ. 2005. PMID 30000002",
-    ]
-    named = read_draft(f'number,reference\n1,"{BERG}"\n2,"{OKA}"\n')
-    assert [one.text for one in named.references] == [BERG.rstrip("."), OKA.rstrip(".")]
-
-
 UNSURE = ["Smith J. Zinc and wounds", "Jones B. Iron and blood, 2nd edn. Oslo", "Biol Cell. 1995;85(2-3):167-76"]
 
 

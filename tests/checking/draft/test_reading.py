@@ -84,23 +84,6 @@ def test_lines_between_entries_make_no_headings_of_them(rule: str) -> None:
     assert (texts(draft), draft.unread) == (entries, ())
 
 
-def test_addresses_of_links_below_the_list_belong_to_the_entries_that_use_them() -> None:
-    listed = f"1. {BERG} [link][a]\n2. {LIND} [DOI][B]"
-    below = "[a]: https://doi.org/10.1000/a\n[b]: <https://doi.org/10.1000/b> 'Lind'"
-    draft = read_draft(f"Zinc heals wounds [1].\n\n## References\n\n{listed}\n\n{below}\n")
-    assert texts(draft) == [
-        f"{BERG} [link](https://doi.org/10.1000/a)", f"{LIND} [DOI](https://doi.org/10.1000/b)"
-    ]  # fmt: skip
-    listed = "[a]: https://doi.org/10.1000/a\n[b]: https://doi.org/10.1000/b"
-    draft = read_draft(f"Zinc heals wounds [a][b]. So does iron [b][a].\n\n## References\n\n{listed}\n")
-    assert texts(draft) == ["https://doi.org/10.1000/a", "https://doi.org/10.1000/b"]
-
-
-def test_the_address_of_a_link_is_put_in_place_once() -> None:
-    draft = read_draft(f"References\n1. {BERG} " + "[x][a] " * 1_000 + f"\n\n[a]: https://example.org/{'a' * 900}\n")
-    assert sum(len(one.text) for one in draft.references) < 10_000
-
-
 def test_hanging_lines_belong_to_the_entry_above() -> None:
     draft = read_draft(
         "References\nBerg, A. (2001). Zinc in wounds of\n    elderly people. J A, 1, 2.\n    https://doi.org/10.1000/a\n"

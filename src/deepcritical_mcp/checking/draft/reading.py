@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
@@ -36,11 +38,10 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     starts_with_names,
 )
 from deepcritical_mcp.checking.draft.latex_draft import latex_as_markdown
-from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, entry_place, listed_rows, manager_entries
+from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, entry_place, manager_entries
 from deepcritical_mcp.checking.draft.markdown_draft import (
     blocks_of_markdown,
     html_as_markdown,
-    with_links_in_place,
     with_whole_words,
     without_page_breaks,
 )
@@ -90,7 +91,7 @@ _FAR = 1 << 60
 
 def read_draft(text: str) -> Draft:
     """The references, citing sentences and quotations of a draft; in time linear in its length."""
-    text = with_links_in_place(listed_rows(text).replace("\r\n", "\n").translate(_BREAKS))
+    text = _strings(text).replace("\r\n", "\n").translate(_BREAKS)
     managed = manager_entries(text)
     rest = with_whole_words(without_page_breaks(managed.rest).replace("\f", "\n"))
     if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _says_more(rest)):
@@ -98,6 +99,13 @@ def read_draft(text: str) -> Draft:
         return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
     rest = latex_as_markdown(rest) if _LATEX.search(rest) else rest
     return _of_blocks(blocks_of_markdown(with_lists_apart(html_as_markdown(rest))), managed)
+
+
+def _strings(text: str) -> str:
+    """The strings of a JSON array, one a paragraph; any other text as it is."""
+    with suppress(ValueError, RecursionError):
+        return "\n\n".join(map(str, json.loads(text))) if text.lstrip().startswith('["') else text
+    return text
 
 
 def _says_more(rest: str) -> bool:
