@@ -395,17 +395,6 @@ def test_one_reference_alone_is_one_reference(text: str):
     assert (only.text, only.is_inline) == (text, False)
 
 
-@pytest.mark.parametrize("heading", ["# Included studies", "## References"])
-def test_each_row_of_a_table_with_references_is_one(heading: str) -> None:
-    draft = read_draft(
-        f"Zinc heals [2].\n\n{heading}\n\n| No. | Reference | n | PMID |\n|---|:--|--|---|\n"
-        f"| 1 | {BERG} | 40 | 1234567 |\n| 2 | {OKA} | 12 | |\n"
-    )
-    assert texts(draft) == [f"{BERG} PMID 1234567", OKA]
-    assert labels(draft) == ["1", "2"]
-    assert cited(draft) == {"Zinc heals.": (2,)}
-
-
 def test_a_table_of_results_cites_the_list() -> None:
     draft = read_draft(
         "| Study | Year | Result |\n|---|---|---|\n| Berg 2001 | 2001 | 40 of 60 wounds healed |\n"
@@ -580,11 +569,6 @@ def test_entries_that_end_with_an_address_or_begin_with_a_body_in_brackets_are_a
         ("10.1364/OE.1, 10.1016/x.2, 10.1000/y.3", 3),
         (f"## References\n\n- {BERG}\n    - {OKA}\n- {LIND}\n    - a fine paper by Berg in 2019", 3),
         (f"## References\n\n1. {BERG}<br>2. {OKA}<br>3. {LIND}<br>4. {BERG}", 4),
-        (
-            f"## References\n\n| No | Reference |\n|---|---|\n| 1 | {BERG} |\n"
-            "| 2 | Trends we have seen in the world. BMJ. 2019;1:2. |",
-            2,
-        ),
     ],
 )
 def test_each_entry_stands_for_itself(text: str, count: int) -> None:

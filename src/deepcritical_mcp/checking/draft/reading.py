@@ -51,7 +51,6 @@ from deepcritical_mcp.checking.draft.reference_lists import (
     UNSURE,
     draft_lines,
     reference_lists,
-    table_entries,
     with_lists_apart,
 )
 from deepcritical_mcp.excerpts import Span, whole_sentences
@@ -116,16 +115,15 @@ def _says_more(rest: str) -> bool:
 
 def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     numbers = {one.label: number for number, one in enumerate(blocks) if one.kind == "entry"}
-    rows = table_entries(blocks)
     placed = [numbers.pop(entry_place(at)[1:], len(blocks)) for at in range(len(managed.entries))]
     lines = [line for line in draft_lines(blocks) if line.block.kind not in ("note", "entry", "row")]
     lists = [] if numbers else reference_lists(lines)
     others = [entry for number, one in enumerate(blocks) if number not in placed for entry in _of_note(number, one)]
     listed = [entry._replace(section=number) for number, one in enumerate(lists) for entry in one.entries]
     listed += [one._replace(place=(placed[at], at)) for at, one in enumerate(managed.entries)]
-    listed = sorted((*listed, *rows.values(), *others), key=lambda one: one.place)
+    listed = sorted((*listed, *others), key=lambda one: one.place)
     read, unread = [one for one in listed if not one.reason], [one for one in listed if one.reason]
-    apart = {one.place[0] for one in (*others, *rows.values())}
+    apart = {one.place[0] for one in others}
     taken = {line.place for one in lists for line in lines[one.first : one.end]}
     body = RunningText(
         (number, part)
@@ -138,9 +136,7 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     found = find_citations(body.text, body.marks, read, [body.after(lines[one.first].place[0]) for one in lists])
     references = [DraftReference(at, one.text, one.label) for at, one in enumerate(read, 1)]
     references += (DraftReference(at, one, is_inline=True) for at, one in enumerate(found.inline, len(read) + 1))
-    # A table shows works; nobody cites its rows, unless it is the list and they have numbers.
-    shown = {at for at, one in enumerate(read, 1) if one.place[0] in rows and (lists or not one.label)}
-    uncited = [one for one in references if one.index not in found.cited and one.index not in shown]
+    uncited = [one for one in references if one.index not in found.cited]
     spans = body.sentences(found)
     told = {clean_line(one.text) for one in unread}
     unread += [

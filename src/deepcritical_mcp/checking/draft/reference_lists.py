@@ -1,13 +1,13 @@
-"""Finds the lists of references in a draft, by their headings in any language or by their looks, and its tables of
-references, and cuts them into entries: numbered, bulleted, one a line or a paragraph, with wrapped lines. Each line
-belongs to an entry or to a piece that is not read as one, so nothing vanishes."""
+"""Finds the lists of references in a draft, by their headings in any language or by their looks, and cuts them into
+entries: numbered, bulleted, one a line or a paragraph, with wrapped lines. Each line belongs to an entry or to a piece
+that is not read as one, so nothing vanishes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby, pairwise, takewhile, zip_longest
+from itertools import pairwise, takewhile
 from string import ascii_lowercase
 from typing import NamedTuple
 
@@ -25,7 +25,6 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     starts_with_names,
     stated_ids,
 )
-from deepcritical_mcp.text import clean_line
 
 POINTS = "it names a work in a few words, or points at another note: give the whole reference"
 STRAY = "it stands among the references, and does not look like one"
@@ -56,8 +55,6 @@ _AROUND_TITLE = re.compile(
 )
 _RUN_IN = re.compile(r"(?<!\S)([\[(]?)([0-9]{1,3})([\]).])(?=\s)")
 _LONGEST_HEADING = 90
-_LEAST_CELL = 40
-_NAMED = ("reference", "references", "citation", "citations")
 
 
 class DraftLine(NamedTuple):
@@ -345,23 +342,3 @@ def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
         return [FoundList(0, end, entries)]
     unsure = [one._replace(label="", reason=UNSURE) for n, one in enumerate(entries[at:first], at) if may_be[n]]
     return [FoundList(places[entries[first].place], end, [*unsure, *entries[first:]])]
-
-
-def table_entries(blocks: Sequence[Block]) -> dict[int, ListEntry]:
-    """The rows of tables that have a whole reference in a cell, and those between them, by the numbers of their
-    blocks."""
-    found = dict[int, ListEntry]()
-    for kind, group in groupby(enumerate(blocks), key=lambda one: one[1].kind):
-        rows = [(number, block.text.split("\t")) for number, block in group] if kind == "row" else []
-        names, before = [cell.strip("*_ ").casefold() for cell in rows[0][1]] if rows else [], len(found)
-        for number, cells in rows:
-            named = [*zip_longest(names[: len(cells)], cells)]
-            whole = [cell for name, cell in named if is_surely_entry(cell) or (name in _NAMED and is_whole_entry(cell))]
-            ids = [f"PMID {cell}" if name == "pmid" else cell for name, cell in named[1:] if is_bare_id(cell)]
-            label = cells[0].strip("[]. ") if cells[0].strip("[]. ").isdecimal() else ""
-            if whole and len(whole[0]) >= _LEAST_CELL:
-                found[number] = ListEntry(clean_line(" ".join((whole[0], *ids))), (number, 0), label)
-        others = [number for number, cells in rows[1:] if number not in found and any(cells)]
-        if len(found) - before > len(others):
-            found |= {one: ListEntry(clean_line(blocks[one].text), (one, 0), reason=STRAY) for one in others}
-    return found

@@ -24,7 +24,6 @@ from deepcritical_mcp.search.references.agreement import (
 from deepcritical_mcp.search.references.journal_places import (
     JournalPlace,
     find_journal,
-    journals_agree,
     other_journal,
 )
 from deepcritical_mcp.search.references.number_places import (
@@ -93,7 +92,7 @@ def place_of(record: Publication) -> PlaceNumbers:
 
 def compare(reference: WrittenReference, record: Publication) -> Agreement:
     """Lay a record along a reference."""
-    return _compare_entry(reference, record) if reference.entry else _Alignment(reference, record).agreement()
+    return _Alignment(reference, record).agreement()
 
 
 def title_agreement(written: str, record: Publication) -> TitleAgreement:
@@ -117,6 +116,7 @@ class _Alignment:
 
     def __init__(self, reference: WrittenReference, record: Publication) -> None:
         self._record, self._text, self._place = record, reference.text, place_of(record)
+        self._entry = reference.says if reference.entry else None
         self._found = find_title(reference.words, [one for one in (record.title, record.vernacular_title) if one])
         self._title: Span | None = self._found[:2] if self._found else None
         self._numbers = self._find_numbers()
@@ -138,6 +138,9 @@ class _Alignment:
         people, numbers = self._people, numbers_of(" ".join(self._place.values()))
         ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
         authors = _people_field(people, self._text[slice(*people.span)], self._record)
+        if self._entry and people.verdict == "agrees" and people.named:
+            every = ", ".join(author.short for author in self._record.authors)
+            authors = authors._replace(verdict="minor", true=every)
         fields = (self._compare_title(), authors, *self._compare_numbers(), self._journal_field)
         further = _further_work(self._text[max(ends) :], numbers)
         return _settled(fields, people, self._record, self._unread(), further, self._left_over(fields))
@@ -195,6 +198,8 @@ class _Alignment:
 
     def _compare_title(self) -> FieldAgreement:
         record, text, journal, people = self._record, self._text, self._journal_field.span, self._people
+        if self._entry and (told := self._entry.title):
+            return FieldAgreement("title", title_agreement(told, record), told, nearer_title(told, record), self._title)
         if self._title is None:  # "Corrigendum" stands for a title that the record does not have
             before = text[: self._next(0, 0)].rstrip(" .")
             start = before.rfind(". ") + 2
@@ -283,30 +288,6 @@ def _settled(
         further=further,
         left_over=tuple(left_over),
     )
-
-
-def _compare_entry(reference: WrittenReference, record: Publication) -> Agreement:
-    """Lay a record along the fields of an entry."""
-    says, journals = reference.says, journals_of(record)
-    people = compare_people(says.people, 0, len(says.people), record.authors)
-    authors = _people_field(people, says.people, record)
-    if people.verdict == "agrees" and people.named:
-        every = ", ".join(author.short for author in record.authors)
-        authors = authors._replace(verdict="minor", true=every)
-    title: FieldVerdict = title_agreement(says.title, record) if says.title else "absent"
-    true = nearer_title(says.title, record) if says.title else record.title
-    journal: FieldVerdict = "absent"
-    if says.journal and journals:
-        journal = "agrees" if journals_agree(says.journal, journals) else "differs"
-    fields = [
-        FieldAgreement("title", title, says.title, true),
-        authors,
-        FieldAgreement("journal", journal, says.journal, next(iter(journals), "")),
-    ]
-    for role in ROLES:
-        written = getattr(says, role)
-        fields.append(FieldAgreement(role, number_agrees(role, written, record), written, own_number(role, record)))
-    return _settled(fields, people, record)
 
 
 def _people_field(people: PeopleAgreement, written: str, record: Publication) -> FieldAgreement:

@@ -319,20 +319,10 @@ def _known(author: AuthorName) -> str:
 
 
 def _initials_differ(person: Person, author: AuthorName) -> int:
-    """2 if initials are somebody else's, 1 if they have another order or another first letter, otherwise 0. A letter of
-    another spelling, or of a nickname, is 1 of the first author.
-
-    The first part of a double name may be a middle one, too, and a part of the family name may be an initial."""
-    known, initials = _known(author), person.initials
+    """2 if initials are somebody else's, 1 if the first is another spelling, otherwise 0. Those of middle names and of a
+    part of the family name count too."""
+    known, pair = _known(author), f"{person.initials[0]}{_known(author)[:1]}"
     families = {word[0].upper() for word in _key(author.family) if word not in _key(person.name)}
-    first, pairs = initials[0], listed_words("like letters")
-    alike = [bool({f"{first}{one}", f"{one}{first}"} & pairs) or first == one for one in known]
-    if given := _key(author.given):
-        alike[0] = alike[0] or f"{given[0]}:{first.lower()}" in listed_words("nicknames")
-    if {*known, *families}.isdisjoint(initials) and not alike[0]:
-        return 2
-    if person.at == 0 and first not in {*known, *families}:
-        return 1
-    own = "".join(filter(str.isalpha, author.initials)) or "".join(one[0] for one in _key(author.given)).upper()
-    is_other_first = len({*known}) > 1 and initials[0] not in families and not any(alike)
-    return int(len(initials) > 1 and (is_other_first or (initials != own and sorted(initials) == sorted(own))))
+    if not {*known, *families}.isdisjoint(person.initials):
+        return 0
+    return 2 - (not {pair, pair[::-1]}.isdisjoint(listed_words("like letters")))

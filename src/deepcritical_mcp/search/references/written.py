@@ -66,7 +66,7 @@ _ID_FORMS: tuple[tuple[re.Pattern[str], Callable[[str], RecordIds]], ...] = (
     (_ARXIV_NUMBER, lambda value: RecordIds(doi=arxiv_doi(value))),
 )
 _MARKUP = re.compile(
-    r"(?<!\w)\*{1,3}|\*{1,3}(?!\w)|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|\\(?=\W)|</?(?:i|b|em|sub|sup|strong)>|"
+    r"(?<!\w)\*{1,3}|\*{1,3}(?!\w)|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|\\(?=\W)|</?[A-Za-z][^<>]{0,200}>|"
     r"[™®©℠]|(?<=\w)\((?:R|TM)\)|\s?\[(?:[JMCDRSPNZ]|[JMCDRN]/OL|EB/OL|DB/OL|OL)\]|"
     r"\s?[(\[](?i:retracted|withdrawn)(?: (?i:article))?[)\]]"
 )
@@ -91,6 +91,22 @@ class Statements:
     issue: str = ""
     pages: str = ""
     people: str = ""
+
+    @property
+    def line(self) -> str:
+        """All of it as a reference is written."""
+        forms = (
+            "{people}. ",
+            "“{title}.” ",
+            "{journal}. ",
+            "{year}, ",
+            "vol. {volume}, ",
+            "no. {issue}, ",
+            "pp. {pages}.",
+        )
+        names = (form[form.index("{") + 1 : form.index("}")] for form in forms)
+        values = {name: str(getattr(self, name)) for name in names}
+        return "".join(form.format(**values) for form, value in zip(forms, values.values(), strict=True) if value)
 
 
 def _guessed(text: str) -> Statements:
@@ -161,9 +177,9 @@ def read_reference(written: str) -> WrittenReference:
     """The reference in a text of any style; of a long one, the first 12,000 characters."""
     raw = clean_text(written)
     if entry := read_entry(raw):
-        bare, ids = _without_ids(PlainText.of(clean_line(raw[:MAX_REFERENCE])))
+        _, ids = _without_ids(PlainText.of(clean_line(raw[:MAX_REFERENCE])))
         known = RecordIds(*(one or other for one, other in zip(entry.ids, ids, strict=True)))
-        return WrittenReference(bare, known, entry.says, entry)
+        return WrittenReference(PlainText.of(entry.says.line).sub(_MARKUP, ""), known, entry.says, entry)
     line = clean_line(raw[: MAX_REFERENCE + 1])
     line = line if len(line) <= MAX_REFERENCE else line[:MAX_REFERENCE].rpartition(" ")[0]
     bare, ids = _without_ids(plain_latex(PlainText.of(line)))
