@@ -319,8 +319,8 @@ def _known(author: AuthorName) -> str:
 
 
 def _initials_differ(person: Person, author: AuthorName) -> int:
-    """2 if initials are somebody else's, 1 if the first is another spelling, otherwise 0. Those of middle names and of a
-    part of the family name count too."""
+    """2 if initials are somebody else's, 1 if the first is another spelling, otherwise 0. Those of middle names, and of
+    a part of the family name, count too."""
     known, pair = _known(author), f"{person.initials[0]}{_known(author)[:1]}"
     families = {word[0].upper() for word in _key(author.family) if word not in _key(person.name)}
     if not {*known, *families}.isdisjoint(person.initials):
