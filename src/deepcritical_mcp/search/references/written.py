@@ -71,6 +71,8 @@ _MARKUP = re.compile(
     r"\s?[(\[](?i:retracted|withdrawn)(?: (?i:article))?[)\]]"
 )
 """With the mark of Chinese references for a kind of work: "[J]" is an article in a journal."""
+_LINE = "people:{}. |title:“{}.” |journal:{}. |year:{}, |volume:vol. {}, |issue:no. {}, |pages:pp. {}."
+"""How what an entry says is laid along."""
 
 
 @dataclass(frozen=True)
@@ -95,18 +97,8 @@ class Statements:
     @property
     def line(self) -> str:
         """All of it as a reference is written."""
-        forms = (
-            "{people}. ",
-            "“{title}.” ",
-            "{journal}. ",
-            "{year}, ",
-            "vol. {volume}, ",
-            "no. {issue}, ",
-            "pp. {pages}.",
-        )
-        names = (form[form.index("{") + 1 : form.index("}")] for form in forms)
-        values = {name: str(getattr(self, name)) for name in names}
-        return "".join(form.format(**values) for form, value in zip(forms, values.values(), strict=True) if value)
+        forms = (one.partition(":") for one in _LINE.split("|"))
+        return "".join(form.format(said) for name, _, form in forms if (said := getattr(self, name)))
 
 
 def _guessed(text: str) -> Statements:
