@@ -78,7 +78,7 @@ def test_typography_omissions_and_marks_of_citations_leave_a_quotation_verbatim(
             "turned round: “34% in the zinc group and 41” → “41% in the zinc group and 34”",
         ),
         ("We randomly assigned 1,234 patients to receive 25 mg of zinc", "number changed: “2.5” → “25”"),
-        ("We randomly assigned 1,234 patients to receive 2.5 µg of zinc", "unit changed: “mg” → “µg”"),
+        ("We randomly assigned 1,234 patients to receive 2.5 µg of zinc", "words changed: “mg” → “µg”"),
         (
             "It was associated with falls in the trial",
             "negation changed: “It was not associated with” → “It was associated with”",
@@ -94,8 +94,8 @@ def test_typography_omissions_and_marks_of_citations_leave_a_quotation_verbatim(
             "turned round: “treated patients than in controls” → “controls than in treated patients”",
         ),
         ("significant difference in Ca²⁺ of −0.5 mmol/L persisted", "negation left out: “non-significant difference”"),
-        ("The non-significant difference in Ca²⁺ of 0.5 mmol/L persisted", "sign left out: “-”"),
-        ("The tumour response was modest in both of the groups", "spelling changed: “tumor” → “tumour”"),
+        ("The non-significant difference in Ca²⁺ of 0.5 mmol/L persisted", "words left out: “-”"),
+        ("The tumour response was modest in both of the groups", "words changed: “tumor” → “tumour”"),
         ("Zinc deficiency is frequent in older adults (aged ≥65 years)", "words changed: “common” → “frequent”"),
         ("The tumor response was modest in the groups", "words left out: “both of”"),
         (

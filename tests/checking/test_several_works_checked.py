@@ -6,7 +6,6 @@ import pytest
 
 from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.checking.report_text import problem_text
-from deepcritical_mcp.search.references.journal_places import journals_agree
 from tests.checking.reference_cases import TNF, ZINC, article, checked, graver
 
 SOUND = (
@@ -146,10 +145,3 @@ async def test_a_word_beside_a_number_is_no_journal(word: str) -> None:
 async def test_a_page_within_the_article_is_wrong_in_a_list_of_references() -> None:
     written = "Oka M, Lind D. Iron in the blood of divers. Sea B Body Divers. 2016;3(2):106-9."
     assert graver(await checked(written, [IRON])) == {"pages"}
-
-
-@pytest.mark.parametrize(("part", "agrees"), [("B", True), ("C", False)])
-def test_a_part_of_a_journal_needs_no_subject(part: str, agrees: bool) -> None:
-    names = ["Journal of sea research. Part B, The body of divers"]
-    assert journals_agree(f"Journal of Sea Research Part {part}", names) is agrees
-    assert journals_agree("Sea Part B", names) is False

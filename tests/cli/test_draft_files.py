@@ -135,6 +135,14 @@ def test_links_from_citations_to_their_entries_are_dropped(tmp_path: Path):
 
 
 @PANDOC
+def test_links_from_notes_back_to_the_text_are_dropped(tmp_path: Path):
+    file = tmp_path / "draft.html"
+    subprocess.run(["pandoc", "-f", "markdown", "-o", file], input=WRITTEN.encode(), check=True)
+    assert "↩" in file.read_text(encoding="utf-8")
+    assert read_drafts([str(file)]).rstrip().endswith("Nadie C. Iron. 2019.")
+
+
+@PANDOC
 def test_documents_and_files_of_text_are_one_draft(tmp_path: Path):
     (tmp_path / "a.html").write_text("<h1>Results</h1><p>Zinc heals.</p>", encoding="utf-8")
     (tmp_path / "b.rst").write_text("Copper\n======\n\nIt does not [#a]_.\n\n.. [#a] A note.\n", encoding="utf-8")

@@ -33,8 +33,8 @@ SMALLEST, SMALLEST_WORD = 3, 11
 MAX_CLAIM = 2_000
 """Characters of a claim whose numbers are looked for: what is longer is a list."""
 _YEARS = range(1500, 2100)
-_SOME = {"about": 0.05, "nearly": 0.05, "more": 0.25, "fewer": 0.25}
-"""How far a number is from one that is said to be about it, or that it exceeds."""
+_ABOUT = 0.05
+"""How far a number may be from one that is said to be about it, or that it exceeds."""
 
 WORDS = dict(
     row.split("\t")
@@ -90,12 +90,7 @@ _BEHIND = re.compile(
 _PEOPLE = WORDS["people"].split()
 _P_VALUE = re.compile(r"\bp(?:[- ]?values?)?\s?(?:of\s)?(?P<sign>[<≤=])\s?(?P<value>\d?[.·]\d{1,12})", re.IGNORECASE)
 _RANGE_END = re.compile(r"\s?(?:[-‐‑–—−]|to\b|bis\b)\s?(?=\d)")
-_HEDGE = re.compile(
-    "|".join(rf"(?P<{kind}>{_one_of(WORDS[kind].split(', '))})" for kind in _SOME).join(
-        (r"(?:\A|(?<!\w))(?:", r")\s*\Z")
-    ),
-    re.IGNORECASE,
-)
+_HEDGE = re.compile(rf"(?:\A|(?<!\w))(?:{_one_of(WORDS['about'].split(', '))})\s*\Z", re.IGNORECASE)
 
 
 class NumberReading(NamedTuple):
@@ -104,15 +99,14 @@ class NumberReading(NamedTuple):
     value: float
     half: float
 
-    def meant(self, hedge: str) -> tuple[float, float]:
-        """From where to where the numbers are that it may stand for: those that are rounded to it; behind "more than"
-        some above it; those near it behind "about"."""
+    def meant(self, *, is_about: bool) -> tuple[float, float]:
+        """From where to where the numbers are that it may stand for: those that are rounded to it, or are near it."""
         value, near = self.value, self.half * (1 + 1e-9)
         if self.half == 0.5 and value >= 1_000 and int(value) not in _YEARS:  # two figures are an abbreviation
             second = 10.0 ** (math.floor(math.log10(value)) - 1)
             near = max(near, 0.5 * second) if value % second == 0 else near
-        below = max(near, _SOME.get(hedge, 0.0) * value)
-        return value - (near if hedge == "more" else below), value + (near if hedge in ("fewer", "nearly") else below)
+        near = max(near, _ABOUT * value * is_about)
+        return value - near, value + near
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,23 +215,18 @@ class TextNumbers:
     def has(self, wanted: Quantity) -> bool:
         """Whether the text has the value, or one that is rounded to it."""
         kind, ratio = UNITS.get(wanted.unit, ("", 1.0))
+        is_about = _HEDGE.search(wanted.before) is not None
         kinds = ("", "share", "count") if kind in ("", "share", "count") else (kind,)
         return any(
             self._has_one("" if kind else "any", low, high)
             or any(self._has_one(one, low * ratio, high * ratio) for one in kinds)
-            for low, high in (one.meant(_hedge(wanted.before)) for one in wanted.readings)
+            for low, high in (one.meant(is_about=is_about) for one in wanted.readings)
         )
 
     def _has_one(self, kind: str, low: float, high: float) -> bool:
         values = self._values.get(kind, ())
         at = bisect_left(values, low)
         return at < len(values) and values[at] <= high
-
-
-def _hedge(before: str) -> str:
-    """What is said right before a number of how it is rounded."""
-    found = _HEDGE.search(before)
-    return (found.lastgroup or "") if found else ""
 
 
 def counts_people(behind: str) -> bool:

@@ -12,14 +12,14 @@ from itertools import pairwise, product, zip_longest
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel, Levenshtein
 
-from deepcritical_mcp.checking.claim_numbers import NUMBER_WORDS, UNITS
+from deepcritical_mcp.checking.claim_numbers import NUMBER_WORDS
 from deepcritical_mcp.checking.compared_text import ComparedText, comparable, own_texts
 from deepcritical_mcp.evidence.chunking import anchor_at, found_parts
 from deepcritical_mcp.evidence.lexical import words_of
 from deepcritical_mcp.evidence.titles import is_translation
 from deepcritical_mcp.excerpts import Span, sentences
 from deepcritical_mcp.models import NO_TITLE, CheckedQuotation, Publication, QuotationVerdict, Text
-from deepcritical_mcp.text import NEGATIONS, STOP_WORDS, clipped, one_spelling
+from deepcritical_mcp.text import NEGATIONS, STOP_WORDS, clipped
 
 MAX_PASSAGE = 400
 """Characters of the passage in which a quotation stands."""
@@ -46,7 +46,7 @@ _REORDERED = 1.5
 """How much more may cost what has the same words in another order."""
 _LEFT_OUT = 0.4
 """Weight of letters that a quotation leaves out without a mark: it may still be clearly its sentence."""
-_GRAVEST_FIRST = ("number", "negation", "turned round", "unit", "sign", "words", "spelling")
+_GRAVEST_FIRST = ("number", "negation", "turned round", "words")
 
 _OMISSION = re.compile(
     r"[\[(<]\s?(?:…|\.\s?\.\s?\.)\s?[\])>]|…(?:\s?\.)?|\.\s?\.\s?\.(?:\s?\.)?"
@@ -170,11 +170,7 @@ class _Change:
             return "negation"
         if any(_are_opposite(*pair) or _are_opposite(*reversed(pair)) for pair in product(gone, come)):
             return "turned round"
-        if all(any(word in UNITS or word[:-1] in UNITS for word in side) for side in (gone, come)):
-            return "unit"
-        if all(not word[0].isalnum() or word == "x" for word in (*gone, *come)):
-            return "sign"
-        return "spelling" if [*map(one_spelling, gone)] == [*map(one_spelling, come)] else "words"
+        return "words"
 
     @property
     def told(self) -> str:

@@ -265,6 +265,13 @@ def is_tail(written: str, true: str) -> bool:
     return true.lower().startswith(doi) or (doi.startswith(true.lower()) and not doi[len(true) :][:1].isalnum())
 
 
+def is_broken(text: str, written: str, true: str) -> bool:
+    """Whether a DOI is the record's with the next word, as behind the end of a line: "10.1000/j.lung- can"."""
+    found = re.search(rf"{re.escape(written.rstrip('-'))}(-?)\s+(\S+)", text, re.IGNORECASE)
+    bare = written.rstrip("-")
+    return found is not None and true.lower() in (normalize_doi(f"{bare}{one}{found[2]}") for one in ("", found[1]))
+
+
 def further_works(written: str, reference: WrittenReference, agreement: Agreement) -> list[str]:
     """What stands in a reference besides the work that was found: a work with names and a place, and numbers of other
     records."""

@@ -13,6 +13,7 @@ from deepcritical_mcp.checking.reference_meaning import (
     UncheckedWork,
     further_works,
     in_order,
+    is_broken,
     is_cited_alone,
     is_note,
     is_other_work,
@@ -239,7 +240,8 @@ def _number_problems(
     for name in IDS:
         number, own = (RecordIds()._replace(**{name: getattr(each, name)}) for each in (ids, ids_of(record)))
         written, true, lookup = getattr(number, name), getattr(own, name), one.lookups.get(number)
-        if not written or (true and agree(number, own)):
+        is_whole = name == "doi" and is_broken(one.draft.text, written, true)
+        if not written or (true and (agree(number, own) or is_whole)):
             continue
         found = lookup.record if lookup else None
         is_dead = lookup is not None and number not in (*unasked, one.bare) and (name == "pmid" or _is_dead(lookup))

@@ -51,6 +51,7 @@ _DECLARED = re.compile(
 _OF_BYTES = ("iso8859", "cp", "mac", "koi8", "gb", "big5", "shift_jis", "euc")
 _MARKDOWN = "markdown_strict+footnotes+pipe_tables+citations+backtick_code_blocks+startnum+intraword_underscores"
 _LEFT = (
+    (re.compile(r"\s?(?:<a\b[^<>]*>|\[)↩[\ufe0e\ufe0f]?(?:</a>|\]\(#[^()\s]*\))"), ""),  # from a note back to its mark
     (re.compile(r"\[((?:\\.|[^\[\]\\])*)\]\(#[^()\s]*\)"), r"\1"),  # links from citations to their entries
     (re.compile(r'<a\b[^<>]*?href="(https?:[^"]*)"[^<>]*>([^<>]*)</a>'), r"[\2](\1)"),
     (re.compile(r"</?(?:a|u|span|sub|small|col|colgroup|tbody|thead)\b[^<>]*>"), ""),

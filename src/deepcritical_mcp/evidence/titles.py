@@ -135,8 +135,9 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def plain_letters(text: str) -> str:
-    """A text in small letters without accents."""
-    return "".join(letter for letter in normalized("NFKD", text.casefold()) if not unicodedata.combining(letter))
+    """A text in small letters without accents and ligatures."""
+    plain = text.casefold().replace("œ", "oe").replace("æ", "ae")
+    return "".join(letter for letter in normalized("NFKD", plain) if not unicodedata.combining(letter))
 
 
 def _token(word: str) -> str:

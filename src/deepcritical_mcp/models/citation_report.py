@@ -71,8 +71,7 @@ class CheckedReference(Value):
         record: the record that it means; None if none is sure.
         problems: what differs, the year first; also the record's status, if it is marked.
         reason: why there is no record or no sure verdict, and what to know besides; "" if nothing.
-        corrected: the reference as it should be, in its own style, ready to be pasted; "" if nothing must change or
-            no record is sure.
+        corrected: the reference as it should be, ready to be pasted; "" if nothing must change or no record is sure.
         candidates: the records that it may mean, best first.
     """
 

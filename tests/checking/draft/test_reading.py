@@ -84,23 +84,6 @@ def test_lines_between_entries_make_no_headings_of_them(rule: str) -> None:
     assert (texts(draft), draft.unread) == (entries, ())
 
 
-def test_addresses_of_links_below_the_list_belong_to_the_entries_that_use_them() -> None:
-    listed = f"1. {BERG} [link][a]\n2. {LIND} [DOI][B]"
-    below = "[a]: https://doi.org/10.1000/a\n[b]: <https://doi.org/10.1000/b> 'Lind'"
-    draft = read_draft(f"Zinc heals wounds [1].\n\n## References\n\n{listed}\n\n{below}\n")
-    assert texts(draft) == [
-        f"{BERG} [link](https://doi.org/10.1000/a)", f"{LIND} [DOI](https://doi.org/10.1000/b)"
-    ]  # fmt: skip
-    listed = "[a]: https://doi.org/10.1000/a\n[b]: https://doi.org/10.1000/b"
-    draft = read_draft(f"Zinc heals wounds [a][b]. So does iron [b][a].\n\n## References\n\n{listed}\n")
-    assert texts(draft) == ["https://doi.org/10.1000/a", "https://doi.org/10.1000/b"]
-
-
-def test_the_address_of_a_link_is_put_in_place_once() -> None:
-    draft = read_draft(f"References\n1. {BERG} " + "[x][a] " * 1_000 + f"\n\n[a]: https://example.org/{'a' * 900}\n")
-    assert sum(len(one.text) for one in draft.references) < 10_000
-
-
 def test_hanging_lines_belong_to_the_entry_above() -> None:
     draft = read_draft(
         "References\nBerg, A. (2001). Zinc in wounds of\n    elderly people. J A, 1, 2.\n    https://doi.org/10.1000/a\n"
@@ -112,6 +95,22 @@ def test_hanging_lines_belong_to_the_entry_above() -> None:
 def test_what_follows_the_list_does_not_belong_to_its_last_entry() -> None:
     draft = read_draft(f"Zinc [1].\n\nReferences\n{NUMBERED}\nTable 1. Doses in 2019\nA 1 2\n\nAppendix\nMore [2].")
     assert texts(draft) == [BERG, LIND, OKA]
+
+
+@pytest.mark.parametrize("heading", ["# Appendix A", "# Appendix B. Questions", "# Questions"])
+def test_any_heading_ends_a_list(heading: str) -> None:
+    draft = read_draft(f"Zinc [1].\n\n# References\n\n{NUMBERED}\n{heading}\n\n1. How tall are you?\n2. Do you run?\n")
+    assert texts(draft) == [BERG, LIND, OKA]
+
+
+def test_a_heading_like_that_of_an_earlier_list_begins_a_list() -> None:
+    parts = (
+        f"# Part {n}\n\nZinc heals wounds in part {n} [1].\n\n## References for Part {n}\n\n1. {t}\n\n"
+        for n, t in ((1, BERG), (2, OKA))
+    )
+    draft = read_draft(f"{''.join(parts)}Appendix A. Questions\n\n1. How tall are you?\n2. Do you run?\n")
+    assert {BERG, OKA} <= {*texts(draft)}
+    assert [one.references for one in draft.sentences][:2] == [(1,), (2,)]
 
 
 def test_each_section_has_its_own_numbers() -> None:
@@ -397,17 +396,6 @@ def test_one_reference_alone_is_one_reference(text: str):
     assert (only.text, only.is_inline) == (text, False)
 
 
-@pytest.mark.parametrize("heading", ["# Included studies", "## References"])
-def test_each_row_of_a_table_with_references_is_one(heading: str) -> None:
-    draft = read_draft(
-        f"Zinc heals [2].\n\n{heading}\n\n| No. | Reference | n | PMID |\n|---|:--|--|---|\n"
-        f"| 1 | {BERG} | 40 | 1234567 |\n| 2 | {OKA} | 12 | |\n"
-    )
-    assert texts(draft) == [f"{BERG} PMID 1234567", OKA]
-    assert labels(draft) == ["1", "2"]
-    assert cited(draft) == {"Zinc heals.": (2,)}
-
-
 def test_a_table_of_results_cites_the_list() -> None:
     draft = read_draft(
         "| Study | Year | Result |\n|---|---|---|\n| Berg 2001 | 2001 | 40 of 60 wounds healed |\n"
@@ -582,11 +570,6 @@ def test_entries_that_end_with_an_address_or_begin_with_a_body_in_brackets_are_a
         ("10.1364/OE.1, 10.1016/x.2, 10.1000/y.3", 3),
         (f"## References\n\n- {BERG}\n    - {OKA}\n- {LIND}\n    - a fine paper by Berg in 2019", 3),
         (f"## References\n\n1. {BERG}<br>2. {OKA}<br>3. {LIND}<br>4. {BERG}", 4),
-        (
-            f"## References\n\n| No | Reference |\n|---|---|\n| 1 | {BERG} |\n"
-            "| 2 | Trends we have seen in the world. BMJ. 2019;1:2. |",
-            2,
-        ),
     ],
 )
 def test_each_entry_stands_for_itself(text: str, count: int) -> None:

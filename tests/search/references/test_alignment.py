@@ -6,6 +6,7 @@ import pytest
 
 from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.models import Publication
+from deepcritical_mcp.search.references.alignment import title_agreement
 from tests.checking.reference_cases import article, checked, graver
 
 TITLE = "Association between frailty and depression"
@@ -263,6 +264,21 @@ async def test_a_doi_with_escaped_marks_is_the_same_one() -> None:
     assert (await checked(written, [record])).problems == ()
 
 
+@pytest.mark.parametrize("title", ["Zinc in the fœtus of sheep", "Zinc in the foetus of sheep"])
+def test_ligatures_are_two_letters(title: str) -> None:
+    record = article("30000103", "Zinc in the fetus of sheep.", "Sun, Wei")
+    assert title_agreement(title, record) == "agrees"
+
+
+@pytest.mark.parametrize(
+    "doi", ["10.5555/j.wound- care.2019", "10.5555/j.wound-care. 2019", "10.5555/j.wound- care.2019."]
+)
+async def test_a_doi_that_is_broken_at_the_end_of_a_line_is_the_records(doi: str) -> None:
+    record = PLACED.model_copy(update={"doi": "10.5555/j.wound-care.2019"})
+    written = f"Sun W, Berg A. {TITLE}. J Wound Care. 2019;28(4):214-21. doi:{doi}"
+    assert (await checked(written, [record])).problems == ()
+
+
 PLACED = in_journal("Journal of wound care", "J Wound Care", "28", "214-21", "2019", "4")
 
 
@@ -271,7 +287,7 @@ PLACED = in_journal("Journal of wound care", "J Wound Care", "28", "214-21", "20
     [
         ("4(28):214-21", "28(4):214-21"),
         ("67(28):214-21", "28(4):214-21"),
-        ("214(4):28-35", "28(4):214-221"),
+        ("214(4):28-35", "28(4):214-21"),
         ("64(28):512-29", "28(4):214-21"),
         ("4, 512-29", "28, 214-21"),
     ],

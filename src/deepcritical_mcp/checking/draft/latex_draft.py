@@ -1,4 +1,4 @@
-"""LaTeX as Markdown: sections, lists, tables, notes, citations, and the entries of a bibliography as written."""
+"""LaTeX as Markdown: sections, lists, notes, citations, and the entries of a bibliography as written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ _FRAMES = {name: f"\n\n{'#' * level} {{}}\n\n" for name, level in _HEADINGS.item
 }  # fmt: skip
 """What commands put around their text."""
 _LISTS = frozenset({"itemize", "enumerate", "description"})
-_TABLES = frozenset({"tabular", "tabular*", "tabularx", "tabulary", "longtable"})
 _QUOTATIONS = frozenset({"quote", "quotation", "displayquote", "displaycquote", "quoting"})
 _SKIPPED = frozenset({"verbatim", "verbatim*", "lstlisting", "minted", "comment", "tikzpicture", "filecontents"})
 _RULES = frozenset({"hline", "toprule", "midrule", "bottomrule", "endhead", "maketitle", "tableofcontents", "newpage"})
@@ -117,8 +116,6 @@ class _LatexReader:
         text = self.text(node.nodelist)
         if name in _LISTS:
             self._lists.pop()
-        if name in _TABLES:
-            text = _table(text)
         if name in _QUOTATIONS:
             text = "\n\n".join(f"> {' '.join(part.split())}" for part in text.split("\n\n") if part.strip())
         return f"\n\n{text}\n\n"
@@ -129,10 +126,3 @@ def _plain(node: Any) -> str:
     verbatim = node.latex_verbatim()
     pieces = ((start - node.pos, end - node.pos, new) for start, end, new in latex_pieces([node]))
     return "".join(verbatim[start:end] if new is None else new for start, end, new in pieces)
-
-
-def _table(text: str) -> str:
-    rows = [[" ".join(cell.split()).replace("|", "/") for cell in row.split(_CELL)] for row in text.split(_ROW)]
-    width = max(map(len, rows))
-    lines = [f"| {' | '.join(row + [''] * (width - len(row)))} |" for row in rows if any(row)]
-    return "\n".join((*lines[:1], "|---" * width + "|", *lines[1:]))

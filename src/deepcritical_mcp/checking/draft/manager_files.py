@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
-from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple, cast
 
 from deepcritical_mcp.checking.draft.draft_parts import DraftForm, ListEntry, UnreadEntry
-from deepcritical_mcp.search.references.written import TAG, LabelledEntry, bibtex_block, csl_entry, read_entry
+from deepcritical_mcp.search.references.written import TAG, bibtex_block, csl_entry, read_entry
 
 _ENTRY = re.compile(
     r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}[{(])"
@@ -18,9 +16,7 @@ _ENTRY = re.compile(
     re.MULTILINE,
 )
 """What an entry of BibTeX, or a record of RIS or PubMed's form begins with."""
-_LONGEST_HEADING = 400
-_COLUMNS = ("title", "article title", "reference", "citation", "pmid", "doi")
-_COUNTS = ("", "#", "id", "no", "no.", "nr", "number")
+_MACRO = re.compile(r"(=\s{0,20})([A-Za-z][\w:.+-]{0,60})(?=\s{0,20}[,})])")
 
 
 class ManagerEntries(NamedTuple):
@@ -60,7 +56,7 @@ def _bibtex(piece: str, found: ManagerEntries, macros: dict[str, str]) -> str:
     if block.macro:
         macros |= [block.macro]
     elif block.entry and block.entry.key:
-        found.entries.append(ListEntry(_expanded(block.entry, macros), (0, 0), block.entry.key))
+        found.entries.append(ListEntry(_expanded(block.entry.text, macros), (0, 0), block.entry.key))
     elif block.reason:
         raw = piece.partition("\n\n")[0].rstrip()
         if "(" in raw.partition("{")[0]:  # "@smith2020 (p. 3)" in a sentence
@@ -70,12 +66,11 @@ def _bibtex(piece: str, found: ManagerEntries, macros: dict[str, str]) -> str:
     return block.raw
 
 
-def _expanded(entry: LabelledEntry, macros: dict[str, str]) -> str:
-    text = entry.text
-    for one in reversed(entry.fields if macros else ()):
-        if one.at[1] == one.whole[1] and (value := macros.get(str(one.value).lower())):
-            text = f"{text[: one.at[0]]}{{{value}}}{text[one.at[1] :]}"
-    return text
+def _expanded(entry: str, macros: dict[str, str]) -> str:
+    """An entry with the values of macros, which other text does not have."""
+    return _MACRO.sub(
+        lambda one: f"{one[1]}{{{macros[name]}}}" if (name := one[2].lower()) in macros else one[0], entry
+    )
 
 
 def _record(piece: str, found: ManagerEntries) -> str:
@@ -88,25 +83,6 @@ def _record(piece: str, found: ManagerEntries) -> str:
     entry = read_entry(raw)
     found.entries.append(ListEntry(raw, (0, 0), entry.key if entry else ""))
     return raw
-
-
-def listed_rows(text: str) -> str:
-    """The strings of a JSON array, or the rows of a table with commas whose heading has titles, references or numbers
-    of records, one a paragraph; any other text as it is."""
-    if text.lstrip().startswith('["'):
-        with suppress(ValueError, RecursionError):
-            return "\n\n".join(map(str, json.loads(text)))
-    head, _, below = text.lstrip().partition("\n")
-    names = [name.strip().casefold() for name in head[:_LONGEST_HEADING].split(",")]
-    rows = [] if len(names) < 2 or {*names}.isdisjoint(_COLUMNS) else [*filter(None, csv.reader(below.splitlines()))]
-    if not rows or any(len(row) != len(names) for row in rows):
-        return text
-    named = (
-        [cell for cell in zip(names, row, strict=True) if cell[0] not in _COUNTS and cell[1].strip()] for row in rows
-    )
-    return "\n\n".join(
-        ". ".join(f"PMID {cell}" if name == "pmid" else cell.strip(" .") for name, cell in row) for row in named
-    )
 
 
 def _csl(text: str) -> ManagerEntries:

@@ -26,11 +26,6 @@ _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
 _MARKUP = frozenset("\\`*_[]<&!~")
 _KEY = re.compile(r"(?<![\w.])@\{?(\w[\w:.#$%&+?<>~/-]{0,100})")
 _NOTE = re.compile(r"^[ \t>]{0,20}\[\^([^\]\s]{1,100})\]:[ \t]*", re.MULTILINE)
-_LINK_NAMED = re.compile(r"\[([^\[\]\n]{1,60})\]\[([^\[\]\n]{1,60})\]")
-_LINK_TARGET = re.compile(
-    r"^ {0,3}\[([^\[\]\n]{1,60})\]:[ \t]{1,8}<?(https?://[^\s<>]{1,1000})>?(?:[ \t]{1,8}[\"'(][^\n]{0,200})?$",
-    re.MULTILINE,
-)
 _TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
 _MOST_OF_FRONT = 20_000
 _MOST_NESTED = 5
@@ -60,21 +55,6 @@ def _inline(state: StateCore) -> None:
         if token.type == "inline" and not _MARKUP.isdisjoint(token.content):
             token.children = []
             state.md.inline.parse(token.content, state.md, state.env, token.children)
-
-
-def with_links_in_place(text: str) -> str:
-    """`text` with the addresses of its links where they are first used: "[text][name]", and "[name]: https://…"
-    anywhere. "[1][2]" may cite two entries of a list of addresses."""
-    targets = {found[1].casefold(): found[2] for found in _LINK_TARGET.finditer(text)}
-    left = dict(targets)
-
-    def put(link: re.Match[str]) -> str:
-        label, name = link[1].casefold(), link[2].casefold()
-        is_list = label in targets or label.isdecimal() or name not in left
-        return link[0] if is_list else f"[{link[1]}]({left.pop(name)})"
-
-    placed = _LINK_NAMED.sub(put, text)
-    return _LINK_TARGET.sub(lambda found: found[0] if found[1].casefold() in left else "", placed)
 
 
 def html_as_markdown(text: str) -> str:

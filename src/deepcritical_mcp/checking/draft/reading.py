@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
@@ -36,11 +38,10 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     starts_with_names,
 )
 from deepcritical_mcp.checking.draft.latex_draft import latex_as_markdown
-from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, entry_place, listed_rows, manager_entries
+from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, entry_place, manager_entries
 from deepcritical_mcp.checking.draft.markdown_draft import (
     blocks_of_markdown,
     html_as_markdown,
-    with_links_in_place,
     with_whole_words,
     without_page_breaks,
 )
@@ -50,7 +51,6 @@ from deepcritical_mcp.checking.draft.reference_lists import (
     UNSURE,
     draft_lines,
     reference_lists,
-    table_entries,
     with_lists_apart,
 )
 from deepcritical_mcp.excerpts import Span, whole_sentences
@@ -90,7 +90,7 @@ _FAR = 1 << 60
 
 def read_draft(text: str) -> Draft:
     """The references, citing sentences and quotations of a draft; in time linear in its length."""
-    text = with_links_in_place(listed_rows(text).replace("\r\n", "\n").translate(_BREAKS))
+    text = _strings(text).replace("\r\n", "\n").translate(_BREAKS)
     managed = manager_entries(text)
     rest = with_whole_words(without_page_breaks(managed.rest).replace("\f", "\n"))
     if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _says_more(rest)):
@@ -98,6 +98,13 @@ def read_draft(text: str) -> Draft:
         return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
     rest = latex_as_markdown(rest) if _LATEX.search(rest) else rest
     return _of_blocks(blocks_of_markdown(with_lists_apart(html_as_markdown(rest))), managed)
+
+
+def _strings(text: str) -> str:
+    """The strings of a JSON array, one a paragraph; any other text as it is."""
+    with suppress(ValueError, RecursionError):
+        return "\n\n".join(map(str, json.loads(text))) if text.lstrip().startswith('["') else text
+    return text
 
 
 def _says_more(rest: str) -> bool:
@@ -108,16 +115,15 @@ def _says_more(rest: str) -> bool:
 
 def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     numbers = {one.label: number for number, one in enumerate(blocks) if one.kind == "entry"}
-    rows = table_entries(blocks)
     placed = [numbers.pop(entry_place(at)[1:], len(blocks)) for at in range(len(managed.entries))]
     lines = [line for line in draft_lines(blocks) if line.block.kind not in ("note", "entry", "row")]
     lists = [] if numbers else reference_lists(lines)
     others = [entry for number, one in enumerate(blocks) if number not in placed for entry in _of_note(number, one)]
     listed = [entry._replace(section=number) for number, one in enumerate(lists) for entry in one.entries]
     listed += [one._replace(place=(placed[at], at)) for at, one in enumerate(managed.entries)]
-    listed = sorted((*listed, *rows.values(), *others), key=lambda one: one.place)
+    listed = sorted((*listed, *others), key=lambda one: one.place)
     read, unread = [one for one in listed if not one.reason], [one for one in listed if one.reason]
-    apart = {one.place[0] for one in (*others, *rows.values())}
+    apart = {one.place[0] for one in others}
     taken = {line.place for one in lists for line in lines[one.first : one.end]}
     body = RunningText(
         (number, part)
@@ -130,9 +136,7 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     found = find_citations(body.text, body.marks, read, [body.after(lines[one.first].place[0]) for one in lists])
     references = [DraftReference(at, one.text, one.label) for at, one in enumerate(read, 1)]
     references += (DraftReference(at, one, is_inline=True) for at, one in enumerate(found.inline, len(read) + 1))
-    # A table shows works; nobody cites its rows, unless it is the list and they have numbers.
-    shown = {at for at, one in enumerate(read, 1) if one.place[0] in rows and (lists or not one.label)}
-    uncited = [one for one in references if one.index not in found.cited and one.index not in shown]
+    uncited = [one for one in references if one.index not in found.cited]
     spans = body.sentences(found)
     told = {clean_line(one.text) for one in unread}
     unread += [

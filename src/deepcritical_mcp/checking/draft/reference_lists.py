@@ -1,13 +1,13 @@
-"""Finds the lists of references in a draft, by their headings in any language or by their looks, and its tables of
-references, and cuts them into entries: numbered, bulleted, one a line or a paragraph, with wrapped lines. Each line
-belongs to an entry or to a piece that is not read as one, so nothing vanishes."""
+"""Finds the lists of references in a draft, by their headings in any language or by their looks, and cuts them into
+entries: numbered, bulleted, one a line or a paragraph, with wrapped lines. Each line belongs to an entry or to a piece
+that is not read as one, so nothing vanishes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby, pairwise, takewhile, zip_longest
+from itertools import pairwise, takewhile
 from string import ascii_lowercase
 from typing import NamedTuple
 
@@ -25,7 +25,6 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     starts_with_names,
     stated_ids,
 )
-from deepcritical_mcp.text import clean_line
 
 POINTS = "it names a work in a few words, or points at another note: give the whole reference"
 STRAY = "it stands among the references, and does not look like one"
@@ -56,8 +55,6 @@ _AROUND_TITLE = re.compile(
 )
 _RUN_IN = re.compile(r"(?<!\S)([\[(]?)([0-9]{1,3})([\]).])(?=\s)")
 _LONGEST_HEADING = 90
-_LEAST_CELL = 40
-_NAMED = ("reference", "references", "citation", "citations")
 
 
 class DraftLine(NamedTuple):
@@ -279,10 +276,11 @@ def _title(line: str) -> str:
 
 
 def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
-    at, known = 0, {word for title in draft_words("list") for word in title.split()}
+    at, known, found = 0, {word for title in draft_words("list") for word in title.split()}, set[str]()
     while at < len(lines):
         line, title = lines[at], _title(lines[at].text)
-        is_sure, words = title in draft_words("list"), {*title.replace(",", " ").split()}
+        pattern, words = re.sub(r"\d+", "", title), {*title.replace(",", " ").split()}
+        is_sure = title in draft_words("list") or (line.block.kind == "heading" and pattern in found)
         is_heading = line.block.kind == "heading" or words <= known
         names_list = is_heading and any(words >= {*one.split()} for one in draft_words("words"))
         if line.block.kind not in ("item", "row") and (is_sure or names_list or title in draft_words("maybe")):
@@ -291,6 +289,7 @@ def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
             if is_sure or _are_entries(entries):
                 yield FoundList(at, end, entries)
                 at = end - 1
+                found.add(pattern)  # "References for Chapter 2" and 3
         at += 1
 
 
@@ -321,7 +320,7 @@ def _ends_list(line: DraftLine, level: int) -> bool:
     if title in draft_words("list") or title in draft_words("other") or is_float:
         return True
     # A part of the list does not end it: "### Books" under "## References".
-    return line.block.kind == "heading" and not (starts_like_entry(line.text) or 0 < level < line.block.level)
+    return line.block.kind == "heading" and not (is_whole_entry(line.text) or 0 < level < line.block.level)
 
 
 def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
@@ -343,23 +342,3 @@ def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
         return [FoundList(0, end, entries)]
     unsure = [one._replace(label="", reason=UNSURE) for n, one in enumerate(entries[at:first], at) if may_be[n]]
     return [FoundList(places[entries[first].place], end, [*unsure, *entries[first:]])]
-
-
-def table_entries(blocks: Sequence[Block]) -> dict[int, ListEntry]:
-    """The rows of tables that have a whole reference in a cell, and those between them, by the numbers of their
-    blocks."""
-    found = dict[int, ListEntry]()
-    for kind, group in groupby(enumerate(blocks), key=lambda one: one[1].kind):
-        rows = [(number, block.text.split("\t")) for number, block in group] if kind == "row" else []
-        names, before = [cell.strip("*_ ").casefold() for cell in rows[0][1]] if rows else [], len(found)
-        for number, cells in rows:
-            named = [*zip_longest(names[: len(cells)], cells)]
-            whole = [cell for name, cell in named if is_surely_entry(cell) or (name in _NAMED and is_whole_entry(cell))]
-            ids = [f"PMID {cell}" if name == "pmid" else cell for name, cell in named[1:] if is_bare_id(cell)]
-            label = cells[0].strip("[]. ") if cells[0].strip("[]. ").isdecimal() else ""
-            if whole and len(whole[0]) >= _LEAST_CELL:
-                found[number] = ListEntry(clean_line(" ".join((whole[0], *ids))), (number, 0), label)
-        others = [number for number, cells in rows[1:] if number not in found and any(cells)]
-        if len(found) - before > len(others):
-            found |= {one: ListEntry(clean_line(blocks[one].text), (one, 0), reason=STRAY) for one in others}
-    return found

@@ -24,7 +24,6 @@ from deepcritical_mcp.search.references.agreement import (
 from deepcritical_mcp.search.references.journal_places import (
     JournalPlace,
     find_journal,
-    journals_agree,
     other_journal,
 )
 from deepcritical_mcp.search.references.number_places import (
@@ -93,7 +92,7 @@ def place_of(record: Publication) -> PlaceNumbers:
 
 def compare(reference: WrittenReference, record: Publication) -> Agreement:
     """Lay a record along a reference."""
-    return _compare_entry(reference, record) if reference.entry else _Alignment(reference, record).agreement()
+    return _Alignment(reference, record).agreement()
 
 
 def title_agreement(written: str, record: Publication) -> TitleAgreement:
@@ -117,6 +116,7 @@ class _Alignment:
 
     def __init__(self, reference: WrittenReference, record: Publication) -> None:
         self._record, self._text, self._place = record, reference.text, place_of(record)
+        self._entry = reference.says if reference.entry else None
         self._found = find_title(reference.words, [one for one in (record.title, record.vernacular_title) if one])
         self._title: Span | None = self._found[:2] if self._found else None
         self._numbers = self._find_numbers()
@@ -135,12 +135,34 @@ class _Alignment:
 
     def agreement(self) -> Agreement:
         """How the record agrees."""
-        people, numbers = self._people, numbers_of(" ".join(self._place.values()))
+        record, people, journal = self._record, self._people, self._journal_field
+        is_theirs, is_other = people.verdict in ("agrees", "minor"), journal.verdict == "differs"
+        found = (self._compare_title(), self._compare_people(), *self._compare_numbers(), journal)
+        left_over, fields = tuple(self._left_over(found)), {one.field: one for one in found}
+        is_preprint = record.form != "preprint" and is_theirs and is_other and PREPRINT_SERVER.search(journal.written)
+        is_there = "differs" not in (fields[name].verdict for name in ("volume", "pages", "year"))
+        if is_preprint or (is_other and is_there and record.language[:3] in TRANSLITERATED):
+            fields["journal"] = journal._replace(verdict="minor")
+        if is_preprint:
+            fields |= {name: fields[name]._replace(verdict="absent") for name in ROLES}
         ends = (self._found.end if self._found else 0, self._journal.end if self._journal else 0, self._numbers.last)
-        authors = _people_field(people, self._text[slice(*people.span)], self._record)
-        fields = (self._compare_title(), authors, *self._compare_numbers(), self._journal_field)
-        further = _further_work(self._text[max(ends) :], numbers)
-        return _settled(fields, people, self._record, self._unread(), further, self._left_over(fields))
+        return Agreement(
+            tuple(fields.values()),
+            by_others=people.by_others,
+            is_preprint=bool(is_preprint),
+            names_left_out=people.named if people.named > 1 and is_theirs else 0,
+            unread=tuple(self._unread()),
+            further=_further_work(self._text[max(ends) :], numbers_of(" ".join(self._place.values()))),
+            left_over=left_over,
+        )
+
+    def _compare_people(self) -> FieldAgreement:
+        people, authors = self._people, self._record.authors
+        is_short = self._entry is not None and people.verdict == "agrees" and people.named > 0
+        true = people.true or ", ".join(author.short for author in authors[: None if is_short else 3])
+        written, span = people.written or self._text[slice(*people.span)], people.span
+        verdict = "minor" if is_short else people.verdict
+        return FieldAgreement("authors", verdict, written, true, None if verdict == "absent" else span)
 
     def _left_over(self, fields: Iterable[FieldAgreement]) -> Iterator[str]:
         """Words before, between and among the fields that none of them explains."""
@@ -195,6 +217,8 @@ class _Alignment:
 
     def _compare_title(self) -> FieldAgreement:
         record, text, journal, people = self._record, self._text, self._journal_field.span, self._people
+        if self._entry and (told := self._entry.title):
+            return FieldAgreement("title", title_agreement(told, record), told, nearer_title(told, record), self._title)
         if self._title is None:  # "Corrigendum" stands for a title that the record does not have
             before = text[: self._next(0, 0)].rstrip(" .")
             start = before.rfind(". ") + 2
@@ -254,65 +278,6 @@ class _Alignment:
                 and behind.isdisjoint(numbers_of(true))
             ):
                 yield role
-
-
-def _settled(
-    found: Iterable[FieldAgreement],
-    people: PeopleAgreement,
-    record: Publication,
-    unread: Iterable[str] = (),
-    further: str = "",
-    left_over: Iterable[str] = (),
-) -> Agreement:
-    """With what one field tells about another."""
-    fields = {one.field: one for one in found}
-    journal = fields["journal"]
-    is_theirs, is_other = people.verdict in ("agrees", "minor"), journal.verdict == "differs"
-    is_preprint = record.form != "preprint" and is_theirs and is_other and bool(PREPRINT_SERVER.search(journal.written))
-    is_there = "differs" not in (fields[name].verdict for name in ("volume", "pages", "year"))
-    if is_preprint or (is_other and is_there and record.language[:3] in TRANSLITERATED):
-        fields["journal"] = journal._replace(verdict="minor")
-    if is_preprint:
-        fields |= {name: fields[name]._replace(verdict="absent") for name in ROLES}
-    return Agreement(
-        tuple(fields.values()),
-        by_others=people.by_others,
-        is_preprint=is_preprint,
-        names_left_out=people.named if people.named > 1 and is_theirs else 0,
-        unread=tuple(unread),
-        further=further,
-        left_over=tuple(left_over),
-    )
-
-
-def _compare_entry(reference: WrittenReference, record: Publication) -> Agreement:
-    """Lay a record along the fields of an entry."""
-    says, journals = reference.says, journals_of(record)
-    people = compare_people(says.people, 0, len(says.people), record.authors)
-    authors = _people_field(people, says.people, record)
-    if people.verdict == "agrees" and people.named:
-        every = ", ".join(author.short for author in record.authors)
-        authors = authors._replace(verdict="minor", true=every)
-    title: FieldVerdict = title_agreement(says.title, record) if says.title else "absent"
-    true = nearer_title(says.title, record) if says.title else record.title
-    journal: FieldVerdict = "absent"
-    if says.journal and journals:
-        journal = "agrees" if journals_agree(says.journal, journals) else "differs"
-    fields = [
-        FieldAgreement("title", title, says.title, true),
-        authors,
-        FieldAgreement("journal", journal, says.journal, next(iter(journals), "")),
-    ]
-    for role in ROLES:
-        written = getattr(says, role)
-        fields.append(FieldAgreement(role, number_agrees(role, written, record), written, own_number(role, record)))
-    return _settled(fields, people, record)
-
-
-def _people_field(people: PeopleAgreement, written: str, record: Publication) -> FieldAgreement:
-    true = people.true or ", ".join(author.short for author in record.authors[:3])
-    span = None if people.verdict == "absent" else people.span
-    return FieldAgreement("authors", people.verdict, people.written or written, true, span)
 
 
 def _further_work(behind: str, own: frozenset[str]) -> str:

@@ -89,18 +89,6 @@ def _known(names: Sequence[str]) -> frozenset[str]:
     return frozenset(word for name in names for word in _split(name))
 
 
-def journals_agree(written: str, names: Sequence[str]) -> bool:
-    """Whether a journal's name, as a reference gives it, is one of `names`, in full, abbreviated or as initials."""
-    for one in dict.fromkeys((_QUALIFIER.sub("", written), written)):
-        found = find_journal(one, [], names)
-        if found and not found.is_other:
-            rest = (*_split(one[: found.start]), *_split(one[found.end :]))
-            known = {*_known(names), *listed_words("behind journals")}
-            if all(word in known or len(word) == 1 for word in rest):
-                return True
-    return False
-
-
 def _added(text: str, words: Sequence[_Word], edge: int, known: frozenset[str], *, is_before: bool) -> Iterator[_Word]:
     """Words beside a name, with nothing but a space between, that make it another journal's name."""
     for one in words:

@@ -87,6 +87,7 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     listed = region[: others.start()] if others else region
     people = [one for one in _people(listed, authors) if not one.is_group]
     people = [one for before, one in zip([None, *people], people, strict=False) if not _is_again(one, before, authors)]
+    people = [*_without_lead(people, listed, authors)]
     if not people:
         return PeopleAgreement("absent")
     stop = max(people[-1].span[1], others.end() if others else 0)
@@ -116,6 +117,21 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
         shown = [author.short for author in authors[: 2 * _SHOWN]] + ["et al"] * (len(authors) > 2 * _SHOWN)
         written, true = text[slice(*span)].strip(" .,;"), ", ".join(shown)
     return replace(found, verdict="minor" if wrong == slips else "differs", written=written, true=true)
+
+
+def _without_lead(people: Sequence[Person], listed: str, authors: Sequence[AuthorName]) -> Sequence[Person]:
+    """Without words before the first author that are no name: "For a review, see Berg J", "Adapted from Berg J"."""
+    if len(people) > 1 and people[0].at < 0 == people[1].at and people[1].initials and not people[0].initials:
+        words = people[0].name.split()
+        is_name = len(words) > 1 and not any(one.islower() and len(one) > _PARTICLE for one in words)
+        people = people[is_name is False :]
+    if not people or people[0].at:
+        return people
+    (start, end), known = people[0].span, {*_key(str(authors[0]))}
+    words = [*WORD.finditer(listed, start, end)]
+    at = next((n for n, one in enumerate(words) if {*_key(one[0])} <= known or is_initials(one[0])), 0)
+    is_led = at > 0 and words[at - 1][0].islower()
+    return [replace(people[0], span=(words[at].start(), end)), *people[1:]] if is_led else people
 
 
 def _is_again(person: Person, before: Person | None, authors: Sequence[AuthorName]) -> bool:
@@ -303,20 +319,10 @@ def _known(author: AuthorName) -> str:
 
 
 def _initials_differ(person: Person, author: AuthorName) -> int:
-    """2 if initials are somebody else's, 1 if they have another order or another first letter, otherwise 0. A letter of
-    another spelling, or of a nickname, is 1 of the first author.
-
-    The first part of a double name may be a middle one, too, and a part of the family name may be an initial."""
-    known, initials = _known(author), person.initials
+    """2 if initials are somebody else's, 1 if the first is another spelling, otherwise 0. Those of middle names, and of
+    a part of the family name, count too."""
+    known, pair = _known(author), f"{person.initials[0]}{_known(author)[:1]}"
     families = {word[0].upper() for word in _key(author.family) if word not in _key(person.name)}
-    first, pairs = initials[0], listed_words("like letters")
-    alike = [bool({f"{first}{one}", f"{one}{first}"} & pairs) or first == one for one in known]
-    if given := _key(author.given):
-        alike[0] = alike[0] or f"{given[0]}:{first.lower()}" in listed_words("nicknames")
-    if {*known, *families}.isdisjoint(initials) and not alike[0]:
-        return 2
-    if person.at == 0 and first not in {*known, *families}:
-        return 1
-    own = "".join(filter(str.isalpha, author.initials)) or "".join(one[0] for one in _key(author.given)).upper()
-    is_other_first = len({*known}) > 1 and initials[0] not in families and not any(alike)
-    return int(len(initials) > 1 and (is_other_first or (initials != own and sorted(initials) == sorted(own))))
+    if not {*known, *families}.isdisjoint(person.initials):
+        return 0
+    return 2 - (not {pair, pair[::-1]}.isdisjoint(listed_words("like letters")))

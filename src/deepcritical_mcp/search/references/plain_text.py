@@ -49,7 +49,7 @@ def blanked(text: str, spans: Iterable[Span]) -> str:
     return "".join((*parts, text[at:]))
 
 
-_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
+_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 
 
 def folded(text: str) -> str:

@@ -66,11 +66,13 @@ _ID_FORMS: tuple[tuple[re.Pattern[str], Callable[[str], RecordIds]], ...] = (
     (_ARXIV_NUMBER, lambda value: RecordIds(doi=arxiv_doi(value))),
 )
 _MARKUP = re.compile(
-    r"(?<!\w)\*{1,3}|\*{1,3}(?!\w)|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|\\(?=\W)|</?(?:i|b|em|sub|sup|strong)>|"
+    r"(?<!\w)\*{1,3}|\*{1,3}(?!\w)|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|\\(?=\W)|</?[A-Za-z][^<>]{0,200}>|"
     r"[™®©℠]|(?<=\w)\((?:R|TM)\)|\s?\[(?:[JMCDRSPNZ]|[JMCDRN]/OL|EB/OL|DB/OL|OL)\]|"
     r"\s?[(\[](?i:retracted|withdrawn)(?: (?i:article))?[)\]]"
 )
 """With the mark of Chinese references for a kind of work: "[J]" is an article in a journal."""
+_LINE = "people:{}. |title:“{}.” |journal:{}. |year:{}, |volume:vol. {}, |issue:no. {}, |pages:pp. {}."
+"""How what an entry says is laid along."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,12 @@ class Statements:
     issue: str = ""
     pages: str = ""
     people: str = ""
+
+    @property
+    def line(self) -> str:
+        """All of it as a reference is written."""
+        forms = (one.partition(":") for one in _LINE.split("|"))
+        return "".join(form.format(said) for name, _, form in forms if (said := getattr(self, name)))
 
 
 def _guessed(text: str) -> Statements:
@@ -161,9 +169,9 @@ def read_reference(written: str) -> WrittenReference:
     """The reference in a text of any style; of a long one, the first 12,000 characters."""
     raw = clean_text(written)
     if entry := read_entry(raw):
-        bare, ids = _without_ids(PlainText.of(clean_line(raw[:MAX_REFERENCE])))
+        _, ids = _without_ids(PlainText.of(clean_line(raw[:MAX_REFERENCE])))
         known = RecordIds(*(one or other for one, other in zip(entry.ids, ids, strict=True)))
-        return WrittenReference(bare, known, entry.says, entry)
+        return WrittenReference(PlainText.of(entry.says.line).sub(_MARKUP, ""), known, entry.says, entry)
     line = clean_line(raw[: MAX_REFERENCE + 1])
     line = line if len(line) <= MAX_REFERENCE else line[:MAX_REFERENCE].rpartition(" ")[0]
     bare, ids = _without_ids(plain_latex(PlainText.of(line)))
@@ -225,13 +233,10 @@ _FORMS: tuple[EntryForm, ...] = ("bibtex", "ris", "csl")
 
 
 class EntryField(NamedTuple):
-    """A field of an entry: its name, its value (as written, without what encloses it; of CSL-JSON as loaded), and where
-    the value and the whole field stand (not in CSL-JSON)."""
+    """A field of an entry: its name, and its value (as written, without what encloses it; of CSL-JSON as loaded)."""
 
     name: str
     value: object
-    at: Span = (0, 0)
-    whole: Span = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -244,16 +249,12 @@ class LabelledEntry:
     key: str
     fields: tuple[EntryField, ...]
 
-    def every(self, statement: str) -> list[EntryField]:
-        """The filled fields that say a statement, those of the first name first."""
-        names = _FIELD_NAMES.get(statement, ("", "", ""))[_FORMS.index(self.form)].split()
-        filled = [one for one in self.fields if one.value and str(one.value).strip()]
-        return [one for name in names for one in filled if one.name == name]
-
     def named(self, statement: str) -> list[EntryField]:
         """The filled fields of the first name that says a statement: several only for the authors of RIS."""
-        found = self.every(statement)
-        return [one for one in found if one.name == found[0].name]
+        names = _FIELD_NAMES[statement][_FORMS.index(self.form)].split()
+        filled = [one for one in self.fields if one.value and str(one.value).strip()]
+        first = next((name for name in names if any(one.name == name for one in filled)), "")
+        return [one for one in filled if one.name == first]
 
     def field(self, statement: str) -> EntryField | None:
         """The field that says a statement; None if it is missing or empty."""
@@ -341,11 +342,8 @@ def _tagged_entry(text: str) -> LabelledEntry | None:
     tags = [*TAG.finditer(text)]
     if len(tags) < 2 or text[: tags[0].start()].strip() or tags[0][1].strip() not in ("TY", "PMID"):
         return None
-    fields = list[EntryField]()
-    for tag, end in zip(tags, [*(one.start() for one in tags[1:]), len(text)], strict=True):
-        value = text[tag.end() : end].rstrip()
-        span = tag.end(), tag.end() + len(value)
-        fields.append(EntryField(tag[1].strip(), value, span, (tag.start(), span[1])))
+    ends = (*(one.start() for one in tags[1:]), len(text))
+    fields = [EntryField(tag[1].strip(), text[tag.end() : end].rstrip()) for tag, end in zip(tags, ends, strict=True)]
     kind = next((str(one.value) for one in fields if one.name in ("TY", "PT")), "")
     key = next((str(one.value) for one in fields if one.name == "ID"), "")
     return LabelledEntry(text, "ris", kind.strip().lower(), key, tuple(fields))
@@ -373,21 +371,13 @@ def bibtex_block(text: str) -> BibtexBlock:
         found = found.ignore_error_block  # a field stands in it twice
     raw = cast(str, found.raw) if found else text
     if isinstance(found, String):
-        return BibtexBlock(raw, macro=(found.key.lower(), _within(found.value)[0]))
+        return BibtexBlock(raw, macro=(found.key.lower(), _within(found.value)))
     if not isinstance(found, Entry):
         return BibtexBlock(raw)
-    fields = list[EntryField]()
-    at = text.find(",") + 1
-    for field in found.fields:
-        start = text.index(field.key, at)
-        value = text.index(field.value, text.index("=", start + len(field.key)) + 1)
-        at = value + len(field.value)
-        inner, before = _within(field.value)
-        name = next(iter(field.key.split()[-1:]), "")  # behind a comment
-        span = value + before, value + before + len(inner)
-        fields.append(EntryField(name.lower(), inner, span, (start + field.key.rfind(name), at)))
+    named = ((next(iter(one.key.split()[-1:]), ""), one.value) for one in found.fields)  # behind a comment
+    fields = tuple(EntryField(name.lower(), _within(value)) for name, value in named)
     whole = text[: text.index(raw) + len(raw)]
-    return BibtexBlock(raw, LabelledEntry(whole, "bibtex", found.entry_type.lower(), found.key, tuple(fields)))
+    return BibtexBlock(raw, LabelledEntry(whole, "bibtex", found.entry_type.lower(), found.key, fields))
 
 
 def bibtex_names(value: str) -> list[str]:
@@ -401,12 +391,11 @@ def _plain(value: str) -> str:
     return without_latex(value).replace("{", "").replace("}", "")
 
 
-def _within(value: str) -> tuple[str, int]:
-    """A value without the braces, even doubled, or quotation marks around it, and how many were before it."""
-    before = 0
-    while before < 2 and _is_enclosed(value[before : len(value) - before]):
-        before += 1
-    return value[before : len(value) - before], before
+def _within(value: str) -> str:
+    """A value without the braces, even doubled, or quotation marks around it."""
+    for _ in range(2):
+        value = value[1:-1] if _is_enclosed(value) else value
+    return value
 
 
 def _is_enclosed(value: str) -> bool:
