@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, takewhile
+from itertools import groupby, pairwise, takewhile
 
 import anyio
 
@@ -180,6 +180,9 @@ def candidates(topic: Topic) -> dict[str, str]:
         for start in range(len(tokens) - length + 1)
     ]
     found: dict[str, str] = {}
+    for who, verb in pairwise(tokens):
+        if who == "who":  # "women who smoke" are about smoking
+            found[f"{verb.removesuffix('e')}ing"] = verb
     for span in spans:
         if {span[0], span[-1]} & _BOUNDS or any(one[0] in '",;' for one in span):
             continue

@@ -227,6 +227,8 @@ class QueryExpander:
         broader = _adding(broader, least, hits, is_ample=count > _USUAL)
         # Where nobody knows what adds papers, or little is found at all, other narrowings are better than nothing.
         narrower = specific[1:] if not is_counted or (count > _USUAL and least < _FEW) else []
+        if count <= _USUAL:  # one that is not sure to fit is left out
+            specific = [one for one in specific if not one.is_spare and plan.is_sure]
         if least > 0:
             specific = [one for one in specific[:_MAX_NARROWED] if one.pubmed not in hits or hits[one.pubmed].count]
         ours = [_with_gain(one, least, hits) for one in (*broader[:1], *specific[:1], *broader[1:], *narrower)]

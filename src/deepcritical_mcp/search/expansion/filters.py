@@ -86,6 +86,7 @@ _ANIMAL_WORDS = re.compile(
 )
 _HARM = re.compile(
     r"\bassociat\w{1,5}\b|\blink(?:ed|s)?\b|\b(?:consumption|intake)\b|"
+    r"(?:-induced|\bcaused by|\bdue to)\b|"
     r"\brisk (?:factors?|for|of)\b|\brisk$|\bside effects?\b|\bsmok(?:ers?|ing)\b(?! cessation)|"
     r"\b(?:blood|exposure) levels?\b",
     re.IGNORECASE,
@@ -95,7 +96,7 @@ _SAFETY = re.compile(
 )
 _DIAGNOSIS = re.compile(
     r"\bscreening\b|\bhow (?:accurate|reliable)\b|"
-    r"\bexclud(?:e|ing)\b|\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b",
+    r"\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b",
     re.IGNORECASE,
 )
 # How something works, which is read about in reviews, not in systematic ones.
@@ -131,6 +132,8 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     Views on a treatment ("vaccine hesitancy"), its costs, and how common something is are not questions of treatment.
     """
     text = _SETTING.sub(" ", topic.affirmed)
+    for name in [one.concept.text for one in parts if one.concept and one.concept.record and " " in one.concept.text]:
+        text = text.replace(name, " ") if stems(name) != stems(text) else text  # "test anxiety" is no test
     asked = stems(text)
     known = word_groups("of")
     kinds: set[QuestionKind] = {kind for kind in get_args(QuestionKind) if stems(" ".join(known.get(kind, ()))) & asked}
@@ -147,8 +150,9 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     is_named = any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in text.lower().split())
     is_compared = any(one.is_compared and not one.is_disease for one in parts)
     is_for = any(one.before == "for" and one.is_disease for one in parts[1:])
-    is_tried = any(record.is_of(_TREATMENTS) for record in records) or is_compared or is_for
-    is_intervention = any(one.label == "I" for one in parts)
+    is_ill = any(one.is_disease for one in tried)
+    is_tried = (is_ill and any(record.is_of(_TREATMENTS) for record in records)) or is_compared or is_for
+    is_intervention = any(one.label == "I" for one in parts) and "exposure" not in topic.text.lower()
     if _SAFETY.search(text) and not is_intervention and EFFICACY.isdisjoint(text.lower().split()):
         return {*(kinds & {"harm"}), "safety"}
     if _BASIC.search(topic.text) and not is_compared:
@@ -156,7 +160,9 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     is_placebo = any(one.role == "comparator" for one in parts)
     if kinds & {"costs"} or (kinds & {"prevalence"} and not verbs and not is_compared and not is_placebo):
         return kinds & {"costs", "prevalence", "course"}
-    is_asked = bool(verbs) or is_placebo or is_compared or is_intervention
+    is_asked = (
+        bool(verbs) or not EFFICACY.isdisjoint(text.lower().split()) or is_placebo or is_compared or is_intervention
+    )
     if "harm" in kinds and not is_asked:
         kinds.discard("treatment")
     if is_asked or ((is_named or is_tried) and not kinds & {"diagnosis", "harm"}):
@@ -192,9 +198,18 @@ def fitting_filters(
             yield one
 
 
+def names_animals(topic: Topic) -> bool:
+    return _ANIMAL_WORDS.search(topic.affirmed) is not None
+
+
+def asks_how(topic: Topic) -> bool:
+    """Whether it asks how something works."""
+    return _BASIC.search(topic.affirmed) is not None
+
+
 def _filters(topic: Topic, kinds: set[QuestionKind], *, is_clinical: bool, year: int) -> Iterator[FittingFilter]:
-    is_of_animals = _ANIMAL_WORDS.search(topic.affirmed) is not None
-    is_basic = not kinds and _BASIC.search(topic.affirmed) is not None
+    is_of_animals = names_animals(topic)
+    is_basic = not kinds and asks_how(topic)
     every = {**STUDY_FILTERS, **_own_filters()}
     fitting = [
         rows

@@ -4,12 +4,12 @@ be about."""
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, words_block
 from deepcritical_mcp.search.expansion.negations import negated_block
-from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol
+from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, stems
 from deepcritical_mcp.search.expansion.roles import (
     DESIGNS,
     EFFICACY,
@@ -22,6 +22,7 @@ from deepcritical_mcp.search.expansion.roles import (
     is_gerund,
     is_head,
     is_light,
+    is_never_noun,
     is_participle,
     role_of_heading,
     role_of_word,
@@ -50,11 +51,11 @@ _EFFECT_ON = "effect on"
 _EFFECTS = word_list("an effect on")
 # Before those whom a question is about.
 _WHOM = word_list("before persons")
-# Before a condition.
-_OF_WHAT = word_list("before a condition")
 # Of disorders, symptoms and behavior.
 _OF_DISEASES = ("C", "F01", "F02", "F03")
 _INORGANIC = ("D01",)
+# Of these, organisms, chemicals, techniques and reproduction, papers have to name what they are about.
+_SURE = (*_OF_DISEASES, "B", "D", "E", "G08")
 _BEFORE_A_VERB = ("by", "for", "on", "to", "when")
 _MAX_PHRASE_WORDS = 3
 _PEOPLE = ("kind", "person")
@@ -130,20 +131,31 @@ class Operand:
 
     @property
     def rank(self) -> int:
-        """The smaller, the sooner it is required: diseases, what is tried, and names; other headings and single words;
-        groups and places; what says little, and the body."""
+        """The smaller, the sooner it is required. 0, sure: headings of several words, of diseases, organisms and what
+        is tried, and names; 1: other headings and words; 2: groups, places and headings of a word with several senses;
+        3: what says little, and the body."""
         if self.either:
             return min(one.rank for one in self.either)
+        words = self.text.split()
+        is_named = any(map(is_name, words))
         if self.role != "subject":
-            return {"group": 2, "place": 2}.get(self.role, 3)
+            is_told = self.before == "" or self.is_whom if self.is_known else is_named
+            return {"group": 0 if is_told else 2, "place": 2}.get(self.role, 3)
         record = self.concept.record if self.concept else None
-        if record is None:
-            is_name = any(is_symbol(word) or is_drug(word) for word in self.text.split())
-            is_telling = is_name or " " in self.text or self.is_known or self.before in ("", *_OF_WHAT)
-            return int(self.is_outcome or not is_telling)
-        if not record.tree_numbers or any(one.startswith((*_OF_DISEASES, "D", "E")) for one in record.tree_numbers):
-            return int(self.is_outcome or is_branch(self.concept))
-        return 3 if record.is_of(("A",)) and not self.beside else 1
+        is_effect = self.label == "O" or (self.is_outcome and not self.is_disease)
+        if self.label == "I" or (self.is_compared and record) or (self.is_outcome and self.is_disease):
+            return 0
+        if self.concept is None or record is None:
+            is_phrase = words[1:] and (self.before == "" or not all(is_common([one]) for one in words))
+            return int(self.label == "O" or (not is_named and (is_effect or not is_phrase)))
+        if self.beside or words[1:]:
+            return int(is_effect)
+        if is_vague(self.concept):
+            return 1 + (not stems(words[0]) & stems(record.name))
+        if record.is_of(("A",)):
+            return 0 if is_named else 3
+        is_tried = any(one.startswith(_SURE) for one in record.tree_numbers or ("D",))
+        return int(is_effect or not (is_tried or is_named))
 
     @property
     def pubmed(self) -> str:
@@ -191,6 +203,10 @@ def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bo
     foreign = FOREIGN_FUNCTION_WORDS.get(topic.language, "").split()
     is_balanced = not EFFICACY.isdisjoint(topic.text.lower().split())
     found = _TopicReader(topic.tokens, spans, foreign, is_looked_up=is_looked_up, is_balanced=is_balanced).parts()
+    if not any(
+        one.label == "I" and one.role == "subject" and not one.is_negation for one in found
+    ):  # "I: no antibiotics"
+        found = [replace(one, role="subject") if one.label == "C" and one.is_known else one for one in found]
     seen: set[str] = set()
     return [one for one in found if not (one.text.casefold() in seen or seen.add(one.text.casefold()))]
 
@@ -362,14 +378,20 @@ class _TopicReader:
         text, concept = item
         role = self._role_of(concept) if concept else "subject"
         role = "group" if role == "setting" and self._lives_there else role
-        is_vague = is_branch(concept) or (is_common(text.split()) and concept and _is_abstract(concept))
-        if concept and role != "general" and not is_vague and all(map(is_adjective, words)):
-            words = []  # "supraventricular arrhythmias", but "rectal cancer" and "suicidal thoughts"
+        if (
+            concept and concept.record and role != "general" and not is_vague(concept)
+        ):  # "supraventricular arrhythmias", "tight control"
+            words = [one for one in words if not (is_adjective(one) or is_common([one]))]
         is_organ = _is_organ(concept)  # "hip replacement", "blood loss"
         said = [one for one in behind[is_organ:] if not is_light(one) and len(one) > 1]  # not of "haemophilia B"
         said = [*(behind[:1] if is_organ else ()), *said]
-        if concept and all(map(is_adjective, said)):
-            said = [one for one in said if is_symbol(one)]
+        if concept and concept.record:  # "copper sulphate alternatives", but "suicidal thoughts"
+            said = [
+                one
+                for one in said
+                if is_organ or is_symbol(one) or is_vague(concept) or not (is_never_noun(one) or is_common([one]))
+            ]
+            said = said if not all(map(is_adjective, said)) else [one for one in said if is_symbol(one)]
         if concept and len(words) + len(said) == 1 and is_head(*words, *said):
             words = said = []
         light += [*(one for one in ahead if one not in words), *(one for one in behind if one not in said)]
@@ -397,7 +419,7 @@ class _TopicReader:
             light.append(words.pop())
         text = " ".join(words)
         said = role_of_word(words[-1])
-        role = said if len(words) == 1 or said in ("group", "setting") else "subject"  # "deprived areas"
+        role = said if len(words) == 1 or said in ("group", "person", "setting") else "subject"  # "deprived areas"
         is_place = self._before in ("in", "within") and text.istitle() and not is_symbol(text)
         role = "place" if is_place and role == "subject" else role
         role = "general" if role == "subject" and self._is_looked_up and is_common(words) else role
@@ -412,7 +434,7 @@ class _TopicReader:
 
 
 def _role_of_concept(concept: TopicConcept) -> QueryRole:
-    if " " not in concept.text and (said := role_of_word(concept.text)) in ("kind", "filler", "setting"):
+    if " " not in concept.text and (said := role_of_word(concept.text)) in ("kind", "filler", "setting", "modifier"):
         return said
     if concept.record:
         return role_of_heading(concept.record)
@@ -425,6 +447,31 @@ def _role_of_concept(concept: TopicConcept) -> QueryRole:
 def _is_abstract(concept: TopicConcept) -> bool:
     """Whether its heading is of no part of the body, organism, disease, chemical, technique or person."""
     return concept.record is not None and concept.record.is_of(tuple("FGHIJKLN"))
+
+
+def is_vague(concept: TopicConcept | None) -> bool:
+    """Whether a heading says little without the words beside it: one near the top of the tree, or a single frequent
+    word whose heading is of no nature or named otherwise ("glue")."""
+    if concept is None or concept.record is None or is_name(concept.text):
+        return False
+    is_other = _is_abstract(concept) or not stems(concept.text) & stems(concept.record.name)
+    return is_branch(concept) or (is_common(concept.text.lower().split()) and is_other)
+
+
+def is_name(word: str) -> bool:
+    """Whether a word is rare enough to name a subject: a symbol of three characters or more, a drug, a noun that is not
+    frequent in English ("mouthguard")."""
+    if is_symbol(word):
+        return len(word.rstrip("s")) > 2
+    lower = word.lower()
+    return not (
+        is_common([lower])
+        or is_light(word)
+        or is_head(word)
+        or is_never_noun(lower)
+        or is_adjective(lower)
+        or role_of_word(word) not in ("subject", "modifier")
+    )
 
 
 def _is_organ(concept: TopicConcept | None) -> bool:
@@ -451,6 +498,7 @@ def _adjacent(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
         before = last.record if last else None
         is_one = before and record and not any(" " in text for text, _ in (run[-1], item))
         is_same = is_one and before and record and before.is_of(("D",)) and record.is_of(("D",))
+        is_same = is_same or (before and record and before.is_of(("A",)) and record.is_of(("A",)))
         if run and not (is_same or (is_one and before and before.is_of(("A",)) and is_branch(item[1]))):
             yield run
             run = []

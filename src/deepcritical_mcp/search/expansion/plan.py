@@ -110,7 +110,11 @@ def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
     parts = list(dict.fromkeys(merged.get(one, one) for one in parts))
     subjects = list(dict.fromkeys(merged.get(one, one) for one in subjects))
     others = [one for one in parts if one.role == "group" or (one.role == "general" and len(subjects) < 2)]
-    chosen = sorted([*subjects, *others], key=lambda one: one.rank)[:most]
+    sides = compared_sides(subjects) or ()
+    ranked = sorted([*subjects, *others], key=lambda one: 0 if one in sides and one.is_known else one.rank)[:most]
+    chosen = [
+        one for place, one in enumerate(ranked) if place < 2 or not one.rank or one in sides or not one.is_looked_up
+    ]
     if len(chosen) + len(negations) < 2:
         chosen += _promoted(parts, is_alone=not any(one.role == "subject" for one in chosen))[
             : 2 if len(chosen) else limit
@@ -264,6 +268,11 @@ class Plan:
     def subjects(self) -> list[Operand]:
         """The required parts that are no negations."""
         return [one for one in self.required if not one.is_negation]
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is clear which parts are required."""
+        return any(not one.rank for one in self.subjects) and all(one.rank for one in self.surplus)
 
     def query(
         self,

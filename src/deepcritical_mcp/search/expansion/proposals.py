@@ -10,14 +10,14 @@ import math
 import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
 from deepcritical_mcp.models import ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, singular, synonyms, text_words, uncapitalized
-from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters
+from deepcritical_mcp.search.expansion.filters import FittingFilter, asks_how, fitting_filters, names_animals
 from deepcritical_mcp.search.expansion.operands import Operand
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
 from deepcritical_mcp.search.expansion.plan import Plan
@@ -199,7 +199,7 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     """The same subjects in more words: in all ways at once, then in each."""
 
     def treated(part: Operand) -> list[str]:
-        return _drug_therapy(plan) if part.is_drug else []
+        return _drug_therapy(plan) if part.is_drug and not plan.kinds & {"harm", "safety"} else []
 
     ways = (
         ("what is indexed as drug therapy of the condition", treated),
@@ -314,6 +314,8 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Pr
     subject = topic.subject.rstrip(" ?.!")
     for one in plan.concepts:
         if one.abbreviation and not one.abbreviation.long_form:
+            if not any(part.concept == one for part in plan.required):
+                continue
             likely = [meaning for meaning in one.abbreviation.meanings if meaning.share >= _LIKELY]
             for meaning in (one.abbreviation.in_context or likely)[:2]:
                 block = pubmed_syntax.any_of(text_words(meaning.long_form))
@@ -335,7 +337,10 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Pr
             yield Proposal(
                 "specific", f"{subject}: {one.said}", f"{core} AND {pubmed_syntax.grouped(one.pubmed)}", found
             )
-    yield from (_narrowed(plan, one, subject) for one in every if one not in of_question)
+    is_of_care = plan.is_clinical and not names_animals(topic) and not asks_how(topic)
+    for one in every:
+        if one not in of_question:
+            yield replace(_narrowed(plan, one, subject), is_spare=one.kind != "paper" or not is_of_care)
 
 
 def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Proposal:
