@@ -381,7 +381,10 @@ class _TopicReader:
         if (
             concept and concept.record and role != "general" and not is_vague(concept)
         ):  # "supraventricular arrhythmias", "tight control"
-            words = [one for one in words if not (is_adjective(one) or is_common([one]))]
+            telling = [one for one in words if not (is_adjective(one) or is_common([one]))]
+            if words[1:] and not telling and not all(map(is_adjective, words)):  # "near miss metformin"
+                self._take_words(words, light)
+            words = telling
         is_organ = _is_organ(concept)  # "hip replacement", "blood loss"
         said = [one for one in behind[is_organ:] if not is_light(one) and len(one) > 1]  # not of "haemophilia B"
         said = [*(behind[:1] if is_organ else ()), *said]
