@@ -224,6 +224,9 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
         return not {"sensitivity", "specificity"} <= {*topic.words.lower().split()}
     if len(words) == 1 and words[0] in common_words() and record.is_of(_NO_NATURE) and record.tree_numbers:
         return not stems(words[0]) <= stems(record.name)  # "consumption" is not economics
+    is_single = len(words) == 1 and words[0] in common_words() and not stems(words[0]) & stems(record.name)
+    if is_single and (record.is_of(_DRUGS) or f" to {words[0]}" in topic.text.lower()):  # "glue ear", "safe to fly"
+        return True
     if record.is_of(_SPECIALTIES):
         return not text.lower().endswith(("s", "y", "medicine"))
     return record.name == "Lead" and not stems(" ".join(_WITH_LEAD)) & stems(topic.subject)

@@ -95,7 +95,7 @@ _SAFETY = re.compile(
     r"\b(?:adverse|interactions?|safe(?:ly|r|st|ty)?|side effects?|tolerability|toxicity)\b", re.IGNORECASE
 )
 _DIAGNOSIS = re.compile(
-    r"\bscreening\b|\bhow (?:accurate|reliable)\b|"
+    r"\bscreening (?:instruments?|questionnaires?|tests?|tools?)\b|\bhow (?:accurate|reliable)\b|"
     r"\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b",
     re.IGNORECASE,
 )
@@ -126,7 +126,7 @@ _EFFECT_VERBS = word_list("effect verbs")
 _TREATMENT_ENDINGS = endings("treatment endings")
 
 
-def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
+def question_kinds(topic: Topic, parts: Sequence[Operand], required: Sequence[Operand]) -> set[QuestionKind]:
     """What the topic asks about, as far as its words and concepts show; what it negates does not count.
 
     Views on a treatment ("vaccine hesitancy"), its costs, and how common something is are not questions of treatment.
@@ -145,13 +145,19 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     if "views" in kinds or stems(_OF_SERVICES) & asked or "waiting time" in text.lower():
         return kinds & {"views"}
     verbs = {word for word in topic.text.lower().split() if word in _EFFECT_VERBS}
-    tried = [one for part in parts for one in part.either or (part,) if one.role == "subject" and not one.is_negation]
+    tried = [
+        one for part in required for one in part.either or (part,) if one.role == "subject" and not one.is_negation
+    ]
     records = [one.concept.record for one in tried if one.concept and one.concept.record]
-    is_named = any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in text.lower().split())
-    is_compared = any(one.is_compared and not one.is_disease for one in parts)
+    offered = [one for one in tried if not (one.is_disease or one.is_whom)]
+    words = " ".join(one.text.lower() for one in offered).split()
+    is_named = any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in words)
+    is_compared = any(one.is_compared for one in offered) and any(not one.is_compared for one in offered)
     is_for = any(one.before == "for" and one.is_disease for one in parts[1:])
-    is_ill = any(one.is_disease for one in tried)
-    is_tried = (is_ill and any(record.is_of(_TREATMENTS) for record in records)) or is_compared or is_for
+    is_ill = any(record.is_of(_DISEASES) for record in records)
+    is_tried = is_ill and (
+        is_named or any(one.concept and one.concept.record and one.concept.record.is_of(_TREATMENTS) for one in offered)
+    )
     is_intervention = any(one.label == "I" for one in parts) and "exposure" not in topic.text.lower()
     if _SAFETY.search(text) and not is_intervention and EFFICACY.isdisjoint(text.lower().split()):
         return {*(kinds & {"harm"}), "safety"}
@@ -165,7 +171,7 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     )
     if "harm" in kinds and not is_asked:
         kinds.discard("treatment")
-    if is_asked or ((is_named or is_tried) and not kinds & {"diagnosis", "harm"}):
+    if is_asked or ((is_tried or is_for) and not kinds & {"diagnosis", "harm"}):
         kinds.discard("prevalence")
         kinds.add("treatment")
     if (

@@ -392,10 +392,14 @@ class _TopicReader:
             said = [
                 one
                 for one in said
-                if is_organ or is_symbol(one) or is_vague(concept) or not (is_never_noun(one) or is_common([one]))
+                if is_organ
+                or is_group
+                or is_symbol(one)
+                or is_vague(concept)
+                or not (is_never_noun(one) or is_common([one]))
             ]
             said = said if not all(map(is_adjective, said)) else [one for one in said if is_symbol(one)]
-        if concept and len(words) + len(said) == 1 and is_head(*words, *said):
+        if concept and len(words) + len(said) == 1 and is_head(*words, *said) and not is_branch(concept):
             words = said = []
         light += [*(one for one in ahead if one not in words), *(one for one in behind if one not in said)]
         is_described = all(map(is_adjective, words))  # "uterine transplantation", not "emergency department crowding"
@@ -420,6 +424,10 @@ class _TopicReader:
             return
         while len(words) > 1 and (len(words) > 2 or any(map(is_symbol, words))) and is_head(words[-1]):
             light.append(words.pop())
+        if self._is_looked_up and any(map(is_name, words)):  # "open appendicectomy"
+            said = [one for one in words if is_common([one]) and is_adjective(one)]
+            light += said
+            words = [one for one in words if one not in said]
         text = " ".join(words)
         said = role_of_word(words[-1])
         role = said if len(words) == 1 or said in ("group", "person", "setting") else "subject"  # "deprived areas"
@@ -457,7 +465,7 @@ def is_vague(concept: TopicConcept | None) -> bool:
     word whose heading is of no nature or named otherwise ("glue")."""
     if concept is None or concept.record is None or is_name(concept.text):
         return False
-    is_other = _is_abstract(concept) or not stems(concept.text) & stems(concept.record.name)
+    is_other = _is_abstract(concept) or _is_organ(concept) or not stems(concept.text) & stems(concept.record.name)
     return is_branch(concept) or (is_common(concept.text.lower().split()) and is_other)
 
 

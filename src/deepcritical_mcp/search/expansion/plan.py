@@ -154,6 +154,7 @@ def _promoted(parts: Sequence[Operand], *, is_alone: bool) -> list[Operand]:
         persons = []
     others = [one for role in ("place", "aspect", "setting") for one in parts if one.role == role]
     others = [one for one in others if one.concept or one.role == "place"]
+    others.sort(key=lambda one: not (one.role == "aspect" and " " in one.text))
     return [*others[:1], *persons] if is_alone else persons or others[:1]
 
 
@@ -239,7 +240,7 @@ class Plan:
             if len(self._core()) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:
                 self.blocks[one] = one.concept.block.short
                 self.shortened.append(one)
-        self.kinds = question_kinds(topic, self.parts)
+        self.kinds = question_kinds(topic, self.parts, self.required)
         self.is_clinical = any(one.record and one.record.is_of(_CLINICAL) for one in concepts)
 
     def _core(self) -> str:

@@ -162,7 +162,7 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
 def _without(plan: Plan) -> Iterator[Proposal]:
     """The topic without one of its parts if two subjects are left, of them what is tried and a condition; a class of
     drugs alone, since its reviews are searched so; at last without any other part."""
-    tried = next((one for one in plan.subjects if not one.is_disease), None)
+    tried = next((one for one in plan.subjects if not (one.is_disease or one.is_whom)), None)
     for one in sorted(plan.required, key=_dispensable, reverse=True):
         rest = [other for other in plan.required if other is not one]
         left = [other for other in rest if not other.is_negation]
@@ -172,7 +172,8 @@ def _without(plan: Plan) -> Iterator[Proposal]:
         is_fine = len([other for other in left if other.role == "subject"]) > 1 and (
             is_option
             or (
-                one is not tried
+                (one is not plan.subjects[0] or any(_dispensable(one)))
+                and one is not tried
                 and not (one.is_whom and any(other.is_compared for other in left))
                 and any(other.is_disease or not other.is_known for other in left if other is not tried)
             )
