@@ -138,6 +138,7 @@ def question_kinds(topic: Topic, parts: Sequence[Operand], required: Sequence[Op
     known = word_groups("of")
     kinds: set[QuestionKind] = {kind for kind in get_args(QuestionKind) if stems(" ".join(known.get(kind, ()))) & asked}
     kinds |= {"harm"} if _HARM.search(text) else set()
+    kinds |= {"course"} if _COURSE.search(topic.text) else set()
     kinds |= {"diagnosis"} if _DIAGNOSIS.search(topic.text) else set()
     kinds |= {"prevalence"} if _PREVALENCE.search(topic.text) else set()
     if re.search(r"\bbarriers? (?:and|to)\b", topic.text, re.IGNORECASE):

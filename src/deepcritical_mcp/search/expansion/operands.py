@@ -143,17 +143,24 @@ class Operand:
             return {"group": 0 if is_told else 2, "place": 2}.get(self.role, 3)
         record = self.concept.record if self.concept else None
         is_effect = self.label == "O" or (self.is_outcome and not self.is_disease)
-        if self.label == "I" or (self.is_compared and record) or (self.is_outcome and self.is_disease):
+        if (
+            self.label == "I"
+            or (self.label == "P" and record)
+            or (self.is_compared and record)
+            or (self.is_outcome and self.is_disease)
+        ):
             return 0
+        if self.concept and words[1:] and not record:
+            return int(is_effect)
         if self.concept is None or record is None:
             is_phrase = words[1:] and (self.before == "" or not all(is_common([one]) for one in words))
             return int(self.label == "O" or (not is_named and (is_effect or not is_phrase)))
-        if self.beside or words[1:]:
+        if self.beside or (words[1:] and not _is_organ(self.concept)):
             return int(is_effect)
         if is_vague(self.concept):
             return 1 + (not stems(words[0]) & stems(record.name))
         if record.is_of(("A",)):
-            return 0 if is_named else 3
+            return 0 if record.is_of(("A11",)) else 1 if words[1:] or is_named else 3
         is_tried = any(one.startswith(_SURE) for one in record.tree_numbers or ("D",))
         return int(is_effect or not (is_tried or is_named))
 
@@ -457,7 +464,7 @@ def _role_of_concept(concept: TopicConcept) -> QueryRole:
 
 def _is_abstract(concept: TopicConcept) -> bool:
     """Whether its heading is of no part of the body, organism, disease, chemical, technique or person."""
-    return concept.record is not None and concept.record.is_of(tuple("FGHIJKLN"))
+    return concept.record is not None and concept.record.is_of(tuple("FGHIJKLN")) and not concept.record.is_of(_SURE)
 
 
 def is_vague(concept: TopicConcept | None) -> bool:

@@ -333,7 +333,7 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Pr
     yield from (_narrowed(plan, one, subject) for one in of_question)
     for one in plan.ranking:
         is_named = one.concept or one.text.lower() in word_list("adverse")
-        if one.is_negation or (is_named and one.role in ("person", "group", "place", "aspect")):
+        if one.is_negation or (is_named and one.role in ("group", "place", "aspect")):
             found = f"Only papers that say “{one.said}”."
             yield Proposal(
                 "specific", f"{subject}: {one.said}", f"{core} AND {pubmed_syntax.grouped(one.pubmed)}", found
