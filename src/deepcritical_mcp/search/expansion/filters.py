@@ -74,7 +74,8 @@ _RANGES: tuple[tuple[int, int, AgeGroup], ...] = (
     (13, 18, "adolescent"),
     (19, 44, "adult"),
     (45, 64, "middle_aged"),
-    (65, 999, "aged"),
+    (65, 79, "aged"),
+    (80, 999, "over_80"),
 )
 _ANIMAL_WORDS = re.compile(
     r"\b(?:animals?|avian|bovine|calves|canine|cats?|cattle|chickens?|cows?|dairy|dogs?|equine|feline|fish|goats?|"
