@@ -12,9 +12,10 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.filters import age_left_out, question_kinds
 from deepcritical_mcp.search.expansion.negations import negated_block
-from deepcritical_mcp.search.expansion.operands import EXAMPLES, JOINING, Operand, is_branch, parts_of, tree_kind
+from deepcritical_mcp.search.expansion.operands import EXAMPLES, JOINING, Operand, is_branch, tree_kind
 from deepcritical_mcp.search.expansion.roles import is_adjective, is_common, role_of_word
 from deepcritical_mcp.search.expansion.topic import Topic
+from deepcritical_mcp.search.expansion.topic_reader import parts_of
 
 _COMBINED = ("combin", "concomitant", "interact", "together")
 
@@ -96,9 +97,11 @@ class Selection:
 
 
 def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
-    """Negations and up to three subjects are required, and as long as there is room the groups that are named. Beside
-    two others, an outcome that is no disease is not, nor are several. Where there are fewer than two, the persons are,
-    else a place, an aspect or a description."""
+    """Negations and two subjects are required, and a third one, or a group that is named, if it is sure (rank 0).
+
+    Beside two others, an outcome that is no disease is not, nor are several. Where there are fewer than two, the
+    persons are, else a place, an aspect or a description.
+    """
     negations = [one for one in parts if one.is_negation]
     subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
     outcomes = [one for one in _outcomes(parts) if one.role == "subject" or role_of_word(one.text) == "subject"]
@@ -110,8 +113,17 @@ def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
     parts = list(dict.fromkeys(merged.get(one, one) for one in parts))
     subjects = list(dict.fromkeys(merged.get(one, one) for one in subjects))
     others = [one for one in parts if one.role == "group" or (one.role == "general" and len(subjects) < 2)]
+    others += [one for one in parts if one.role == "aspect" and one.concept and one.concept.record and " " in one.text]
     sides = compared_sides(subjects) or ()
-    ranked = sorted([*subjects, *others], key=lambda one: 0 if one in sides and one.is_known else one.rank)[:most]
+    ranked = sorted([*subjects, *others], key=lambda one: 0 if one in sides and one.is_known else one.rank)
+    if sum(not one.rank for one in ranked) > most:  # a disease and what is tried are surer than other names
+        ranked.sort(
+            key=lambda one: (
+                one.rank,
+                one not in sides and tree_kind(one) not in ("disease", "D", "E") and not one.is_name,
+            )
+        )
+    ranked = ranked[:most]
     chosen = [
         one for place, one in enumerate(ranked) if place < 2 or not one.rank or one in sides or not one.is_looked_up
     ]

@@ -16,7 +16,7 @@ from typing import Literal
 
 from deepcritical_mcp.models import ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, singular, synonyms, text_words, uncapitalized
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, synonyms, text_words, uncapitalized
 from deepcritical_mcp.search.expansion.filters import FittingFilter, asks_how, fitting_filters, names_animals
 from deepcritical_mcp.search.expansion.operands import Operand
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
@@ -206,7 +206,6 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
         ("what is indexed as drug therapy of the condition", treated),
         ("the names of narrower headings, for papers not indexed yet", _narrower),
         ("your words near each other, and in all fields", _looser),
-        ("all words that begin as yours do", _truncated),
     )
     known = {said: {one: way(one) for one in plan.subjects} for said, way in ways}
     fitting = {said: terms for said, terms in known.items() if any(terms.values())}
@@ -274,16 +273,6 @@ def _looser(part: Operand) -> list[str]:
         *(pubmed_syntax.phrase(one, _NEAR) for one in near),
         *(pubmed_syntax.grouped(one.text) for one in looked_up),
     ]
-
-
-def _truncated(part: Operand) -> list[str]:
-    """The words of a part with any ending; [] if no word is long enough for that."""
-    found: list[str] = []
-    for words in map(_telling, part.either or (part,)):
-        cut = [f"{singular(word).removesuffix('y')}*" if word.islower() and len(word) > 5 else word for word in words]
-        if all(word.isalnum() and len(word) > 1 for word in words) and any(word[-1] == "*" for word in cut):
-            found.append(pubmed_syntax.grouped(pubmed_syntax.all_of(f"{word}[tiab]" for word in cut)))
-    return found
 
 
 def _telling(part: Operand) -> list[str]:
