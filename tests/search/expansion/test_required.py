@@ -35,6 +35,7 @@ async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: 
         ("gout under allopurinol at 24 months", ["gout", "allopurinol"], "24 month"),
         ("topiramate for adults with migraine", ["topiramate", "migraine"], "adult"),
         ("mortality of gout under febuxostat", ["gout", "febuxostat"], "mortality"),
+        ("topiramate for migraine and habits", ["topiramate", "migraine"], "habit"),
         ("topiramate compared with placebo in migraine", ["topiramate", "migraine"], "placebo"),
         ("P: adults with gout; I: febuxostat; O: patient satisfaction", ["gout", "febuxostat"], "satisfaction"),
     ],
@@ -165,6 +166,20 @@ async def test_the_subject_of_a_sentence_is_neither_lost_nor_torn_apart(topic: s
 async def test_alternatives_in_parentheses_stay_among_themselves(ask: Ask):
     query = (await ask("gout and (smartwatches or sirtuins)")).queries[0].pubmed_query
     assert requires(query, ["gout", "smartwatches"]), query
+
+
+@pytest.mark.parametrize(
+    ("topic", "proposed"),
+    [
+        ("topiramate for migraine", True),
+        ("mechanism of topiramate in migraine", False),
+        ("migraine in cats under topiramate", False),
+    ],
+)
+async def test_a_narrowing_that_is_not_sure_to_fit_is_left_out(topic: str, proposed: bool, ask: Ask):
+    found = await ask(topic)
+    assert ("specific" in [one.strategy for one in found.queries]) == proposed
+    assert proposed or any("surely fits" in one for one in found.warnings)
 
 
 async def test_nothing_that_is_always_true_is_a_condition(ask: Ask):

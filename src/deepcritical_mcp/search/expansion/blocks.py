@@ -10,7 +10,7 @@ from deepcritical_mcp.models import Concept
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import Abbreviation
 from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, natural_order, stems
-from deepcritical_mcp.search.expansion.roles import is_common, is_never_noun
+from deepcritical_mcp.search.expansion.roles import is_never_noun
 from deepcritical_mcp.search.expansion.word_lists import endings
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, other_spelling
@@ -173,7 +173,7 @@ def singular(word: str) -> str:
 
 def plural(word: str) -> str:
     """A word in small letters in the plural."""
-    if word.endswith("man"):
+    if word.endswith("man") and word != "human":
         return word[:-3] + "men"
     if word.endswith("is"):
         return word[:-2] + "es"
@@ -281,7 +281,5 @@ def words_block(text: str, unindexed: frozenset[str]) -> str:
     is_unknown = len(words) > 1 and text.casefold() in unindexed
     if len(words) > _MAX_PHRASE_WORDS or is_unknown or (len(words) > 1 and is_symbol(words[0])):
         kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
-        if is_symbol(words[0]):  # "TRPV1 channel gating"
-            kept = [words[0], *(word for word in words[1:] if word in kept and not is_common([word]))]
         return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
     return pubmed_syntax.any_of(text_words(text, unindexed=unindexed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, takewhile
+from itertools import groupby, pairwise, takewhile
 
 import anyio
 
@@ -179,6 +179,9 @@ def candidates(topic: Topic) -> dict[str, str]:
         for start in range(len(tokens) - length + 1)
     ]
     found: dict[str, str] = {}
+    for who, verb in pairwise(tokens):
+        if who == "who":  # "women who smoke" are about smoking
+            found[f"{verb.removesuffix('e')}ing"] = verb
     for span in spans:
         if {span[0], span[-1]} & _BOUNDS or any(one[0] in '",;' for one in span):
             continue
@@ -220,6 +223,9 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
         return not {"sensitivity", "specificity"} <= {*topic.words.lower().split()}
     if len(words) == 1 and words[0] in common_words() and record.is_of(_NO_NATURE) and record.tree_numbers:
         return not stems(words[0]) <= stems(record.name)  # "consumption" is not economics
+    is_single = len(words) == 1 and words[0] in common_words() and not stems(words[0]) & stems(record.name)
+    if is_single and (record.is_of(_DRUGS) or f" to {words[0]}" in topic.text.lower()):  # "glue ear", "safe to fly"
+        return True
     if record.is_of(_SPECIALTIES):
         return not text.lower().endswith(("s", "y", "medicine"))
     return record.name == "Lead" and not stems(" ".join(_WITH_LEAD)) & stems(topic.subject)

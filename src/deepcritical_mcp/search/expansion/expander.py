@@ -95,6 +95,8 @@ _USUAL = 3
 # many papers.
 _NEAR = 3
 _FEW_MORE = 200
+_NEARLY = 1.05
+"""So many times as much as the direct query finds one that is nearly the same."""
 _LOOSE = 5
 """So many times as much as the direct query a class of drugs alone may find."""
 _MAX_COUNTED = 12
@@ -226,6 +228,8 @@ class QueryExpander:
         broader = _adding(broader, least, hits, is_ample=count > _USUAL)
         # Where nobody knows what adds papers, or little is found at all, other narrowings are better than nothing.
         narrower = specific[1:] if not is_counted or (count > _USUAL and least < _FEW) else []
+        if count <= _USUAL:  # one that is not sure to fit is left out
+            specific = [one for one in specific if not one.is_spare and plan.is_sure]
         if least > 0:
             specific = [one for one in specific[:_MAX_NARROWED] if one.pubmed not in hits or hits[one.pubmed].count]
         ours = [_with_gain(one, least, hits) for one in (*broader[:1], *specific[:1], *broader[1:], *narrower)]
@@ -294,7 +298,7 @@ def _adding(drafts: Sequence[Proposal], least: int, hits: dict[str, Hits], *, is
         return sorted(drafts, key=lambda one: one.is_spare)
     found = {one: hits[one.pubmed].count if one.pubmed in hits else -1 for one in drafts}
     is_spare = is_ample and least < _FEW
-    adding = [one for one in drafts if not one.is_spare and not 0 <= found[one] <= least]
+    adding = [one for one in drafts if not one.is_spare and not 0 <= found[one] <= least * _NEARLY]
     adding = [one for one in adding if not one.is_loose or found[one] <= _LOOSE * least]
     most = max(least * _NEAR, _FEW_MORE)
     adding.sort(key=lambda one: (not least < found[one] <= most, found[one] if found[one] > most else -found[one]))
@@ -327,7 +331,7 @@ def _nothing(without: Sequence[Proposal], hits: dict[str, Hits]) -> str:
 
 
 def _fewer(found: int, count: int, *, is_counted: bool) -> str:
-    why = "nothing else adds a paper" if is_counted else "nothing else fits this topic"
+    why = "nothing else adds a paper or surely fits" if is_counted else "nothing else fits this topic"
     return f"Only {found} of {count} queries: {why}." if found < count else ""
 
 

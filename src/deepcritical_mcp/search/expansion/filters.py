@@ -74,7 +74,8 @@ _RANGES: tuple[tuple[int, int, AgeGroup], ...] = (
     (13, 18, "adolescent"),
     (19, 44, "adult"),
     (45, 64, "middle_aged"),
-    (65, 999, "aged"),
+    (65, 79, "aged"),
+    (80, 999, "over_80"),
 )
 _ANIMAL_WORDS = re.compile(
     r"\b(?:animals?|avian|bovine|calves|canine|cats?|cattle|chickens?|cows?|dairy|dogs?|equine|feline|fish|goats?|"
@@ -86,6 +87,7 @@ _ANIMAL_WORDS = re.compile(
 )
 _HARM = re.compile(
     r"\bassociat\w{1,5}\b|\blink(?:ed|s)?\b|\b(?:consumption|intake)\b|"
+    r"(?:-induced|\bcaused by|\bdue to)\b|"
     r"\brisk (?:factors?|for|of)\b|\brisk$|\bside effects?\b|\bsmok(?:ers?|ing)\b(?! cessation)|"
     r"\b(?:blood|exposure) levels?\b",
     re.IGNORECASE,
@@ -94,8 +96,8 @@ _SAFETY = re.compile(
     r"\b(?:adverse|interactions?|safe(?:ly|r|st|ty)?|side effects?|tolerability|toxicity)\b", re.IGNORECASE
 )
 _DIAGNOSIS = re.compile(
-    r"\bscreening\b|\bhow (?:accurate|reliable)\b|"
-    r"\bexclud(?:e|ing)\b|\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b",
+    r"\bscreening (?:instruments?|questionnaires?|tests?|tools?)\b|\bhow (?:accurate|reliable)\b|"
+    r"\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b",
     re.IGNORECASE,
 )
 # How something works, which is read about in reviews, not in systematic ones.
@@ -125,16 +127,19 @@ _EFFECT_VERBS = word_list("effect verbs")
 _TREATMENT_ENDINGS = endings("treatment endings")
 
 
-def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
+def question_kinds(topic: Topic, parts: Sequence[Operand], required: Sequence[Operand]) -> set[QuestionKind]:
     """What the topic asks about, as far as its words and concepts show; what it negates does not count.
 
     Views on a treatment ("vaccine hesitancy"), its costs, and how common something is are not questions of treatment.
     """
     text = _SETTING.sub(" ", topic.affirmed)
+    for name in [one.concept.text for one in parts if one.concept and one.concept.record and " " in one.concept.text]:
+        text = text.replace(name, " ") if stems(name) != stems(text) else text  # "test anxiety" is no test
     asked = stems(text)
     known = word_groups("of")
     kinds: set[QuestionKind] = {kind for kind in get_args(QuestionKind) if stems(" ".join(known.get(kind, ()))) & asked}
     kinds |= {"harm"} if _HARM.search(text) else set()
+    kinds |= {"course"} if _COURSE.search(topic.text) else set()
     kinds |= {"diagnosis"} if _DIAGNOSIS.search(topic.text) else set()
     kinds |= {"prevalence"} if _PREVALENCE.search(topic.text) else set()
     if re.search(r"\bbarriers? (?:and|to)\b", topic.text, re.IGNORECASE):
@@ -142,13 +147,20 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     if "views" in kinds or stems(_OF_SERVICES) & asked or "waiting time" in text.lower():
         return kinds & {"views"}
     verbs = {word for word in topic.text.lower().split() if word in _EFFECT_VERBS}
-    tried = [one for part in parts for one in part.either or (part,) if one.role == "subject" and not one.is_negation]
+    tried = [
+        one for part in required for one in part.either or (part,) if one.role == "subject" and not one.is_negation
+    ]
     records = [one.concept.record for one in tried if one.concept and one.concept.record]
-    is_named = any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in text.lower().split())
-    is_compared = any(one.is_compared and not one.is_disease for one in parts)
+    offered = [one for one in tried if not (one.is_disease or one.is_whom)]
+    words = " ".join(one.text.lower() for one in offered).split()
+    is_named = any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in words)
+    is_compared = any(one.is_compared for one in offered) and any(not one.is_compared for one in offered)
     is_for = any(one.before == "for" and one.is_disease for one in parts[1:])
-    is_tried = any(record.is_of(_TREATMENTS) for record in records) or is_compared or is_for
-    is_intervention = any(one.label == "I" for one in parts)
+    is_ill = any(record.is_of(_DISEASES) for record in records)
+    is_tried = is_ill and (
+        is_named or any(one.concept and one.concept.record and one.concept.record.is_of(_TREATMENTS) for one in offered)
+    )
+    is_intervention = any(one.label == "I" for one in parts) and "exposure" not in topic.text.lower()
     if _SAFETY.search(text) and not is_intervention and EFFICACY.isdisjoint(text.lower().split()):
         return {*(kinds & {"harm"}), "safety"}
     if _BASIC.search(topic.text) and not is_compared:
@@ -156,10 +168,12 @@ def question_kinds(topic: Topic, parts: Sequence[Operand]) -> set[QuestionKind]:
     is_placebo = any(one.role == "comparator" for one in parts)
     if kinds & {"costs"} or (kinds & {"prevalence"} and not verbs and not is_compared and not is_placebo):
         return kinds & {"costs", "prevalence", "course"}
-    is_asked = bool(verbs) or is_placebo or is_compared or is_intervention
+    is_asked = (
+        bool(verbs) or not EFFICACY.isdisjoint(text.lower().split()) or is_placebo or is_compared or is_intervention
+    )
     if "harm" in kinds and not is_asked:
         kinds.discard("treatment")
-    if is_asked or ((is_named or is_tried) and not kinds & {"diagnosis", "harm"}):
+    if is_asked or ((is_tried or is_for) and not kinds & {"diagnosis", "harm"}):
         kinds.discard("prevalence")
         kinds.add("treatment")
     if (
@@ -192,9 +206,18 @@ def fitting_filters(
             yield one
 
 
+def names_animals(topic: Topic) -> bool:
+    return _ANIMAL_WORDS.search(topic.affirmed) is not None
+
+
+def asks_how(topic: Topic) -> bool:
+    """Whether it asks how something works."""
+    return _BASIC.search(topic.affirmed) is not None
+
+
 def _filters(topic: Topic, kinds: set[QuestionKind], *, is_clinical: bool, year: int) -> Iterator[FittingFilter]:
-    is_of_animals = _ANIMAL_WORDS.search(topic.affirmed) is not None
-    is_basic = not kinds and _BASIC.search(topic.affirmed) is not None
+    is_of_animals = names_animals(topic)
+    is_basic = not kinds and asks_how(topic)
     every = {**STUDY_FILTERS, **_own_filters()}
     fitting = [
         rows

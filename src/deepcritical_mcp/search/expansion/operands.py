@@ -1,67 +1,42 @@
-"""A topic taken apart: its concepts and the words between them, what each is to a search, and which every paper must
-be about."""
+"""A part of a topic: a concept or words of the user, what it is to a search, and how sure that papers name it."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, words_block
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, singular, text_words, words_block
 from deepcritical_mcp.search.expansion.negations import negated_block
-from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol
+from deepcritical_mcp.search.expansion.phrases import is_symbol, stems
 from deepcritical_mcp.search.expansion.roles import (
     DESIGNS,
-    EFFICACY,
-    UNSPECIFIC,
     QueryRole,
-    amount_at,
     is_adjective,
     is_common,
-    is_filler,
-    is_gerund,
     is_head,
     is_light,
-    is_participle,
-    role_of_heading,
+    is_never_noun,
     role_of_word,
 )
-from deepcritical_mcp.search.expansion.topic import ASIDE, Token, Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
-from deepcritical_mcp.text import FOREIGN_FUNCTION_WORDS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
+from deepcritical_mcp.text import PUBMED_STOP_WORDS
 
 _ADVERSE_BLOCK = (
     '("adverse effects"[sh] OR "adverse effect*"[tiab] OR "adverse event*"[tiab] OR "side effect*"[tiab] OR '
     "safety[tiab] OR harm*[tiab] OR toxicity[tiab] OR tolerability[tiab])"
 )
-# What separates two parts: function words, and what people write between them.
-_SEPARATORS = QUERY_FUNCTION_WORDS | word_list("separators")
-_PARTICLES = ("down", "off", "out", "up")
-_DETERMINERS = word_list("determiners")
-_COMPARING = ("versus", "vs", "than")
-_COMPARED_WITH = word_list("compared with")
-_ENDS_COMPARISON = word_list("ends a comparison")
 JOINING = frozenset({",", "and", "or", "and/or"})
 EXAMPLES = word_list("before examples")
 # Before an outcome: what is measured, and whether it changes.
-_EFFECT = word_list("effects")
-_ESPECIALLY = word_list("before details")
-_EFFECT_ON = "effect on"
-_EFFECTS = word_list("an effect on")
+EFFECT = word_list("effects")
+ESPECIALLY = word_list("before details")
+EFFECT_ON = "effect on"
 # Before those whom a question is about.
 _WHOM = word_list("before persons")
-# Before a condition.
-_OF_WHAT = word_list("before a condition")
 # Of disorders, symptoms and behavior.
-_OF_DISEASES = ("C", "F01", "F02", "F03")
-_INORGANIC = ("D01",)
-_BEFORE_A_VERB = ("by", "for", "on", "to", "when")
-_MAX_PHRASE_WORDS = 3
-_PEOPLE = ("kind", "person")
-# Beside other words, these are no subject, but the others are.
-_APART = ("setting", "aspect", "kind", "general")
-# What people are called in questions: what "and" joins behind them is no list ("pain patients and suicide").
-_CALLED = word_list("called")
+OF_DISEASES = ("C", "F01", "F02", "F03")
+# Of these, organisms, chemicals, techniques and reproduction, papers have to name what they are about.
+_SURE = (*OF_DISEASES, "B", "D", "E", "G08")
 
 
 @dataclass(frozen=True)
@@ -101,6 +76,11 @@ class Operand:
         return tree_kind(self) == "D"
 
     @property
+    def is_name(self) -> bool:
+        """Whether no vocabulary has it, or a symbol stands in it."""
+        return not self.is_known or any(map(is_symbol, self.text.split()))
+
+    @property
     def is_class(self) -> bool:
         """Whether it is a class of drugs, or a list of drugs."""
         every = self.either or (self,)
@@ -109,7 +89,7 @@ class Operand:
     @property
     def is_outcome(self) -> bool:
         """Whether it is what something is said to change."""
-        return self.label == "O" or self.before in (*_EFFECT, _EFFECT_ON, *_ESPECIALLY)
+        return self.label == "O" or self.before in (*EFFECT, EFFECT_ON, *ESPECIALLY)
 
     @property
     def is_whom(self) -> bool:
@@ -130,20 +110,40 @@ class Operand:
 
     @property
     def rank(self) -> int:
-        """The smaller, the sooner it is required: diseases, what is tried, and names; other headings and single words;
-        groups and places; what says little, and the body."""
+        """The smaller, the sooner it is required. 0, sure: headings of several words, of diseases, organisms and what
+        is tried, and names; 1: other headings and words; 2: groups, places and headings of a word with several senses;
+        3: what says little, and the body."""
         if self.either:
             return min(one.rank for one in self.either)
+        words = self.text.split()
+        is_named = any(map(is_name, words))
         if self.role != "subject":
-            return {"group": 2, "place": 2}.get(self.role, 3)
+            is_told = self.before == "" or self.is_whom if self.is_known else is_named
+            return {"group": 0 if is_told else 2, "place": 2, "aspect": 1}.get(self.role, 3)
         record = self.concept.record if self.concept else None
-        if record is None:
-            is_name = any(is_symbol(word) or is_drug(word) for word in self.text.split())
-            is_telling = is_name or " " in self.text or self.is_known or self.before in ("", *_OF_WHAT)
-            return int(self.is_outcome or not is_telling)
-        if not record.tree_numbers or any(one.startswith((*_OF_DISEASES, "D", "E")) for one in record.tree_numbers):
-            return int(self.is_outcome or is_branch(self.concept))
-        return 3 if record.is_of(("A",)) and not self.beside else 1
+        is_effect = self.label == "O" or (self.is_outcome and not self.is_disease)
+        if (
+            self.label == "I"
+            or (self.label == "P" and record)
+            or (self.is_compared and record)
+            or (self.is_outcome and self.is_disease)
+        ):
+            return 0
+        if self.concept and words[1:] and not record:
+            return int(is_effect)
+        if self.concept is None or record is None:
+            is_first = self.before == "" and not is_head(words[-1])
+            is_phrase = is_first or (words[1:] and not all(is_common([one]) for one in words))
+            return int(self.label == "O" or (not is_named and (is_effect or not is_phrase)))
+        if self.beside or (words[1:] and not is_organ(self.concept)):
+            return int(is_effect)
+        if is_vague(self.concept):
+            return 1 + (not stems(words[0]) & stems(record.name))
+        if record.is_of(("A",)):
+            is_cell = record.is_of(("A11",))
+            return 0 if is_cell or (is_named and not words[1:] and not is_symbol(words[0])) else 1 if words[1:] else 3
+        is_tried = any(one.startswith(_SURE) for one in record.tree_numbers or ("D",))
+        return int(is_effect or not (is_tried or is_named))
 
     @property
     def pubmed(self) -> str:
@@ -177,298 +177,39 @@ class Operand:
         return [one for text in texts if text.lower() not in DESIGNS for one in text_words(text)]
 
 
-def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bool) -> list[Operand]:
-    """The topic's parts in their order, each once; [] for PubMed's syntax, which is never taken apart."""
-    spans = {span.start: (span.stop, one) for one in concepts if (span := topic.find(one.text))}
-    for text in (*topic.quoted, *word_list("name"), *word_list("subject name"), *word_list("adverse")):
-        span = topic.find(text)
-        inner = [start for start in spans if span and start in span]
-        if span and all(len(range(start, spans[start][0])) < len(span) for start in inner):  # "hospital at home"
-            for start in inner:
-                del spans[start]
-            said = " ".join(one.text for one in topic.tokens[span.start : span.stop])
-            spans[span.start] = span.stop, TopicConcept(said)
-    foreign = FOREIGN_FUNCTION_WORDS.get(topic.language, "").split()
-    is_balanced = not EFFICACY.isdisjoint(topic.text.lower().split())
-    found = _TopicReader(topic.tokens, spans, foreign, is_looked_up=is_looked_up, is_balanced=is_balanced).parts()
-    seen: set[str] = set()
-    return [one for one in found if not (one.text.casefold() in seen or seen.add(one.text.casefold()))]
-
-
-_Item = tuple[str, TopicConcept | None]
-
-
-def _with_head(words: list[str], ahead: list[str]) -> list[str]:
-    """The words of a noun without a concept: all of it if it is a group ("community health workers"), and with what
-    follows where they only describe that ("systolic dysfunction", "task shifting")."""
-    if ahead and role_of_word(ahead[-1]) == "group" and ahead[1:]:
-        return [one for one in ahead[-_MAX_PHRASE_WORDS:] if role_of_word(one) not in (*_PEOPLE, "modifier")]
-    if words and all(map(is_adjective, words)):
-        return [one for one in ahead[ahead.index(words[0]) :] if role_of_word(one) not in _PEOPLE]
-    return ahead if len(words) < 2 and ahead[1:] and is_gerund(ahead[-1]) else words
-
-
-class _TopicReader:
-    """The tokens of a topic, read into parts: what stands between two separators is a noun with its concepts.
-
-    `foreign` are function words of the topic's language; effects and harms are asked for alike if it `is_balanced`.
-    """
-
-    def __init__(
-        self,
-        tokens: Sequence[Token],
-        spans: dict[int, tuple[int, TopicConcept]],
-        foreign: Container[str],
-        *,
-        is_looked_up: bool,
-        is_balanced: bool,
-    ) -> None:
-        self._tokens, self._spans, self._foreign = tokens, spans, foreign
-        self._is_looked_up, self._is_balanced = is_looked_up, is_balanced
-        self._found = list[Operand]()
-        self._light = list[Operand]()
-        self._noun = list[_Item]()
-        self._before: str = ""
-        self._label: str = ""
-        self._is_compared = self._is_unspecific = self._lives_there = False
-
-    def parts(self) -> list[Operand]:
-        place = 0
-        while place < len(self._tokens):
-            token = self._tokens[place]
-            stop, concept = self._spans.get(place, (place + 1, None))
-            if token.label != self._label:
-                self._end_noun()
-                self._before, self._label, self._is_compared = ";", token.label, False
-            if concept is None and token.is_negation:
-                self._end_noun()
-                is_none = token.label == "C"  # "compared with no treatment"
-                self._take(token.text.strip('"') if is_none else token.text, "comparator" if is_none else "subject")
-            elif concept is None and (length := amount_at([one.text for one in self._tokens[place : place + 6]])):
-                self._end_noun()
-                stop = place + length
-                self._take(" ".join(one.text for one in self._tokens[place:stop]), "measure")
-            elif concept is None and self._separates(token.text, place):
-                self._end_noun()
-                self._separate(token.text.lower(), place)
-            else:
-                self._noun.append((concept.text if concept else token.text, concept))
-            place = stop
-        self._end_noun()
-        return [*self._found, *self._light]
-
-    def _separates(self, word: str, place: int) -> bool:
-        """Whether a word is between two parts; the A of "vitamin A" and "ALL", "CAN", "WHO" are names."""
-        lower, following = word.lower(), self._tokens[place + 1 : place + 2]
-        if word in (",", ";") or (word == "I" and following and is_filler(following[0].text)):
-            return True
-        is_word = word.islower() or word[1:].islower()
-        after = following[0].text.lower() if following else ""
-        last = self._tokens[place - 1].text if place else ""
-        is_verb = (
-            f"{lower} {after}" in word_list("verb")
-            or (lower.endswith("ing") and after in _DETERMINERS)
-            or any(verb.endswith("ed") and end in _PARTICLES for verb, end in ((lower, after), (last, lower)))
-        )  # "followed up"
-        return is_word and (is_verb or is_filler(lower) or lower in _SEPARATORS or lower in self._foreign)
-
-    def _separate(self, lower: str, place: int) -> None:
-        before = self._before
-        pair = f"{before} {lower}"
-        is_and = place > 0 and self._tokens[place - 1].text.lower() == "and"
-        is_pair = pair in (*_COMPARED_WITH, *EXAMPLES) or (is_and and lower in _ENDS_COMPARISON)
-        is_joined = (lower in (",", ";") and before) or (is_filler(lower) and before in JOINING)
-        is_joined = is_joined or (lower in JOINING and before in _CALLED)
-        if lower == "on" and not _EFFECTS.isdisjoint(one.text.lower() for one in self._tokens[:place]):
-            lower = _EFFECT_ON
-        is_kept = is_joined or (lower == "of" and before in _EFFECT)  # "reduce the incidence of"
-        is_kept = is_kept or (lower in ("for", "on") and before in _ESPECIALLY)
-        self._before = pair if is_pair else before if is_kept else lower
-        self._is_unspecific = self._is_unspecific or lower in UNSPECIFIC
-        is_over = bool(self._found) and self._found[-1].is_compared and is_filler(lower)  # "than placebo associated"
-        if lower in _COMPARING or pair in _COMPARED_WITH:
-            self._is_compared = True
-        elif is_over or lower in (*_ENDS_COMPARISON, ",", ";"):
-            self._is_compared = False
-
-    def _take(
-        self, text: str, role: QueryRole, concept: TopicConcept | None = None, beside: tuple[str, ...] = ()
-    ) -> None:
-        if self._label == ASIDE and role in ("subject", "general"):
-            role = "aspect"
-        compared = self._is_compared or self._label == "C"
-        is_null = self._is_unspecific and concept is None
-        if role in ("subject", "general") and compared and (is_null or self._label == "C"):
-            role = "comparator"
-        if role != "filler":
-            self._found.append(
-                Operand(text, role, concept, self._before, self._label, (), compared, self._is_looked_up, beside)
-            )
-        self._before, self._is_unspecific = "", False
-
-    def _end_noun(self) -> None:
-        """Take the concepts and names of the noun, each with the words beside it that say something; what says little
-        comes after them, to rank by."""
-        items, self._noun = self._noun, []
-        if not items:
-            return
-        light = list[str]()
-        while len(items) > 1 and items[-1][1] is None and is_participle(items[-1][0]):  # "children vaccinated against"
-            light.insert(0, items.pop()[0])
-        whose = [text for text, concept in items if concept is None and role_of_word(text) == "group"]
-        is_setting = any(concept and _role_of_concept(concept) == "setting" for _, concept in items)
-        self._lives_there = is_setting and bool(whose)  # "nursing home residents"
-        if self._lives_there:
-            items = [one for one in items if one[0] not in whose]
-        items = _with_compounds(items)
-        is_said = any(concept is None and not is_light(text) and not is_head(text) for text, concept in items)
-        anchors = [place for place, one in enumerate(items) if self._stands_alone(one, is_said=is_said)]
-        first = 0
-        for number, at in enumerate(anchors or [len(items)]):
-            ahead = [one for one, _ in items[first:at]]
-            behind = [one for one, _ in items[at + 1 :]] if number + 1 >= len(anchors) else []
-            first = at + 1
-            if not behind and at + 1 < len(items) and items[at + 1][1] is None and _is_organ(items[at][1]):
-                behind, first = [items[at + 1][0]], at + 2
-            self._take_anchor(items[at] if at < len(items) else None, ahead, behind, light)
-        for run in _runs_of_words(light):
-            role = role_of_word(run[-1])
-            role = role if role != "subject" else "modifier"
-            if role != "filler":
-                self._light.append(Operand(" ".join(run), role, None, self._before, self._label))
-        self._before, self._is_unspecific = ("", False) if light else (self._before, self._is_unspecific)
-
-    def _stands_alone(self, item: _Item, *, is_said: bool) -> bool:
-        """Whether it is a part of its own: not "therapy" and the like, nor "mortality" where other words say more."""
-        text, concept = item
-        if concept is None:
-            return is_drug(text)
-        role = _role_of_concept(concept)
-        return not is_said or role not in ("kind", "filler", *(["aspect"] if is_light(text) else []))
-
-    def _take_anchor(self, item: _Item | None, ahead: list[str], behind: list[str], light: list[str]) -> None:
-        is_group = item is not None and item[1] is not None and self._role_of(item[1]) == "group"
-        words = [
-            one
-            for one in ahead
-            if (not is_light(one) and not (item and is_gerund(one))) or (is_group and role_of_word(one) == "setting")
-        ]
-        if item is None:
-            is_verb = self._before in _BEFORE_A_VERB and len(words) > 1 and is_gerund(words[0])
-            words = _with_head(words[is_verb:], ahead)  # "for arresting caries"
-            light += [one for one in ahead if one not in words]
-            self._take_words(words, light)
-            return
-        text, concept = item
-        role = self._role_of(concept) if concept else "subject"
-        role = "group" if role == "setting" and self._lives_there else role
-        is_vague = is_branch(concept) or (is_common(text.split()) and concept and _is_abstract(concept))
-        if concept and role != "general" and not is_vague and all(map(is_adjective, words)):
-            words = []  # "supraventricular arrhythmias", but "rectal cancer" and "suicidal thoughts"
-        is_organ = _is_organ(concept)  # "hip replacement", "blood loss"
-        said = [one for one in behind[is_organ:] if not is_light(one) and len(one) > 1]  # not of "haemophilia B"
-        said = [*(behind[:1] if is_organ else ()), *said]
-        if concept and all(map(is_adjective, said)):
-            said = [one for one in said if is_symbol(one)]
-        if concept and len(words) + len(said) == 1 and is_head(*words, *said):
-            words = said = []
-        light += [*(one for one in ahead if one not in words), *(one for one in behind if one not in said)]
-        is_described = all(map(is_adjective, words))  # "uterine transplantation", not "emergency department crowding"
-        if concept and (role not in _APART or (is_described and (words or all(map(is_adjective, said))))):
-            if role in _APART and said:
-                self._take_words(said, light)
-                said = []
-            beside = tuple(" ".join(some) for some in (words, said) if some)
-            role = "group" if beside and role == "person" else "subject" if beside and role == "general" else role
-            self._take(" ".join([*words, text, *said]) if beside else text, role, concept, beside)
-            return
-        if words:
-            self._take_words(words, light)
-        self._take(text, role, concept)
-        if said:
-            self._take_words(said, light)
-
-    def _take_words(self, words: list[str], light: list[str]) -> None:
-        """Words that MeSH does not have: one thing, but for what says little."""
-        if not [one for one in words if not is_head(one)]:
-            light += words
-            return
-        while len(words) > 1 and (len(words) > 2 or any(map(is_symbol, words))) and is_head(words[-1]):
-            light.append(words.pop())
-        text = " ".join(words)
-        said = role_of_word(words[-1])
-        role = said if len(words) == 1 or said in ("group", "setting") else "subject"  # "deprived areas"
-        is_place = self._before in ("in", "within") and text.istitle() and not is_symbol(text)
-        role = "place" if is_place and role == "subject" else role
-        role = "general" if role == "subject" and self._is_looked_up and is_common(words) else role
-        self._take(text, "aspect" if self._label == "O" and role == "subject" and not is_symbol(text) else role)
-
-    def _role_of(self, concept: TopicConcept) -> QueryRole:
-        if concept.text.lower() in word_list("adverse"):
-            return "kind" if self._is_balanced else "aspect"
-        role = _role_of_concept(concept)
-        is_disease = concept.record is not None and concept.record.is_of(_OF_DISEASES)
-        return "aspect" if self._label == "O" and role in ("subject", "general") and not is_disease else role
-
-
-def _role_of_concept(concept: TopicConcept) -> QueryRole:
-    if " " not in concept.text and (said := role_of_word(concept.text)) in ("kind", "filler", "setting"):
-        return said
-    if concept.record:
-        return role_of_heading(concept.record)
-    if concept.text.lower() in word_list("name") | word_list("adverse"):
-        return "aspect"
-    said = role_of_word(concept.text.split()[-1])
-    return said if said in ("person", "group", "setting") else "subject"
-
-
 def _is_abstract(concept: TopicConcept) -> bool:
     """Whether its heading is of no part of the body, organism, disease, chemical, technique or person."""
-    return concept.record is not None and concept.record.is_of(tuple("FGHIJKLN"))
+    return concept.record is not None and concept.record.is_of(tuple("FGHIJKLN")) and not concept.record.is_of(_SURE)
 
 
-def _is_organ(concept: TopicConcept | None) -> bool:
+def is_vague(concept: TopicConcept | None) -> bool:
+    """Whether a heading says little without the words beside it: one near the top of the tree, or a single frequent
+    word whose heading is of no nature or named otherwise ("glue")."""
+    if concept is None or concept.record is None or is_name(concept.text):
+        return False
+    is_other = _is_abstract(concept) or is_organ(concept) or not stems(concept.text) & stems(concept.record.name)
+    return is_branch(concept) or (is_common(concept.text.lower().split()) and is_other)
+
+
+def is_name(word: str) -> bool:
+    """Whether a word is rare enough to name a subject: a symbol of three characters or more, a drug, a noun that is not
+    frequent in English ("mouthguard")."""
+    if is_symbol(word):
+        return len(word.rstrip("s")) > 2
+    lower = word.lower()
+    return not (
+        is_common([lower])
+        or is_common([singular(lower)])
+        or is_light(word)
+        or is_head(word)
+        or is_never_noun(lower)
+        or is_adjective(lower)
+        or role_of_word(word) not in ("subject", "modifier")
+    )
+
+
+def is_organ(concept: TopicConcept | None) -> bool:
     return concept is not None and concept.record is not None and concept.record.is_of(("A",))
-
-
-def _with_compounds(items: Sequence[_Item]) -> list[_Item]:
-    """The items of a noun, with those that are one thing by their places as one: the words of a chemical ("silver
-    diamine fluoride", "sodium thiosulfate"), an organ and what befalls it ("kidney injury")."""
-    found: list[_Item] = []
-    for run in _adjacent(items):
-        records = [concept.record for _, concept in run if concept and concept.record]
-        is_chemical = len(run) > (1 if records and records[0].is_of(_INORGANIC) else 2)
-        text = " ".join(text for text, _ in run)
-        found += [(text, TopicConcept(text))] if is_chemical or (run[1:] and _is_organ(run[0][1])) else run
-    return found
-
-
-def _adjacent(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
-    """The items by runs of chemicals of one word each, and of an organ with a heading near the top of the diseases."""
-    run: list[_Item] = []
-    for item in items:
-        last, record = run[-1][1] if run else None, item[1].record if item[1] else None
-        before = last.record if last else None
-        is_one = before and record and not any(" " in text for text, _ in (run[-1], item))
-        is_same = is_one and before and record and before.is_of(("D",)) and record.is_of(("D",))
-        if run and not (is_same or (is_one and before and before.is_of(("A",)) and is_branch(item[1]))):
-            yield run
-            run = []
-        run.append(item)
-    if run:
-        yield run
-
-
-def _runs_of_words(words: Sequence[str]) -> Iterator[list[str]]:
-    """Words that say little, one by one, but a kind or an aspect with those before it ("long-term mortality")."""
-    run = list[str]()
-    for word in words:
-        run.append(word)
-        if role_of_word(word) != "modifier":
-            yield run
-            run = []
-    if run:
-        yield run
 
 
 def is_branch(concept: TopicConcept | None) -> bool:
@@ -483,6 +224,6 @@ def tree_kind(part: Operand) -> str:
     record = first.concept.record if first.concept else None
     if record is None or not record.tree_numbers:
         return "D" if record else ""
-    if any(number.startswith(_OF_DISEASES) for number in record.tree_numbers):
+    if any(number.startswith(OF_DISEASES) for number in record.tree_numbers):
         return "disease"
     return record.tree_numbers[0][0]

@@ -12,9 +12,10 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.filters import age_left_out, question_kinds
 from deepcritical_mcp.search.expansion.negations import negated_block
-from deepcritical_mcp.search.expansion.operands import EXAMPLES, JOINING, Operand, is_branch, parts_of, tree_kind
+from deepcritical_mcp.search.expansion.operands import EXAMPLES, JOINING, Operand, is_branch, tree_kind
 from deepcritical_mcp.search.expansion.roles import is_adjective, is_common, role_of_word
 from deepcritical_mcp.search.expansion.topic import Topic
+from deepcritical_mcp.search.expansion.topic_reader import parts_of
 
 _COMBINED = ("combin", "concomitant", "interact", "together")
 
@@ -96,9 +97,11 @@ class Selection:
 
 
 def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
-    """Negations and up to three subjects are required, and as long as there is room the groups that are named. Beside
-    two others, an outcome that is no disease is not, nor are several. Where there are fewer than two, the persons are,
-    else a place, an aspect or a description."""
+    """Negations and two subjects are required, and a third one, or a group that is named, if it is sure (rank 0).
+
+    Beside two others, an outcome that is no disease is not, nor are several. Where there are fewer than two, the
+    persons are, else a place, an aspect or a description.
+    """
     negations = [one for one in parts if one.is_negation]
     subjects = [one for one in parts if one.role == "subject" and not one.is_negation]
     outcomes = [one for one in _outcomes(parts) if one.role == "subject" or role_of_word(one.text) == "subject"]
@@ -110,7 +113,20 @@ def select(parts: Sequence[Operand], limit: int = MAX_REQUIRED) -> Selection:
     parts = list(dict.fromkeys(merged.get(one, one) for one in parts))
     subjects = list(dict.fromkeys(merged.get(one, one) for one in subjects))
     others = [one for one in parts if one.role == "group" or (one.role == "general" and len(subjects) < 2)]
-    chosen = sorted([*subjects, *others], key=lambda one: one.rank)[:most]
+    others += [one for one in parts if one.role == "aspect" and one.concept and one.concept.record and " " in one.text]
+    sides = compared_sides(subjects) or ()
+    ranked = sorted([*subjects, *others], key=lambda one: 0 if one in sides and one.is_known else one.rank)
+    if sum(not one.rank for one in ranked) > most:  # a disease and what is tried are surer than other names
+        ranked.sort(
+            key=lambda one: (
+                one.rank,
+                one not in sides and tree_kind(one) not in ("disease", "D", "E") and not one.is_name,
+            )
+        )
+    ranked = ranked[:most]
+    chosen = [
+        one for place, one in enumerate(ranked) if place < 2 or not one.rank or one in sides or not one.is_looked_up
+    ]
     if len(chosen) + len(negations) < 2:
         chosen += _promoted(parts, is_alone=not any(one.role == "subject" for one in chosen))[
             : 2 if len(chosen) else limit
@@ -150,6 +166,7 @@ def _promoted(parts: Sequence[Operand], *, is_alone: bool) -> list[Operand]:
         persons = []
     others = [one for role in ("place", "aspect", "setting") for one in parts if one.role == role]
     others = [one for one in others if one.concept or one.role == "place"]
+    others.sort(key=lambda one: not (one.role == "aspect" and " " in one.text))
     return [*others[:1], *persons] if is_alone else persons or others[:1]
 
 
@@ -235,7 +252,7 @@ class Plan:
             if len(self._core()) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:
                 self.blocks[one] = one.concept.block.short
                 self.shortened.append(one)
-        self.kinds = question_kinds(topic, self.parts)
+        self.kinds = question_kinds(topic, self.parts, self.required)
         self.is_clinical = any(one.record and one.record.is_of(_CLINICAL) for one in concepts)
 
     def _core(self) -> str:
@@ -264,6 +281,11 @@ class Plan:
     def subjects(self) -> list[Operand]:
         """The required parts that are no negations."""
         return [one for one in self.required if not one.is_negation]
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is clear which parts are required."""
+        return any(not one.rank for one in self.subjects) and all(one.rank for one in self.surplus)
 
     def query(
         self,

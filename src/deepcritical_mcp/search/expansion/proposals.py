@@ -10,14 +10,14 @@ import math
 import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
 from deepcritical_mcp.models import ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, singular, synonyms, text_words, uncapitalized
-from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, synonyms, text_words, uncapitalized
+from deepcritical_mcp.search.expansion.filters import FittingFilter, asks_how, fitting_filters, names_animals
 from deepcritical_mcp.search.expansion.operands import Operand
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
 from deepcritical_mcp.search.expansion.plan import Plan
@@ -162,7 +162,7 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
 def _without(plan: Plan) -> Iterator[Proposal]:
     """The topic without one of its parts if two subjects are left, of them what is tried and a condition; a class of
     drugs alone, since its reviews are searched so; at last without any other part."""
-    tried = next((one for one in plan.subjects if not one.is_disease), None)
+    tried = next((one for one in plan.subjects if not (one.is_disease or one.is_whom)), None)
     for one in sorted(plan.required, key=_dispensable, reverse=True):
         rest = [other for other in plan.required if other is not one]
         left = [other for other in rest if not other.is_negation]
@@ -172,7 +172,8 @@ def _without(plan: Plan) -> Iterator[Proposal]:
         is_fine = len([other for other in left if other.role == "subject"]) > 1 and (
             is_option
             or (
-                one is not tried
+                (one is not plan.subjects[0] or any(_dispensable(one)))
+                and one is not tried
                 and not (one.is_whom and any(other.is_compared for other in left))
                 and any(other.is_disease or not other.is_known for other in left if other is not tried)
             )
@@ -199,13 +200,12 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     """The same subjects in more words: in all ways at once, then in each."""
 
     def treated(part: Operand) -> list[str]:
-        return _drug_therapy(plan) if part.is_drug else []
+        return _drug_therapy(plan) if part.is_drug and not plan.kinds & {"harm", "safety"} else []
 
     ways = (
         ("what is indexed as drug therapy of the condition", treated),
         ("the names of narrower headings, for papers not indexed yet", _narrower),
         ("your words near each other, and in all fields", _looser),
-        ("all words that begin as yours do", _truncated),
     )
     known = {said: {one: way(one) for one in plan.subjects} for said, way in ways}
     fitting = {said: terms for said, terms in known.items() if any(terms.values())}
@@ -275,16 +275,6 @@ def _looser(part: Operand) -> list[str]:
     ]
 
 
-def _truncated(part: Operand) -> list[str]:
-    """The words of a part with any ending; [] if no word is long enough for that."""
-    found: list[str] = []
-    for words in map(_telling, part.either or (part,)):
-        cut = [f"{singular(word).removesuffix('y')}*" if word.islower() and len(word) > 5 else word for word in words]
-        if all(word.isalnum() and len(word) > 1 for word in words) and any(word[-1] == "*" for word in cut):
-            found.append(pubmed_syntax.grouped(pubmed_syntax.all_of(f"{word}[tiab]" for word in cut)))
-    return found
-
-
 def _telling(part: Operand) -> list[str]:
     return [word for word in part.text.split() if word not in PUBMED_STOP_WORDS]
 
@@ -314,6 +304,8 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Pr
     subject = topic.subject.rstrip(" ?.!")
     for one in plan.concepts:
         if one.abbreviation and not one.abbreviation.long_form:
+            if not any(part.concept == one for part in plan.required):
+                continue
             likely = [meaning for meaning in one.abbreviation.meanings if meaning.share >= _LIKELY]
             for meaning in (one.abbreviation.in_context or likely)[:2]:
                 block = pubmed_syntax.any_of(text_words(meaning.long_form))
@@ -330,12 +322,15 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Pr
     yield from (_narrowed(plan, one, subject) for one in of_question)
     for one in plan.ranking:
         is_named = one.concept or one.text.lower() in word_list("adverse")
-        if one.is_negation or (is_named and one.role in ("person", "group", "place", "aspect")):
+        if one.is_negation or (is_named and one.role in ("group", "place", "aspect")):
             found = f"Only papers that say “{one.said}”."
             yield Proposal(
                 "specific", f"{subject}: {one.said}", f"{core} AND {pubmed_syntax.grouped(one.pubmed)}", found
             )
-    yield from (_narrowed(plan, one, subject) for one in every if one not in of_question)
+    is_of_care = plan.is_clinical and not names_animals(topic) and not asks_how(topic)
+    for one in every:
+        if one not in of_question:
+            yield replace(_narrowed(plan, one, subject), is_spare=one.kind != "paper" or not is_of_care)
 
 
 def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Proposal:

@@ -62,8 +62,9 @@ _PICO_LABEL = re.compile(
 # "In adults with low back pain, does yoga compared with physiotherapy improve pain?"
 _PICO_SENTENCE = re.compile(
     r"(?:in|among|for) (?P<P>[^,]++), (?:does|do|is|are|can|will|should) (?P<I>.{1,300}?),? "
-    r"(?:compared (?:with|to)|versus|vs\.?|rather than) (?P<C>.{1,300}?),? "
-    r"(?:affects?|changes?|decreases?|improves?|increases?|leads? to|lowers?|prevents?|reduces?|results? in) (?P<O>.+)",
+    r"(?:compared (?:with|to)|versus|vs\.?|rather than|(?:better|more effective|safer|superior|worse) (?:than|to)) "
+    r"(?P<C>.{1,300}?),? (?:affects?|changes?|decreases?|for|improves?|increases?|leads? to|lowers?|prevents?|reduces?|"
+    r"results? in) (?P<O>.+)",
     re.IGNORECASE,
 )
 # "Adults with asthma (P), yoga (I)": the letters are no words.
