@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from mcp_types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
 
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.tools.call_session import ToolContext, existing_session, finds_titles, own_sessions, read_session
+from deepcritical_mcp.tools.arguments.call_session import (
+    ToolContext,
+    existing_session,
+    finds_titles,
+    own_sessions,
+    read_session,
+)
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore

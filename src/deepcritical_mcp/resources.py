@@ -15,13 +15,19 @@ from deepcritical_mcp.errors import DeepCriticalError, SessionError
 from deepcritical_mcp.evidence.kept_sessions import search_log
 from deepcritical_mcp.models import CitationReport, EvidenceList
 from deepcritical_mcp.text import counted, inert
-from deepcritical_mcp.tools.call_session import ToolContext, application, existing_session, own_sessions, read_session
+from deepcritical_mcp.tools.answers.render import to_markdown
+from deepcritical_mcp.tools.arguments.call_session import (
+    ToolContext,
+    application,
+    day,
+    existing_session,
+    own_sessions,
+    read_session,
+)
 from deepcritical_mcp.tools.check_citations import REPORT_URI
-from deepcritical_mcp.tools.export_resources import EXPORT_URI, export_resources, saved_export
+from deepcritical_mcp.tools.export_evidence import EXPORT_URI, export_resources, saved_export
 from deepcritical_mcp.tools.list_evidence import page_of
 from deepcritical_mcp.tools.offered import as_offered, without_tools
-from deepcritical_mcp.tools.render import to_markdown
-from deepcritical_mcp.tools.session_titles import day
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.kept_sessions import KeptSession

@@ -51,18 +51,17 @@ from deepcritical_mcp.resources import register_resources, session_resources
 from deepcritical_mcp.sources import source_off
 from deepcritical_mcp.text import all_without_invisible, clean_line, clean_text
 from deepcritical_mcp.tools import PROFILES, TOOLS, Profile, ToolSpec, tools_chosen
-from deepcritical_mcp.tools.argument_errors import invalid_arguments
-from deepcritical_mcp.tools.arguments import read_arguments
+from deepcritical_mcp.tools.answers.budget import fit
+from deepcritical_mcp.tools.answers.structured import structured, wire_length
+from deepcritical_mcp.tools.arguments.call_session import session_note
+from deepcritical_mcp.tools.arguments.names import tool_hint
+from deepcritical_mcp.tools.arguments.schemas import invalid_arguments, read_arguments
+from deepcritical_mcp.tools.arguments.sizes import check_sizes, size_of
 from deepcritical_mcp.tools.board_app import board_extension, result_meta
-from deepcritical_mcp.tools.budget import fit
-from deepcritical_mcp.tools.call_session import session_note
-from deepcritical_mcp.tools.export_resources import typed
+from deepcritical_mcp.tools.export_evidence import typed
 from deepcritical_mcp.tools.instructions import instructions
-from deepcritical_mcp.tools.names import tool_hint
 from deepcritical_mcp.tools.offered import as_offered, without_tools
-from deepcritical_mcp.tools.sizes import check_sizes, size_of
 from deepcritical_mcp.tools.spec import input_schema, output_schemas
-from deepcritical_mcp.tools.structured import structured, wire_length
 from deepcritical_mcp.transports.stdio import ClientMessages, RemainingAnswers
 
 logger = logging.getLogger(__name__)

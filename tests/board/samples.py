@@ -9,7 +9,7 @@ from typing import Any
 from deepcritical_mcp.board import board_meta
 from deepcritical_mcp.evidence.embedding.projection import Point, project
 from deepcritical_mcp.models import Evidence, Publication, SearchResult, StatusNotice
-from deepcritical_mcp.tools.structured import structured
+from deepcritical_mcp.tools.answers.structured import structured
 from tests.publications import published
 
 SESSION = "rs_00112233445566778899aabbccddeeff"

@@ -16,8 +16,8 @@ from deepcritical_mcp.models import (
     Finding,
     findings_of,
 )
-from deepcritical_mcp.tools.budget import fit
-from deepcritical_mcp.tools.structured import wire_length
+from deepcritical_mcp.tools.answers.budget import fit
+from deepcritical_mcp.tools.answers.structured import wire_length
 from tests.checking.reports import ALTERED, WRITTEN, claim, differing, report, retracted, verified
 
 

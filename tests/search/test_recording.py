@@ -19,7 +19,7 @@ from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.trials.request import TrialRequest
 from deepcritical_mcp.sources.web.request import WebRequest
-from deepcritical_mcp.tools.document_ids import read_document_id
+from deepcritical_mcp.tools.arguments.document_ids import read_document_id
 from tests.checking.reference_cases import ReadingFakeSession
 from tests.search.fake_session import FakeSession
 from tests.search.pubmed_library import Library, library, request

@@ -6,9 +6,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.tools.argument_errors import invalid_arguments
-from deepcritical_mcp.tools.arguments import read_arguments
-from deepcritical_mcp.tools.values import coerced
+from deepcritical_mcp.tools.arguments.schemas import invalid_arguments, read_arguments
+from deepcritical_mcp.tools.arguments.values import coerced
 
 NAMES = ["query", "variants", "max_results", "min_date", "session_id"]
 TEXT: dict[str, object] = {"type": "string"}

@@ -18,10 +18,10 @@ from deepcritical_mcp.models import (
     ProviderReport,
     SearchResult,
 )
-from deepcritical_mcp.tools.budget import fit
+from deepcritical_mcp.tools.answers.budget import fit
+from deepcritical_mcp.tools.answers.render import to_markdown
+from deepcritical_mcp.tools.answers.structured import wire_length
 from deepcritical_mcp.tools.offered import as_offered
-from deepcritical_mcp.tools.render import to_markdown
-from deepcritical_mcp.tools.structured import wire_length
 from tests.publications import published
 
 SENTENCE = "Metformin lowered glucose in the treated group. "

@@ -13,7 +13,7 @@ from mcp_types import CreateMessageRequestParams, CreateMessageResult, ErrorData
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import Concept, Expansion, Publication, SeedTerm
 from deepcritical_mcp.sources.base import Hits
-from deepcritical_mcp.tools.render import to_markdown
+from deepcritical_mcp.tools.answers.render import to_markdown
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
 from tests.wire import wire

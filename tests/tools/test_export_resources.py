@@ -10,7 +10,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.session_export import ExportRequest, WholeExport, kept_exports
 from deepcritical_mcp.session_export.kept_exports import keep_export
-from deepcritical_mcp.tools.export_resources import export_resources
+from deepcritical_mcp.tools.export_evidence import export_resources
 
 
 def written(output: str = "csv") -> WholeExport:

@@ -27,7 +27,7 @@ from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources.base import Service
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
-from deepcritical_mcp.tools.sections import Piece, shortened_outline
+from deepcritical_mcp.tools.answers.sections import Piece, shortened_outline
 from tests.fakes import fake_server
 from tests.net.stand_in import Answer
 from tests.publications import published

@@ -14,7 +14,7 @@ from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.server import create_server
-from deepcritical_mcp.tools.arguments import read_arguments
+from deepcritical_mcp.tools.arguments.schemas import read_arguments
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
 

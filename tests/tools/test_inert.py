@@ -22,7 +22,7 @@ from deepcritical_mcp.models import (
     StatusNotice,
 )
 from deepcritical_mcp.text import clean_line, clean_text, inert, quoted_lines
-from deepcritical_mcp.tools.render import quoted_passage, to_markdown
+from deepcritical_mcp.tools.answers.render import quoted_passage, to_markdown
 from tests.publications import published
 
 PARSERS = [MarkdownIt("commonmark"), MarkdownIt("gfm-like", {"linkify": False}), MarkdownIt("js-default")]

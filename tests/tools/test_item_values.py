@@ -9,7 +9,7 @@ import pytest
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.tools.add_evidence import EvidenceItem
-from deepcritical_mcp.tools.arguments import read_arguments
+from deepcritical_mcp.tools.arguments.schemas import read_arguments
 from tests.search.full_text_fakes import FakeCompleter
 from tests.search.lookup_fakes import FakeRecords
 from tests.sources.ncbi import article

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deepcritical_mcp.tools.params import evidence_id
+from deepcritical_mcp.tools.arguments.params import evidence_id
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deepcritical_mcp.models import Evidence, EvidenceList, StatusNotice, vancouver
-from deepcritical_mcp.tools.render import to_markdown
+from deepcritical_mcp.tools.answers.render import to_markdown
 from tests.models.test_vancouver import paper
 
 

@@ -13,7 +13,7 @@ from deepcritical_mcp.models import (
     SearchResult,
     StatusNotice,
 )
-from deepcritical_mcp.tools.render import to_markdown
+from deepcritical_mcp.tools.answers.render import to_markdown
 from tests.publications import published
 
 

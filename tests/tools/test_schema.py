@@ -13,7 +13,7 @@ from mcp.client import Client
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.tools import Profile
-from deepcritical_mcp.tools.arguments import read_arguments
+from deepcritical_mcp.tools.arguments.schemas import read_arguments
 
 FIVE = {"pubmed_search", "web_search", "expand_queries", "semantic_search", "add_evidence"}
 

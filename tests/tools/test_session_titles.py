@@ -13,8 +13,7 @@ from mcp_types import CallToolResult, PromptReference, TextResourceContents
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.kept_sessions import KeptSession
-from deepcritical_mcp.tools.call_session import BESIDE
-from deepcritical_mcp.tools.session_titles import unknown_title, with_words
+from deepcritical_mcp.tools.arguments.call_session import BESIDE, unknown_title, with_words
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
 from tests.wire import wire

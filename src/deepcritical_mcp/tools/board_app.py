@@ -13,7 +13,7 @@ from deepcritical_mcp.board import board_page, session_meta
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import SessionError
 from deepcritical_mcp.models import EvidenceList, SearchResult
-from deepcritical_mcp.tools.call_session import read_session
+from deepcritical_mcp.tools.arguments.call_session import read_session
 from deepcritical_mcp.tools.spec import BOARD_URI
 
 

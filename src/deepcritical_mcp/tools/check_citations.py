@@ -11,11 +11,11 @@ from deepcritical_mcp.checking.report_text import brief, ranges
 from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.models import CitationReport
 from deepcritical_mcp.text import clean_text, clipped, counted
-from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, session_for
-from deepcritical_mcp.tools.params import OtherSession
-from deepcritical_mcp.tools.sizes import at_most
+from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, progress_of, session_for
+from deepcritical_mcp.tools.arguments.params import OtherSession
+from deepcritical_mcp.tools.arguments.sizes import at_most
+from deepcritical_mcp.tools.arguments.values import is_url
 from deepcritical_mcp.tools.spec import ToolSpec, hints
-from deepcritical_mcp.tools.values import is_url
 
 MAX_DRAFT, MAX_FILE_NAME = 200_000, 200
 """Characters of a draft, and of what may be the name of a file."""

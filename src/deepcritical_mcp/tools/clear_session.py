@@ -13,11 +13,17 @@ from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, Sessi
 from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX, folded_title
 from deepcritical_mcp.models import CitationSource, ClearResult, Publication, split_text_id
 from deepcritical_mcp.text import counted
-from deepcritical_mcp.tools.argument_errors import NO_ID
-from deepcritical_mcp.tools.call_session import ToolContext, application, caller, continued, read_session
+from deepcritical_mcp.tools.arguments.call_session import (
+    ToolContext,
+    application,
+    caller,
+    continued,
+    opens_new,
+    read_session,
+)
+from deepcritical_mcp.tools.arguments.params import GivenId, OtherSession, evidence_id
+from deepcritical_mcp.tools.arguments.schemas import NO_ID
 from deepcritical_mcp.tools.list_evidence import page_of
-from deepcritical_mcp.tools.params import GivenId, OtherSession, evidence_id
-from deepcritical_mcp.tools.session_titles import opens_new
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:

@@ -20,10 +20,16 @@ from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import Expansion, matches_mark
 from deepcritical_mcp.search.expansion.pubmed_syntax import uses_pubmed_syntax
 from deepcritical_mcp.text import clean_line, clipped
-from deepcritical_mcp.tools.call_session import CallSession, ToolContext, application, progress_of, session_for
-from deepcritical_mcp.tools.params import DescribedSession, Query
-from deepcritical_mcp.tools.pubmed_query import syntax_notes
-from deepcritical_mcp.tools.session_titles import opens_new
+from deepcritical_mcp.tools.arguments.call_session import (
+    CallSession,
+    ToolContext,
+    application,
+    opens_new,
+    progress_of,
+    session_for,
+)
+from deepcritical_mcp.tools.arguments.params import DescribedSession, Query
+from deepcritical_mcp.tools.arguments.pubmed_query import syntax_notes
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 logger = logging.getLogger(__name__)

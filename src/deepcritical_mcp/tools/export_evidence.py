@@ -7,12 +7,15 @@ import pkgutil
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import accumulate
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 from anyio import to_thread
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp_types import Resource, ResourceLink
 from pydantic import Field
 
-from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.errors import DeepCriticalError, InvalidInputError, SessionError
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.export import ExportFormat, export_part
 from deepcritical_mcp.export.reference import ET_AL
@@ -21,25 +24,81 @@ from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, ExportResult, News,
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, WholeExport, checked_request, exported
 from deepcritical_mcp.session_export.chosen_records import chosen_records, recheck
 from deepcritical_mcp.session_export.export_folder import export_name, save_export
-from deepcritical_mcp.session_export.export_request import RECORD_FORMATS
-from deepcritical_mcp.session_export.kept_exports import keep_export
+from deepcritical_mcp.session_export.export_request import RECORD_FORMATS, media_type_of
+from deepcritical_mcp.session_export.kept_exports import keep_export, kept_export, listed_exports
 from deepcritical_mcp.session_export.news_text import last_news, told_news
 from deepcritical_mcp.session_export.whole_export import notes_left_out, nothing_to_export
 from deepcritical_mcp.text import cut_at_sentence
-from deepcritical_mcp.tools.budget import MIN_CONTENT_LENGTH
-from deepcritical_mcp.tools.call_session import (
+from deepcritical_mcp.tools.answers.budget import MIN_CONTENT_LENGTH
+from deepcritical_mcp.tools.answers.document_budget import largest
+from deepcritical_mcp.tools.arguments.call_session import (
     MAX_FOUND_BY,
     CallSession,
     ToolContext,
     application,
     is_local,
     progress_of,
+    read_session,
     session_for,
 )
-from deepcritical_mcp.tools.document_budget import largest
-from deepcritical_mcp.tools.export_resources import export_link, export_uri
-from deepcritical_mcp.tools.params import GivenId, Marked, OtherSession, Word, evidence_id, split_place
+from deepcritical_mcp.tools.arguments.params import GivenId, Marked, OtherSession, Word, evidence_id, split_place
 from deepcritical_mcp.tools.spec import ToolSpec, hints
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.store import EvidenceStore
+
+EXPORT_URI = "export://{session_id}/{name}"
+_SCHEME = "export://"
+
+
+def export_uri(session_id: str, name: str) -> str:
+    """The address of an export that a session keeps."""
+    return f"{_SCHEME}{session_id}/{quote(name, safe='')}"
+
+
+def export_link(result: ExportResult) -> ResourceLink | None:
+    """The link to what a result names, if that is a resource and no file."""
+    if not result.file.startswith(_SCHEME):
+        return None
+    name = f"{result.format} of {result.count}"
+    return ResourceLink(uri=result.file, name=name, size=result.bytes, mime_type=media_type_of(result.file))
+
+
+def typed(contents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was read of resources, where each export has its own type: the SDK gives all of a template the same."""
+    return [
+        {**one, "mimeType": media_type_of(one["uri"])} if str(one.get("uri", "")).startswith(_SCHEME) else one
+        for one in contents
+    ]
+
+
+async def export_resources(store: EvidenceStore) -> list[Resource]:
+    """The exports that a session keeps, the latest first."""
+    return [
+        Resource(
+            uri=export_uri(store.session_id, one.name),
+            name=one.name,
+            title=f"Export: {one.name}",
+            mime_type=one.media_type,
+            size=one.size,
+        )
+        for one in reversed(await listed_exports(store))
+    ]
+
+
+async def saved_export(session_id: str, name: str, ctx: ToolContext) -> str:
+    """The whole text of an export that was kept with save=true."""
+    try:
+        text = await kept_export(await read_session(ctx, session_id), name)
+    except SessionError as error:
+        raise ResourceNotFoundError(error.message) from error
+    except DeepCriticalError as error:
+        raise ResourceError(error.message) from error
+    if text is None:
+        raise ResourceNotFoundError(
+            "This session does not keep an export of this name, or no longer: export_evidence with save=true makes one."
+        )
+    return text
 
 
 def fits(text: str, limit: int) -> bool:

@@ -24,9 +24,9 @@ from deepcritical_mcp.models import (
     split_text_id,
 )
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.call_session import CallSession, ToolContext, session_for
-from deepcritical_mcp.tools.params import MAX_IDS_READ, GivenId, OtherSession, evidence_id, split_place
-from deepcritical_mcp.tools.sections import ABSTRACT
+from deepcritical_mcp.tools.answers.sections import ABSTRACT
+from deepcritical_mcp.tools.arguments.call_session import CallSession, ToolContext, session_for
+from deepcritical_mcp.tools.arguments.params import MAX_IDS_READ, GivenId, OtherSession, evidence_id, split_place
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:

@@ -24,10 +24,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.search.documents import DocumentId, FoundText
 from deepcritical_mcp.text import clean_line, clean_text, counted
-from deepcritical_mcp.tools.call_session import CallSession, ToolContext, application, progress_of, session_for
-from deepcritical_mcp.tools.document_ids import read_document_id
-from deepcritical_mcp.tools.params import Characters, GivenId, OtherSession
-from deepcritical_mcp.tools.sections import (
+from deepcritical_mcp.tools.answers.sections import (
     ABSTRACT,
     ALL,
     OUTLINE,
@@ -41,6 +38,15 @@ from deepcritical_mcp.tools.sections import (
     sub_articles,
     tables_of,
 )
+from deepcritical_mcp.tools.arguments.call_session import (
+    CallSession,
+    ToolContext,
+    application,
+    progress_of,
+    session_for,
+)
+from deepcritical_mcp.tools.arguments.document_ids import read_document_id
+from deepcritical_mcp.tools.arguments.params import Characters, GivenId, OtherSession
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 MAX_ID_LENGTH = 2_000

@@ -20,8 +20,8 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.models.screening import MARKS
 from deepcritical_mcp.text import counted
-from deepcritical_mcp.tools.call_session import ToolContext, application, session_for
-from deepcritical_mcp.tools.params import Marked, OtherSession, StatusFilter
+from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, session_for
+from deepcritical_mcp.tools.arguments.params import Marked, OtherSession, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:

@@ -8,8 +8,17 @@ from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.models import QUERY_LIMIT, SessionList, SessionSummary
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.call_session import ToolContext, application, caller, current_id, finds_titles, own_sessions
-from deepcritical_mcp.tools.session_titles import day, minute, with_words
+from deepcritical_mcp.tools.arguments.call_session import (
+    ToolContext,
+    application,
+    caller,
+    current_id,
+    day,
+    finds_titles,
+    minute,
+    own_sessions,
+    with_words,
+)
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:

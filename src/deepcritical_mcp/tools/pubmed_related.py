@@ -11,8 +11,8 @@ from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
-from deepcritical_mcp.tools.params import OtherSession, evidence_id
+from deepcritical_mcp.tools.arguments.call_session import ToolContext, progress_of, search_of, session_for
+from deepcritical_mcp.tools.arguments.params import OtherSession, evidence_id
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
 

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.pubmed.request import AgeGroup, PubMedRequest, Sort, StudyFilter
-from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
-from deepcritical_mcp.tools.params import DescribedSession, Query, Variants, Word
+from deepcritical_mcp.tools.arguments.call_session import ToolContext, progress_of, search_of, session_for
+from deepcritical_mcp.tools.arguments.params import DescribedSession, Query, Variants, Word
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
 DateLimit = Annotated[Word, Field(description="YYYY[-MM[-DD]]")]

@@ -13,10 +13,16 @@ from pydantic import Field
 from deepcritical_mcp.errors import InvalidInputError, SessionNotFoundError
 from deepcritical_mcp.models import NOTICE_LABELS, PREPRINT, Citation, StatusNotice, Value, status_label
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.call_session import ToolContext, application, progress_of, read_session, session_for
-from deepcritical_mcp.tools.params import Query
+from deepcritical_mcp.tools.answers.structured import structured
+from deepcritical_mcp.tools.arguments.call_session import (
+    ToolContext,
+    application,
+    progress_of,
+    read_session,
+    session_for,
+)
+from deepcritical_mcp.tools.arguments.params import Query
 from deepcritical_mcp.tools.spec import ToolSpec, hints
-from deepcritical_mcp.tools.structured import structured
 from deepcritical_mcp.urls import is_web_address
 
 RESULTS_PER_SOURCE, MAX_NOTICES = 10, 10

@@ -12,7 +12,7 @@ from deepcritical_mcp.evidence.passage_quotes import PassagePage, page_of
 from deepcritical_mcp.evidence.searching import Scope
 from deepcritical_mcp.models import CitationSource, Evidence, SearchResult, TextKind, split_paragraph_anchor
 from deepcritical_mcp.text import counted
-from deepcritical_mcp.tools.call_session import (
+from deepcritical_mcp.tools.arguments.call_session import (
     ToolContext,
     application,
     caller,
@@ -20,9 +20,9 @@ from deepcritical_mcp.tools.call_session import (
     progress_of,
     session_for,
 )
+from deepcritical_mcp.tools.arguments.params import Characters, Marked, MoreVariants, Query, SessionId, StatusFilter
 from deepcritical_mcp.tools.list_evidence import no_such_mark
 from deepcritical_mcp.tools.list_sessions import NO_SESSIONS
-from deepcritical_mcp.tools.params import Characters, Marked, MoreVariants, Query, SessionId, StatusFilter
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:

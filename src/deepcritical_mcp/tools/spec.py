@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from deepcritical_mcp.models import Citation
-from deepcritical_mcp.tools.render import to_markdown
+from deepcritical_mcp.tools.answers.render import to_markdown
 
 BOARD_URI = "ui://deepcritical/board.html"
 FIND_AGAIN = "semantic_search finds these again by meaning."

@@ -9,9 +9,9 @@ from pydantic import AfterValidator, Field
 from deepcritical_mcp.models import QUERY_LIMIT, SearchResult
 from deepcritical_mcp.sources.trials.request import StudyType, TrialPhase, TrialRequest, TrialStatus
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.call_session import ToolContext, progress_of, search_of, session_for
-from deepcritical_mcp.tools.params import OtherSession, Word
-from deepcritical_mcp.tools.sizes import at_most
+from deepcritical_mcp.tools.arguments.call_session import ToolContext, progress_of, search_of, session_for
+from deepcritical_mcp.tools.arguments.params import OtherSession, Word
+from deepcritical_mcp.tools.arguments.sizes import at_most
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
 OneLine = Annotated[str, AfterValidator(clean_line), at_most(QUERY_LIMIT)]

@@ -25,7 +25,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.tools.call_session import caller_of
+from deepcritical_mcp.tools.arguments.call_session import caller_of
 from deepcritical_mcp.transports.http import auth
 from deepcritical_mcp.transports.http.auth import OAuthVerifier
 from tests.transports.conftest import Serving, content

@@ -12,7 +12,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deepcritical_mcp.tools.call_session import ONE_USER, caller_of, is_stranger
+from deepcritical_mcp.tools.arguments.call_session import ONE_USER, caller_of, is_stranger
 from deepcritical_mcp.transports.http.security import is_forwarded, is_loopback
 
 _OVERLOAD_RETRY_AFTER = "30"  # seconds

@@ -10,7 +10,7 @@ from deepcritical_mcp.identifiers import RecordIds, normalize_pmcid, preprint_nu
 from deepcritical_mcp.models import split_text_id
 from deepcritical_mcp.search.documents import DocumentId
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.params import evidence_id, split_place, unwrapped
+from deepcritical_mcp.tools.arguments.params import evidence_id, split_place, unwrapped
 from deepcritical_mcp.urls import clean_url, is_web_address
 
 _LINKED = re.compile(r"\[[^\[\]]*\]\((https?://\S*)\)")

@@ -22,9 +22,16 @@ from deepcritical_mcp.models import (
     decision_replaced,
 )
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.call_session import caller
-from deepcritical_mcp.tools.params import GivenId, Word, evidence_id, identifier_field, is_findable, split_place
-from deepcritical_mcp.tools.sizes import MAX_CALL_LENGTH, at_most
+from deepcritical_mcp.tools.arguments.call_session import caller
+from deepcritical_mcp.tools.arguments.params import (
+    GivenId,
+    Word,
+    evidence_id,
+    identifier_field,
+    is_findable,
+    split_place,
+)
+from deepcritical_mcp.tools.arguments.sizes import MAX_CALL_LENGTH, at_most
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore

@@ -16,8 +16,8 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import SESSION_ID
 from deepcritical_mcp.sources.pubmed.request import near_publication_types, understood_publication_types
 from deepcritical_mcp.text import clean_line, counted
-from deepcritical_mcp.tools.names import alias, plain_name, rows
-from deepcritical_mcp.tools.params import (
+from deepcritical_mcp.tools.arguments.names import alias, plain_name, rows
+from deepcritical_mcp.tools.arguments.params import (
     MAX_LIST_LENGTH,
     evidence_id,
     id_parts,
@@ -25,8 +25,8 @@ from deepcritical_mcp.tools.params import (
     identifier_field,
     unwrapped,
 )
-from deepcritical_mcp.tools.pubmed_query import read_request
-from deepcritical_mcp.tools.sizes import Schema, check_size
+from deepcritical_mcp.tools.arguments.pubmed_query import read_request
+from deepcritical_mcp.tools.arguments.sizes import Schema, check_size
 from deepcritical_mcp.urls import is_web_address
 
 _FILLERS = frozenset(

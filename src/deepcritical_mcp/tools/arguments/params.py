@@ -30,7 +30,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.models.screening import MARKS
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.sizes import MAX_WORD, at_most
+from deepcritical_mcp.tools.arguments.sizes import MAX_WORD, at_most
 from deepcritical_mcp.urls import is_web_address
 
 _LINK = re.compile(r"\[([^\[\]]*)\]\((\S*)\)")

@@ -27,9 +27,9 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.models.evidence import RECORD_KINDS
 from deepcritical_mcp.text import clipped, counted, cut_at_sentence
-from deepcritical_mcp.tools.document_budget import fit_document, largest, short_citation
-from deepcritical_mcp.tools.params import MAX_IDS_READ
-from deepcritical_mcp.tools.render import MAX_QUERY_SHOWN, MAX_SIMILAR
+from deepcritical_mcp.tools.answers.document_budget import fit_document, largest, short_citation
+from deepcritical_mcp.tools.answers.render import MAX_QUERY_SHOWN, MAX_SIMILAR
+from deepcritical_mcp.tools.arguments.params import MAX_IDS_READ
 
 MIN_CONTENT_LENGTH = 160
 ROOMY = 16_500

@@ -32,7 +32,7 @@ from deepcritical_mcp.models import (
     split_text_id,
 )
 from deepcritical_mcp.text import clipped
-from deepcritical_mcp.tools.citation_lines import numbers_shown, reference_shown, types_shown, url_shown
+from deepcritical_mcp.tools.answers.citation_lines import numbers_shown, reference_shown, types_shown, url_shown
 
 BEGINNING = 40
 """Characters of a passage that was shown before."""

@@ -1,0 +1,6 @@
+"""How the arguments of a call are read.
+
+`schemas` reads all arguments by a tool's schema, with the names (`names`) and values (`values`) that models write;
+`sizes` bounds them. `params` declares those that tools share, `document_ids` and `item_decisions` read two of them, and
+`call_session` finds the session that a call means.
+"""
