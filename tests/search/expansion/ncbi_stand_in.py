@@ -93,6 +93,7 @@ LIBRARY = (
     Record(2055, ("Burnout, Psychological", "Burnout"), "F01.145"),
     Record(7630, ("Kenya",), "Z01.058"),
     Record(10919, ("Placebos", "Sham Treatment"), "D26.660"),
+    Record(12640, ("Seizures", "Seizure"), "C23.888.592"),
     Record(740, ("Anemia", "Anemias"), "C15.378"),
     Record(
         319,

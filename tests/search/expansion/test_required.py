@@ -19,6 +19,7 @@ from tests.search.expansion.queries import finds, ranking, requires
         ("hepatoma after thiazides", ["hepatoma", "thiazides"]),
         ("KCNQ1 in migraine", ["KCNQ1", "migraine"]),
         ("zilebesiran and anemia", ["zilebesiran", "anemia"]),
+        ("anemia C under topiramate", ["anemia", "topiramate"]),
     ],
 )
 async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: list[str], ask: Ask):
@@ -35,6 +36,7 @@ async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: 
         ("gout under allopurinol at 24 months", ["gout", "allopurinol"], "24 month"),
         ("topiramate for adults with migraine", ["topiramate", "migraine"], "adult"),
         ("mortality of gout under febuxostat", ["gout", "febuxostat"], "mortality"),
+        ("women's migraine under topiramate", ["topiramate", "migraine"], "women[tiab]"),
         ("topiramate for migraine and habits", ["topiramate", "migraine"], "habit"),
         ("topiramate compared with placebo in migraine", ["topiramate", "migraine"], "placebo"),
         ("P: adults with gout; I: febuxostat; O: patient satisfaction", ["gout", "febuxostat"], "satisfaction"),

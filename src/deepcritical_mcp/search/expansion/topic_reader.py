@@ -52,6 +52,7 @@ _INORGANIC = ("D01",)
 _BEFORE_A_VERB = ("by", "for", "on", "to", "when")
 _MAX_PHRASE_WORDS = 3
 _PEOPLE = ("kind", "person")
+_PERSONS = ("group", "person")
 # Beside other words, these are no subject, but the others are.
 _APART = ("setting", "aspect", "kind", "general")
 # What people are called in questions: what "and" joins behind them is no list ("pain patients and suicide").
@@ -137,7 +138,7 @@ class _TopicReader:
                 self._end_noun()
                 self._separate(token.text.lower(), place)
             else:
-                self._noun.append((concept.text if concept else token.text, concept))
+                self._noun.append((concept.text, concept) if concept else (_unpossessed(token.text), None))
             place = stop
         self._end_noun()
         return [*self._found, *self._light]
@@ -205,7 +206,7 @@ class _TopicReader:
         self._lives_there = is_setting and bool(whose)  # "nursing home residents"
         if self._lives_there:
             items = [one for one in items if one[0] not in whose]
-        items = _with_compounds(items)
+        items = _with_compounds(_with_letters(items))
         is_said = any(concept is None and not is_light(text) and not is_head(text) for text, concept in items)
         anchors = [place for place, one in enumerate(items) if self._stands_alone(one, is_said=is_said)]
         first = 0
@@ -236,7 +237,8 @@ class _TopicReader:
         words = [
             one
             for one in ahead
-            if (not is_light(one) and not (item and is_gerund(one))) or (is_group and role_of_word(one) == "setting")
+            if (not is_light(one) and one[1:] and not (item and is_gerund(one)))
+            or (is_group and role_of_word(one) == "setting")
         ]
         if item is None:
             is_verb = self._before in _BEFORE_A_VERB and len(words) > 1 and is_gerund(words[0])
@@ -322,6 +324,24 @@ def _role_of_concept(concept: TopicConcept) -> QueryRole:
         return "aspect"
     said = role_of_word(concept.text.split()[-1])
     return said if said in ("person", "group", "setting") else "subject"
+
+
+def _unpossessed(word: str) -> str:
+    """Persons without the ending that says what is theirs ("children's"), which no paper has to say; a name with it."""
+    bare = word.replace("’", "'").removesuffix("'").removesuffix("'s")
+    return bare if role_of_word(bare) in _PERSONS else word
+
+
+def _with_letters(items: Sequence[_Item]) -> list[_Item]:
+    """The items, with a letter or a number that stands alone as the end of the word before it ("influenza A")."""
+    found: list[_Item] = []
+    for text, concept in items:
+        if found and concept is None and (len(text) == 1 or text.isdigit()):
+            before, known = found.pop()
+            text = f"{before} {text}"
+            concept = replace(known, text=text) if known else None
+        found.append((text, concept))
+    return found
 
 
 def _with_compounds(items: Sequence[_Item]) -> list[_Item]:
