@@ -11,7 +11,7 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import Abbreviation
 from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, natural_order, stems
 from deepcritical_mcp.search.expansion.roles import is_never_noun
-from deepcritical_mcp.search.expansion.word_lists import endings
+from deepcritical_mcp.search.expansion.word_lists import endings, word_groups
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, other_spelling
 
@@ -272,8 +272,16 @@ def has_name(record: MeshDescriptor, text: str) -> bool:
 
 
 def words_block(text: str, unindexed: frozenset[str]) -> str:
-    """Up to three words as a phrase; more, and the name of a gene with what follows it, wherever they stand."""
+    """Up to three words as a phrase; more, and the name of a gene with what follows it, wherever they stand; an animal
+    by all its names."""
     words = text.split()
+    for word in words:
+        if nouns := word_groups("species").get(word):
+            names = [pubmed_syntax.phrase(nouns[0], "MeSH Terms"), *(f"{one}[tiab]" for one in (word, *nouns[1:]))]
+            rest = " ".join(one for one in words if one != word)
+            return pubmed_syntax.all_of(
+                [pubmed_syntax.any_of(names), *([words_block(rest, unindexed)] if rest else [])]
+            )
     if all(map(is_never_noun, words)):  # "agitated", "feline hypertrophic"
         return pubmed_syntax.all_of(f"{_ENDING.sub('', word)}*[tiab]" for word in words)
     if len(words) == 1 and re.fullmatch("[A-Z]{3,}s?", text):  # "DOACs"
