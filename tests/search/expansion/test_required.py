@@ -20,6 +20,7 @@ from tests.search.expansion.queries import finds, ranking, requires
         ("KCNQ1 in migraine", ["KCNQ1", "migraine"]),
         ("zilebesiran and anemia", ["zilebesiran", "anemia"]),
         ("anemia C under topiramate", ["anemia", "topiramate"]),
+        ("S aureus in gout", ["S aureus", "gout"]),
     ],
 )
 async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: list[str], ask: Ask):

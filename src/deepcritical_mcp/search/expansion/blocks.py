@@ -288,6 +288,6 @@ def words_block(text: str, unindexed: frozenset[str]) -> str:
         return pubmed_syntax.any_of(f"{text.rstrip('s')}{end}[tiab]" for end in ("", "s"))
     is_unknown = len(words) > 1 and text.casefold() in unindexed
     if len(words) > _MAX_PHRASE_WORDS or is_unknown or (len(words) > 1 and is_symbol(words[0])):
-        kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
+        kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS and word[1:]]
         return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
     return pubmed_syntax.any_of(text_words(text, unindexed=unindexed))

@@ -55,7 +55,7 @@ def _with_examples(parts: Sequence[Operand]) -> list[Operand]:
     found: list[Operand] = []
     general: Operand | None = None
     is_other = False
-    for one, after in zip(parts, [*parts[1:], None], strict=True):
+    for one, after in zip(parts, [*parts[1:], None], strict=False):
         if one.before in EXAMPLES:
             general = found[-1] if found and found[-1].role in ("subject", "general", "group") else None
             is_other = False

@@ -354,8 +354,11 @@ def _with_letters(items: Sequence[_Item], *, is_side: bool) -> list[_Item]:
         elif is_side and found and concept and is_organ(found[-1][1]):
             text = f"{found.pop()[0]} {text}"
             concept = replace(concept, text=text)
+        elif found and found[-1][1] is None and len(found[-1][0]) == 1:  # "C difficile"
+            text = f"{found.pop()[0]} {text}"
+            concept = replace(concept, text=text) if concept else None
         found.append((text, concept))
-    return found
+    return [one for one in found if one[1] or len(one[0]) > 1 or not one[0].isascii()]
 
 
 def _with_compounds(items: Sequence[_Item]) -> list[_Item]:
