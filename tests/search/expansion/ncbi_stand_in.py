@@ -93,6 +93,9 @@ LIBRARY = (
     Record(2055, ("Burnout, Psychological", "Burnout"), "F01.145"),
     Record(7630, ("Kenya",), "Z01.058"),
     Record(10919, ("Placebos", "Sham Treatment"), "D26.660"),
+    Record(12640, ("Seizures", "Seizure"), "C23.888.592"),
+    Record(14965, ("X-Rays", "X-Ray", "Xray"), "G01.358"),
+    Record(13909, ("Thorax", "Chest"), "A01.923"),
     Record(740, ("Anemia", "Anemias"), "C15.378"),
     Record(
         319,

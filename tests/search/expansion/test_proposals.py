@@ -109,6 +109,10 @@ async def test_a_specific_query_finds_a_part_of_what_the_direct_one_does_and_a_b
         ("burnout in nurses: experiences", "Qualitative research", "Randomized"),
         ("economic burden of gout", "Costs", "Randomized"),
         ("cost of febuxostat in gout", "Costs", "Randomized"),
+        ("hyponatremia because of thiazides", "Harm", "Randomized"),
+        ("propranolol seizures", "Systematic", "Randomized"),
+        ("predictors of anemia in gout", "Prognosis", "Clinical prediction"),
+        ("a rule that predicts anemia in gout", "Clinical prediction", "Randomized"),
     ],
 )
 async def test_the_filters_are_those_of_the_question(topic: str, fits: str, not_fits: str, ask: Ask):
@@ -121,6 +125,12 @@ async def test_the_filters_are_those_of_the_question(topic: str, fits: str, not_
     narrowing = [one for one in found.queries if one.strategy == "specific"]
     assert all(one.rationale.startswith("Only ") for one in narrowing)
     assert not any(f"Only {not_fits.lower()}" in one.rationale for one in narrowing)
+
+
+async def test_drug_therapy_stands_in_for_one_of_two_drugs(ask: Ask):
+    papers = {"gout ; febuxostat ; allopurinol": 2, "gout/drug therapy ; gout ; allopurinol": 5}
+    found = (await ask("febuxostat versus allopurinol in gout", count=8, papers=papers)).queries
+    assert max(one.pubmed_query.count('"Gout/drug therapy"') for one in found) == 1
 
 
 async def test_a_topic_about_animals_is_not_limited_to_humans(ask: Ask):

@@ -19,6 +19,8 @@ from tests.search.expansion.queries import finds, ranking, requires
         ("hepatoma after thiazides", ["hepatoma", "thiazides"]),
         ("KCNQ1 in migraine", ["KCNQ1", "migraine"]),
         ("zilebesiran and anemia", ["zilebesiran", "anemia"]),
+        ("anemia C under topiramate", ["anemia", "topiramate"]),
+        ("S aureus in gout", ["S aureus", "gout"]),
     ],
 )
 async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: list[str], ask: Ask):
@@ -35,6 +37,9 @@ async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: 
         ("gout under allopurinol at 24 months", ["gout", "allopurinol"], "24 month"),
         ("topiramate for adults with migraine", ["topiramate", "migraine"], "adult"),
         ("mortality of gout under febuxostat", ["gout", "febuxostat"], "mortality"),
+        ("women's migraine under topiramate", ["topiramate", "migraine"], "women[tiab]"),
+        ("burnout in nurses such as midwives under topiramate", ["burnout", "nurses", "topiramate"], "midwives"),
+        ("penicillins, e.g. smartwatches, in sore throat", ["penicillin", "sore throat"], "smartwatches"),
         ("topiramate for migraine and habits", ["topiramate", "migraine"], "habit"),
         ("topiramate compared with placebo in migraine", ["topiramate", "migraine"], "placebo"),
         ("P: adults with gout; I: febuxostat; O: patient satisfaction", ["gout", "febuxostat"], "satisfaction"),
@@ -123,6 +128,17 @@ async def test_papers_on_both_sides_of_a_comparison_are_found_and_the_disease_is
     wide = [one.pubmed_query for one in found.queries if one.strategy != "specific"]
     assert all(finds(one, "allopurinol ; febuxostat ; gout") for one in wide)
     assert not any(finds(one.pubmed_query, "allopurinol ; febuxostat") for one in found.queries)
+
+
+async def test_the_sides_of_a_comparison_are_whole_phrases(ask: Ask):
+    query = (await ask("ultrasound versus chest X-ray in anemia")).queries[0].pubmed_query
+    assert requires(query, ["ultrasound", "chest X-ray", "anemia"]), query
+
+
+async def test_an_animal_is_found_by_its_adjective_and_its_nouns(ask: Ask):
+    query = (await ask("ovine anemia under penicillins")).queries[0].pubmed_query
+    assert requires(query, ["sheep", "anemia", "penicillins"]), query
+    assert '"Sheep"[MeSH Terms] OR ovine[tiab]' in query
 
 
 async def test_of_three_subjects_and_a_comparison_either_side_is_enough(ask: Ask):

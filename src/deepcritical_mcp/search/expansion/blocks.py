@@ -11,7 +11,7 @@ from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import Abbreviation
 from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, natural_order, stems
 from deepcritical_mcp.search.expansion.roles import is_never_noun
-from deepcritical_mcp.search.expansion.word_lists import endings
+from deepcritical_mcp.search.expansion.word_lists import endings, word_groups
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, other_spelling
 
@@ -272,14 +272,22 @@ def has_name(record: MeshDescriptor, text: str) -> bool:
 
 
 def words_block(text: str, unindexed: frozenset[str]) -> str:
-    """Up to three words as a phrase; more, and the name of a gene with what follows it, wherever they stand."""
+    """Up to three words as a phrase; more, and the name of a gene with what follows it, wherever they stand; an animal
+    by all its names."""
     words = text.split()
+    for word in words:
+        if nouns := word_groups("species").get(word):
+            names = [pubmed_syntax.phrase(nouns[0], "MeSH Terms"), *(f"{one}[tiab]" for one in (word, *nouns[1:]))]
+            rest = " ".join(one for one in words if one != word)
+            return pubmed_syntax.all_of(
+                [pubmed_syntax.any_of(names), *([words_block(rest, unindexed)] if rest else [])]
+            )
     if all(map(is_never_noun, words)):  # "agitated", "feline hypertrophic"
         return pubmed_syntax.all_of(f"{_ENDING.sub('', word)}*[tiab]" for word in words)
     if len(words) == 1 and re.fullmatch("[A-Z]{3,}s?", text):  # "DOACs"
         return pubmed_syntax.any_of(f"{text.rstrip('s')}{end}[tiab]" for end in ("", "s"))
     is_unknown = len(words) > 1 and text.casefold() in unindexed
     if len(words) > _MAX_PHRASE_WORDS or is_unknown or (len(words) > 1 and is_symbol(words[0])):
-        kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS]
+        kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS and word[1:]]
         return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
     return pubmed_syntax.any_of(text_words(text, unindexed=unindexed))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache
 from importlib.resources import files
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Literal, NamedTuple, cast, get_args
 
 from deepcritical_mcp.models import SearchFilter
@@ -87,11 +87,11 @@ _ANIMAL_WORDS = re.compile(
 )
 _HARM = re.compile(
     r"\bassociat\w{1,5}\b|\blink(?:ed|s)?\b|\b(?:consumption|intake)\b|"
-    r"(?:-induced|\bcaused by|\bdue to)\b|"
     r"\brisk (?:factors?|for|of)\b|\brisk$|\bside effects?\b|\bsmok(?:ers?|ing)\b(?! cessation)|"
     r"\b(?:blood|exposure) levels?\b",
     re.IGNORECASE,
 )
+_CAUSED = re.compile(r"(?:-induced|\bbecause of|\bcaused by|\bdue to)\b", re.IGNORECASE)
 _SAFETY = re.compile(
     r"\b(?:adverse|interactions?|safe(?:ly|r|st|ty)?|side effects?|tolerability|toxicity)\b", re.IGNORECASE
 )
@@ -107,8 +107,12 @@ _BASIC = re.compile(
 )
 _COURSE = re.compile(r"\b(?:long[- ]term (?:outcomes?|results|survival)|natural history|prognos[ei]s)\b", re.IGNORECASE)
 _DISEASES = ("C", "F03")
+# Signs and symptoms, disorders by chemicals, injuries.
+_INJURIES = ("C23.888", "C25", "C26")
 # Drugs by their structure or origin, hormones, vitamins; therapeutics and operations.
 _TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 E02 E04".split())
+# With the first, a topic asks of a course; with the second too, of a rule by which it is told.
+_PREDICTING, _RULES = "predict prediction predictor predictive prognostic", "model rule validation validate"
 # A topic with these asks of care, not whether a treatment works.
 _OF_SERVICES = "access staffing"
 _PREVALENCE = re.compile(
@@ -138,8 +142,11 @@ def question_kinds(topic: Topic, parts: Sequence[Operand], required: Sequence[Op
     asked = stems(text)
     known = word_groups("of")
     kinds: set[QuestionKind] = {kind for kind in get_args(QuestionKind) if stems(" ".join(known.get(kind, ()))) & asked}
-    kinds |= {"harm"} if _HARM.search(text) else set()
+    is_caused = _CAUSED.search(text) is not None
+    kinds |= {"harm"} if is_caused or _HARM.search(text) else set()
     kinds |= {"course"} if _COURSE.search(topic.text) else set()
+    if stems(_PREDICTING) & asked and stems(_RULES) & asked:
+        kinds.add("prediction")
     kinds |= {"diagnosis"} if _DIAGNOSIS.search(topic.text) else set()
     kinds |= {"prevalence"} if _PREVALENCE.search(topic.text) else set()
     if re.search(r"\bbarriers? (?:and|to)\b", topic.text, re.IGNORECASE):
@@ -171,6 +178,11 @@ def question_kinds(topic: Topic, parts: Sequence[Operand], required: Sequence[Op
     is_asked = (
         bool(verbs) or not EFFICACY.isdisjoint(text.lower().split()) or is_placebo or is_compared or is_intervention
     )
+    if not is_asked and is_caused and any(one.is_drug for one in tried):
+        return {"safety"}
+    is_pair = any(last.is_drug and _is_injury(one) and not one.before for last, one in pairwise(parts))
+    if is_pair and not is_asked:  # "propranolol seizures" may be tried for them, or cause them
+        return kinds - {"treatment", "harm"}
     if "harm" in kinds and not is_asked:
         kinds.discard("treatment")
     if is_asked or ((is_tried or is_for) and not kinds & {"diagnosis", "harm"}):
@@ -189,6 +201,11 @@ def question_kinds(topic: Topic, parts: Sequence[Operand], required: Sequence[Op
     is_of_effect = is_asked or is_for or "treatment" in text.lower()
     is_of_effect = is_of_effect and not _COURSE.search(topic.text)
     return kinds - {"course" if is_of_effect else "treatment"} if {"course", "treatment"} <= kinds else kinds
+
+
+def _is_injury(part: Operand) -> bool:
+    record = part.concept.record if part.concept else None
+    return record is not None and any(one.startswith(_INJURIES) for one in record.tree_numbers)
 
 
 _TAGGED = re.compile(r"(?<![^\s()])[^\s()\[\]]{0,60}+(\[\w{1,20}\])")

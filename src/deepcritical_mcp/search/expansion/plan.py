@@ -35,6 +35,7 @@ def grouped_parts(parts: Sequence[Operand]) -> list[Operand]:
         )
         return len(run) > 2 or not {one.before for one in run[1:]} <= {",", "and"} or is_tried_for
 
+    parts = _with_examples(parts)
     # "Seasonal or perennial rhinitis", "renal and cardiac toxicity".
     pairs = zip(parts, [*parts[1:], None], strict=False)
     parts = [
@@ -46,6 +47,24 @@ def grouped_parts(parts: Sequence[Operand]) -> list[Operand]:
     found: list[Operand] = []
     for run in runs(parts):
         found += [either_of(run)] if len(run) > 1 and is_choice(run) else run
+    return found
+
+
+def _with_examples(parts: Sequence[Operand]) -> list[Operand]:
+    """The parts, of which examples only rank that are of another kind than what they are examples of."""
+    found: list[Operand] = []
+    general: Operand | None = None
+    is_other = False
+    for one, after in zip(parts, [*parts[1:], None], strict=False):
+        if one.before in EXAMPLES:
+            general = found[-1] if found and found[-1].role in ("subject", "general", "group") else None
+            is_other = False
+        elif one.before not in (*JOINING, "") or (general and one.is_disease and tree_kind(general) in ("D", "E")):
+            general = None
+        if general:
+            is_phrase = one.before == "" or (after is not None and after.before == "")  # "oxygen masks"
+            is_other = is_other or is_phrase or not tree_kind(one) or tree_kind(one) != tree_kind(general)
+        found.append(replace(one, role="modifier") if general and is_other else one)
     return found
 
 

@@ -197,10 +197,11 @@ def _dispensable(one: Operand) -> tuple[bool, ...]:
 
 
 def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
-    """The same subjects in more words: in all ways at once, then in each."""
+    """The same subjects in more words: in all ways at once, then in each; drug therapy stands in for one drug alone."""
+    drug = next((one for one in plan.subjects if one.is_drug), None)
 
     def treated(part: Operand) -> list[str]:
-        return _drug_therapy(plan) if part.is_drug and not plan.kinds & {"harm", "safety"} else []
+        return _drug_therapy(plan) if part is drug and "treatment" in plan.kinds else []
 
     ways = (
         ("what is indexed as drug therapy of the condition", treated),

@@ -52,6 +52,8 @@ _INORGANIC = ("D01",)
 _BEFORE_A_VERB = ("by", "for", "on", "to", "when")
 _MAX_PHRASE_WORDS = 3
 _PEOPLE = ("kind", "person")
+_BEGINS_EXAMPLES = {one.split()[0] for one in EXAMPLES}
+_PERSONS = ("group", "person")
 # Beside other words, these are no subject, but the others are.
 _APART = ("setting", "aspect", "kind", "general")
 # What people are called in questions: what "and" joins behind them is no list ("pain patients and suicide").
@@ -134,10 +136,10 @@ class _TopicReader:
                 stop = place + length
                 self._take(" ".join(one.text for one in self._tokens[place:stop]), "measure")
             elif concept is None and self._separates(token.text, place):
-                self._end_noun()
+                self._end_noun(is_side=token.text.lower() in _COMPARING)
                 self._separate(token.text.lower(), place)
             else:
-                self._noun.append((concept.text if concept else token.text, concept))
+                self._noun.append((concept.text, concept) if concept else (_unpossessed(token.text), None))
             place = stop
         self._end_noun()
         return [*self._found, *self._light]
@@ -158,7 +160,7 @@ class _TopicReader:
         return is_word and (is_verb or is_filler(lower) or lower in _SEPARATORS or lower in self._foreign)
 
     def _separate(self, lower: str, place: int) -> None:
-        before = self._before
+        before = "" if lower in _BEGINS_EXAMPLES else self._before
         pair = f"{before} {lower}"
         is_and = place > 0 and self._tokens[place - 1].text.lower() == "and"
         is_pair = pair in (*_COMPARED_WITH, *EXAMPLES) or (is_and and lower in _ENDS_COMPARISON)
@@ -173,6 +175,8 @@ class _TopicReader:
         is_over = bool(self._found) and self._found[-1].is_compared and is_filler(lower)  # "than placebo associated"
         if lower in _COMPARING or pair in _COMPARED_WITH:
             self._is_compared = True
+            if self._found and self._found[-1].role == "general":  # "ultrasound versus MRI"
+                self._found[-1] = replace(self._found[-1], role="subject")
         elif is_over or lower in (*_ENDS_COMPARISON, ",", ";"):
             self._is_compared = False
 
@@ -183,6 +187,7 @@ class _TopicReader:
             role = "aspect"
         compared = self._is_compared or self._label == "C"
         is_null = self._is_unspecific and concept is None
+        role = "subject" if role == "general" and self._is_compared else role
         if role in ("subject", "general") and compared and (is_null or self._label == "C"):
             role = "comparator"
         if role != "filler":
@@ -191,7 +196,7 @@ class _TopicReader:
             )
         self._before, self._is_unspecific = "", False
 
-    def _end_noun(self) -> None:
+    def _end_noun(self, *, is_side: bool = False) -> None:
         """Take the concepts and names of the noun, each with the words beside it that say something; what says little
         comes after them, to rank by."""
         items, self._noun = self._noun, []
@@ -205,7 +210,7 @@ class _TopicReader:
         self._lives_there = is_setting and bool(whose)  # "nursing home residents"
         if self._lives_there:
             items = [one for one in items if one[0] not in whose]
-        items = _with_compounds(items)
+        items = _with_compounds(_with_letters(items, is_side=is_side or self._is_compared))
         is_said = any(concept is None and not is_light(text) and not is_head(text) for text, concept in items)
         anchors = [place for place, one in enumerate(items) if self._stands_alone(one, is_said=is_said)]
         first = 0
@@ -236,7 +241,8 @@ class _TopicReader:
         words = [
             one
             for one in ahead
-            if (not is_light(one) and not (item and is_gerund(one))) or (is_group and role_of_word(one) == "setting")
+            if (not is_light(one) and one[1:] and not (item and is_gerund(one)))
+            or (is_group and role_of_word(one) == "setting")
         ]
         if item is None:
             is_verb = self._before in _BEFORE_A_VERB and len(words) > 1 and is_gerund(words[0])
@@ -277,7 +283,13 @@ class _TopicReader:
                 self._take_words(said, light)
                 said = []
             beside = tuple(" ".join(some) for some in (words, said) if some)
-            role = "group" if beside and role == "person" else "subject" if beside and role == "general" else role
+            role = (
+                "group"
+                if beside and role == "person"
+                else "subject"
+                if beside and role in ("general", "modifier")
+                else role
+            )
             self._take(" ".join([*words, text, *said]) if beside else text, role, concept, beside)
             return
         if words:
@@ -322,6 +334,31 @@ def _role_of_concept(concept: TopicConcept) -> QueryRole:
         return "aspect"
     said = role_of_word(concept.text.split()[-1])
     return said if said in ("person", "group", "setting") else "subject"
+
+
+def _unpossessed(word: str) -> str:
+    """Persons without the ending that says what is theirs ("children's"), which no paper has to say; a name with it."""
+    bare = word.replace("’", "'").removesuffix("'").removesuffix("'s")
+    return bare if role_of_word(bare) in _PERSONS else word
+
+
+def _with_letters(items: Sequence[_Item], *, is_side: bool) -> list[_Item]:
+    """The items, with a letter or a number that stands alone as the end of the word before it ("influenza A"); on a
+    side of a comparison, an organ as the beginning of what follows ("chest X-ray versus ultrasound")."""
+    found: list[_Item] = []
+    for text, concept in items:
+        if found and concept is None and (len(text) == 1 or text.isdigit()):
+            before, known = found.pop()
+            text = f"{before} {text}"
+            concept = replace(known, text=text) if known else None
+        elif is_side and found and concept and is_organ(found[-1][1]):
+            text = f"{found.pop()[0]} {text}"
+            concept = replace(concept, text=text)
+        elif found and found[-1][1] is None and len(found[-1][0]) == 1:  # "C difficile"
+            text = f"{found.pop()[0]} {text}"
+            concept = replace(concept, text=text) if concept else None
+        found.append((text, concept))
+    return [one for one in found if one[1] or len(one[0]) > 1 or not one[0].isascii()]
 
 
 def _with_compounds(items: Sequence[_Item]) -> list[_Item]:
