@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.searching import EVERYTHING, Scope
+from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import chroma_session, open_backend
 from deepcritical_mcp.evidence.storage.chroma_records import item_of, progress_row, record_row

@@ -7,7 +7,7 @@ from itertools import permutations
 from typing import Any
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.searching import Scope
+from deepcritical_mcp.evidence.chunking import Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from tests.evidence.stand_ins import piece

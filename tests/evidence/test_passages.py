@@ -15,12 +15,12 @@ import pytest
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.chunking import CHUNK_LENGTH, PASSAGE_LENGTH, passages, split
+from deepcritical_mcp.evidence.chunking import CHUNK_LENGTH, PASSAGE_LENGTH, Scope, passages, split
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
-from deepcritical_mcp.evidence.lexical import LexicalIndex, words_of
+from deepcritical_mcp.evidence.lexical import LexicalIndex
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, TextPlace, with_neighbors
-from deepcritical_mcp.evidence.searching import Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.models import PARAGRAPH_BREAK, Text

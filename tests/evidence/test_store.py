@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionFullError
 from deepcritical_mcp.evidence.catalogue import Catalogue
+from deepcritical_mcp.evidence.chunking import Scope
 from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE
-from deepcritical_mcp.evidence.searching import Scope, Search
+from deepcritical_mcp.evidence.searching import Search
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace

@@ -43,8 +43,20 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("list_sessions", {}),
     ("clear_session", {"ids": ["pubmed:70003"]}),
 )  # fmt: skip
-# Enums and switches, which the text says in words of its own; what both have, but in other digits.
-LABELED = {"kind", "source", "sources", "status", "verdict", "content_truncated", "relevance", "index", "bytes"}
+# Enums and switches, which the text says in words of its own; what both have, but in other digits; what those said who
+# were asked before a text was found.
+LABELED = {
+    "detail",
+    "kind",
+    "source",
+    "sources",
+    "status",
+    "verdict",
+    "content_truncated",
+    "relevance",
+    "index",
+    "bytes",
+}
 
 
 def leaves(value: object, name: str = "") -> Iterator[tuple[str, str]]:

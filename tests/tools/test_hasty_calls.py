@@ -9,11 +9,13 @@ import pytest
 from mcp.client import Client
 from mcp_types import CallToolResult, TextContent
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import SearchResult
-from deepcritical_mcp.server import create_server
+from deepcritical_mcp.server import (
+    _tool,  # pyright: ignore[reportPrivateUsage]
+)
+from deepcritical_mcp.tools import TOOLS
 from deepcritical_mcp.tools.arguments.schemas import read_arguments
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
@@ -23,10 +25,9 @@ Schemas = dict[str, dict[str, Any]]
 Q = "zinc sleep"
 
 
-@pytest.fixture
-async def schemas() -> Schemas:
-    async with Client(create_server(Settings())) as client:
-        return {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+@pytest.fixture(scope="module")
+def schemas() -> Schemas:
+    return {spec.name: _tool(spec, ())[1] for spec in TOOLS}
 
 
 def text_of(result: CallToolResult) -> str:

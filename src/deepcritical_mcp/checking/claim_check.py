@@ -25,9 +25,10 @@ from deepcritical_mcp.checking.compared_text import own_texts
 from deepcritical_mcp.checking.draft import CitingSentence
 from deepcritical_mcp.deadline import TO_EMBED, seconds_for
 from deepcritical_mcp.evidence.chunking import Passage, passages, searched
-from deepcritical_mcp.evidence.lexical import LexicalIndex, words_of
+from deepcritical_mcp.evidence.lexical import LexicalIndex
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import with_neighbors
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.excerpts import GAP, best_sentences, quoted
 from deepcritical_mcp.excerpts import sentences as sentences_of
 from deepcritical_mcp.models import CheckedClaim, Publication

@@ -24,7 +24,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.compared_text import GROUPED, number_form
-from deepcritical_mcp.evidence.lexical import words_of
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.excerpts import sentences
 from deepcritical_mcp.text import normalized
 

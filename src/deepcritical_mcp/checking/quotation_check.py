@@ -15,7 +15,7 @@ from rapidfuzz.distance import Indel, Levenshtein
 from deepcritical_mcp.checking.claim_numbers import NUMBER_WORDS
 from deepcritical_mcp.checking.compared_text import ComparedText, comparable, own_texts
 from deepcritical_mcp.evidence.chunking import anchor_at, found_parts
-from deepcritical_mcp.evidence.lexical import words_of
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.titles import is_translation
 from deepcritical_mcp.excerpts import Span, sentences
 from deepcritical_mcp.models import NO_TITLE, CheckedQuotation, Publication, QuotationVerdict, Text

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.entry_looks import are_forms, stated_ids
-from deepcritical_mcp.evidence.lexical import words_of
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.titles import content_words, identifies, is_generic, tokens
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import NOTICE_LABELS, Publication, ReferenceProblem, is_marked, status_label

@@ -1,4 +1,4 @@
-"""Which parts of a publication are embedded, and which are indexed by words.
+"""Which parts of a publication are embedded, which are indexed by words, and which of a session's are searched.
 
 Texts without parts, such as abstracts and notes, are short: they are embedded one by one, and indexed by words
 together. Texts with parts, such as full texts, are embedded and indexed as passages of about 120 tokens.
@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from deepcritical_mcp.excerpts import Span, sentences
 from deepcritical_mcp.models import (
@@ -21,8 +21,12 @@ from deepcritical_mcp.models import (
     Part,
     Publication,
     Text,
+    matches_mark,
     own_spans,
 )
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.models import CitationSource, PublicationStatus, TextKind
 
 WHOLE_LIMIT = 4_000
 """Texts without parts up to this many characters get a single vector: longer than nearly every abstract."""
@@ -297,3 +301,28 @@ def _pieces(content: str, paragraph: Span) -> list[Span]:
         else:
             made.append(Span(start + one.start, start + one.end))
     return made
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which evidence is searched; None means any. The user's notes are texts of the source "user", also where they
+    belong to another publication. `marked` is read by `matches_mark`."""
+
+    source: CitationSource | None = None
+    kind: TextKind | None = None
+    status: PublicationStatus | None = None
+    marked: str = ""
+
+    def includes(self, publication: Publication) -> bool:
+        """Whether it is searched."""
+        is_in_source = self.source in (None, "user", publication.source)
+        has_status = self.status is None or self.status == publication.status
+        is_wanted = is_in_source and has_status and matches_mark(publication, self.marked)
+        return is_wanted and any(map(self.includes_text, publication.texts))
+
+    def includes_text(self, text: Text) -> bool:
+        """Whether a text of such a publication is searched."""
+        return self.kind in (None, text.kind) and (self.source != "user" or text.kind == "note")
+
+
+EVERYTHING = Scope()

@@ -7,34 +7,19 @@ postings of its few terms: precomputed scores would all change with every added 
 from __future__ import annotations
 
 import hashlib
-import re
-import threading
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
-import Stemmer
 from numpy.typing import NDArray
 
-from deepcritical_mcp.text import STOP_WORDS, normalized
+from deepcritical_mcp.evidence.stemming import words_of
 
-_WORD = re.compile(r"\w+")
 # Without its cache, which takes three times as long as stemming.
-_stem = cast(Callable[[list[str]], list[str]], Stemmer.Stemmer("english", 0).stemWords)  # pyright: ignore  # no type hints
-_stemming = threading.Lock()
-"""The stemmer is not thread-safe."""
-
-
-def words_of(text: str) -> Counter[str]:
-    """The stems of a text and how often each occurs, without stop words. IC₅₀ is read as IC50."""
-    plain = normalized("NFKC", text).lower()
-    words = [word for word in _WORD.findall(plain) if word not in STOP_WORDS]
-    with _stemming:
-        return Counter(_stem(words))
 
 
 K1 = 1.2

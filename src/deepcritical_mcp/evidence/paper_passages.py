@@ -13,9 +13,10 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, Passage
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT
-from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_score, words_of
+from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_score
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.excerpts import Span, best_sentences, has_figures, quoted, sentences
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentPassage, Evidence, Publication, Text

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.chunking import Passage, indexed_text, own_title
+from deepcritical_mcp.evidence.chunking import EVERYTHING, Passage, Scope, indexed_text, own_title
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, Calibration
-from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_score, words_of
+from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_score
 from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, best_within, priority
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.evidence.text_index import WordScores, is_passage, split_unit, unit_of
@@ -26,38 +27,12 @@ from deepcritical_mcp.models import (
     Publication,
     RelatedEvidence,
     Text,
-    matches_mark,
     status_label,
 )
 from deepcritical_mcp.text import cut_at_sentence
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.models import CitationSource, Publication, PublicationStatus, Text, TextKind
-
-
-@dataclass(frozen=True)
-class Scope:
-    """Which evidence is searched; None means any. The user's notes are texts of the source "user", also where they
-    belong to another publication. `marked` is read by `matches_mark`."""
-
-    source: CitationSource | None = None
-    kind: TextKind | None = None
-    status: PublicationStatus | None = None
-    marked: str = ""
-
-    def includes(self, publication: Publication) -> bool:
-        """Whether it is searched."""
-        is_in_source = self.source in (None, "user", publication.source)
-        has_status = self.status is None or self.status == publication.status
-        is_wanted = is_in_source and has_status and matches_mark(publication, self.marked)
-        return is_wanted and any(map(self.includes_text, publication.texts))
-
-    def includes_text(self, text: Text) -> bool:
-        """Whether a text of such a publication is searched."""
-        return self.kind in (None, text.kind) and (self.source != "user" or text.kind == "note")
-
-
-EVERYTHING = Scope()
+    from deepcritical_mcp.models import Publication, Text
 
 
 SNIPPET_LENGTH = 240

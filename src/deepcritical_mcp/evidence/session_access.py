@@ -13,7 +13,8 @@ from anyio.to_thread import run_sync
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionError, SessionNotFoundError
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.kept_sessions import LOG_PREFIX, WATCH_ENDING, forget_old, title_of_query
+from deepcritical_mcp.evidence.kept_sessions import LOG_PREFIX, WATCH_ENDING, title_of_query
+from deepcritical_mcp.evidence.removal import forget_old
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
 

@@ -13,7 +13,7 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
 from deepcritical_mcp.evidence.adding import AddOutcome, without_duplicates
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.chunking import everything_said
+from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope, everything_said
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.embedding.projection import Point, project
 from deepcritical_mcp.evidence.indexing import Indexing, unfinished
@@ -28,7 +28,7 @@ from deepcritical_mcp.evidence.paper_passages import (
 )
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE, PassagePage, TextPlace, searched_at, with_sections
-from deepcritical_mcp.evidence.searching import EVERYTHING, Found, Scope, Search, relevances, shared_words
+from deepcritical_mcp.evidence.searching import Found, Search, relevances, shared_words
 from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.text_index import WordScores

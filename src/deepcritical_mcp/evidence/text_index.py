@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from deepcritical_mcp import __version__
 from deepcritical_mcp.evidence.chunking import Passage, indexed_text, long_passages, short_passages
 from deepcritical_mcp.evidence.clustering import LookupKey
-from deepcritical_mcp.evidence.lexical import HashedWords, LexicalIndex, LexicalScores, words_of
+from deepcritical_mcp.evidence.lexical import HashedWords, LexicalIndex, LexicalScores
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.models import Publication

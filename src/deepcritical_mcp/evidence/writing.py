@@ -14,7 +14,8 @@ from deepcritical_mcp.evidence.adding import AddOutcome, Batch, Decision, NewPub
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.clustering import unlinked
 from deepcritical_mcp.evidence.indexing import Indexing, embed_again, missing
-from deepcritical_mcp.evidence.kept_sessions import (
+from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
+from deepcritical_mcp.evidence.removal import (
     RemovedItem,
     forget_removed,
     keep_removed,
@@ -22,7 +23,6 @@ from deepcritical_mcp.evidence.kept_sessions import (
     to_restore,
     tombstone,
 )
-from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector, now
 from deepcritical_mcp.models import Publication, ScreeningMark

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 from pydantic import Field
 
 from deepcritical_mcp.errors import DeepCriticalError
+from deepcritical_mcp.evidence.chunking import Scope
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, page_of
-from deepcritical_mcp.evidence.searching import Scope
 from deepcritical_mcp.models import CitationSource, Evidence, SearchResult, TextKind, split_paragraph_anchor
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.arguments.call_session import (

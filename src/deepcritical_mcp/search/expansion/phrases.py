@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
-from deepcritical_mcp.evidence.lexical import words_of
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.search.expansion.word_lists import endings, word_list
 from deepcritical_mcp.text import GREEK_NAMES, NEGATIONS, QUERY_FUNCTION_WORDS, one_spelling
 

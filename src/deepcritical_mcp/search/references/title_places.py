@@ -133,6 +133,9 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> TitleAgreement:
         return "minor" if is_joined and one[1:] != other and other[1:] != one else "agrees"
     if not one or not other or is_notice(one) != is_notice(other):
         return "differs"
+    bare, whole = ([word for word in words if word not in GREEK_NAMES.values()] for words in (one, other))
+    if bare == whole:  # Greek letters were lost in copying: "A strains" for "Aβ strains"
+        return "minor" if len(one) != len(other) else "differs"
     found = changes(content_words(one), content_words(other))
     slips = [(gone, come) for gone, come, _ in found if "".join(gone) != "".join(come)]
     if near == "near":

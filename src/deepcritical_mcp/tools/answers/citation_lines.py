@@ -82,7 +82,7 @@ def _paper(notice: StatusNotice) -> str:
 def reference_shown(citation: Citation) -> str:
     """The reference without the title, which stands next to it: "Smith A, Lee B. JAMA. 2020;324(1):1-9."."""
     before, title, after = f". {citation.reference}".partition(f". {citation.title.removesuffix('.')}")
-    return f"{before}. {after.lstrip('.?! ')}".removeprefix(". ") if len(title) > 2 else citation.reference
+    return f"{before}. {after.lstrip('.?! ')}".removeprefix(". ").strip() if len(title) > 2 else citation.reference
 
 
 def source_lines(citation: Citation) -> Iterator[str]:

@@ -121,8 +121,7 @@ def _summary(item: EvidenceSummary) -> EvidenceSummary:
 
 
 def _document(result: Document) -> Document:
-    asked = tuple(one for one in result.attempts if one.status == "failed" or result.status != "full_text")
-    return result.model_copy(update={"citation": lean_citation(result.citation), "attempts": asked})
+    return result.model_copy(update={"citation": lean_citation(result.citation)})
 
 
 def _report(result: CitationReport) -> CitationReport:
