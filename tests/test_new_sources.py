@@ -99,7 +99,7 @@ async def test_a_list_says_what_they_are_and_what_became_of_a_preprint() -> None
     assert "wound closure in mice (2024-01-02), preprint, published as PMID 11\n" in text
     assert "burns in rabbits (2026-01-02), preprint" in text
     assert "Zinc for diabetic foot ulcers (2025-03), trial" in text
-    assert "Oranges prevent scurvy (Unknown)\n" in text
+    assert "Oranges prevent scurvy (Unknown)" in text
     assert page["sources"] == {"preprint": 2, "trial": 1, "pubmed": 1}
 
 
