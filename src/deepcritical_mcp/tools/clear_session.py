@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionNotFoundError
 from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX, folded_title
-from deepcritical_mcp.models import CitationSource, ClearResult, Publication, split_text_id
+from deepcritical_mcp.models import CitationSource, ClearResult, EvidencePage, Publication, split_text_id
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.arguments.call_session import (
     ToolContext,
@@ -71,10 +71,9 @@ async def clear_session(
 
 
 async def _session_deleted(registry: SessionRegistry, session_id: str) -> ClearResult:
-    total, sources, is_damaged = 0, (), False
+    held, is_damaged = EvidencePage(session_id=session_id, total=0), False
     try:
         held = await page_of(await registry.get(session_id, owner=caller()), 0, 0)
-        total, sources = held.total, held.sources
     except EvidenceStoreError:
         is_damaged = True
     await registry.drop(session_id, owner=caller())
@@ -82,7 +81,9 @@ async def _session_deleted(registry: SessionRegistry, session_id: str) -> ClearR
     if registry.undo_seconds:
         hours = f"{registry.undo_seconds / 3_600:g}"
         step += f' To undo this within {hours} hours: clear_session session_id="{session_id}" undo=true.'
-    return ClearResult(session_id=session_id, removed=total, damaged=is_damaged, sources=sources or {}, next_step=step)
+    return ClearResult(
+        session_id=session_id, removed=held.total, damaged=is_damaged, sources=held.sources, next_step=step
+    )
 
 
 async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session_id: str) -> ClearResult:

@@ -224,6 +224,7 @@ def fitting_filters(
 
 
 def names_animals(topic: Topic) -> bool:
+    """Whether it names animals of the laboratory, the farm or the home."""
     return _ANIMAL_WORDS.search(topic.affirmed) is not None
 
 

@@ -124,7 +124,7 @@ def _without_lead(people: Sequence[Person], listed: str, authors: Sequence[Autho
     if len(people) > 1 and people[0].at < 0 == people[1].at and people[1].initials and not people[0].initials:
         words = people[0].name.split()
         is_name = len(words) > 1 and not any(one.islower() and len(one) > _PARTICLE for one in words)
-        people = people[is_name is False :]
+        people = people if is_name else people[1:]
     if not people or people[0].at:
         return people
     (start, end), known = people[0].span, {*_key(str(authors[0]))}

@@ -38,7 +38,7 @@ this limit on, what repeats the request is not shortened further."""
 PER_RECORD = 1_600
 """The same for each record of a longer answer."""
 SHORT_ABSTRACT = 800
-"""Characters to which abstracts are shortened at most so that all records asked for fit; before, none is left out."""
+"""Characters to which abstracts are shortened at most; no record is left out while one is longer."""
 LEAST_GAP = 200
 """Characters that are left out of an abstract at least, where it must be shortened."""
 SHORT_TEXT = 1_500

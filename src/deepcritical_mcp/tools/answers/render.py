@@ -384,8 +384,8 @@ def _document(result: Document) -> tuple[str, list[str]]:
     if result.outline:
         lines += ["", "## Outline (anchor, title, characters)"]
         for entry in result.outline:
-            depth = len(str(entry)) - len(str(entry).lstrip())
-            lines.append(f"{' ' * depth}- {inert(str(entry).strip())}")
+            indent = "  " * max(0, len(entry.section) - 1)
+            lines.append(f"{indent}- {inert(str(entry).strip())}")
     if result.tables:
         lines += ["", "## Tables", *(f"- {inert(one.anchor)}: {inert(one.caption)}" for one in result.tables)]
     for passage in result.passages:

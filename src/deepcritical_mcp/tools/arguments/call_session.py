@@ -29,6 +29,14 @@ from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX, MAX_TITLE, KeptSe
 from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
 from deepcritical_mcp.text import clipped, counted, inert
 
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from deepcritical_mcp.evidence.kept_sessions import KeptSession
+    from deepcritical_mcp.evidence.sessions import SessionRegistry
+    from deepcritical_mcp.evidence.store import EvidenceStore
+    from deepcritical_mcp.search.pipeline import SourceSearch
+
 NEW = "new"
 MAX_NAMED = 5
 MAX_LATEST = 3
@@ -113,14 +121,6 @@ def _like(title: str, sessions: Sequence[KeptSession]) -> list[KeptSession]:
 def _has(word: str, title: str) -> bool:
     return any(one.startswith(word) for one in folded_title(title).replace("-", " ").split())
 
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from deepcritical_mcp.evidence.kept_sessions import KeptSession
-    from deepcritical_mcp.evidence.sessions import SessionRegistry
-    from deepcritical_mcp.evidence.store import EvidenceStore
-    from deepcritical_mcp.search.pipeline import SourceSearch
 
 SSE_MESSAGES_PATH = "/messages"
 CALLER_KEY = "caller:"

@@ -33,6 +33,12 @@ from deepcritical_mcp.transports.http.security import HostAndOriginCheck, refusa
 from deepcritical_mcp.transports.http.shutdown import CLOSE_SECONDS, OpenStreams, RunningCalls
 from deepcritical_mcp.transports.messages import MAX_VALUES, UnusableMessageError, has_too_many_values, read_message
 
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+    from deepcritical_mcp.context import AppContext
+    from deepcritical_mcp.evidence.sessions import SessionRegistry
+
 READ_AT_ONCE = 100_000
 """Bytes of a body that are read on the event loop; more are read in a thread."""
 
@@ -106,12 +112,6 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
     return replay
 
-
-if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
-
-    from deepcritical_mcp.context import AppContext
-    from deepcritical_mcp.evidence.sessions import SessionRegistry
 
 logger = logging.getLogger(__name__)
 
