@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import SessionFullError
+from deepcritical_mcp.errors import SessionFullError, SessionNotFoundError
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import Scope
 from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE
@@ -19,7 +19,7 @@ from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, SessionInfo
 from deepcritical_mcp.evidence.text_index import Layout
-from deepcritical_mcp.models import Publication
+from deepcritical_mcp.models import Evidence, Publication
 from tests.evidence.stand_ins import long_sections, paper, piece
 
 Registries = Callable[[Settings], SessionRegistry]
@@ -55,6 +55,188 @@ OTHERS = [
     piece("Vaccination of infants against rotavirus prevents severe diarrhoea.", "Rotavirus vaccine", pmid="106"),
     piece("A note on what to read next.", source="user"),
 ]
+
+
+async def test_the_question_is_answered_by_meaning_before_stray_words(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    await store.add_evidence([*STRAY, *OTHERS, AMPK, BIGUANIDE])
+
+    found = await store.search_similar("metformin alzheimer", max_results=4)
+
+    assert {AMPK.id, BIGUANIDE.id} <= {piece.id for piece in found}
+    assert found[0].id == BIGUANIDE.id
+    assert all(0 < piece.relevance < 1 for piece in found)
+
+
+async def test_a_rare_word_finds_what_meaning_alone_would_not(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    await store.add_evidence([piece("Subjects received XK-4711 daily.", "A first trial in man", pmid="1"), *OTHERS])
+    assert (await store.search_similar("XK-4711", max_results=1))[0].id == "pubmed:1"
+
+
+async def test_adding_twice_changes_nothing(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    first = await store.add_evidence([AMPK, *OTHERS])
+    again = await store.add_evidence([AMPK, *OTHERS])
+
+    assert [outcome.status for outcome in first] == ["added"] * 5
+    assert [outcome.status for outcome in again] == ["duplicate"] * 5
+    assert [outcome.publication for outcome in again] == [outcome.publication for outcome in first]
+    assert await store.count() == 5
+
+
+async def test_what_merges_is_completed_and_takes_the_best_id(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    await store.add_evidence([piece("Short.", "Metformin and ageing", doi="10.1/a", found_by=["ageing"])])
+    whole = piece(
+        "The whole abstract of the trial of metformin in ageing.",
+        "Metformin and ageing",
+        doi="10.1/A",
+        pmid="7",
+        journal="Ageing Cell",
+        date="2021-03",
+        status="retracted",
+        found_by=["metformin"],
+    )
+
+    (outcome,) = await store.add_evidence([whole])
+    kept = (await store.get(["doi:10.1/a"]))["doi:10.1/a"]
+    publication = (await store.publications([kept.id]))[kept.id]
+
+    assert (outcome.status, outcome.reason) == ("duplicate", "same DOI and a similar title")
+    assert kept == outcome.evidence
+    assert kept.id == "pubmed:7"
+    assert kept.content == whole.text.content
+    assert (kept.citation.pmid, kept.citation.date, kept.citation.status) == ("7", "2021-03", "retracted")
+    assert publication.found_by == ("ageing", "metformin")
+    assert (await store.search_similar("trial in ageing people"))[0].content == whole.text.content
+
+
+async def test_evidence_is_known_by_what_identifies_it(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    await store.add_evidence([AMPK, piece("x", url="https://example.org/a/?utm_source=b#top", source="web")])
+    assert await store.known(
+        [
+            piece("other text", pmid="101"),
+            piece("y", url="https://EXAMPLE.org/a", source="web"),
+            piece(AMPK.text.content, "AMPK Activation and its Neuroprotection."),
+            piece("z", "AMPK Activation and Neuroprotection."),
+            piece("new", pmid="9"),
+        ]
+    ) == [AMPK.id, (await store.page(1, 1))[0].id, "", "", ""]
+
+
+async def test_relevance_is_the_same_in_every_call_and_can_be_demanded(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    await store.add_evidence([*OTHERS, AMPK, BIGUANIDE])
+
+    found = await store.search_similar("does metformin slow dementia?", max_results=6)
+    publications = await store.publications([piece.id for piece in found])
+    demanded = await store.search_similar("does metformin slow dementia?", max_results=6, min_relevance=0.3)
+    measured = await store.relevance("does metformin slow dementia?", list(publications.values()))
+
+    assert measured == pytest.approx([piece.relevance for piece in found], abs=1e-4)
+    assert [piece.id for piece in demanded] == [piece.id for piece in found if piece.relevance >= 0.3]
+    assert 0 < len(demanded) < len(found)
+
+
+async def test_evidence_that_is_not_kept_has_a_relevance_too(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    await store.add_evidence([AMPK])
+    near, far = await store.relevance("dementia in diabetics", [BIGUANIDE, OTHERS[0]])
+    assert near > far
+
+
+async def test_variants_find_more_and_never_outvote_the_question(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    await store.add_evidence([*OTHERS, AMPK, BIGUANIDE])
+    variants = ["fin regrowth in fish", "fish fins", "zebrafish", "fins", "regeneration", "regrowth", "amputation"]
+
+    found = await store.search_similar("dementia under biguanides", variants=variants, max_results=2)
+
+    assert [piece.id for piece in found] == [BIGUANIDE.id, "pubmed:104"]
+
+
+async def test_what_says_nearly_the_same_is_shown_once_and_names_the_other(
+    place: Settings, registries: Registries
+) -> None:
+    store = await registries(place).open()
+    twin = piece(AMPK.text.content, "AMPK activation and neuroprotection again", pmid="999")
+    _, outcome = await store.add_evidence([AMPK, twin])
+
+    shown = await store.search_similar("AMPK in neurons", max_results=5)
+
+    assert outcome.status == "added"
+    assert [id for id, _ in outcome.folds] == [AMPK.id]
+    assert outcome.folds[0][1] >= 0.95
+    assert [piece.id for piece in shown] in ([AMPK.id], [twin.id])
+    assert {shown[0].id, *shown[0].similar} == {AMPK.id, twin.id}
+    assert await store.count() == 2
+
+
+async def test_opposites_stay_two_and_are_both_shown(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    yes = piece("Protein X is essential for the survival of neurons.", "Protein X is essential for neurons")
+    no = piece("Protein X is not essential for the survival of neurons.", "Protein X is not essential for neurons")
+
+    outcomes = await store.add_evidence([yes, no])
+
+    assert [outcome.status for outcome in outcomes] == ["added", "added"]
+    assert {piece.id for piece in await store.search_similar("is protein X essential?")} == {yes.id, no.id}
+
+
+async def test_a_long_document_is_found_by_its_best_passage(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    filler = "The committee met on Tuesday and approved the minutes of the last meeting. "
+    needle = "Metformin delayed the onset of cognitive impairment in elderly patients. "
+    long = piece(filler * 60 + needle + filler * 60, "Minutes", source="web", url="https://example.org/minutes")
+    await store.add_evidence([long, *OTHERS])
+
+    found = await store.search_similar("metformin and cognitive impairment", max_results=1)
+
+    assert found[0].id == long.id
+    assert found[0].content == long.text.content
+    assert found[0].relevance > 0.4
+
+
+async def test_evidence_is_listed_in_the_order_of_arrival(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    pieces = [piece(f"Finding number {number}.", pmid=str(number)) for number in range(30, 0, -1)]
+    await store.add_evidence(pieces[:20])
+    await store.add_evidence(pieces[20:])
+    assert [item.id for item in await store.page(18, 5)] == [piece.id for piece in pieces[18:23]]
+    assert await store.count() == 30
+
+
+async def test_everything_about_a_piece_comes_back(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    evidence = piece(
+        "Ünïcode — “quotes”, H₂O and \n line breaks.",
+        "A title",
+        pmid="5",
+        doi="10.1/x#y",
+        pmcid="PMC5",
+        url="https://example.org/ü?q=1",
+        date="2020-01-02",
+        authors=["Müller Ä", "The Group"],
+        journal="J",
+        status="concern",
+        found_by=["a", "b"],
+        keywords=["k"],
+    )
+    await store.add_evidence([evidence])
+    assert (await store.publications([evidence.id]))[evidence.id] == evidence
+    assert (await store.get([evidence.id]))[evidence.id] == Evidence.of(evidence)
+
+
+async def test_a_dropped_session_is_gone(place: Settings, registries: Registries) -> None:
+    registry = registries(place)
+    store = await registry.open()
+    await store.add_evidence([AMPK])
+    await registry.drop(store.session_id)
+    for attempt in (store.count, lambda: store.add_evidence([AMPK]), lambda: registry.get(store.session_id)):
+        with pytest.raises(SessionNotFoundError):
+            await attempt()
 
 
 async def test_only_one_source_is_searched_when_asked(place: Settings, registries: Registries) -> None:
