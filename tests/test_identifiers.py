@@ -80,3 +80,31 @@ def test_no_text_whatever_raises(text: str):
     record_ids(text)
     record_ids(f"https://doi.org/{text}")
     record_ids(f"https://pubmed.ncbi.nlm.nih.gov/{text}")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://pubmed.ncbi.nlm.nih.gov/?term=12345678+OR+23456789",
+        "https://www.ncbi.nlm.nih.gov/entrez/query.fcgi?db=pubmed&list_uids=12345678,23456789",
+        "https://www.medrxiv.org/content/10.1101/2020.01.02.000001v1.supplementary-material",
+        "https://clinicaltrials.gov/search?term=NCT01234567",
+        "https://pubmed.ncbi.nlm.nih.gov/12345678/citedby/",
+        "https://pubmed.ncbi.nlm.nih.gov/12345678,23456789/",
+        "https://pubmed.ncbi.nlm.nih.gov/help/",
+        "https://pubmed.ncbi.nlm.nih.gov.example.org/12345678/",
+        "https://pmc.ncbi.nlm.nih.gov/articles/PMC1234567/figure/F1/",
+        "https://www.ncbi.nlm.nih.gov/gene/672",
+        "https://pubchem.ncbi.nlm.nih.gov/compound/4091",
+        "https://doi.org/",
+        "https://doi.org/not-a-doi",
+        "https://www.publisher.example/doi/suppl/10.1000/abc",
+        "https://www.publisher.example/doi/citedby/10.1000/abc",
+        "https://blog.example/why-10.1000/abc-matters",
+        "https://news.example/?about=10.1000/abc",
+        "",
+        "10.1000/abc",
+    ],
+)
+def test_a_page_about_a_publication_is_not_its_page(url: str):
+    assert record_ids(url) == RecordIds()

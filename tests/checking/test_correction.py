@@ -283,3 +283,12 @@ def test_no_article_stands_twice_before_a_journal(name: str) -> None:
     line = correct(f"{ALL_VANCOUVER}. {TITLE}. The Annals of Surgery. 2019;28(4):214-21.", record)
     assert "The The" not in line
     assert name in line
+
+
+def test_values_of_bibtex_are_escaped() -> None:
+    written = "@article{a, author={Kim, Sun}, title={Magnesium for sleep}, year={2019}}"
+    record = paper(title="Zinc & 50% {less} pain.", authors=(AuthorName("Berg", "Jan"), AuthorName("Zinc_Group")))
+    entry = correct(written, record)
+    assert entry.startswith("@article{a,")
+    assert r"author = {Berg, Jan and {Zinc\_Group}}" in entry
+    assert r"title = {Zinc \& 50\% \{less\} pain}" in entry

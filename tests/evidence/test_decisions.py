@@ -266,3 +266,24 @@ async def test_what_was_found_again_meanwhile_gets_its_decision_back(registries:
     assert await decisions(store) == {"pubmed:7": ""}
     await store.restore(["pubmed:7"])
     assert await decisions(store) == {"pubmed:7": LINE}
+
+
+async def test_what_is_found_again_keeps_its_decision(place: Settings, registries: Registries) -> None:
+    store = await registries(place).open()
+    await store.add_evidence([paper()])
+    await store.decide([NO_CONTROLS])
+    again = [
+        paper(),
+        paper(status="retracted", status_checked="2026-02-02"),
+        paper(pmid="", journal="Wounds"),
+        paper("A longer text that says what zinc did to all of the wounds.", journal="Wounds"),
+        published("Zinc as a page tells it.", source="web", title="Zinc in wound repair of adults", doi="10.5555/zinc"),
+    ]
+    for one in again:
+        (outcome,) = await store.add_evidence([one])
+        assert outcome.status == "duplicate"
+        assert outcome.evidence.decision == LINE
+    assert await store.count() == 1
+    await store.decide([ScreeningMark("doi:10.5555/zinc", "undecided", tags=())])
+    await store.add_evidence(again)
+    assert await decisions(store) == {"pubmed:7": ""}

@@ -284,3 +284,33 @@ async def test_the_files_of_a_session_are_its_owner_s_alone(registries: Registri
 
 def _files_in(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
+
+
+async def test_a_list_shows_one_s_own_sessions_only_the_last_used_first(
+    registries: Registries, place: Settings, clock: Clock
+) -> None:
+    registry = registries(place)
+    ada, bob = new_session_id(), new_session_id()
+    for title, owner in (("first", ada), ("hers", bob), ("second", ada)):
+        await (await registry.open(owner=owner, title=title)).add_evidence([piece(title)])
+        clock.now += 100
+    await registry.open(owner=ada)  # empty: nothing to come back to
+    assert [one.title for one in await registry.sessions(owner=ada)] == ["second", "first"]
+    await registry.find("first", owner=ada)
+    assert [one.title for one in await registry.sessions(owner=ada)] == ["first", "second"]
+    with pytest.raises(SessionNotFoundError):
+        await registry.find("hers", owner=ada)
+
+
+async def test_expired_sessions_are_neither_listed_nor_found(
+    registries: Registries, place: Settings, clock: Clock
+) -> None:
+    registry = registries(place.model_copy(update={"session_ttl": DAY}))
+    owner = new_session_id()
+    await (await registry.open(owner=owner, title="old")).add_evidence([piece("old")])
+    for seconds in (DAY / 4, DAY + 1):  # servers look every few hours
+        clock.now += seconds
+        await registry.sweep()
+    assert await registry.sessions(owner=owner) == []
+    with pytest.raises(SessionNotFoundError):
+        await registry.find("old", owner=owner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.chunking import CHUNK_LENGTH, PASSAGE_LENGTH, Scope, passages, split
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
-from deepcritical_mcp.evidence.lexical import LexicalIndex
+from deepcritical_mcp.evidence.lexical import LexicalIndex, words_of
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, TextPlace, with_neighbors
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.models import PARAGRAPH_BREAK, Text
@@ -251,3 +250,21 @@ def test_a_chunk_begins_with_a_whole_word_and_ends_with_a_sentence() -> None:
         assert len(chunk) <= CHUNK_LENGTH
         assert chunk.endswith("rats.")
         assert f" {chunk}" in f" {TEXT}"
+
+
+@pytest.fixture
+async def slow() -> AsyncGenerator[tuple[SlowModel, SessionRegistry]]:
+    model = SlowModel()
+    registry = SessionRegistry(Settings(), model, open_backend(Settings()))
+    yield model, registry
+    await registry.aclose()
+
+
+async def test_a_session_is_dropped_while_it_is_indexed(slow: tuple[SlowModel, SessionRegistry]) -> None:
+    model, registry = slow
+    store = await registry.open()
+    model.free = 1
+    await store.add_evidence([paper(long_sections("the tumor", 40), pmid="1", abstract="An abstract.")])
+    await registry.drop(store.session_id)
+    model.may_go_on.set()
+    assert registry.open_sessions == 0

@@ -7,10 +7,9 @@ from math import log1p
 import pytest
 
 from deepcritical_mcp.evidence.chunking import passages
-from deepcritical_mcp.evidence.lexical import K1, B, LexicalIndex, hybrid_score
+from deepcritical_mcp.evidence.lexical import K1, B, LexicalIndex, hybrid_score, words_of
 from deepcritical_mcp.evidence.paper_passages import best_answers, priority, score_sentences
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
-from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.excerpts import quoted
 from deepcritical_mcp.reading import Section
 from tests.evidence.stand_ins import HashingModel, paper

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from deepcritical_mcp.evidence.storage.stored_items import dumped, restored
 from deepcritical_mcp.export import ExportFormat, read_jsonl
 from deepcritical_mcp.models import AuthorName, Publication, StatusNotice, Text
 from tests.export.test_export import bibtex_entries, csl_items, needs_pandoc
@@ -438,3 +439,33 @@ def test_two_letter_codes_are_languages_and_none_of_several_is_lost() -> None:
     assert "langid" not in export((english,), "bibtex")
     assert "en." not in export((english,), "markdown")
     assert json.loads(export((both,), "csl-json"))[0]["note"] == "Text in English and German."
+
+
+@pytest.mark.parametrize("publication", ALL, ids=lambda one: one.form)
+def test_every_field_survives_json_lines_and_storage(publication: Publication) -> None:
+    assert read_jsonl(export((publication,), "jsonl")) == [publication]
+    assert restored(dumped(publication)) == publication
+    assert [name.given for name in restored(dumped(publication)).editors] == [one.given for one in publication.editors]
+
+
+def test_what_a_page_says_is_not_exported_as_the_user_s_note() -> None:
+    page = published("A page's text.", provider="user", source="web", title="On it", pmid="31000001")
+    note = published("My own words.", provider="user", source="user", title="On it", pmid="31000001")
+    assert [one["annote"] for one in json.loads(export((page, note), "csl-json"))] == ["My own words."]
+    assert [one["annote"] for one in json.loads(export((page,), "csl-json"))] == ["A page's text."]
+
+
+@needs_pandoc
+@pytest.mark.parametrize(
+    "said", ["title: Evil\nDOI: 10.1/evil\ntype: book\nissued: 1900", "So {:title: Evil}", "Evil: x"]
+)
+def test_no_note_overrides_a_field(said: str) -> None:
+    note = published(said, provider="user", source="user", title="On it", pmid="31000001")
+    for items in ((ARTICLE, note), (published("Text.", source="pubmed", title="T", pmid="31000001"), note)):
+        (written,) = json.loads(export(items, "csl-json"))
+        (read,) = csl_items(export(items, "csl-json"), "csljson")
+        assert written["annote"] == said
+        assert {name: read.get(name) for name in ("DOI", "type", "issued", "note")} == {
+            name: written.get(name) for name in ("DOI", "type", "issued", "note")
+        }
+        assert "Evil" not in read["title"]

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.export import ExportFormat, export_entries, read_jsonl
+from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, export_entries, export_part, read_jsonl
 from deepcritical_mcp.models import AuthorName, CitationSource, Publication, StatusNotice, vancouver
 from tests.publications import export, published
 
@@ -331,3 +331,26 @@ def test_no_text_breaks_a_file(
         without_spans(item["title"]) for item in json.loads(export(evidence, "csl-json"))
     ]
     assert read_jsonl(export(evidence, "jsonl")) == list(evidence)
+
+
+def test_jsonl_is_read_back_whole() -> None:
+    assert read_jsonl(export(EVERYTHING, "jsonl")) == list(EVERYTHING)
+    assert read_jsonl("\ufeff" + export(EVERYTHING, "jsonl").replace("\n", "\r\n\r\n")) == list(EVERYTHING)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_parts_put_together_are_the_whole(format: ExportFormat) -> None:
+    pieces = (*EVERYTHING, ARTICLE, NOTE)
+    parts: list[str] = []
+    start = 0
+    while start < len(pieces):
+        text, count = export_part(pieces, format, start=start, limit=1_500)
+        assert len(text) <= 1_500 or count == 1
+        parts.append(text)
+        start += count
+
+    assert 1 < len(parts) < len(pieces)
+    if format == "csl-json":
+        assert [item for part in parts for item in json.loads(part)] == json.loads(export(pieces, format))
+    else:
+        assert EXPORT_FILES[format].separator.join(parts) == export(pieces, format)

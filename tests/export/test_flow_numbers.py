@@ -122,3 +122,8 @@ def test_the_numbers_always_add_up(log: Sequence[LoggedSearch], kept: set[int]) 
     numbers = flow_numbers(log, [paper(one, screening=marks[one % 4]) for one in kept])
     assert_sums(numbers)
     assert min(numbers.duplicates, numbers.removed, numbers.undecided) >= 0
+
+
+def test_the_same_query_with_another_filter_is_another_search() -> None:
+    (found,) = flow_numbers([search(1), search(1, filters=("published from 2020",))], [paper(1)]).identified
+    assert (found.records, found.searches) == (2, 2)

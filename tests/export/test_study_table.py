@@ -267,3 +267,15 @@ def test_of_real_records_the_numbers_are_those_that_were_read_by_eye() -> None:
         "39077977": "15",
         "39479534": "215",
     }
+
+
+def test_markdown_has_a_row_a_record_and_text_from_outside_does_nothing_in_it() -> None:
+    written = study_table(
+        [record(title="a | b <img src=x> ![x](http://evil.example)"), TRIAL], "markdown", fields=["id", "title"]
+    )
+    assert written.splitlines() == [
+        "| id | title |",
+        "| --- | --- |",
+        "| pubmed:31000001 | `a \\| b <img src=x> ![x](http://evil.example)` |",
+        "| nct:NCT09000001 | Zinc for wounds |",
+    ]

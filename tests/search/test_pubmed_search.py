@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from deepcritical_mcp.errors import (
     InvalidInputError,
     ProviderUnavailableError,
 )
+from deepcritical_mcp.evidence.adding import AddOutcome
+from deepcritical_mcp.models import CitationSource, Publication
+from tests.publications import published
 from tests.search.pubmed_library import library, request
 from tests.sources.ncbi import KEY, Answer, article, as_json, efetch, notice
 
@@ -152,3 +157,42 @@ async def test_progress_is_told_at_each_phase():
         assert [fraction for fraction, _ in phases] == sorted(fraction for fraction, _ in phases)
         assert phases[-1][0] == 1.0
         assert all(message for _, message in phases)
+
+
+async def test_a_search_does_not_bring_back_an_earlier_decision():
+    async with library(THREE) as lib:
+        await lib.search.search(request(), lib.session)
+        decided = {"screening": "included", "tags": ("early",), "screened": "2026-11-24T01:36:32Z"}
+        lib.session.kept["pubmed:11"] = lib.session.kept["pubmed:11"].model_copy(update=decided)
+        given, add = list[Publication](), lib.session.add_evidence
+
+        async def adding(publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
+            given.extend(publications)
+            return await add(publications)
+
+        lib.session.add_evidence = adding
+        await lib.search.search(request(), lib.session)
+    assert (given[0].id, given[0].screening, given[0].tags) == ("pubmed:11", "", ())
+
+
+async def test_pages_of_several_variants_neither_repeat_nor_miss_a_record():
+    async with library(MANY) as lib:
+        lib.ncbi.hits = {"zinc": list(MANY)[:20], "copper": list(MANY)[10:]}
+        seen: list[str] = []
+        offset = 0
+        while offset >= 0:
+            asked = request(max_results=7, offset=offset, variants=("copper",))
+            result = await lib.search.search(asked, lib.session)
+            seen += [item.citation.pmid for item in result.evidence]
+            offset = result.next_offset
+    assert sorted(seen) == list(MANY)
+
+
+@pytest.mark.parametrize("source", ["user", "pubmed"])
+async def test_a_note_with_a_pmid_does_not_stand_for_the_record(source: CitationSource):
+    async with library(THREE) as lib:
+        note = published("Read this.", provider="user", source=source, title="My note", pmid="11")
+        lib.session.kept[note.id] = note
+        result = await lib.search.search(request(), lib.session)
+    assert result.evidence[0].citation.title == "First."
+    assert lib.ncbi.asked[1][1]["id"] == "11,12,13"

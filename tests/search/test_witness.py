@@ -256,3 +256,19 @@ async def test_what_the_witness_said_outlasts_its_outage():
     (one,), remarks, *_ = await Witness([service], FakePubMed(paper())).rechecked([old])
     assert (one.status, one.status_notices) == ("retracted", contested.status_notices)
     assert "could not be asked" in remarks[0]
+
+
+async def test_the_pmid_of_a_withdrawn_preprint_is_not_claimed_to_be_pubmeds():
+    one, remarks = await completed(preprint(), RETRACTED)
+    assert one.status_notices[0].reference.endswith("; its record does not say so")
+    assert remarks[0].startswith("10.1101/2020.01.01.1 is marked RETRACTED by Retraction Watch")
+
+
+async def test_corrections_complete_the_record_without_a_remark():
+    fixes = [StatusNotice(kind="erratum", doi=f"10.5555/fix.{n}", reference="publisher, 2020") for n in range(3)]
+    known = (StatusNotice(kind="erratum", pmid="8", reference="Ann Zinc. 2020;8:2"),)
+    one, remarks = await completed(paper(status="corrected", status_notices=known), *fixes)
+    assert [notice.doi for notice in one.status_notices] == ["", "10.5555/fix.1", "10.5555/fix.2"]
+    assert remarks == ()
+    new, remarks = await completed(paper(), *fixes)
+    assert (new.status, len(new.status_notices), remarks) == ("corrected", 3, ())

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from deepcritical_mcp.config import PROXY_VARIABLES, Settings
-from deepcritical_mcp.errors import ProviderTimeoutError, ProviderUnavailableError
+from deepcritical_mcp.errors import ProviderError, ProviderTimeoutError, ProviderUnavailableError, RateLimitError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.guard import FetchLimits, Guard
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy
@@ -178,3 +178,20 @@ async def test_a_name_that_nobody_typed_is_nobodys_mistake():
     assert error.value.message == "The name doi.invalid could not be resolved. Try again later."
     with pytest.raises(ProviderUnavailableError, match="spelled correctly"):
         await source(resolve=unknown).read(Wanted(RecordIds(), ("https://wou.invalid/",)))
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (Answer(500), ProviderUnavailableError),
+        (Answer(503), ProviderUnavailableError),
+        (Answer(429), RateLimitError),
+        (Answer(conduct="reset"), ProviderUnavailableError),
+        (Answer(200, TEXT.encode(), "text/html", conduct="half"), ProviderUnavailableError),
+    ],
+    ids=["500", "503", "429", "reset", "half"],
+)
+async def test_an_outage_is_not_an_answer(answer: Answer, error: type[ProviderError]):
+    with pytest.raises(error) as caught:
+        await read({"/a": answer}, "/a", respects_robots=False)
+    assert caught.value.retryable

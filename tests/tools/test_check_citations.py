@@ -299,3 +299,30 @@ async def test_a_report_comes_in_parts_that_are_asked_for_with_the_same_text() -
             assert part["next_offset"] == -1 or f"offset={part['next_offset']}" in part["next_step"]
             offset = part["next_offset"]
     assert sorted(seen) == [1, 2]
+
+
+async def test_the_prompt_carries_the_draft_as_data() -> None:
+    async with checking() as client:
+        prompt = await client.get_prompt("check_my_draft", {"draft": "One line [1].\nAnother line."})
+    (message,) = prompt.messages
+    assert isinstance(message.content, TextContent)
+    assert "«One line [1].\nAnother line.»" in message.content.text
+    assert "check_citations" in message.content.text
+
+
+async def test_a_draft_is_checked_and_both_forms_say_the_same() -> None:
+    async with checking() as client:
+        result = await checked(client)
+    report, shown = structured(result), text_of(result)
+    assert report["counts"]["references"] == 2
+    assert shown.startswith("# 2 references: 1 retracted, 1 verified\n")
+    for one in report["references"]:
+        assert (
+            "Verified: reference 1." in shown
+            if one["verdict"] == "verified" and one["index"] == 1
+            else "[2] pubmed:31000012" in shown
+        )
+    assert "\n## Retracted\n" in shown
+    assert {"45"} <= {number.split()[0] for one in report["claims"] for number in one.get("numbers_missing", ())}
+    assert report["report_uri"] in shown
+    assert report["next_offset"] == -1

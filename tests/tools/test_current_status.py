@@ -223,3 +223,38 @@ async def test_a_note_alone_is_exported_with_the_status_that_its_paper_has_now(t
         ours.ncbi.records["7"] = RETRACTED_NOW
         _, exported = await ours.call("export_evidence", format="jsonl", ids=[added["added"][0]["id"]])
         assert '"status":"retracted"' in exported["text"]
+
+
+async def test_a_status_that_was_read_long_ago_is_read_again_before_an_export(tmp_path: Path):
+    async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
+        await ours.age()
+        told = notice("RetractionIn", "J Made-up Res. 2022;10:1", "99")
+        ours.ncbi.records["7"] = article("7", "Zinc, changed.", doi=ZINC, citation=told)
+        text, exported = await ours.call("export_evidence", format="ris")
+        assert "RETRACTED" in exported["text"]
+        assert "Zinc in wound repair" in exported["text"]
+        assert "PMID 7 is marked RETRACTED by PubMed, but not by Crossref." in text
+        assert ours.ncbi.utilities == ["esearch", "efetch", "efetch"]
+        store = await ours.store()
+        held = await store.publications(["pubmed:7", "pubmed:8"])
+        assert {one.status_checked for one in held.values()} == {current_date().isoformat()}
+
+
+async def test_what_nobody_is_asked_about_is_unchecked_and_all_else_has_its_day(tmp_path: Path):
+    async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
+        page = {
+            "content": "Zinc is a metal.",
+            "title": "Zinc facts",
+            "url": "https://example.org/zinc",
+            "source": "web",
+        }
+        await ours.call("add_evidence", items=[{"content": "A thought of mine."}, page])
+        _, listed = await ours.call("list_evidence")
+        days = {(one["source"], one["status"], one.get("status_checked", "")) for one in listed["items"]}
+        assert days == {("pubmed", "ok", ""), ("user", "unchecked", ""), ("web", "unchecked", "")}
+        for status, count in (("ok", 2), ("unchecked", 2)):
+            _, filtered = await ours.call("list_evidence", status=status)
+            assert filtered["matching"] == count
+        text, shown = await ours.call("get_evidence", ids=["pubmed:7"])
+        assert shown["evidence"][0]["citation"]["status_checked"] == TODAY
+        assert f"status last asked {TODAY}" in text

@@ -371,3 +371,19 @@ def test_long_arguments_are_read_in_linear_time(schemas: Schemas, text: str) -> 
 
     short = max(min(seconds(20_000) for _ in range(3)), 0.002)
     assert seconds(200_000) < 40 * short
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "never"),
+    [
+        ("pubmed_search", "exclude_mesh", "include_retracted"),
+        ("pubmed_search", "min_results", "max_results"),
+        ("pubmed_search", "short", "sort"),
+        ("web_search", "include_answer", "include_domains"),
+    ],
+)
+def test_no_hint_turns_the_meaning_around(schemas: Schemas, tool: str, name: str, never: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        read_arguments(tool, {"query": Q, name: True}, schemas[tool])
+    assert f'did you mean "{never}"' not in caught.value.message
+    assert "Read" not in caught.value.message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,3 +60,24 @@ JSON = st.recursive(
 @given(JSON, JSON, JSON)
 def test_whatever_comes_is_read(updated_by: object, update_to: object, relation: object):
     updates_of({"DOI": "10.5555/zinc", "updated-by": updated_by, "update-to": update_to, "relation": relation})
+
+
+@pytest.mark.parametrize(
+    ("type", "kind", "mark"),
+    [
+        ("retraction", "retraction", "retracted"),
+        ("withdrawal", "retraction", "retracted"),
+        ("removal", "retraction", "retracted"),
+        ("expression_of_concern", "concern", "concern"),
+        ("Expression of concern", "concern", "concern"),
+        ("partial_retraction", "partial_retraction", "corrected"),
+        ("correction", "erratum", "corrected"),
+        ("corrigendum", "erratum", "corrected"),
+        ("addendum", "erratum", "corrected"),
+        ("new_version", "update", "superseded"),
+    ],
+)
+def test_each_kind_of_update_has_its_status(type: str, kind: str, mark: str):
+    fields = {"updated-by": [update("10.5555/NOTICE", type)]}
+    assert [(one[0], one[1]) for one in told(**fields)] == [(kind, "10.5555/notice")]
+    assert status(**fields) == mark

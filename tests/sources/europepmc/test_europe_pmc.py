@@ -244,3 +244,9 @@ async def test_rows_without_ids_are_an_error(row: dict[str, object], http: httpx
     async with stand_in(citations(row)) as server:
         with pytest.raises(ProviderResponseError):
             await make_citations(server.url, http, ONCE).citing("11", 10)
+
+
+async def test_a_record_with_another_identifier_is_not_the_one_asked_for(http: httpx.AsyncClient):
+    assert (
+        await read(results(hit(id="1", pmid="1", pmcid="PMC1", doi="10.5555/other")), None, http)
+    ).status == "not_found"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.errors import InvalidInputError, ProviderUnavailableError
+from deepcritical_mcp.errors import InvalidInputError, ProviderRequestError, ProviderUnavailableError
 from deepcritical_mcp.models import NO_ABSTRACT, SearchResult
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.sources.europepmc.preprint_request import (
@@ -21,7 +21,7 @@ from deepcritical_mcp.sources.europepmc.preprint_request import (
 from deepcritical_mcp.sources.europepmc.preprints import Preprints
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.search.fake_session import FakeSession
-from tests.sources.full_text_wire import make_preprints, preprint, results
+from tests.sources.full_text_wire import as_json, make_preprints, preprint, results
 
 TO_ARTICLE = {
     "commentCorrectionList": {
@@ -266,3 +266,12 @@ def test_nothing_that_is_sent_is_half_open(text: str):
 def test_every_server_is_known_by_its_own_name():
     assert servers_named([*SERVERS]) == tuple(SERVERS)
     assert servers_named(["", " ", "bioRxiv", "BIORXIV"]) == ("bioRxiv",)
+
+
+async def test_an_error_with_status_200_is_an_error(http: httpx.AsyncClient):
+    async with stand_in(as_json({"errCode": 404, "errMsg": "Invalid query"})) as server:
+        source = SourceSearch(make_preprints(server.url, http))
+        with pytest.raises(
+            ProviderRequestError, match=r'could not be searched: .*refused the request: "Invalid query"'
+        ):
+            await source.search(PreprintRequest(query="zinc"), FakeSession())

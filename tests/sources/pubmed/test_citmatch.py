@@ -158,3 +158,13 @@ async def test_a_recorded_answer_is_read(http: httpx.AsyncClient) -> None:
     async with stand_in(plain(recorded.replace("citation_1", "1"))) as server:
         place = CitedPlace("proc natl acad sci u s a", "1991", "88", "3248", "mann bj")
         assert await ecitmatch(server.url, http).at_places([place]) == [RecordIds(pmid="2014248")]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"success": false, "error": "backend is down"}', b'{"success": true}', b"[]", b'{"success": true, "result": 7}'],
+)
+async def test_an_error_in_http_200_is_not_no_match(body: bytes, http: httpx.AsyncClient) -> None:
+    async with stand_in(Answer(200, body)) as server:
+        with pytest.raises(ProviderResponseError):
+            await citation_matcher(server.url, http).match("Ruiz A. Zinc.")

@@ -178,3 +178,9 @@ async def test_a_crowd_that_asks_the_same_sends_one_request(http: httpx.AsyncCli
                 tasks.start_soon(ask, str(number))
     assert counts == [1] * 60
     assert len(played.asked) == 2
+
+
+async def test_no_address_is_made_up_where_none_is_known(http: httpx.AsyncClient):
+    async with ncbi() as played:
+        await eutilities(played.url, http).esearch("zinc")
+    assert played.asked[0][1].keys().isdisjoint({"email", "api_key", "mindate", "maxdate", "datetype"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from deepcritical_mcp.errors import ProviderResponseError, ProviderUnavailableError
+from deepcritical_mcp.errors import ProviderRequestError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.sources.full_text import Copy, Wanted
 from tests.net.stand_in import Answer, stand_in
@@ -93,3 +93,8 @@ async def test_an_error_of_the_database_is_an_outage_for_all(http: httpx.AsyncCl
     async with stand_in(article_set("<error>Backend timed out</error>")) as server:
         with pytest.raises(ProviderUnavailableError):
             await make_pmc(server.url, http).records_and_copies(wanted)
+
+
+async def test_status_404_of_the_service_is_not_an_unknown_article(http: httpx.AsyncClient):
+    with pytest.raises(ProviderRequestError):
+        await answered(Answer(404, b"Not found", "text/plain"), http)

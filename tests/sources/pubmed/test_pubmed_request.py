@@ -77,3 +77,17 @@ def test_near_misses_lead_to_the_right_name(said: str, meant: str):
 
 def test_nothing_is_suggested_for_what_is_like_nothing():
     assert near_publication_types("xyzzy") == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "zinc",
+        '("Zinc"[MeSH Terms] OR zn[ti]) AND wound*[tiab] NOT review[pt]',
+        "2020:2021[dp] AND ruiz a[au]",
+        "β-carotene & <zinc>",
+    ],
+)
+def test_a_query_reaches_pubmed_untouched(query: str):
+    asked = request(query)
+    assert asked.term(asked.queries[0]) == query

@@ -180,3 +180,10 @@ def test_markup_that_pubmed_never_sends_costs_neither_memory_nor_time(inside: st
     finally:
         tracemalloc.stop()
     assert peak < 10 * len(body)
+
+
+def test_deleted_records_are_named_beside_the_others():
+    deleted = "<DeleteCitation><PMID>71</PMID><PMID>72</PMID></DeleteCitation>"
+    records = read(article("70"), deleted)
+    assert [piece.id for piece in records.publications] == ["pubmed:70"]
+    assert list(records.losses) == ["71", "72"]

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 
 import httpx
+import pytest
 
+from deepcritical_mcp.dates import current_date
+from deepcritical_mcp.errors import ProviderError, ProviderUnavailableError
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.sources.pubmed.recent import KEPT_FOR_PAGES, Recent, RecentRecords
+from deepcritical_mcp.sources.pubmed.records import read_records
+from tests.export.recorded import FOLDER, needs_records
 from tests.net.stand_in import Answer
 from tests.publications import published
 from tests.search.fake_session import FakeSession
@@ -116,3 +122,33 @@ def test_values_count_for_minutes_and_are_bounded():
     assert kept.get(1) is None
     now += KEPT_FOR_PAGES
     assert kept.get(19) is None
+
+
+@needs_records
+async def test_recorded_records_come_back_as_they_were():
+    read = 0
+    for path in sorted((Path(FOLDER) / "efetch").glob("*.xml")):
+        try:
+            records = {one.pmid: one for one in read_records(path.read_bytes()).publications}
+        except ProviderError:
+            continue
+        today = current_date().isoformat()
+        records = {pmid: one.with_status(one.status, today) for pmid, one in records.items()}
+        recent = RecentRecords()
+        await recent.keep([*records], records)
+        back = await recent.recent([*records])
+        assert {pmid: one.model_dump() for pmid, one in back.items()} == {
+            pmid: one.model_dump() for pmid, one in records.items()
+        }
+        read += len(records)
+    assert read > 100
+
+
+async def test_an_outage_is_not_kept(http: httpx.AsyncClient):
+    async with ncbi(THREE) as played:
+        played.always["efetch"] = Answer(503)
+        source = pubmed(played.url, http)
+        with pytest.raises(ProviderUnavailableError):
+            await source.fetch(["11"])
+        del played.always["efetch"]
+        assert list((await source.fetch(["11"])).records) == ["11"]

@@ -227,3 +227,9 @@ async def test_a_study_of_its_number_alone_has_no_text(http: httpx.AsyncClient):
     bare = {"protocolSection": {"identificationModule": {"nctId": "NCT09000001"}}}
     copy = await read(Answer(200, json.dumps(bare).encode()), http)
     assert copy.status == "no_text"
+
+
+def test_an_article_about_a_trial_is_not_its_registration():
+    trials = make_trials("http://127.0.0.1:1", httpx.AsyncClient())
+    assert not trials.accepts(Wanted(RecordIds(pmid="1", nct="NCT09000001")))
+    assert not trials.accepts(Wanted(RecordIds(doi="10.5555/zinc")))

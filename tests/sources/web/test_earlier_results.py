@@ -99,3 +99,11 @@ async def test_several_processes_share_it_and_lose_nothing(tmp_path: Path):
     cache = WebCache(tmp_path, ttl=3600)
     assert counts == [10, 10]
     assert all([await found(cache, f"{name} query{number}") for name in ("one", "two") for number in range(10)])
+
+
+async def test_many_at_once_do_not_lock_each_other_out(tmp_path: Path):
+    cache = WebCache(tmp_path, ttl=3600)
+    async with anyio.create_task_group() as tasks:
+        for number in range(30):
+            tasks.start_soon(put, cache, f"query{number}", ANY)
+    assert all([await found(cache, f"query{number}") for number in range(30)])
