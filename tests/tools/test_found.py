@@ -109,6 +109,8 @@ async def test_two_tools_are_always_loaded_and_the_order_never_changes() -> None
     }
     assert [one.name for one in listed] == [one.name for one in await create_server(Settings()).list_tools()]
     assert all(one.title and one.icons for one in listed)
+    sources = [one.icons[0].src for one in listed if one.icons]
+    assert all(re.fullmatch(r"data:image/svg\+xml,[A-Za-z0-9:/,='._~%-]+", one) for one in sources)  # RFC 3986
 
 
 async def test_what_changes_nothing_but_what_the_session_has_found_says_so() -> None:

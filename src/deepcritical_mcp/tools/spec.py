@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
 from mcp_types import Icon, ResourceLink, ToolAnnotations
 from pydantic import BaseModel
@@ -17,6 +18,7 @@ from deepcritical_mcp.models import Citation
 from deepcritical_mcp.tools.answers.render import to_markdown
 
 BOARD_URI = "ui://deepcritical/board.html"
+_IN_URIS = "/:=',"
 FIND_AGAIN = "semantic_search finds these again by meaning."
 
 # Gemini's converter fails on additionalProperties; the server refuses unknown names itself.
@@ -76,8 +78,8 @@ class ToolSpec:
     @property
     def icons(self) -> list[Icon]:
         """The icon as a picture."""
-        shape = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><text y='13'>{self.icon}</text></svg>"
-        return [Icon(src=f"data:image/svg+xml,{shape}".replace("<", "%3C").replace(">", "%3E"))]
+        shape = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0,-13,16,16'><text>{self.icon}</text></svg>"
+        return [Icon(src=f"data:image/svg+xml,{quote(shape, safe=_IN_URIS)}")]
 
 
 def hints(*, read_only: bool = False, destructive: bool = False, open_world: bool = False) -> ToolAnnotations:
