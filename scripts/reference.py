@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import anyio
+from mcp.server.mcpserver.tools import Tool
 from mcp_types import Tool as MCPTool
 from pydantic import BaseModel
 from typer import Typer
@@ -27,7 +28,7 @@ from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.prompts import PROMPTS
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.tools import PROFILES, TOOLS, ToolSpec
-from deepcritical_mcp.tools.spec import output_schema
+from deepcritical_mcp.tools.spec import input_schema, output_schema
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
 TEXTS = Path(__file__).with_name("reference.toml")
@@ -173,6 +174,9 @@ async def _listed() -> dict[str, MCPTool]:
 
 
 def _tool(tool: MCPTool, spec: ToolSpec, words: Words) -> str:
+    whole = input_schema(Tool.from_function(spec.run, structured_output=False).parameters, with_lengths=True)
+    for name, field in tool.input_schema["properties"].items():  # the list leaves out large numbers of items
+        field.update({key: most for key, most in whole["properties"][name].items() if key == "maxItems"})
     rows = list(_parameters(tool.input_schema, tool.name, words))
     table = _table(("Parameter", "Type", "Default", "Meaning"), rows)
     result = spec.result.__name__
@@ -192,10 +196,15 @@ def _hints(spec: ToolSpec) -> str:
     return f"{changes} {asks}{board}"
 
 
+def _first_choice(field: Mapping[str, Any]) -> object:
+    """The default of a choice whose listed schema has none."""
+    return next(iter(field.get("enum", ())), None)
+
+
 def _parameters(schema: Mapping[str, Any], tool: str, words: Words, within: str = "") -> Iterator[tuple[str, ...]]:
     for name, field in schema["properties"].items():
         required = name in schema.get("required", [])
-        default = "**required**" if required else _shown_default(field.get("default"))
+        default = "**required**" if required else _shown_default(field.get("default", _first_choice(field)))
         meaning = words.of(tool, f"{within}{name}", said=field.get("description", ""))
         yield f"`{within}{name}`", _type_of(field), default, _with_bounds(meaning, field)
         items = field.get("items", {})

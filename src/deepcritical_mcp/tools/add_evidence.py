@@ -68,10 +68,10 @@ async def add_evidence(
     items: Annotated[list[EvidenceItem], Field(min_length=1, max_length=100)],
     session_id: SessionId = "",
 ) -> AddResult:
-    """Save (store, add, paste) your own notes, quotes, texts or documents in the session. An item without content, but
-    with pmid, doi, pmcid, nct, url or reference (a citation in any style) imports that paper or page, if it agrees with
-    the reference or title given. decision (include, exclude; with reason) and tags mark (screen) what is added or
-    kept under its id."""
+    """Save (store, add, keep, upload, paste) a note, comment, quote, text or document of your own in the session, to
+    remember. An item without content, but with pmid, doi, pmcid, nct, url or reference (a citation in any style)
+    imports that paper or page, if it agrees with the reference or title given: import articles by PMIDs. decision
+    (include, exclude; with reason) and tags mark (screen) what is added or kept under its id."""
     session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
     progress = progress_of(ctx)
     problems = await to_thread.run_sync(_problems, items)

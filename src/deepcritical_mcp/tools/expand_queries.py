@@ -28,7 +28,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
     progress_of,
     session_for,
 )
-from deepcritical_mcp.tools.arguments.params import DescribedSession, Query
+from deepcritical_mcp.tools.arguments.params import OtherSession, Query
 from deepcritical_mcp.tools.arguments.pubmed_query import syntax_notes
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -79,10 +79,11 @@ async def expand_queries(
         tuple[Annotated[str, Field(max_length=100)], ...],
         Field(max_length=100, description='PMIDs, or "marked:included"'),
     ] = (),
-    session_id: DescribedSession = "",
+    session_id: OtherSession = "",
 ) -> Expansion:
-    """Suggest search terms and queries for a topic or PICO question (direct, broader, narrower): synonyms, keywords,
-    MeSH headings, hits, and what known papers (`seeds`) share. For a search strategy."""
+    """Suggest better queries and search terms for a topic or PICO question (direct, broader, narrower): synonyms,
+    keywords, MeSH headings, hits, what known papers (`seeds`) share. To write a search strategy or improve a PubMed
+    query."""
     session, unused = None, ()
     try:
         session = await session_for(ctx, session_id, about=topic)

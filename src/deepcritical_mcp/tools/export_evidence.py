@@ -200,7 +200,8 @@ async def export_evidence(
     save: Annotated[bool, Field(description="in a file")] = False,
 ) -> ExportResult:
     """Export (download) the session's evidence to a file or text: BibTeX, RIS, CSL (Zotero, EndNote, LaTeX), a
-    bibliography in any style, a table (CSV) of studies, the search log (PRISMA). In parts: offset=next_offset."""
+    bibliography or reference list in any style, a table (CSV) of studies, the search log (PRISMA). In parts:
+    offset=next_offset."""
     wanted = await to_thread.run_sync(_ids_of_texts, ids)
     styles = application(ctx).settings.styles_folder if is_local(ctx) else None
     asked = ExportRequest(format, wanted, style, output, tuple(fields), abstracts, marked, own_styles=styles)

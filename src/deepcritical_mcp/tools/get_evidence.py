@@ -60,8 +60,8 @@ async def get_evidence(
     offset: Annotated[int, Field(ge=0, description="characters to skip")] = 0,
     session_id: OtherSession = "",
 ) -> EvidenceList:
-    """Show evidence of this session whole, by id: abstract, details of the record, notes; or, with `about`, verbatim
-    quotations."""
+    """Show evidence saved in this session whole, by id: abstract, details of the record (MeSH terms), your notes; or,
+    with `about`, verbatim quotations."""
     session = await session_for(ctx, session_id, may_open=False)
     store = session.store
     parts = list(dict.fromkeys([await _of_right_text(_part(text, offset), store) for text in ids]))

@@ -94,8 +94,9 @@ async def get_full_text(
     characters: Characters = 3_000,
     session_id: OtherSession = "",
 ) -> Document:
-    """Read (download) the full text of an article or paper (open access, PMC, PDF), web page or trial record: first the
-    outline; then ask a question of it, or read sections (methods, results) and tables."""
+    """Read (get, download) the full text of a whole article or paper (open access, PMC, PDF), web page or trial
+    record: first the outline; then ask what this paper says on a question, or read a section (methods, results) and
+    tables."""
     document, anchor = read_document_id(id)
     names = [one for one in (*map(clean_text, sections), *([anchor] if anchor and not sections else [])) if one]
     session = await session_for(ctx, session_id, about=question)

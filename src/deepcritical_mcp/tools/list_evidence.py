@@ -38,7 +38,8 @@ async def list_evidence(
     marked: Annotated[Marked, Field(description='"included", "excluded", "cited", "undecided" or a tag')] = "",
     session_id: OtherSession = "",
 ) -> EvidencePage:
-    """List everything found in this session so far: ids, titles, how many of each source, status and decision."""
+    """List (show) all that was found and saved in this session so far, an overview: ids, titles, how many studies of
+    each source, included, status and decision."""
     session = await session_for(ctx, session_id, may_open=False)
     witness = (await application(ctx).services()).witness.title
     page = await page_of(session.store, offset, max_results, status=status, marked=marked, witness=witness)

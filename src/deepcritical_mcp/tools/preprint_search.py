@@ -27,8 +27,8 @@ async def preprint_search(
     only_new: bool = False,
     session_id: OtherSession = "",
 ) -> SearchResult:
-    """Search preprints (bioRxiv, medRxiv, Research Square …), not yet peer reviewed, in plain words or Europe PMC
-    syntax; names the article that each became."""
+    """Search preprints (bioRxiv, medRxiv, Research Square …): manuscripts not yet peer reviewed or published, in plain
+    words or Europe PMC syntax; names the article that each became."""
     session = await session_for(ctx, session_id, about=query)
     search = await search_of(ctx, "preprints")
     request = PreprintRequest(

@@ -25,8 +25,8 @@ async def pubmed_related(
     max_results: Annotated[int, Field(ge=1, le=PubMedRequest.MAX_RESULTS)] = 10,
     session_id: OtherSession = "",
 ) -> SearchResult:
-    """Find papers (articles) similar or related to a paper, citing it (cited by), or its references (citation chasing,
-    snowballing)."""
+    """Find papers (articles) similar or related to a paper, more like it; who cites it (cited by); or the references
+    it cites (citation chasing, snowballing)."""
     session = await session_for(ctx, session_id)
     search = await search_of(ctx, "pubmed")
     held = {} if normalize_pmid(pmid) else await session.store.get([evidence_id(pmid)])

@@ -55,13 +55,13 @@ async def semantic_search(
     detail: Literal["passages", "full"] = "passages",
     source: Literal["any", CitationSource] = "any",
     kind: Literal["any", TextKind] = "any",
-    status: StatusFilter = "any",
+    status: Annotated[StatusFilter, Field(description='"ok" = asked, no mark')] = "any",
     marked: Marked = "",
     min_relevance: Annotated[float, Field(ge=0, le=1)] = 0,
     session_id: Annotated[SessionId, Field(description='"all" = all kept sessions')] = "",
 ) -> SearchResult:
-    """Find by meaning, among the papers and notes collected in this session (your saved evidence), the passages that
-    answer a question, quoted verbatim."""
+    """Find by meaning (vector search), in the papers, documents and notes saved or collected in this session, your
+    library, the passages that answer a question, quoted verbatim, a quote with its source."""
     progress = progress_of(ctx)
     scope = Scope(
         None if source == "any" else source,

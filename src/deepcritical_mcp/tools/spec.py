@@ -25,7 +25,7 @@ FIND_AGAIN = "semantic_search finds these again by meaning."
 _NOT_IN_MEASURES = frozenset({"$defs", "title", "additionalProperties", "propertyNames"})
 # An error names the limit of a text's length; no model counts characters, and strict modes know no lengths.
 _NOT_IN_INPUT = _NOT_IN_MEASURES | {"maxLength", "minLength", "ifTooLong"}
-MAX_ITEMS_SHOWN = 100
+MAX_ITEMS_SHOWN = 10
 """A higher limit of a list is told by an error, too."""
 _NOT_IN_OUTPUT = _NOT_IN_INPUT | set("description default minLength maxLength minimum maximum pattern enum".split())
 _SENT = {"Citation": Citation.SENT, "CheckedRecord": ("id", "reference", "status")}
@@ -83,19 +83,19 @@ class ToolSpec:
 
 
 def hints(*, read_only: bool = False, destructive: bool = False, open_world: bool = False) -> ToolAnnotations:
-    """Hints for the client: `read_only` is what changes nothing but what the session has found; repeating a call
+    """Hints for the client: `read_only` is what changes nothing but what the session has found; repeating another call
     changes nothing more, unless the tool is destructive."""
     return ToolAnnotations(
         read_only_hint=read_only,
         destructive_hint=destructive,
-        idempotent_hint=not destructive,
+        idempotent_hint=None if read_only else not destructive,
         open_world_hint=open_world,
     )
 
 
 def input_schema(schema: Mapping[str, Any], *, with_lengths: bool = False) -> dict[str, Any]:
     """A tool's parameters: references inlined, titles dropped; `with_lengths` for us, without them and without empty
-    defaults for models."""
+    defaults, or the first of the choices, for models."""
     return _plain(schema, schema.get("$defs", {}), _NOT_IN_MEASURES if with_lengths else _NOT_IN_INPUT)
 
 
@@ -153,7 +153,7 @@ def _plain(
         plain["properties"] = {name: _plain(one, definitions, noise, lists=lists, told=told) for name, one in named}
     if "items" in plain:
         plain["items"] = _plain(plain["items"], definitions, noise, lists=lists - 1, told=told)
-    if noise is _NOT_IN_INPUT and plain.get("default") in ("", [], False, 0):
+    if noise is _NOT_IN_INPUT and plain.get("default") in ("", [], False, 0, *plain.get("enum", ())[:1]):
         del plain["default"]
     if noise is _NOT_IN_INPUT and plain.get("minimum") in (0, 1):  # any other number would mean nothing
         del plain["minimum"]

@@ -35,8 +35,8 @@ async def trial_search(
     only_new: bool = False,
     session_id: OtherSession = "",
 ) -> SearchResult:
-    """Find registered clinical trials (ClinicalTrials.gov registry, NCT numbers): ongoing, recruiting or finished
-    studies, by condition, drug, phase or country."""
+    """Find registered clinical trials (ClinicalTrials.gov registry, NCT numbers): ongoing, recruiting, enrolling or
+    finished studies, their results, by condition, drug, phase or country."""
     session = await session_for(ctx, session_id, about=query or ", ".join(filter(None, (intervention, condition))))
     search = await search_of(ctx, "trials")
     request = TrialRequest(

@@ -29,7 +29,8 @@ async def web_search(
     only_new: bool = False,
     session_id: OtherSession = "",
 ) -> SearchResult:
-    """Search the web and internet: clinical guidelines, news, health agencies (WHO, FDA), websites."""
+    """Search the web, the internet (Google, online): a guideline or guidelines, news, what health agencies recommend
+    (WHO, FDA, CDC, NICE), websites."""
     session = await session_for(ctx, session_id, about=query)
     search = await search_of(ctx, "web")
     request = WebRequest(

@@ -189,16 +189,13 @@ MoreVariants = Annotated[
     list[Annotated[str, at_most(QUERY_LIMIT)]], AfterValidator(_variants), Field(max_length=MAX_VARIANTS)
 ]
 """`Variants` without a description, for tools next to one that has it."""
-StatusFilter = Annotated[
-    Literal["any", PublicationStatus],
-    Field(description='"ok" = asked, no mark'),
-]
+StatusFilter = Literal["any", PublicationStatus]
 Marked = Annotated[Word, AfterValidator(_marked)]
 """A decision or a tag to filter by, see `matches_mark`."""
 Variants = Annotated[MoreVariants, Field(description="rephrasings, searched too")]
 Characters = Annotated[int, Field(ge=300, le=20_000, description="of the answer")]
 OtherSession = Annotated[Word, AfterValidator(clean_line)]
-"""`DescribedSession` without its description, for tools next to one that has it."""
+"""`DescribedSession` without its description, which one tool has."""
 SessionId = OtherSession
 DescribedSession = Annotated[
     OtherSession, Field(description='"" = current; "new: title" opens one; a title or id finds one')
