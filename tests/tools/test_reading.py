@@ -297,7 +297,7 @@ async def test_a_note_says_which_paper_it_is_on() -> None:
     assert wire(page)
     assert wire(read)
     assert [row["about"] for row in wire(page)["items"]] == ["PMID 3180084", ""]
-    assert "(Unknown), unchecked, note on PMID 3180084" in page.content[0].text  # pyright: ignore
+    assert ", unchecked, note on PMID 3180084" in page.content[0].text  # pyright: ignore
     references = [piece["citation"]["reference"] for piece in wire(read)["evidence"]]
     assert references[0] == "Note on PMID 3180084"
 

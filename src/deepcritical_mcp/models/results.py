@@ -32,7 +32,8 @@ class Citation(Bibliography):
     """Where an item of evidence comes from, as clients see it.
 
     `reference` is one line in Vancouver style (ICMJE, NLM), sent without the title, which stands beside it;
-    of a user's note, what it is about. `source` is absent for "pubmed", `status` for "ok". `authors` are at most 12:
+    of a user's note, what it is about. `source` is absent for "pubmed", `status` for "ok" and for the user's own texts,
+    which have none. `authors` are at most 12:
     the first ten, "…" and the last one of more; they, and what else is not in `SENT`, are not sent.
     """
 
@@ -66,8 +67,9 @@ Relevance = Annotated[float, Field(ge=0, le=1), PlainSerializer(partial(round, n
 class Evidence(Value):
     """An item of evidence as clients see it: one text of a publication, and where it comes from.
 
-    `found_by` are numbers of `queries` in the same result, absent if there is one only. Several texts of a publication
-    have its `citation` once, with the first. `get_evidence` alone has `details`, what else a record says.
+    `found_by` are numbers of `queries` in the same result, absent if there is one only. Of several texts of a
+    publication the first has its `citation`, `similar`, `notes` and `decision`. `provider` is absent if it is PubMed
+    or the user. `get_evidence` alone has `details`, what else a record says.
     A passage of a longer text has the titles that it stands under, `section`, and an `anchor` that leads to it.
     `cited_by` is how often the publication has been cited, -1 if that was not asked for or is not known. `decision` is
     the user's about the publication, with the tags, see `decision_line`. `session_id` is that of another session than

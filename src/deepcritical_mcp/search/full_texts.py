@@ -373,7 +373,7 @@ async def _from_session(held: Publication, text: Text | None, session: ReadingSe
     if found is None:
         return None
     publication, text = found
-    attempts = (Attempt(provider=SESSION, status="full_text", detail="This session had the text already."),)
+    attempts = (Attempt(provider=SESSION, status="full_text"),)
     warnings = (*told_first(publication), *_about_text(text, ""))
     return FoundText("full_text", publication, text, publication.id_of(text), attempts, (), warnings)
 

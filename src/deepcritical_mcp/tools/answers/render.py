@@ -16,6 +16,7 @@ from deepcritical_mcp.models import (
     PARAGRAPH_BREAK,
     SOURCE_LABELS,
     STATUSES,
+    UNKNOWN_DATE,
     USER,
     AddResult,
     CitationReport,
@@ -152,9 +153,10 @@ def _queries(reports: Sequence[QueryReport], *, searched: bool) -> Iterator[str]
 
 def _evidence_list(result: EvidenceList) -> tuple[str, list[str]]:
     lines = [*_missing(result.missing), *_queries(result.queries, searched=False), *_problems((), result.warnings)]
-    starts = result.starts or [0] * len(result.evidence)
+    starts, first = result.starts or [0] * len(result.evidence), dict[str, int]()
     for number, (item, start) in enumerate(zip(result.evidence, starts, strict=False), start=1):
-        lines += ["", *_item(number, item, of=len(result.queries), start=start)]
+        same_as = first.setdefault(split_text_id(item.id)[0], number)
+        lines += ["", *_item(number, item, of=len(result.queries), start=start, same_as=same_as)]
     return _evidence_count(len(result.evidence)), lines
 
 
@@ -170,7 +172,7 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
         (item.kind.replace("_", " ") + (", not the record's text" if item.provider == USER else ""))
         if "~" in item.id
         else "",
-        f"via {inert(item.provider)}" if item.provider and (not citation.pmid or item.kind != "abstract") else "",
+        f"via {inert(item.provider)}" if _is_told(item) else "",
         f"section {inert(' > '.join(item.section))}" if any(item.section) else "",
         f"at {inert(item.anchor)}" if item.anchor else "",
         f"in session {inert(item.session_id)}" if item.session_id else "",
@@ -197,6 +199,12 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
     for note in () if 0 < same_as < number else item.notes:
         lines += ["The user's note:", *quoted_lines(note)]
     return lines
+
+
+def _is_told(item: Evidence) -> bool:
+    """Whether a reader has to be told who delivered the text: not PubMed its abstracts, nor the user what is theirs."""
+    is_abstract = bool(item.citation.pmid) and item.kind == "abstract"
+    return bool(item.provider) and not is_abstract and not item.provider == item.citation.source == USER
 
 
 def _expansion(result: Expansion) -> tuple[str, list[str]]:
@@ -292,7 +300,8 @@ def _page(result: EvidencePage) -> tuple[str, list[str]]:
         articles = [one for one in item.status_notices if one.kind == "published"]
         named = filter(None, (f"PMID {one.pmid}" if one.pmid else one.doi or one.reference for one in articles))
         what += "".join(f"{' and' if n else ', published as'} {inert(one)}" for n, one in enumerate(named))
-        lines.append(f"- {inert(item.id)}: {mark}{inert(item.title)} ({item.date}){what}{about}{read}")
+        dated = "" if item.source == USER and item.date == UNKNOWN_DATE else f" ({item.date})"
+        lines.append(f"- {inert(item.id)}: {mark}{inert(item.title)}{dated}{what}{about}{read}")
         if is_marked(item.status):
             lines += [f"  {inert(notice_line(notice))}" for notice in item.status_notices]
             lines += [f"  {asked_on(item.status_checked)}"] if item.status_checked else []
@@ -365,12 +374,12 @@ def _document(result: Document) -> tuple[str, list[str]]:
     if result.status != "full_text" and any(one.status == "failed" for one in result.attempts):
         heading = "No full text yet, not every provider answered"
     mark = f"{status_label(citation.status)}{notices_in_heading(citation)}: " if is_marked(citation.status) else ""
-    is_whole = result.status == "full_text"
+    is_whole, is_own = result.status == "full_text", result.provider == citation.source == USER
     facts = [
         inert(result.id),
         result.kind.replace("_", " ") if is_whole else "",
-        f"via {inert(result.provider)}" if result.provider else "",
-        f"licence: {inert(result.licence or 'unknown')}" if is_whole else "",
+        f"via {inert(result.provider)}" if result.provider and not is_own else "",
+        f"licence: {inert(result.licence or 'unknown')}" if is_whole and not is_own else "",
         inert(result.url),
     ]
     asked = [one for one in result.attempts if one.status == "failed" or not is_whole]

@@ -7,7 +7,7 @@ say; exports have every field of a record.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from deepcritical_mcp.checking.report_text import MAX_WRITTEN, is_sound, ranges
 from deepcritical_mcp.models import (
     SAME,
+    USER,
     CheckedClaim,
     CheckedQuotation,
     CheckedRecord,
@@ -32,7 +33,12 @@ from deepcritical_mcp.models import (
     split_text_id,
 )
 from deepcritical_mcp.text import clipped
-from deepcritical_mcp.tools.answers.citation_lines import numbers_shown, reference_shown, types_shown, url_shown
+from deepcritical_mcp.tools.answers.citation_lines import (
+    numbers_shown,
+    reference_shown,
+    types_shown,
+    url_shown,
+)
 
 BEGINNING = 40
 """Characters of a passage that was shown before."""
@@ -62,7 +68,7 @@ def lean_citation(citation: Citation, *, whole: bool = False) -> Citation:
         publication_types=types_shown(citation),
         registrations=numbers_shown(citation),
         claims=citation.claims,
-        status=citation.status,
+        status="ok" if citation.source == USER and not is_marked(citation.status) else citation.status,
         status_checked=citation.status_checked,
         status_notices=citation.status_notices if whole else tuple(map(_brief, citation.status_notices)),
     )
@@ -75,31 +81,32 @@ def _brief(notice: StatusNotice) -> StatusNotice:
     return StatusNotice.model_construct(kind=notice.kind, pmid=notice.pmid, doi="" if notice.pmid else notice.doi)
 
 
-def _item(item: Evidence, queries: int, *, whole: bool = False) -> Evidence:
-    citation = item.citation
-    is_plain = bool(citation.pmid) and item.kind == "abstract"
-    update = {
-        "citation": lean_citation(citation, whole=whole),
-        "provider": "" if is_plain else item.provider,
-        "found_by": item.found_by if queries > 1 else (),
-    }
-    return item.model_copy(update=update)
+def _items(evidence: Sequence[Evidence], queries: int, *, whole: bool = False) -> tuple[Evidence, ...]:
+    """The items; what belongs to a publication stands with the first of its texts."""
+    first = {split_text_id(item.id)[0]: item for item in reversed(evidence)}
+    items: list[Evidence] = []
+    for item in evidence:
+        is_own = item.provider == USER and item.citation.source == USER
+        is_plain = is_own or (bool(item.citation.pmid) and item.kind == "abstract")
+        update: dict[str, object] = {
+            "citation": lean_citation(item.citation, whole=whole),
+            "provider": "" if is_plain else item.provider,
+            "content_truncated": item.content_truncated and not item.anchor,
+            "found_by": item.found_by if queries > 1 else (),
+        }
+        if item is not first[split_text_id(item.id)[0]]:
+            update |= {"citation": SAME, "similar": (), "notes": (), "decision": ""}
+        items.append(item.model_copy(update=update))
+    return tuple(items)
 
 
 def _search(result: SearchResult) -> SearchResult:
     queries = () if [one.query for one in result.queries] == [result.query] else result.queries
-    first = {split_text_id(item.id)[0]: item for item in reversed(result.evidence)}
-    items = (_item(item, len(queries)) for item in result.evidence)
-    items = (
-        item if one is first[split_text_id(one.id)[0]] else item.model_copy(update={"citation": SAME})
-        for item, one in zip(items, result.evidence, strict=True)
-    )
-    return result.model_copy(update={"evidence": tuple(items), "queries": queries})
+    return result.model_copy(update={"evidence": _items(result.evidence, len(queries)), "queries": queries})
 
 
 def _list(result: EvidenceList) -> EvidenceList:
-    items = tuple(_item(item, len(result.queries), whole=True) for item in result.evidence)
-    return result.model_copy(update={"evidence": items})
+    return result.model_copy(update={"evidence": _items(result.evidence, len(result.queries), whole=True)})
 
 
 def _page(result: EvidencePage) -> EvidencePage:
@@ -121,7 +128,12 @@ def _summary(item: EvidenceSummary) -> EvidenceSummary:
 
 
 def _document(result: Document) -> Document:
-    return result.model_copy(update={"citation": lean_citation(result.citation)})
+    is_own = result.provider == USER and result.citation.source == USER
+    update: dict[str, object] = {
+        "citation": lean_citation(result.citation),
+        "provider": "" if is_own else result.provider,
+    }
+    return result.model_copy(update=update)
 
 
 def _report(result: CitationReport) -> CitationReport:
