@@ -4,9 +4,7 @@ built from it. In memory, sessions end with the process."""
 from __future__ import annotations
 
 import contextlib
-import io
 import threading
-import zipfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -126,19 +124,12 @@ class SqliteSpace(Space):
     def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
         return {id: some for id, count in parts.items() if (some := self._table.get(id, count)) is not None}
 
-    def index(self) -> Mapping[str, NDArray[Any]]:
-        data = self._file.value("index", "") if self._file else None
-        try:
-            with np.load(io.BytesIO(data or b""), allow_pickle=False) as arrays:
-                return dict(arrays)
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile):  # none is kept, or another version's
-            return {}
+    def index(self) -> bytes:
+        return (self._file.value("index", "") if self._file else None) or b""
 
-    def keep_index(self, index: Mapping[str, NDArray[Any]]) -> None:
+    def keep_index(self, index: bytes) -> None:
         if self._file is not None:
-            data = io.BytesIO()
-            np.savez(data, **index)  # pyright: ignore[reportArgumentType]  # none of them is called allow_pickle
-            self._file.put("index", [("", data.getvalue())])
+            self._file.put("index", [("", index)])
 
     def keep_document(self, name: str, content: str) -> None:
         with self.lock:
