@@ -370,21 +370,6 @@ class Batch:
         ]
 
 
-def without_duplicates(
-    publications: Sequence[Publication],
-    vectors: Sequence[Sequence[Vector]],
-    threshold: float | None,
-    calibration: Calibration | None,
-) -> list[Publication]:
-    """See `EvidenceStore.deduplicate`; `vectors` has the vectors of each publication's passages, () without a model."""
-    catalogue = Catalogue()
-    if threshold is None and calibration:
-        threshold = calibration.same_meaning
-    batch = Batch(None, catalogue, calibration=calibration, dedup_threshold=threshold)
-    batch.add([*zip(publications, vectors, strict=True)])
-    return [catalogue[id].publication for id in catalogue.ids()]
-
-
 class _Similarities(dict[str, float]):
     """Cosines of a new publication to the nearest stored ones, by id."""
 

@@ -11,7 +11,6 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
-from deepcritical_mcp.evidence.adding import without_duplicates
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope, everything_said
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
@@ -85,9 +84,10 @@ async def answers_in(
     found: dict[TextPlace, list[Evidence]] = {place: [] for place in places if place.id in held}
     for place, (at, chosen) in best_answers(contents, scores, length).items():
         brief = quoted(contents[at][1], chosen) if chosen else ""
-        for one in rows[at][1].answers(chosen, brief) if chosen else ():
-            item = by_part(catalogue.shown(held[place.id], one.text), one.content)
-            found[place].append(item.model_copy(update={"section": one.section, "anchor": one.anchor}))
+        one = rows[at][1]
+        for content, where in one.answers(chosen, brief) if chosen else ():
+            item = by_part(catalogue.shown(held[place.id], one.text), content)
+            found[place].append(item.model_copy(update=where))
     return found, {id: missing_terms(question, everything_said(one)) for id, one in held.items()}
 
 
@@ -264,15 +264,6 @@ class EvidenceStore(WritableSession):
                     own = [known[one.id] if one.id in known else next(others) for one in publications]
                     return await run_sync(relevances, vectors[0], own, abandon_on_cancel=True)
             return await run_sync(shared_words, query, publications, abandon_on_cancel=True)
-
-    async def deduplicate(self, evidence: Sequence[Publication], threshold: float | None = None) -> list[Publication]:
-        """`evidence` without duplicates, in order: descriptions of the same publication are merged into the first, and
-        those at least as close in meaning as `threshold` (None = the model's `same_meaning`) are dropped, unless
-        identifiers, dates or numbers differ or one negates the other. The session is neither read nor changed."""
-        vectors = await self._embedder.publications(evidence)
-        return await run_sync(
-            without_duplicates, evidence, vectors, threshold, self.calibration, abandon_on_cancel=True
-        )
 
     async def get(self, ids: Sequence[str]) -> dict[str, Evidence]:
         """The session's evidence with these ids; a PMID or DOI that became known later counts as an id."""

@@ -186,22 +186,9 @@ _OTHERS_STUDY = re.compile(
     r"|\b(?:hundred|thousand|million|dozen|in addition|additionally|database included|registry included)"
 )
 _TELLING = (
-    "enrol",
-    "includ",
-    "random",
-    "recruit",
-    "analy",
-    "studied",
-    "participated",
-    "took part",
-    "met ",
-    "treated",
-    "evaluated",
-    "examined",
-    "assessed",
-    "interviewed",
-    "surveyed",
-)
+    "enrol includ random recruit analy studied participated took met treated evaluated examined assessed interviewed "
+    "surveyed"
+).split()
 _PART = re.compile(
     r"(?<!study )(?<!patient )\b(?:group|arm|subgroup|subset|validation|training|replication|additional|further|other"
     r"|remaining|excluded)\b"

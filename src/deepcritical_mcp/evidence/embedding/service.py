@@ -108,10 +108,6 @@ class EmbeddingService:
         """The vector of one document."""
         return (await self.vectors([text]))[0].tolist()
 
-    async def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
-        """The vectors of documents, in the same order."""
-        return (await self.vectors(texts)).tolist()
-
     async def embed_query(self, text: str) -> list[float]:
         """The vector of one query; some models embed queries and documents differently."""
         return (await self.query_vectors([text]))[0].tolist()
