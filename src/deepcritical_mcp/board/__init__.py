@@ -107,7 +107,12 @@ def board_report(
     of what is shown.
     """
     searches = {"no_log": NO_LOG} if log is None else _searches(log, publications)
-    marks = {one.id_of(text): _mark(one) for one in publications for text in one.texts}
+    # In parts: the one line of `Evidence.decision` is for reading.
+    marks = {
+        one.id_of(text): {"decision": one.screening, "reason": one.screening_reason, "tags": one.tags}
+        for one in publications
+        for text in one.texts
+    }
     quotes = {one.id_of(text): quotable(text).content for one in publications for text in one.texts if text.parts}
     publications = [without_full_texts(one) for one in publications]
     evidence = [
@@ -124,19 +129,16 @@ def board_report(
     )
 
 
-def _mark(publication: Publication) -> dict[str, object]:
-    """What the user decided, in parts: the one line of `Evidence.decision` is for reading."""
-    return {"decision": publication.screening, "reason": publication.screening_reason, "tags": publication.tags}
-
-
 def _searches(log: Sequence[LoggedSearch], publications: Sequence[Publication]) -> dict[str, object]:
-    return {"log": [_log_row(one) for one in log], "flow": flow_chart(flow_numbers(log, publications))}
-
-
-def _log_row(search: LoggedSearch) -> dict[str, object]:
-    """A logged search as the page lists it."""
-    shown = search.model_dump(mode="json", exclude={"ids", "request"})
-    return {**shown, "failed": search.failed, "known": len(search.ids) - search.new}
+    rows = [
+        {
+            **one.model_dump(mode="json", exclude={"ids", "request"}),
+            "failed": one.failed,
+            "known": len(one.ids) - one.new,
+        }
+        for one in log
+    ]
+    return {"log": rows, "flow": flow_chart(flow_numbers(log, publications))}
 
 
 def _summary(item: Evidence) -> dict[str, object]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.export.flow_numbers import ExcludedRecords, FlowNumbers, IdentifiedRecords
+    from deepcritical_mcp.export.flow_numbers import ExcludedRecords, FlowNumbers
 
 _MOST_REASONS = 8
 _REGISTERED = ("database", "register")
@@ -29,9 +29,10 @@ class FlowChart(TypedDict):
 
 def flow_chart(numbers: FlowNumbers) -> FlowChart:
     """The diagram as far as the session knows its numbers: without decisions it ends where screening begins."""
+    undecided = [f"Not decided on (n = {numbers.undecided})"] if numbers.undecided else []
     steps = [
         _step("Identification", _identified(numbers), _removed(numbers)),
-        _step("Screening", [f"Records in the session (n = {numbers.records})"], _undecided(numbers)),
+        _step("Screening", [f"Records in the session (n = {numbers.records})"], undecided),
     ]
     if numbers.screened:
         left = numbers.screened - sum(one.records for one in numbers.excluded)
@@ -49,15 +50,11 @@ def _step(phase: str, lines: Sequence[str], aside: Sequence[str] = ()) -> FlowSt
 
 
 def _identified(numbers: FlowNumbers) -> list[str]:
-    registered = [one for one in numbers.identified if one.source.method in _REGISTERED]
-    others = [one for one in numbers.identified if one.source.method not in _REGISTERED]
     lines = [f"Records identified (n = {numbers.total_identified})"]
-    lines += ["From databases and registers:", *map(_source_line, registered)] if registered else []
-    return lines + (["By other methods:", *map(_source_line, others)] if others else [])
-
-
-def _source_line(one: IdentifiedRecords) -> str:
-    return f"– {one.source.name}: {one.records}"
+    for title, is_registered in (("From databases and registers:", True), ("By other methods:", False)):
+        some = [one for one in numbers.identified if (one.source.method in _REGISTERED) == is_registered]
+        lines += [title, *(f"– {one.source.name}: {one.records}" for one in some)] if some else []
+    return lines
 
 
 def _removed(numbers: FlowNumbers) -> list[str]:
@@ -68,10 +65,6 @@ def _removed(numbers: FlowNumbers) -> list[str]:
     }
     lines = [f"– {name}: {count}" for name, count in counts.items() if count]
     return [f"Removed before screening (n = {sum(counts.values())})", *lines] if lines else []
-
-
-def _undecided(numbers: FlowNumbers) -> list[str]:
-    return [f"Not decided on (n = {numbers.undecided})"] if numbers.undecided else []
 
 
 def _excluded(title: str, excluded: Sequence[ExcludedRecords]) -> list[str]:

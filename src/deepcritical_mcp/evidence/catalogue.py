@@ -160,7 +160,7 @@ class Catalogue:
                 self._layouts.pop(id, None)
                 if texts.layout is not None:
                     self._layouts[id] = texts.layout
-            if item.vector_count >= self._shape(id).total:
+            if item.vector_count >= (self._texts.shape(id) or Shape(0, 0)).total:
                 self._waiting.pop(id, None)
             else:
                 self._waiting[id] = None
@@ -223,9 +223,6 @@ class Catalogue:
         """How many passages of a stored publication are of its texts without parts."""
         shape = self._texts.shape(id)
         return self.layout(id).short if shape is None else shape.short
-
-    def _shape(self, id: str) -> Shape:
-        return self._texts.shape(id) or Shape(0, 0)
 
     @property
     def has_long_texts(self) -> bool:

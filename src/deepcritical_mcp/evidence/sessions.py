@@ -67,15 +67,6 @@ class OpenSession:
     rested: float = 0.0
     returns: bool = False
 
-    def note_waking(self) -> None:
-        """Call this when it is awake."""
-        if self.rested:
-            self.returns, self.rested = self.used - self.rested < RETURNS_WITHIN, 0.0
-
-    async def rest(self, now: float) -> None:
-        await self.store.rest()
-        self.rested = now if not self.store.awake else 0.0
-
 
 class Resting:
     """A task that lets sessions rest, so that no call waits until those of others do."""
@@ -121,13 +112,15 @@ class Resting:
         last one stays awake however large it is."""
         awake = size = 0
         for session in [session for session in reversed(sessions) if session.store.awake]:
-            session.note_waking()
+            if session.rested:
+                session.returns, session.rested = session.used - session.rested < RETURNS_WITHIN, 0.0
             stays = RETURNS_WITHIN if session.returns and awake < MAX_RETURNING * self._max_awake else STAYS_AWAKE
             awake, size = awake + 1, size + session.store.memory
             too_many = awake > self._max_awake and session.used < now - stays
             largest = self._max_memory if session.used < now - IN_USE else 2 * self._max_memory
             if too_many or (awake > 1 and size > largest) or session.used < now - REST_AFTER:
-                await session.rest(now)
+                await session.store.rest()
+                session.rested = now if not session.store.awake else 0.0
 
 
 class SessionRegistry:

@@ -47,13 +47,9 @@ class SentenceTransformerSource:
         self._model = model
         self._folder = Path(model).expanduser()
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The hub id, or the folder's name with a hash of its contents."""
-        return self._name
-
-    @cached_property
-    def _name(self) -> str:
         if self._folder.is_dir():
             return f"{self._folder.resolve().name}-{_digest(self._folder)}"
         return self._model

@@ -165,11 +165,6 @@ class SqliteSpace(Space):
         if self._file is not None:
             self._file.close()
 
-    @property
-    def is_begun(self) -> bool:
-        """Whether anything is kept."""
-        return self._file is not None
-
     def _record(self, **changes: Any) -> None:
         if self._file is None:
             self._info = replace(self._info, **changes)
