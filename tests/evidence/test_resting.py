@@ -104,7 +104,7 @@ class SlowToRest(SqliteSpace):
     """Rests when it is told to."""
 
     def __init__(self, session_id: str, info: SessionInfo) -> None:
-        super().__init__(session_id, info, create=lambda info: SessionFile.create(None, info))
+        super().__init__(session_id, SessionFile.create(None, info))
         self.resting, self.go_on = threading.Event(), threading.Event()
         self.go_on.set()
 

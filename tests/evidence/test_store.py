@@ -349,7 +349,7 @@ def stored(publication: Publication, order: int) -> KeptItem:
 @pytest.mark.parametrize("change", ["removed", "shortened"])
 def test_a_search_goes_on_while_what_it_found_is_removed_or_changed(change: str, scope: Scope) -> None:
     info, catalogue = SessionInfo("", "test"), Catalogue()
-    space = InterruptedSpace("rs_0", info, file=SessionFile.create(None, info))
+    space = InterruptedSpace("rs_0", SessionFile.create(None, info))
     for order, one in enumerate((SHORT, NOTE, LONG)):
         item = stored(one, order)
         space.write([(item, [QUERY[0]] * item.parts)])

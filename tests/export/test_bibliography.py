@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.export.bibliography import OUTPUTS, STYLES, bibliography
+from deepcritical_mcp.export.bibliography import STYLES, bibliography
 from deepcritical_mcp.models import AuthorName, Publication, StatusNotice
 from tests.export.test_trials_exported import TRIAL
 from tests.publications import published
@@ -172,7 +172,7 @@ def test_authors_that_the_record_cut_are_not_taken_for_all() -> None:
 @pytest.mark.parametrize(("status", "label"), [("retracted", "RETRACTED"), ("concern", "EXPRESSION OF CONCERN")])
 def test_what_is_retracted_is_marked_in_every_style(style: str, status: str, label: str) -> None:
     one = ARTICLE.model_copy(update={"status": status})
-    for output in OUTPUTS:
+    for output in ("text", "markdown", "html"):
         assert bibliography([one], style, output).text.count(label) == 1
 
 
@@ -352,7 +352,7 @@ def test_markdown_keeps_the_emphasis_and_the_numbers() -> None:
 )
 def test_no_record_ends_a_bibliography(title: str, family: str, pages: str, style: str) -> None:
     one = ARTICLE.model_copy(update={"title": title or "x", "authors": (AuthorName(family, title),), "pages": pages})
-    for output in OUTPUTS:
+    for output in ("text", "markdown", "html"):
         assert bibliography([one, PREPRINT], style, output).text
 
 

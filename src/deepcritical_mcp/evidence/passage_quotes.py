@@ -144,10 +144,9 @@ def no_such_part(id: str, text: Text, anchor: str) -> str:
                 return f"{id}: " + no_paragraphs(name, [one.anchor for one in text.parts if one.parent == name])
             return f"{id} has no part {anchor}. The nearest: {name}p{count}, {name}."
     known = [part.anchor for part in text.parts]
-    if not known:
-        return f"{id} has no part {anchor}. It has no sections: read it without @."
-    nearest = get_close_matches(name, known, n=3, cutoff=0.3) or known[:3]
-    return f"{id} has no part {anchor}. The nearest: {', '.join(nearest)}."
+    nearest = ", ".join(get_close_matches(name, known, n=3, cutoff=0.3) or known[:3])
+    advice = f"The nearest: {nearest}." if known else "It has no sections: read it without @."
+    return f"{id} has no part {anchor}. {advice}"
 
 
 def no_paragraphs(anchor: str, inside: Sequence[str]) -> str:

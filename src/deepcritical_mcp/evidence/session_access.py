@@ -168,7 +168,7 @@ class SessionAccess:
             counts = len(catalogue), self._searches
             if not self.lost and counts != (space.info.items, space.info.searches):
                 with contextlib.suppress(EvidenceStoreError, SessionBusyError):  # the next call tries again
-                    await self._in_thread(lambda: space.set_counts(*counts))
+                    await self._in_thread(lambda: space.record(items=counts[0], searches=counts[1]))
         except (SessionNotFoundError, DamagedFileError):
             self.lost = True
             raise

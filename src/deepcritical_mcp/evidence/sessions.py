@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from weakref import WeakValueDictionary
 
 import anyio
@@ -289,7 +290,7 @@ class SessionRegistry:
         async with self._lock(session_id):
             await run_sync(self._backend.restore, session_id, _digest(owner))
             session = await self._find(session_id, _digest(owner))
-            await run_sync(session.space.touch, session.used)
+            await run_sync(partial(session.space.record, used=session.used))
             return session.store
 
     @property
@@ -399,7 +400,7 @@ class SessionRegistry:
         if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
             session.recorded = now
             with contextlib.suppress(EvidenceStoreError, SessionError):  # a caller that only reads can do without
-                await run_sync(session.space.touch, now)
+                await run_sync(partial(session.space.record, used=now))
 
     def _mark_used(self, session: OpenSession, now: float) -> None:
         session.used = now
@@ -470,7 +471,7 @@ class SessionRegistry:
     async def _close(self, session: OpenSession) -> None:
         if session.used > session.recorded and self.lasting and not self._backend.remote:
             with contextlib.suppress(EvidenceStoreError, SessionError):
-                await run_sync(session.space.touch, session.used)
+                await run_sync(partial(session.space.record, used=session.used))
         await self._detach(session, self._backend.release)
 
     async def _delete(self, session: OpenSession) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export.flow_numbers import (
     PAGING_LIMITS,
     SEARCHED,
@@ -230,7 +229,6 @@ def left_to_the_author(log: Sequence[LoggedSearch]) -> Iterator[str]:
     yield from (f"{item} ({what}): {BLANK}" for item, what in (*left.items(), *_ALWAYS_LEFT))
 
 
-LOG_OUTPUTS = ("markdown", "csv", "json")
 _ADVICE = re.compile(r"Try again\b[^.]{0,120}(?:\.|$)")
 """What a message tells the caller and does not belong in an appendix."""
 
@@ -297,18 +295,11 @@ def search_log_export(
 
     "markdown" has a table, a paragraph for the methods section, the numbers of a flow diagram, and what is left for
     the author to add. "csv" has a row for each query. "json" is an array of the entries as they were recorded.
-
-    Raises:
-        InvalidInputError: there is no such output.
     """
     if output == "json":
         return json.dumps([one.model_dump(mode="json") for one in log], ensure_ascii=False, indent=1) + "\n"
     if output == "csv":
         return csv_table(COLUMNS, ([read(row) for read in _CELLS.values()] for row in _rows(log)))
-    if output != "markdown":
-        raise InvalidInputError(
-            f'There is no output "{output[:40]}" of a search log. There are {", ".join(LOG_OUTPUTS)}.'
-        )
     numbers = flow_numbers(log, publications)
     heading = f"# Search log: {plain_line(title)}" if title else "# Search log"
     sections = {

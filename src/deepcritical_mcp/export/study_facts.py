@@ -72,12 +72,6 @@ def _without_wider(said: Iterable[str]) -> Iterator[str]:
 
 
 _STRAINS = ("Mice", "Rats")
-_PEOPLE_IN_TITLE = re.compile(
-    r"\b(?:(?:pregnant|postmenopausal|older|young|healthy|elderly|hospitali[sz]ed) )?"
-    r"(?:children|adolescents|adults|women|men|infants|neonates|newborns|veterans|nurses|volunteers|"
-    r"mice|rats|rabbits|dogs|pigs|zebrafish)\b",
-    re.IGNORECASE,
-)
 _COUNTRIES = frozenset(data_lines(__file__, "countries.txt"))
 _SHORT_FORMS = dict.fromkeys(("USA", "US", "U.S."), "United States") | {"UK": "United Kingdom"}
 _NAMES = "|".join(map(re.escape, sorted((*_COUNTRIES, *_SHORT_FORMS), key=len, reverse=True)))
@@ -96,12 +90,10 @@ _NEAR = 120
 
 
 def population(record: Publication) -> tuple[str, ...]:
-    """Words for people and animals: MeSH's, else those of the title."""
+    """MeSH's words for people and animals."""
     strains = {strain for strain in _STRAINS for one in record.mesh_terms if one.startswith(f"{strain}, ")}
     headings = {*record.mesh_terms, *strains}
-    if found := tuple(one for one in (*_PEOPLE_HEADINGS, *_ANIMALS) if one in headings):
-        return found
-    return tuple(dict.fromkeys(one[0].lower() for one in _PEOPLE_IN_TITLE.finditer(record.title)))
+    return tuple(one for one in (*_PEOPLE_HEADINGS, *_ANIMALS) if one in headings)
 
 
 def study_countries(record: Publication) -> tuple[str, ...]:

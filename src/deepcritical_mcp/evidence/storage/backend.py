@@ -97,12 +97,9 @@ class Space(Protocol):
         """How many texts are kept under names that begin with `prefix` and do not end with `but`, by any process."""
         ...
 
-    def touch(self, now: float) -> None:
-        """Record that the session was used at `now` (Unix seconds)."""
-        ...
-
-    def set_counts(self, items: int, searches: int) -> None:
-        """Record how many publications and entries of the log the session has, for `Backend.sessions`."""
+    def record(self, **changes: float) -> None:
+        """Record when the session was `used` (Unix seconds), and how many `items` and `searches` it has, for
+        `Backend.sessions`."""
         ...
 
     def set_title(self, title: str, *, replacing: bool) -> None:

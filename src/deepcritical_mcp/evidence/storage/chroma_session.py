@@ -248,11 +248,11 @@ class ServerSpace(Space):
     def count_documents(self, prefix: str, *, but: str) -> int:
         return sum(not id.endswith(but) for id in self._document_ids(prefix))
 
-    def touch(self, now: float) -> None:
-        self._record(replace(self._info, used=now))
-
-    def set_counts(self, items: int, searches: int) -> None:
-        self._record(replace(self._info, items=items, searches=searches))
+    def record(self, **changes: Any) -> None:
+        info = replace(self._info, **changes)
+        with translated("keep the session"):
+            self._main.modify(metadata=collection_metadata(info))
+        self._info = info
 
     def set_title(self, title: str, *, replacing: bool) -> None:
         # In the metadata of the second collection, which nothing else changes: that of the first one is written whole
@@ -324,11 +324,6 @@ class ServerSpace(Space):
                 found = zip(rows["ids"], rows["metadatas"] or (), strict=True)
                 named |= {id: str(row[_DOCUMENT]) for id, row in found if _DOCUMENT in row}
         return {id.removeprefix(_document_id("")): named[id] for id in sorted(named)}
-
-    def _record(self, info: SessionInfo) -> None:
-        with translated("keep the session"):
-            self._main.modify(metadata=collection_metadata(info))
-        self._info = info
 
     def _create(self, name: str) -> Collection:
         return self._client.create_collection(

@@ -146,7 +146,7 @@ class FolderBackend(Backend):
         with failures("open a session"):
             self._make_folders()
         self._unwritten[session_id] = info
-        return SqliteSpace(session_id, info, create=partial(self._created, session_id))
+        return SqliteSpace(session_id, SessionFile.create(None, info), partial(self._created, session_id))
 
     def open(self, session_id: str, model: str) -> Space:
         if session_id in self._unwritten:  # closed since, because others were used
@@ -167,7 +167,7 @@ class FolderBackend(Backend):
         except BaseException:
             file.close()
             raise
-        return SqliteSpace(session_id, file.info, file=file)
+        return SqliteSpace(session_id, file)
 
     def release(self, space: Space) -> None:
         space.close()
