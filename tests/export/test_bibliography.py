@@ -390,7 +390,7 @@ def test_a_file_of_that_name_comes_before_another_name_of_a_style(tmp_path: Path
         bibliography([ARTICLE], "jama", styles_folder=tmp_path)
 
 
-def test_an_unknown_style_or_output_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+def test_an_unknown_style_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="vancouver, ama, apa, nature, ieee, chicago, chicago-notes"):
         bibliography([ARTICLE], "mla", "text", styles_folder=tmp_path)
     with pytest.raises(InvalidInputError, match="text, markdown, html"):

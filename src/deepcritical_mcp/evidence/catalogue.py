@@ -21,8 +21,8 @@ from deepcritical_mcp.evidence.clustering import (
 )
 from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
 from deepcritical_mcp.evidence.identity_values import CLAIMED, identity_numbers
-from deepcritical_mcp.evidence.removal import is_gone
 from deepcritical_mcp.evidence.storage.backend import Space
+from deepcritical_mcp.evidence.storage.removed_items import is_gone
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.evidence.text_index import (
     IndexedTexts,

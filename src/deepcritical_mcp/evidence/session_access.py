@@ -16,8 +16,8 @@ from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, Sessio
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.kept_sessions import LOG_PREFIX, WATCH_ENDING, title_of_query
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
-from deepcritical_mcp.evidence.removal import forget_old
 from deepcritical_mcp.evidence.storage.backend import Space
+from deepcritical_mcp.evidence.storage.removed_items import forget_old
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
 
 T = TypeVar("T")

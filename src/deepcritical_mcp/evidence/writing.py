@@ -13,7 +13,8 @@ from deepcritical_mcp.evidence.adding import AddOutcome, Batch, Decision, NewPub
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.clustering import unlinked
 from deepcritical_mcp.evidence.indexing import IndexedSession, missing, store_vectors
-from deepcritical_mcp.evidence.removal import (
+from deepcritical_mcp.evidence.storage.backend import Space
+from deepcritical_mcp.evidence.storage.removed_items import (
     RemovedItem,
     forget_removed,
     keep_removed,
@@ -21,7 +22,6 @@ from deepcritical_mcp.evidence.removal import (
     to_restore,
     tombstone,
 )
-from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector, now
 from deepcritical_mcp.models import Publication, ScreeningMark
 
