@@ -393,8 +393,6 @@ def test_a_file_of_that_name_comes_before_another_name_of_a_style(tmp_path: Path
 def test_an_unknown_style_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="vancouver, ama, apa, nature, ieee, chicago, chicago-notes"):
         bibliography([ARTICLE], "mla", "text", styles_folder=tmp_path)
-    with pytest.raises(InvalidInputError, match="text, markdown, html"):
-        bibliography([ARTICLE], "apa", "pdf")
 
 
 def test_a_path_is_read_only_where_paths_are_allowed(tmp_path: Path) -> None:
