@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deepcritical_mcp.board.flow_chart import flow_chart
+from deepcritical_mcp.board import flow_chart
 from deepcritical_mcp.export.flow_numbers import flow_numbers
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch, Publication
 from tests.board.samples import publications

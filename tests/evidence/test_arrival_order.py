@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.adding import Batch, NewPublication
+from deepcritical_mcp.evidence.adding import Batch
 from deepcritical_mcp.evidence.catalogue import MAX_MEMBERS, Catalogue
 from deepcritical_mcp.evidence.clustering import Cluster, Member, clusters_of
 from deepcritical_mcp.evidence.identity import base_id
@@ -169,7 +169,7 @@ SEQUENCES: dict[str, tuple[int, tuple[Publication, ...]]] = {
 
 def kept(publications: Sequence[Publication]) -> Catalogue:
     catalogue = Catalogue()
-    Batch(None, catalogue, calibration=None).add([NewPublication(one) for one in publications])
+    Batch(None, catalogue, calibration=None).add([(one, ()) for one in publications])
     return catalogue
 
 
@@ -255,7 +255,7 @@ def test_nothing_is_lost_when_an_id_changes_hands(order: tuple[int, ...]) -> Non
     some = [page(TEXT, DIET, date=date, url=url) for date in ("2021", "2023") for url in ("", address)]
     catalogue = Catalogue()
     for place in order:
-        Batch(None, catalogue, calibration=None).add([NewPublication(some[place])])
+        Batch(None, catalogue, calibration=None).add([(some[place], ())])
     members = [member.digest for id in catalogue.ids() for member in catalogue.members(id)]
     assert sorted(members) == sorted(Member.of(one).digest for one in some)
 
@@ -264,7 +264,7 @@ def test_nothing_is_lost_when_an_id_changes_hands(order: tuple[int, ...]) -> Non
 def test_what_is_separated_keeps_its_ids_apart(order: tuple[str, ...]) -> None:
     catalogue = Catalogue()
     for year in order:
-        Batch(None, catalogue, calibration=None).add([NewPublication(page(TEXT, DIET, date=year))])
+        Batch(None, catalogue, calibration=None).add([(page(TEXT, DIET, date=year), ())])
     assert sorted(catalogue[id].publication.date for id in catalogue.ids()) == sorted(order)
 
 
@@ -335,7 +335,7 @@ def test_many_descriptions_of_one_publication_are_not_all_compared_with_each_oth
     items = [published(text, source="web", title=title, url=f"https://h{n}.example.org/a") for n in range(120)]
     kept = Catalogue()
     batch = Batch(None, kept, calibration=None, dedup_threshold=1.1)
-    decisions = batch.add([NewPublication(item, ()) for item in items])
+    decisions = batch.add([(item, ()) for item in items])
     assert len(kept) == 1
     assert all(decision.match for decision in decisions[1:])
     assert max(compared) <= MAX_MEMBERS

@@ -17,9 +17,10 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError
 from deepcritical_mcp.evidence.embedding.service import CACHE_FILE
+from deepcritical_mcp.evidence.passage_embedder import Embedder
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.evidence.store import Embedder, EvidenceStore
+from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.cache import Cache, cache_key
 from tests.evidence.stand_ins import Clock, HashingModel, long_sections, paper, piece

@@ -166,7 +166,7 @@ async def test_a_small_session_keeps_none(tmp_path: Path, monkeypatch: pytest.Mo
     assert index.read() is None
 
 
-@pytest.mark.parametrize("damage", ["empty", "text", "cut", "end", "zeros", *map(str, range(8))])
+@pytest.mark.parametrize("damage", ["empty", "text", "cut", "zeros", "head"])
 def test_a_damaged_index_is_made_anew(damage: str, sound: tuple[Path, str, list[Any]]) -> None:
     folder, session_id, expected = sound
     index = index_in(folder, session_id)
@@ -178,13 +178,9 @@ def test_a_damaged_index_is_made_anew(damage: str, sound: tuple[Path, str, list[
 
 
 def damaged(whole: bytes, damage: str) -> bytes:
-    """The bytes of a file after a mishap; a number overwrites one byte, so many eighths into it."""
-    if damage.isdigit():
-        at = len(whole) * int(damage) // 8
-        return whole[:at] + b"\xff" + whole[at + 1 :]
-    size = len(whole)
-    kinds = {"empty": b"", "text": b"no index", "cut": whole[: size // 2], "end": whole[:-200] + bytes(200)}
-    return kinds.get(damage, bytes(size))
+    """The bytes of a file after a mishap."""
+    kinds = {"empty": b"", "text": b"no index", "cut": whole[: len(whole) // 2], "head": b"\xff" + whole[1:]}
+    return kinds.get(damage, bytes(len(whole)))
 
 
 @pytest.fixture(scope="module")

@@ -86,7 +86,7 @@ async def test_what_gets_another_id_stays_linked_though_the_call_is_cancelled(em
             scope.cancel()
             return done
 
-        store._writer._write = cancelled  # pyright: ignore[reportPrivateUsage]
+        store._write = cancelled  # pyright: ignore[reportPrivateUsage]
         await store.add_evidence([piece(ASPIRIN, title, doi=BOOK, pmid="1")])
     renamed, other = await store.ids()
     assert (renamed, await links(store)) == ("pubmed:1", [(other,), (renamed,)])

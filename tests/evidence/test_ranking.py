@@ -8,11 +8,9 @@ import pytest
 
 from deepcritical_mcp.evidence.chunking import passages
 from deepcritical_mcp.evidence.lexical import K1, B, LexicalIndex, hybrid_score, words_of
-from deepcritical_mcp.evidence.paper_passages import best_answers, priority, score_sentences
-from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
-from deepcritical_mcp.excerpts import quoted
+from deepcritical_mcp.evidence.paper_passages import priority
 from deepcritical_mcp.reading import Section
-from tests.evidence.stand_ins import HashingModel, paper
+from tests.evidence.stand_ins import paper
 
 MANY = 1_000_000
 
@@ -68,20 +66,3 @@ def test_what_reports_comes_before_what_prepares_and_figures_before_none() -> No
 def test_another_quantity_counts_against_a_passage() -> None:
     assert priority(FOUND[3], "folate of 10 µg") < priority(FOUND[3], "folate of 20 µg")
     assert priority(FOUND[3], "folate for 12 weeks") == priority(FOUND[3], "folate of 20 µg")
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "The no observed-effect-level was judged to be 50 ppm.",
-        "A no-effect level in the mouse was 125 mg.",
-        "The NOEL was 3 mg/kg.",
-        "50 ppm was the no observed adverse effect level.",
-    ],
-)
-async def test_an_effect_level_is_found_however_it_is_written(sentence: str) -> None:
-    model = HashingModel()
-    model.missing = True
-    text = f"Rats were fed for two years. {sentence} Weights did not change."
-    scores = await score_sentences(PassageEmbedder(model), "NOAEL", [text])
-    assert sentence in quoted(text, best_answers([("id", text)], scores, 100)["id"][1])

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence import open_sessions
-from deepcritical_mcp.evidence.open_sessions import IN_USE, REST_AFTER, STAYS_AWAKE
+from deepcritical_mcp.evidence import sessions
 from deepcritical_mcp.evidence.session_access import PASSAGE_BYTES, PUBLICATION_BYTES
-from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.sessions import IN_USE, REST_AFTER, STAYS_AWAKE, SessionRegistry
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend, SqliteSpace
@@ -105,7 +104,7 @@ class SlowToRest(SqliteSpace):
     """Rests when it is told to."""
 
     def __init__(self, session_id: str, info: SessionInfo) -> None:
-        super().__init__(session_id, info, create=lambda info: SessionFile.create(None, info))
+        super().__init__(session_id, SessionFile.create(None, info))
         self.resting, self.go_on = threading.Event(), threading.Event()
         self.go_on.set()
 
@@ -130,7 +129,7 @@ class SlowToRestBackend(MemoryBackend):
 async def test_the_last_session_rests_without_a_further_call(
     model: SlowModel, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_sessions, "REST_AFTER", 0.1)
+    monkeypatch.setattr(sessions, "REST_AFTER", 0.1)
     backend = SlowToRestBackend()
     registry = SessionRegistry(Settings(), model, backend, clock=clock)
     store = await registry.open()

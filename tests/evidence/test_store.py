@@ -321,16 +321,6 @@ async def test_a_low_threshold_drops_paraphrases_but_nothing_that_a_number_or_da
     assert "nearly the same meaning" in outcomes[-1].reason
 
 
-async def test_lists_are_deduplicated_without_the_session(place: Settings, registries: Registries) -> None:
-    store = await registries(place).open()
-    content = AMPK.text.content.replace("Activating", "Activation of")
-    paraphrase = piece(content, "Neuroprotection by AMPK activation", source="web", url="https://example.org/p")
-    twice: list[Publication] = [AMPK, OTHERS[0], AMPK, paraphrase]
-    assert [item.id for item in await store.deduplicate(twice, 0.9)] == [AMPK.id, OTHERS[0].id]
-    assert [item.id for item in await store.deduplicate(twice)] == [AMPK.id, OTHERS[0].id]
-    assert await store.count() == 0
-
-
 SHORT = piece("Zinc closed the wounds of 12 of 20 people.", "Zinc in wounds", pmid="7")
 NOTE = piece("Read the zinc trial again.", source="user", pmid="7")
 LONG = paper(long_sections("zinc", 3), "Zinc in twelve steps", pmid="8", abstract="Zinc was weighed in twelve steps.")
@@ -359,7 +349,7 @@ def stored(publication: Publication, order: int) -> KeptItem:
 @pytest.mark.parametrize("change", ["removed", "shortened"])
 def test_a_search_goes_on_while_what_it_found_is_removed_or_changed(change: str, scope: Scope) -> None:
     info, catalogue = SessionInfo("", "test"), Catalogue()
-    space = InterruptedSpace("rs_0", info, file=SessionFile.create(None, info))
+    space = InterruptedSpace("rs_0", SessionFile.create(None, info))
     for order, one in enumerate((SHORT, NOTE, LONG)):
         item = stored(one, order)
         space.write([(item, [QUERY[0]] * item.parts)])

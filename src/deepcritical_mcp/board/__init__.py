@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.board.flow_chart import flow_chart
 from deepcritical_mcp.board.map_groups import named_groups
 from deepcritical_mcp.errors import EvidenceStoreError, SessionError
 from deepcritical_mcp.export import export_entries, quotable, without_full_texts
@@ -29,6 +28,7 @@ from deepcritical_mcp.text import clean_line
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
+    from deepcritical_mcp.export.flow_numbers import ExcludedRecords, FlowNumbers
 
 META_KEY = "deepcritical/board"
 MAX_POINTS = 300
@@ -107,7 +107,12 @@ def board_report(
     of what is shown.
     """
     searches = {"no_log": NO_LOG} if log is None else _searches(log, publications)
-    marks = {one.id_of(text): _mark(one) for one in publications for text in one.texts}
+    # In parts: the one line of `Evidence.decision` is for reading.
+    marks = {
+        one.id_of(text): {"decision": one.screening, "reason": one.screening_reason, "tags": one.tags}
+        for one in publications
+        for text in one.texts
+    }
     quotes = {one.id_of(text): quotable(text).content for one in publications for text in one.texts if text.parts}
     publications = [without_full_texts(one) for one in publications]
     evidence = [
@@ -124,19 +129,16 @@ def board_report(
     )
 
 
-def _mark(publication: Publication) -> dict[str, object]:
-    """What the user decided, in parts: the one line of `Evidence.decision` is for reading."""
-    return {"decision": publication.screening, "reason": publication.screening_reason, "tags": publication.tags}
-
-
 def _searches(log: Sequence[LoggedSearch], publications: Sequence[Publication]) -> dict[str, object]:
-    return {"log": [_log_row(one) for one in log], "flow": flow_chart(flow_numbers(log, publications))}
-
-
-def _log_row(search: LoggedSearch) -> dict[str, object]:
-    """A logged search as the page lists it."""
-    shown = search.model_dump(mode="json", exclude={"ids", "request"})
-    return {**shown, "failed": search.failed, "known": len(search.ids) - search.new}
+    rows = [
+        {
+            **one.model_dump(mode="json", exclude={"ids", "request"}),
+            "failed": one.failed,
+            "known": len(one.ids) - one.new,
+        }
+        for one in log
+    ]
+    return {"log": rows, "flow": flow_chart(flow_numbers(log, publications))}
 
 
 def _summary(item: Evidence) -> dict[str, object]:
@@ -188,3 +190,77 @@ def _source(name: str) -> str:
 
 def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+_MOST_REASONS = 8
+_REGISTERED = ("database", "register")
+
+
+def flow_chart(numbers: FlowNumbers) -> dict[str, Any]:
+    """The boxes of a PRISMA 2020 flow diagram from top to bottom, and remarks below them, as far as the session knows
+    its numbers: without decisions it ends where screening begins."""
+    undecided = [f"Not decided on (n = {numbers.undecided})"] if numbers.undecided else []
+    steps = [
+        _step("Identification", _identified(numbers), _removed(numbers)),
+        _step("Screening", [f"Records in the session (n = {numbers.records})"], undecided),
+    ]
+    if numbers.screened:
+        left = numbers.screened - sum(one.records for one in numbers.excluded)
+        excluded = _excluded("Excluded without a full text", numbers.excluded)
+        steps.append(_step("Screening", [f"Records decided on (n = {numbers.screened})"], excluded))
+        if numbers.excluded_with_text:
+            excluded = _excluded("Excluded, full text in the session", numbers.excluded_with_text)
+            steps.append(_step("Eligibility", [f"Records left (n = {left})"], excluded))
+        steps.append(_step("Included", _included(numbers)))
+    return {"steps": steps, "notes": _notes(numbers)}
+
+
+def _step(phase: str, lines: Sequence[str], aside: Sequence[str] = ()) -> dict[str, object]:
+    """A box and, `aside`, what left the flow there; each a list of lines, () for none."""
+    return {"phase": phase, "lines": lines, "aside": aside}
+
+
+def _identified(numbers: FlowNumbers) -> list[str]:
+    lines = [f"Records identified (n = {numbers.total_identified})"]
+    for title, is_registered in (("From databases and registers:", True), ("By other methods:", False)):
+        some = [one for one in numbers.identified if (one.source.method in _REGISTERED) == is_registered]
+        lines += [title, *(f"– {one.source.name}: {one.records}" for one in some)] if some else []
+    return lines
+
+
+def _removed(numbers: FlowNumbers) -> list[str]:
+    counts = {
+        "Duplicates": numbers.duplicates,
+        "Left out by filters": numbers.left_out,
+        "Removed from the session": numbers.removed,
+    }
+    lines = [f"– {name}: {count}" for name, count in counts.items() if count]
+    return [f"Removed before screening (n = {sum(counts.values())})", *lines] if lines else []
+
+
+def _excluded(title: str, excluded: Sequence[ExcludedRecords]) -> list[str]:
+    if not excluded:
+        return []
+    shown = excluded if len(excluded) <= _MOST_REASONS else excluded[: _MOST_REASONS - 1]
+    lines = [f"– {one.reason}: {one.records}" for one in shown]
+    rest = excluded[len(shown) :]
+    lines += [f"– {len(rest)} other reasons: {sum(one.records for one in rest)}"] if rest else []
+    return [f"{title} (n = {sum(one.records for one in excluded)})", *lines]
+
+
+def _included(numbers: FlowNumbers) -> list[str]:
+    lines = [f"Records included (n = {numbers.included})", *_retracted(numbers.retracted_included)]
+    lines += [f"Records marked as cited (n = {numbers.cited})"] if numbers.cited else []
+    return [*lines, *_retracted(numbers.retracted_cited)]
+
+
+def _retracted(ids: Sequence[str]) -> list[str]:
+    return [f"– retracted of these: {len(ids)}"] if ids else []
+
+
+def _notes(numbers: FlowNumbers) -> list[str]:
+    texts = f"The session has the full text, page or registration of {numbers.retrieved} of {numbers.records} records"
+    texts += f"; of {numbers.not_retrieved} it was asked for and not obtained." if numbers.not_retrieved else "."
+    decided = "" if numbers.screened else "Nothing has been included or excluded yet, so the diagram ends here."
+    undecided = "Whether the records without a decision were screened is not known." if numbers.undecided else ""
+    return [line for line in (decided, undecided if numbers.screened else "", texts) if line]

@@ -12,7 +12,6 @@ from itertools import takewhile
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.clustering import Cluster, Match, Member, Placement, combined, unlinked
@@ -88,12 +87,8 @@ CROWDED = 5
 """The factor by which more are examined where passages of long texts are among them."""
 
 
-@dataclass(frozen=True)
-class NewPublication:
-    """A publication to add, with the vectors of its first passages; () if it is already known, or without a model."""
-
-    publication: Publication
-    vectors: Sequence[Vector] = ()
+NewPublication = tuple[Publication, Sequence[Vector]]
+"""A publication to add, with the vectors of its first passages; () if it is already known, or without a model."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +139,7 @@ class Batch:
     def add(self, publications: Sequence[NewPublication]) -> list[Decision]:
         """Decide what to do with each publication, then write what is new or has changed."""
         neighbors = self._neighbors(publications)
-        decisions = [self._decide(new, near) for new, near in zip(publications, neighbors, strict=True)]
+        decisions = [self._decide(*new, near) for new, near in zip(publications, neighbors, strict=True)]
         if self._space is not None:
             if self._new:
                 self._space.write([(self._catalogue[id], vectors) for id, vectors in self._new.items()])
@@ -161,60 +156,59 @@ class Batch:
     def link(self, ids: Iterable[str]) -> None:
         """Link stored publications, whose vectors are new, to what is nearly identical."""
         kept = [self._catalogue[id] for id in ids if id in self._catalogue]
-        some = [NewPublication(item.publication, self._vectors_of(item)) for item in kept if item.vector_count]
-        for new, near in zip(some, self._neighbors(some), strict=True):
-            id = new.publication.id
-            folds = self._folds(new, _Similarities(one for one in near.items() if one[0] != id))
+        some = [(item.publication, self._vectors_of(item)) for item in kept if item.vector_count]
+        for (publication, _), near in zip(some, self._neighbors(some), strict=True):
+            id = publication.id
+            folds = self._folds(publication, _Similarities(one for one in near.items() if one[0] != id))
             if self._space is not None and not {*folds} <= {*self._catalogue.links(id)}:
                 item = self._catalogue[id]
                 self._catalogue.put(replace(item, similar=united(item.similar, folds), written=item.next_written))
                 self._space.rewrite(self._catalogue[id])
 
     def _neighbors(self, publications: Sequence[NewPublication]) -> list[dict[str, float]]:
-        embedded = [index for index, new in enumerate(publications) if new.vectors and _is_compared(new.publication)]
+        embedded = [at for at, (one, vectors) in enumerate(publications) if vectors and _is_compared(one)]
         near: list[dict[str, float]] = [{} for _ in publications]
         count = MAX_NEIGHBORS * (CROWDED if self._catalogue.has_long_texts else 1)
         limit = min(count, self._catalogue.passages) + self._catalogue.outdated
         least = self._same_meaning if self._dedup_threshold is None else min(self._same_meaning, self._dedup_threshold)
         if embedded and limit and self._space is not None and least <= 1.0 + ROUNDING:
-            near_to = [publications[index].vectors[0] for index in embedded]
+            near_to = [publications[at][1][0] for at in embedded]
             found = self._space.nearest(near_to, limit, least=least - ROUNDING)
-            for index, rows in zip(embedded, found, strict=True):
+            for at, rows in zip(embedded, found, strict=True):
                 for row in rows:
                     is_known = row.id in self._catalogue and self._catalogue[row.id].vector_count
                     if is_known and row.part == 0 < self._catalogue.short(row.id):
-                        near[index][row.id] = row.cosine
+                        near[at][row.id] = row.cosine
         return near
 
-    def _decide(self, new: NewPublication, near: Mapping[str, float]) -> Decision:
-        place = self._catalogue.place(new.publication)
+    def _decide(self, new: Publication, vectors: Sequence[Vector], near: Mapping[str, float]) -> Decision:
+        place = self._catalogue.place(new)
         if place.match is not None and not place.clusters:
-            return self._merge_into(new.publication, place.match)
+            return self._merge_into(new, place.match)
         if place.match is not None:
-            return Decision(self._apply(new, place), place.match, separates=place.separates)
-        is_compared = bool(new.vectors) and _is_compared(new.publication)
-        others = {id: vectors for id, vectors in self._new.items() if is_compared and vectors}
-        staged = {id: vectors for id, vectors in others.items() if self._catalogue.short(id)}
-        cosines = {id: float(np.dot(_array(new.vectors[0]), _array(some[0]))) for id, some in staged.items()}
+            return Decision(self._apply(new, vectors, place), place.match, separates=place.separates)
+        others = self._new if vectors and _is_compared(new) else {}
+        staged = {id: some for id, some in others.items() if some and self._catalogue.short(id)}
+        cosines = {id: float(np.dot(np.asarray(vectors[0]), np.asarray(some[0]))) for id, some in staged.items()}
         # A neighbor may have been given another id within this batch, or another text, which `link` compares.
         found = [(self._catalogue.resolve(id), one) for id, one in {**near, **cosines}.items()]
         similarities = _Similarities(one for one in found if one[0] not in self.unlinked)
         if match := self._by_meaning(new, similarities):
-            return self._merge_into(new.publication, match)
+            return self._merge_into(new, match)
         if len(self._catalogue) >= self._max_evidence:
-            return Decision(new.publication, full=True)
+            return Decision(new, full=True)
         folds = tuple((id, similarities[id]) for id in self._folds(new, similarities))
-        publication = self._apply(new, place, tuple(id for id, _ in folds))
+        publication = self._apply(new, vectors, place, tuple(id for id, _ in folds))
         return Decision(publication, folds=folds, separates=place.separates)
 
-    def _by_meaning(self, new: NewPublication, similarities: _Similarities) -> Match | None:
+    def _by_meaning(self, new: Publication, similarities: _Similarities) -> Match | None:
         """Apply `dedup_threshold`, except to publications that differ in something else."""
         if self._dedup_threshold is None:
             return None
-        identity = Member.of(new.publication).identity
+        identity = Member.of(new).identity
         for id in similarities.at_least(self._dedup_threshold):
             is_other = any(tells_apart(identity, member.identity) for member in self._catalogue.members(id))
-            if not is_other and not opposed(new.publication, self._catalogue[id].publication):
+            if not is_other and not opposed(new, self._catalogue[id].publication):
                 return Match(id, similarities[id], f"nearly the same meaning (cosine {similarities[id]:.2f})")
         return None
 
@@ -228,11 +222,13 @@ class Batch:
         self._put(entry, replace(entry, publication=publication, given=given))
         return Decision(publication, match)
 
-    def _apply(self, new: NewPublication, place: Placement, folds: tuple[str, ...] = ()) -> Publication:
+    def _apply(
+        self, new: Publication, vectors: Sequence[Vector], place: Placement, folds: tuple[str, ...] = ()
+    ) -> Publication:
         """Store the clusters of a placement in place of what it affects; gives the new one's publication."""
         entries = {id: self._catalogue[id] for id in place.affected}
         found_by = united((), (query for item in entries.values() for query in item.publication.found_by))
-        facts, result = Member.of(new.publication).facts, new.publication
+        facts, result = Member.of(new).facts, new
         keeps = self._continued(place)
         # An item that gives up an id is written before one that may receive it.
         for id in entries.keys() - keeps.values():
@@ -243,7 +239,7 @@ class Batch:
             has = [member.facts for member in cluster]
             queries = {query for member in cluster for query in member.publication.found_by}
             publication = combined(cluster).model_copy(
-                update={"found_by": tuple(one for one in united(found_by, new.publication.found_by) if one in queries)}
+                update={"found_by": tuple(one for one in united(found_by, new.found_by) if one in queries)}
             )
             id = self._id(base_id(publication.id), cluster, before, place.affected)
             publication = publication.model_copy(update={"id": id})
@@ -252,10 +248,10 @@ class Batch:
                 entry = entries[before]
                 self._put(entry, replace(entry, publication=publication, given=given))
             else:
-                vectors = new.vectors if has == [facts] else ()
-                order, parts = self._catalogue.next_order, max(len(vectors), 1)
-                item = KeptItem(publication, order, parts, bool(vectors), now())
-                self._put(None, replace(item, given=given, similar=folds if facts in has else ()), vectors)
+                some = vectors if has == [facts] else ()
+                order, parts = self._catalogue.next_order, max(len(some), 1)
+                item = KeptItem(publication, order, parts, bool(some), now())
+                self._put(None, replace(item, given=given, similar=folds if facts in has else ()), some)
             result = publication if facts in has else result
         return result
 
@@ -360,33 +356,18 @@ class Batch:
             digest = hashlib.sha256(digest.encode()).hexdigest()[: len(digest)]
         return f"{base}#{digest}"
 
-    def _folds(self, new: NewPublication, similarities: _Similarities) -> list[str]:
+    def _folds(self, new: Publication, similarities: _Similarities) -> list[str]:
         """Nearly identical publications, and other versions of this one (a preprint and its article)."""
         if not (close := similarities.at_least(self._same_meaning)):
             return []
-        identity, count = Member.of(new.publication).identity, Layout.of(new.publication).count
+        identity, count = Member.of(new).identity, Layout.of(new).count
         return [
             id
             for id in close
             if (similarities[id] >= self._folds_at or _is_version(identity, self._catalogue.members(id)[0].identity))
             and self._catalogue.layout(id).count == count
-            and not opposed(new.publication, self._catalogue[id].publication)
+            and not opposed(new, self._catalogue[id].publication)
         ]
-
-
-def without_duplicates(
-    publications: Sequence[Publication],
-    vectors: Sequence[Sequence[Vector]],
-    threshold: float | None,
-    calibration: Calibration | None,
-) -> list[Publication]:
-    """See `EvidenceStore.deduplicate`; `vectors` has the vectors of each publication's passages, () without a model."""
-    catalogue = Catalogue()
-    if threshold is None and calibration:
-        threshold = calibration.same_meaning
-    batch = Batch(None, catalogue, calibration=calibration, dedup_threshold=threshold)
-    batch.add([NewPublication(one, some) for one, some in zip(publications, vectors, strict=True)])
-    return [catalogue[id].publication for id in catalogue.ids()]
 
 
 class _Similarities(dict[str, float]):
@@ -404,7 +385,3 @@ def _is_version(one: Identity, other: Identity) -> bool:
 def _is_compared(publication: Publication) -> bool:
     """Whether its first vector represents the whole publication; that of a passage of a long text does not."""
     return any(not text.parts for text in publication.texts)
-
-
-def _array(vector: Vector) -> NDArray[np.float32]:
-    return np.asarray(vector, np.float32)

@@ -13,16 +13,16 @@ from deepcritical_mcp.evidence.clustering import (
     Match,
     Member,
     MemberIndex,
-    NearLinks,
     Placement,
+    ReverseIndex,
     best_match,
     clusters_of,
     joined_by,
 )
 from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
 from deepcritical_mcp.evidence.identity_values import CLAIMED, identity_numbers
-from deepcritical_mcp.evidence.removal import is_gone
 from deepcritical_mcp.evidence.storage.backend import Space
+from deepcritical_mcp.evidence.storage.removed_items import is_gone
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.evidence.text_index import (
     IndexedTexts,
@@ -39,50 +39,14 @@ from deepcritical_mcp.evidence.text_index import (
 from deepcritical_mcp.identifiers import named_preprints, normalize_doi, record_ids
 from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
 
-_Number = tuple[str, str]
-_KINDS = ("published", "preprint")
+KEPT_FROM = 500
+"""Number of publications or vectors from which reading a session's index is faster than rebuilding it."""
+MAX_MEMBERS = 24
+"""Descriptions that are compared with each other; the time grows with the cube of their number (24: 0.03 s)."""
+STATUS_FIELDS = ("status", "status_notices", "status_checked")
 
 
-class VersionLinks:
-    """Preprints with the articles that they became, in whichever order they are put."""
-
-    def __init__(self) -> None:
-        self._own: dict[str, tuple[_Number, ...]] = {}
-        self._named: dict[str, tuple[_Number, ...]] = {}
-        self._having: dict[_Number, dict[str, None]] = {}
-        self._naming: dict[_Number, dict[str, None]] = {}
-
-    def put(self, id: str, publication: Publication | None) -> None:
-        """Set what publication `id` is; None removes it."""
-        if publication is not None and publication.source == "user":  # a note has the number of what it is about
-            publication = None
-        _set(self._own, self._having, id, _own(publication) if publication else ())
-        _set(self._named, self._naming, id, _named(publication) if publication else ())
-
-    def of(self, id: str) -> list[str]:
-        """The ids of the articles of preprint `id`, or of the preprints of an article."""
-        found = [one for number in self._named.get(id, ()) for one in self._having.get(number, ())]
-        found += [one for number in self._own.get(id, ()) for one in self._naming.get(number, ())]
-        return [one for one in dict.fromkeys(found) if one != id]
-
-
-def _set(
-    numbers: dict[str, tuple[_Number, ...]],
-    ids: dict[_Number, dict[str, None]],
-    id: str,
-    new: Iterable[_Number],
-) -> None:
-    for number in numbers.pop(id, ()):
-        ids[number].pop(id, None)
-        if not ids[number]:
-            del ids[number]
-    if known := tuple(dict.fromkeys(new)):
-        numbers[id] = known
-    for number in known:
-        ids.setdefault(number, {})[id] = None
-
-
-def _own(publication: Publication) -> list[_Number]:
+def _own(publication: Publication) -> list[LookupKey]:
     numbers = {
         "pmid": publication.pmid,
         "doi": normalize_doi(publication.doi),
@@ -91,21 +55,15 @@ def _own(publication: Publication) -> list[_Number]:
     return [(kind, value) for kind, value in numbers.items() if value]
 
 
-def _named(publication: Publication) -> list[_Number]:
-    found: list[_Number] = []
+def _named(publication: Publication) -> list[LookupKey]:
+    """The numbers of the article that a preprint became, or of the preprints of an article."""
+    found: list[LookupKey] = []
     for notice in publication.status_notices:
-        if notice.kind in _KINDS:
+        if notice.kind in ("published", "preprint"):
             found += [("pmid", notice.pmid)] if notice.pmid else []
             found += [("doi", normalize_doi(notice.doi))] if notice.doi else []
             found += [("ppr", number) for number in named_preprints(notice.reference)]
     return found
-
-
-KEPT_FROM = 500
-"""Number of publications or vectors from which reading a session's index is faster than rebuilding it."""
-MAX_MEMBERS = 24
-"""Descriptions that are compared with each other; the time grows with the cube of their number (24: 0.03 s)."""
-STATUS_FIELDS = ("status", "status_notices", "status_checked")
 
 
 class Catalogue:
@@ -121,8 +79,8 @@ class Catalogue:
         self._texts = TextIndex()
         self._layouts: dict[str, Layout] = {}
         self._gone: dict[str, KeptItem] = {}
-        self._links = NearLinks()
-        self._versions = VersionLinks()
+        self._links = ReverseIndex[str]()
+        self._numbers, self._named = ReverseIndex[LookupKey](), ReverseIndex[LookupKey]()
         self._waiting: dict[str, None] = {}
         self.next_order = 0  # the next free position in insertion order
         self._changes: dict[str, int] = {}
@@ -158,7 +116,7 @@ class Catalogue:
         if self.changed and (len(self) >= KEPT_FROM or self.passages >= KEPT_FROM or space.index()):
             with self._lock:
                 texts = {id: self._texts.texts(id) for id in self._items}
-                keys = self._members.keys()
+                keys = {id: self._members.keys(id) for id in self._items}
             space.keep_index(indexed(list(self._items.values()), texts, keys, space.info.model))
             self.changed = False
 
@@ -194,13 +152,15 @@ class Catalogue:
                 self._note_change(id)
             self._gone.pop(id, None)
             self._members.put(id, members, keys)
-            self._versions.put(id, publication)
+            has_versions = publication.source != "user"  # a note has the number of what it is about
+            self._numbers.put(id, _own(publication) if has_versions else ())
+            self._named.put(id, _named(publication) if has_versions else ())
             if texts is not None:
                 self._texts.put(id, texts)
                 self._layouts.pop(id, None)
                 if texts.layout is not None:
                     self._layouts[id] = texts.layout
-            if item.vector_count >= self._shape(id).total:
+            if item.vector_count >= (self._texts.shape(id) or Shape(0, 0)).total:
                 self._waiting.pop(id, None)
             else:
                 self._waiting[id] = None
@@ -218,7 +178,7 @@ class Catalogue:
 
     def naming(self, ids: Collection[str]) -> list[KeptItem]:
         """The publications that name one of these ids as nearly identical."""
-        return [self._items[id] for id in self._links.naming(ids) if id in self._items]
+        return [self._items[id] for id in self._links.having(*ids) if id in self._items]
 
     def forget_gone(self) -> None:
         """Free the memory of what was removed; only while no call is using the session."""
@@ -244,8 +204,8 @@ class Catalogue:
         self.passages -= known.vector_count if known else 0
         self._waiting.pop(id, None)
         self._members.put(id, ())
-        self._versions.put(id, None)
-        self._links.put(id, ())
+        for links in (self._links, self._numbers, self._named):
+            links.put(id, ())
         self._texts.remove(id)
         self._layouts.pop(id, None)
 
@@ -263,9 +223,6 @@ class Catalogue:
         """How many passages of a stored publication are of its texts without parts."""
         shape = self._texts.shape(id)
         return self.layout(id).short if shape is None else shape.short
-
-    def _shape(self, id: str) -> Shape:
-        return self._texts.shape(id) or Shape(0, 0)
 
     @property
     def has_long_texts(self) -> bool:
@@ -383,16 +340,19 @@ class Catalogue:
 
     def links(self, id: str) -> tuple[str, ...]:
         """The ids of publications nearly identical to `id`, and of its preprint or article."""
+        return tuple(dict.fromkeys((*self._versions(id), *self._alike(id))))
+
+    def _versions(self, id: str) -> list[str]:
+        """The ids of the articles of preprint `id`, or of the preprints of an article."""
         with self._lock:
-            versions = self._versions.of(id)
-        return tuple(dict.fromkeys((*versions, *self._alike(id))))
+            found = self._numbers.having(*self._named.keys(id)) + self._named.having(*self._numbers.keys(id))
+        return [one for one in dict.fromkeys(found) if one != id]
 
     def is_folded(self, unit: str, shown: Container[str], ranked: Container[str]) -> bool:
         """Whether a unit is omitted: because something nearly identical is already `shown`, or, for a preprint, because
         its article is among those `ranked`. The full text of a preprint stays if its article has none."""
         id = split_unit(unit)[0]
-        with self._lock:
-            versions = self._versions.of(id)
+        versions = self._versions(id)
         if any(other in shown for other in self._alike(id) if other not in versions):
             return True
         if self._held(id).publication.form != "preprint":
@@ -402,7 +362,8 @@ class Catalogue:
 
     def _alike(self, id: str) -> tuple[str, ...]:
         """The ids of publications nearly identical to `id`, under any id that either of them had."""
-        linked = self._links.of(self.names(id))
+        names = self.names(id)
+        linked = [*(other for name in names for other in self._links.keys(name)), *self._links.having(*names)]
         owners = (other if other in self._items else self._owner(other) for other in linked)
         return tuple(dict.fromkeys(other for other in owners if other not in ("", id)))
 

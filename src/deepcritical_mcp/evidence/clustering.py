@@ -4,10 +4,11 @@ arrived does not matter. A publication is a set of descriptions, its members."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import combinations, product
+from typing import Generic, TypeVar
 
 from deepcritical_mcp.evidence.identity import (
     LEVELS,
@@ -23,30 +24,34 @@ from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication, authority, merged, publication_id
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
 
+K = TypeVar("K", bound=Hashable)
 
-class NearLinks:
-    """Links in both directions between ids, under which publications are stored or were."""
+
+class ReverseIndex(Generic[K]):
+    """Which ids have which keys, in both directions."""
 
     def __init__(self) -> None:
-        self._named: dict[str, tuple[str, ...]] = {}
-        self._naming: dict[str, dict[str, None]] = {}
+        self._keys: dict[str, tuple[K, ...]] = {}
+        self._ids: dict[K, dict[str, None]] = {}
 
-    def put(self, id: str, similar: Iterable[str]) -> None:
-        """Set the ids that publication `id` names; () removes them. Other publications may still name `id`."""
-        for other in self._named.pop(id, ()):
-            self._naming[other].pop(id, None)
-        if named := tuple(similar):
-            self._named[id] = named
-        for other in named:
-            self._naming.setdefault(other, {})[id] = None
+    def put(self, id: str, keys: Iterable[K]) -> None:
+        """Set the keys of `id`; () removes it."""
+        for key in self._keys.pop(id, ()):
+            del self._ids[key][id]
+            if not self._ids[key]:
+                del self._ids[key]
+        if new := tuple(dict.fromkeys(keys)):
+            self._keys[id] = new
+        for key in new:
+            self._ids.setdefault(key, {})[id] = None
 
-    def of(self, ids: Iterable[str]) -> list[str]:
-        """The ids that are linked with any of these."""
-        return [other for id in ids for other in (*self._named.get(id, ()), *list(self._naming.get(id, ())))]
+    def keys(self, id: str) -> tuple[K, ...]:
+        """The keys of `id`."""
+        return self._keys.get(id, ())
 
-    def naming(self, ids: Iterable[str]) -> list[str]:
-        """The ids of publications that name any of these."""
-        return list(dict.fromkeys(other for id in ids for other in list(self._naming.get(id, ()))))
+    def having(self, *keys: K) -> list[str]:
+        """The ids that have any of these keys."""
+        return list(dict.fromkeys(id for key in keys for id in list(self._ids.get(key, ()))))
 
 
 def unlinked(item: KeptItem, gone: Sequence[str]) -> KeptItem:
@@ -242,41 +247,34 @@ class MemberIndex:
 
     def __init__(self) -> None:
         self._members: dict[str, Cluster] = {}
-        self._ids: dict[LookupKey, dict[str, None]] = {}
+        self._ids = ReverseIndex[LookupKey]()
 
     def put(self, id: str, members: Cluster, keys: Collection[LookupKey] | None = None) -> None:
         """Set the members of publication `id`; () removes it. `keys` are all of theirs, if they are known."""
-        for key in self._keys(self._members.pop(id, ())):
-            del self._ids[key][id]
-            if not self._ids[key]:
-                del self._ids[key]
+        self._members.pop(id, None)
         if members:
             self._members[id] = members
-        for key in self._keys(members) if keys is None else keys:
-            self._ids.setdefault(key, {})[id] = None
+        self._ids.put(id, {key for one in members for key in one.identity.keys} if keys is None else keys)
 
-    def keys(self) -> dict[str, list[LookupKey]]:
-        """The keys of the members of every publication, by its id."""
-        found: dict[str, list[LookupKey]] = {id: [] for id in self._members}
-        for key, ids in self._ids.items():
-            for id in ids:
-                found[id].append(key)
-        return found
+    def keys(self, id: str) -> tuple[LookupKey, ...]:
+        """The keys of the members of publication `id`."""
+        return self._ids.keys(id)
 
     def __getitem__(self, id: str) -> Cluster:
         return self._members.get(id, ())
 
     def under(self, kind: str, value: str) -> list[str]:
         """The ids of publications with a member that has this number, id or end of its title."""
-        return list(self._ids.get((kind, value), ()))
+        return self._ids.having((kind, value))
 
     def having(self, id: str) -> list[str]:
         """The ids of publications with a member that has exactly this id, except those whose own id is this one with a
         digest: when that was given, this one was another publication's."""
-        return [one for one in self.under("id", id) if one == id or (base_id(one) != id and self._brings(one, id))]
-
-    def _brings(self, own: str, id: str) -> bool:
-        return any(member.publication.id == id for member in self._members[own])
+        return [
+            one
+            for one in self.under("id", id)
+            if one == id or (base_id(one) != id and any(member.publication.id == id for member in self._members[one]))
+        ]
 
     def linked(self, new: Identity) -> list[str]:
         """The ids of the publications that `new` could belong to, and of those that their members could belong to."""
@@ -284,12 +282,8 @@ class MemberIndex:
         waiting = [new]
         while waiting:
             one = waiting.pop()
-            near = dict.fromkeys(id for key in one.keys for id in self._ids.get(key, ()) if id not in found)
-            for id in near:
+            for id in [id for id in self._ids.having(*one.keys) if id not in found]:
                 if best_match(one, self._members[id]):
                     found[id] = None
                     waiting += (member.identity for member in self._members[id])
         return list(found)
-
-    def _keys(self, members: Cluster) -> set[LookupKey]:
-        return {key for member in members for key in member.identity.keys}

@@ -14,6 +14,7 @@ from typing import Literal
 from rapidfuzz import fuzz
 
 from deepcritical_mcp.evidence.titles import (
+    ABSTRACT_LABELS,
     DENIALS,
     bare_title,
     changes,
@@ -36,12 +37,6 @@ COPIED = 0.75
 """Share of the shorter text's words that the longer one must have for the two to be compared word by word."""
 
 Copies = Literal["same", "other words", "contradicted", "different"]
-
-_LABELS = frozenset(
-    "abstract background introduction objective objectives aim aims purpose context importance method methods design "
-    "setting participants patients intervention interventions result results finding findings conclusion conclusions "
-    "interpretation summary discussion funding page".split()
-)
 
 _NAME_WORD = re.compile(r"[^\W\d_]+")
 _JOURNAL_FILLERS = frozenset({"the", "of", "and", "in", "for", "on"})
@@ -87,7 +82,7 @@ def copies(one: str, other: str) -> Copies:
         return "different"
     verdict: Copies = "same"
     for change in found:
-        gone, come = ([word for word in words if word not in _LABELS] for words in (change.gone, change.come))
+        gone, come = ([word for word in words if word not in ABSTRACT_LABELS] for words in (change.gone, change.come))
         if "".join(gone) == "".join(come) or (change.at_end and _is_cut(gone, come)):
             continue
         if not DENIALS.isdisjoint((*gone, *come)) or (any(map(str.isdigit, gone)) and any(map(str.isdigit, come))):

@@ -7,8 +7,7 @@ import asyncio
 import logging
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
@@ -20,12 +19,19 @@ from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.adding import Batch
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import Passage
-from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
+from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
 from deepcritical_mcp.evidence.text_index import has_other_texts
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.text import counted
+
+logger = logging.getLogger(__name__)
+
+INDEXED_AT_ONCE = 64
+"""Passages that are embedded in one turn: between turns, other calls get the model, and the session is written."""
+MAX_NAMED = 3
+"""Papers named in warnings."""
 
 
 class Missing(NamedTuple):
@@ -49,139 +55,89 @@ def missing(catalogue: Catalogue, ids: Iterable[str], limit: int) -> list[Missin
     return found
 
 
-def extend(catalogue: Catalogue, space: Space, rows: Sequence[tuple[Missing, Sequence[Vector]]]) -> None:
-    """Store the vectors of passages that were missing; those of texts that have changed meanwhile are dropped."""
+def store_vectors(
+    catalogue: Catalogue, space: Space, rows: Iterable[tuple[Publication, int, Sequence[Vector]]]
+) -> None:
+    """Store vectors of publications, those of their passages from a number on; those of texts that have changed
+    meanwhile, or that are stored already, are dropped."""
     whole: list[tuple[KeptItem, Sequence[Vector]]] = []
-    for (publication, start, _), vectors in rows:
-        entry = _with_same_texts(catalogue, publication)
-        if entry is None or entry.vector_count != start:
+    for publication, start, vectors in rows:
+        if publication.id not in catalogue or has_other_texts(catalogue[publication.id].publication, publication):
             continue
-        item = replace(entry, parts=start + len(vectors), embedded=True)
-        if start:
-            item = replace(item, progressed=entry.next_written)
-            space.extend(item, vectors)
-            catalogue.put(item)
-        else:
-            whole.append((replace(item, written=entry.next_written), vectors))
-    _write(catalogue, space, whole)
-
-
-def embed_again(catalogue: Catalogue, space: Space, rows: Sequence[tuple[Publication, Sequence[Vector]]]) -> None:
-    """Store the vectors of publications whose texts have changed; those of texts that have changed again meanwhile, or
-    of which as many are stored already, are dropped."""
-    entries = [(_with_same_texts(catalogue, publication), vectors) for publication, vectors in rows]
-    whole = [
-        (replace(entry, parts=len(vectors), embedded=True, written=entry.next_written), vectors)
-        for entry, vectors in entries
-        if entry is not None and entry.vector_count < len(vectors)
-    ]
-    _write(catalogue, space, whole)
-
-
-def _write(catalogue: Catalogue, space: Space, rows: Sequence[tuple[KeptItem, Sequence[Vector]]]) -> None:
-    if rows:
-        space.write(rows)
-        for item, _ in rows:
+        item = catalogue[publication.id]
+        longer = replace(item, parts=start + len(vectors), embedded=True)
+        if not start and item.vector_count < len(vectors):
+            whole.append((replace(longer, written=item.next_written), vectors))
+        elif start and item.vector_count == start:
+            longer = replace(longer, progressed=item.next_written)
+            space.extend(longer, vectors)
+            catalogue.put(longer)
+    if whole:
+        space.write(whole)
+        for item, _ in whole:
             catalogue.put(item)
 
 
-def _with_same_texts(catalogue: Catalogue, publication: Publication) -> KeptItem | None:
-    """The stored item with the id of `publication`; None if it is gone, or its texts have changed."""
-    if publication.id not in catalogue:
-        return None
-    entry = catalogue[publication.id]
-    return None if has_other_texts(entry.publication, publication) else entry
-
-
-logger = logging.getLogger(__name__)
-
-INDEXED_AT_ONCE = 64
-"""Passages that are embedded in one turn: between turns, other calls get the model, and the session is written."""
-MAX_NAMED = 3
-"""Papers named in warnings."""
-
-Held = tuple[Space, Catalogue]
-
-
-class Indexing:
-    """The background work of one session: a task that runs as long as anything lacks a vector.
+class IndexedSession(SessionAccess):
+    """A session with a task in the background that runs as long as anything lacks a vector.
 
     A failure is logged and ends it; the next call that needs the vectors starts it again.
-
-    Args:
-        embedder: the session's.
-        batch: publications per write.
-        session: opens the session for a call.
-        write: does blocking work in a worker thread, alone.
     """
 
-    def __init__(
-        self,
-        embedder: PassageEmbedder,
-        *,
-        batch: int,
-        session: Callable[[], AbstractAsyncContextManager[Held]],
-        write: Callable[[Callable[[], None]], Awaitable[None]],
-    ) -> None:
-        self._embedder = embedder
-        self._batch = batch
-        self._session = session
-        self._write = write
-        self._turn = anyio.Lock()
-        self._task: asyncio.Task[None] | None = None
+    async def settle(self, *, to_stay: bool) -> None:
+        """End the background work, before the space is closed, or deleted unless it is `to_stay`."""
+        if self._indexing is not None and not self._indexing.done():
+            self._indexing.cancel()
+            await asyncio.wait({self._indexing})
+            await run_sync(_released, self._mutex)  # what it has begun in a thread has ended
+        self._indexing = None
+        if to_stay:
+            await self.keep_index()
 
-    def start(self, catalogue: Catalogue) -> None:
+    def _start_indexing(self, catalogue: Catalogue) -> None:
         """Start the task if something lacks a vector and there is a model; it outlives the call."""
-        is_running = self._task is not None and not self._task.done()
+        is_running = self._indexing is not None and not self._indexing.done()
         if not is_running and catalogue.waiting() and not self._embedder.failure:
-            self._task = asyncio.get_running_loop().create_task(self._run())
+            self._indexing = asyncio.get_running_loop().create_task(self._index_all())
 
-    async def wait(self, seconds: float) -> None:
+    async def _wait_for_index(self, seconds: float) -> None:
         """Wait until everything has been embedded, at most that long."""
-        if self._task is not None:
+        if self._indexing is not None:
             with anyio.move_on_after(seconds):
-                await asyncio.wait({self._task})
+                await asyncio.wait({self._indexing})
 
-    async def stop(self, working: threading.RLock) -> None:
-        """End the task, and wait for the work that it has begun in a thread, which holds `working`."""
-        if self._task is not None and not self._task.done():
-            self._task.cancel()
-            await asyncio.wait({self._task})
-            await run_sync(_released, working)
-        self._task = None
-
-    async def complete(self, ids: Collection[str], held: Held) -> None:
+    async def _complete(self, ids: Collection[str], space: Space, catalogue: Catalogue) -> None:
         """Embed what these publications lack, before anything else."""
-        while await self._turn_for(ids, *held):
+        while await self._index_more(ids, space, catalogue):
             pass
 
-    async def _run(self) -> None:
+    async def _index_all(self) -> None:
         try:
             async with self._session() as (space, catalogue):
-                while await self._turn_for(catalogue.waiting(), space, catalogue):
+                while await self._index_more(catalogue.waiting(), space, catalogue):
                     pass
         except DeepCriticalError as error:
             logger.warning("a session is not indexed further for now: %s", error.message)
 
-    async def _turn_for(self, ids: Collection[str], space: Space, catalogue: Catalogue) -> bool:
+    async def _index_more(self, ids: Collection[str], space: Space, catalogue: Catalogue) -> bool:
         """Embed the next passages of these publications; False if nothing is left, or without a model."""
-        async with self._turn:
+        async with self._indexing_turn:
             rows = await run_sync(missing, catalogue, ids, INDEXED_AT_ONCE, abandon_on_cancel=True)
             texts = [passage.content for row in rows for passage in row.passages]
             vectors = await self._embedder.sentences(texts) if texts else None
             if vectors is None:
                 return False
             found = iter(vectors)
-            embedded = [(row, [next(found) for _ in row.passages]) for row in rows]
-            for start in range(0, len(embedded), self._batch):
-                some = embedded[start : start + self._batch]
-                await self._write(lambda some=some: self._keep(some, space, catalogue))
-            return True
+            embedded = [(one, start, [next(found) for _ in passages]) for one, start, passages in rows]
 
-    def _keep(self, rows: Sequence[tuple[Missing, Sequence[Vector]]], space: Space, catalogue: Catalogue) -> None:
-        extend(catalogue, space, rows)
-        batch = Batch(space, catalogue, calibration=self._embedder.calibration)
-        batch.link(row.publication.id for row, _ in rows if not row.start)
+            def write(some: Sequence[tuple[Publication, int, Sequence[Vector]]]) -> None:
+                store_vectors(catalogue, space, some)
+                batch = Batch(space, catalogue, calibration=self._embedder.calibration)
+                batch.link(publication.id for publication, start, _ in some if not start)
+
+            for start in range(0, len(embedded), self._batch):
+                await self._write_alone(lambda some=embedded[start : start + self._batch]: write(some))
+            return True
 
 
 def unfinished(catalogue: Catalogue, ids: Collection[str] | None = None) -> list[str]:

@@ -41,11 +41,6 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 _NO_SUBJECT = NEGATIONS | QUESTION_WORDS | CONJUNCTIONS
 _ABBREVIATION = re.compile(r"\b[A-Z][A-Z0-9]+s?\b")
 _SMALL = re.compile(r"[a-z]")
-# Terms that are written out as often as not, and in several ways.
-_WRITTEN_OUT = {
-    short: re.compile(rf"\b(?:{form}|{word}[\s-]+(?:observed[\s-]+)?(?:adverse[\s-]+)?effects?[\s-]+level)s?\b", re.I)
-    for short, form, word in (("NOAEL", "NOA?EL", "no"), ("LOAEL", "LOA?EL", "lowest"))
-}
 
 
 class SentenceScore(NamedTuple):
@@ -71,22 +66,20 @@ async def score_sentences(embedder: PassageEmbedder, question: str, texts: Seque
     short = _abbreviations(question)
     enough = ENOUGH_WORDS if cosines else ENOUGH_ALONE
 
-    def score(number: int, by_meaning: bool) -> SentenceScore:
+    def score(number: int) -> SentenceScore:
         lexical, coverage = words.at(str(number))
         cosine = cosines.get(number)
         total = hybrid_score(lexical if cosine is None else cosine, lexical, coverage, words.terms, weight)
         is_exact = bool(short & _abbreviations(flat[number]))
-        answers = is_exact or coverage >= enough or (by_meaning and (cosine or 0.0) >= close)
+        answers = is_exact or coverage >= enough or (cosine or 0.0) >= close
         return SentenceScore(total + is_exact, answers)
 
     numbers = iter(range(len(flat)))
-    # What a text does not say in any of the known ways is not said by a sentence with a similar meaning either.
-    lacking = [missing_terms(question, text) & _WRITTEN_OUT.keys() for text in texts]
-    return [[score(next(numbers), not terms) for _ in some] for some, terms in zip(found, lacking, strict=True)]
+    return [[score(next(numbers)) for _ in some] for some in found]
 
 
 def missing_terms(question: str, text: str) -> set[str]:
-    """The abbreviations of the question that do not occur in `text`, also not written out as far as that is known."""
+    """The abbreviations of the question that do not occur in `text`."""
     return {term for term in _abbreviations(question) - _abbreviations(text) if term not in text}
 
 
@@ -112,21 +105,15 @@ async def _cosines(
 
 def _abbreviations(text: str) -> set[str]:
     """E.g. NOAEL or IL6, without a plural s. A text that is in capitals throughout has none, unless it is one word."""
-    known = {short for short, pattern in _WRITTEN_OUT.items() if pattern.search(text)}
-    if not _SMALL.search(text) and " " in text.strip():
-        return known
-    return known | {found.removesuffix("s") for found in _ABBREVIATION.findall(text)}
+    is_in_capitals = not _SMALL.search(text) and " " in text.strip()
+    return set() if is_in_capitals else {found.removesuffix("s") for found in _ABBREVIATION.findall(text)}
 
 
 def _answering(text: str, scores: Sequence[SentenceScore], length: int) -> tuple[list[Span], float]:
     """The sentences of `text` that answer, best first, about `length` characters, and the score of the best."""
     good = [(score.total, span) for span, score in zip(sentences(text), scores, strict=True) if score.answers]
-    if not good:
-        return [], 0.0
-    good.sort(key=lambda row: -row[0])
-    best, room = good[0][0], length
-    chosen: list[Span] = []
-    for score, span in good:
+    best, room, chosen = max([score for score, _ in good], default=0.0), length, list[Span]()
+    for score, span in sorted(good, key=lambda row: -row[0]):
         if not chosen or (score >= NEARLY_BEST * best and span.length <= room):
             chosen.append(span)
             room -= span.length
@@ -195,16 +182,13 @@ _QUANTITY = re.compile(r"(?<![\w.,])(\d{1,9}(?:[.,]\d{1,9})?)[\s-]{0,2}([a-zµμ
 
 def priority(passage: Passage, question: str) -> float:
     """What the place and the figures of a passage of a long text add to its score for a question."""
-    asks_for_methods = bool(_ABOUT_PREPARING.search(question))
-    found = _quantities(passage.quotation)
+    found, part = _quantities(passage.quotation), passage.part
     others = {unit for _, unit in found}
-    wrong = sum(one not in found and one[1] in others for one in _quantities(question))
-    place = 0.0 if asks_for_methods else _of_section(passage.part.path if passage.part else (), _kind(passage))
-    return place + (0.0 if asks_for_methods else FIGURES * has_figures(passage.quotation)) + OTHER_QUANTITY * wrong
-
-
-def _kind(passage: Passage) -> str:
-    return passage.part.kind if passage.part else passage.text.kind
+    wrong = OTHER_QUANTITY * sum(one not in found and one[1] in others for one in _quantities(question))
+    if _ABOUT_PREPARING.search(question):
+        return wrong
+    place = _of_section(part.path, part.kind) if part else _of_section((), passage.text.kind)
+    return place + FIGURES * has_figures(passage.quotation) + wrong
 
 
 @lru_cache(4_096)
@@ -256,11 +240,8 @@ def best_within(
         hybrid_score(near, *some, scores.terms, words_weight) + priority(passage, question)
         for near, some, passage in zip(relevance, words, passages, strict=True)
     ]
-    best = [
-        at
-        for at in sorted(range(len(passages)), key=lambda at: -total[at])
-        if not wanted or wanted(_anchor(passages[at]))
-    ]
+    best = sorted(range(len(passages)), key=lambda at: -total[at])
+    best = [at for at in best if not wanted or wanted(passages[at].anchor if passages[at].part else ABSTRACT)]
     shown = page_of([passages[at].end - passages[at].start for at in best], page)
     chosen = best[shown]
     groups = [[chosen[at] for at in some] for some in by_place([passages[at] for at in chosen])]
@@ -296,10 +277,6 @@ def _in_abstract(publication: Publication, text: Text) -> list[Passage]:
         else:
             found.append(Passage(abstracts[0], publication.title, start, end))
     return found
-
-
-def _anchor(passage: Passage) -> str:
-    return passage.anchor if passage.part else ABSTRACT
 
 
 def _shown(passages: Sequence[Passage], relevance: float, is_close: bool) -> DocumentPassage:

@@ -45,16 +45,6 @@ class TextPlace(NamedTuple):
 
 
 @dataclass(frozen=True)
-class QuotedAnswer:
-    """What a text says, verbatim, with gaps marked; of a text with parts, where it stands."""
-
-    text: Text
-    content: str
-    section: tuple[str, ...] = ()
-    anchor: str = ""
-
-
-@dataclass(frozen=True)
 class Searched:
     """What is searched of a text for a place: some of its parts, each with what is searched of it."""
 
@@ -70,10 +60,11 @@ class Searched:
     def _contents(self) -> list[str]:
         return [self.text.content[slice(*span)] for _, span in self.parts]
 
-    def answers(self, chosen: Sequence[Span], quoted: str) -> Iterator[QuotedAnswer]:
-        """The chosen sentences of `content`, best first: `quoted`, or by the parts that they stand in."""
+    def answers(self, chosen: Sequence[Span], quoted: str) -> Iterator[tuple[str, dict[str, object]]]:
+        """The chosen sentences of `content`, verbatim, best first: `quoted`, or by the parts that they stand
+        in, each with its place as `Evidence` has it."""
         if not self.parts:
-            yield QuotedAnswer(self.text, quoted)
+            yield quoted, {}
             return
         by_part: dict[int, list[Span]] = {}
         starts = [0]
@@ -87,7 +78,7 @@ class Searched:
         for number, spans in list(by_part.items())[:MAX_PARTS_QUOTED]:
             part = self.parts[number][0]
             content, anchor = quotation(self.text, part, spans)
-            yield QuotedAnswer(self.text, content, part.path, anchor)
+            yield content, {"section": part.path, "anchor": anchor}
 
 
 def searched_at(publication: Publication, text: Text | None, place: TextPlace) -> list[Searched]:
@@ -153,10 +144,9 @@ def no_such_part(id: str, text: Text, anchor: str) -> str:
                 return f"{id}: " + no_paragraphs(name, [one.anchor for one in text.parts if one.parent == name])
             return f"{id} has no part {anchor}. The nearest: {name}p{count}, {name}."
     known = [part.anchor for part in text.parts]
-    if not known:
-        return f"{id} has no part {anchor}. It has no sections: read it without @."
-    nearest = get_close_matches(name, known, n=3, cutoff=0.3) or known[:3]
-    return f"{id} has no part {anchor}. The nearest: {', '.join(nearest)}."
+    nearest = ", ".join(get_close_matches(name, known, n=3, cutoff=0.3) or known[:3])
+    advice = f"The nearest: {nearest}." if known else "It has no sections: read it without @."
+    return f"{id} has no part {anchor}. {advice}"
 
 
 def no_paragraphs(anchor: str, inside: Sequence[str]) -> str:
@@ -244,12 +234,18 @@ def with_neighbors(passage: Passage, length: int) -> Quotation:
     text, part, content = passage.text, passage.part, passage.text.content
     if part is None:
         return Quotation(passage.quotation, "")
+    own = Span(passage.start, passage.end)
+    found = paragraph_spans(content, own_span(text, part))
+    tables = [one for one in found if is_table(content[slice(*one)])]
+    above, below = [one for one in tables if one.end <= own.start], [one for one in tables if one.start >= own.end]
     if passage.table is not None:
-        return quotation(text, part, [Span(passage.start, passage.end)])
-    if table := _table_above(passage, part, length):
-        return quotation(text, part, [table, Span(passage.start, passage.end)])
-    lowest, highest = _between_tables(passage, part)
-    start, end = passage.start, passage.end
+        return quotation(text, part, [own])
+    if part.kind == "table" and above and above[-1].length <= length:
+        return quotation(text, part, [above[-1], own])
+    # Up to the next tables: rows would stand there without their header.
+    lowest = above[-1].end if above else own_span(text, part).start
+    highest = below[0].start if below else own_span(text, part).end
+    start, end = own
     first, last = max(lowest, start - length), min(highest, end + length)
     # A fragment that is cut off there is not a sentence.
     before = [first + one.start for one in sentences(content[first:start])][first > lowest :]
@@ -262,24 +258,6 @@ def with_neighbors(passage: Passage, length: int) -> Quotation:
         else:
             break
     return Quotation(content[start:end].strip(), anchor_at(text, part, start, end))
-
-
-def _table_above(passage: Passage, part: Part, length: int) -> Span | None:
-    """The table that a passage is the footnote of, if it is no longer than `length`."""
-    if part.kind != "table":
-        return None
-    content, found = passage.text.content, paragraph_spans(passage.text.content, own_span(passage.text, part))
-    tables = [one for one in found if is_table(content[slice(*one)])]
-    above = [one for one in tables if one.end <= passage.start][-1:]
-    return above[0] if above and above[0].length <= length else None
-
-
-def _between_tables(passage: Passage, part: Part) -> Span:
-    """The paragraphs around a passage up to the next tables: rows would stand there without their header."""
-    content, span = passage.text.content, own_span(passage.text, part)
-    tables = [one for one in paragraph_spans(content, span) if is_table(content[slice(*one)])]
-    start = max([span.start, *(one.end for one in tables if one.end <= passage.start)])
-    return Span(start, min([span.end, *(one.start for one in tables if one.start >= passage.end)]))
 
 
 def quotation(text: Text, part: Part, chosen: Sequence[Span]) -> Quotation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -14,52 +15,10 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionError, SessionNotFoundError
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.kept_sessions import LOG_PREFIX, WATCH_ENDING, title_of_query
-from deepcritical_mcp.evidence.removal import forget_old
+from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.storage.backend import Space
+from deepcritical_mcp.evidence.storage.removed_items import forget_old
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
-
-WriteAlone = Callable[[Callable[[], None]], Awaitable[None]]
-"""Does work that changes a session in a thread, while nothing else does."""
-
-
-class SessionRecord:
-    """Keeps a session's title, and the numbers of its publications and searches, where it is kept.
-
-    A search that a watch repeats is not counted again.
-    """
-
-    def __init__(self, write: WriteAlone) -> None:
-        self._write = write
-        self._searches = 0
-
-    async def read(self, space: Space) -> None:
-        """Count the entries of the log, when the session is opened; a killed process may not have."""
-        count = partial(space.count_documents, LOG_PREFIX, but=WATCH_ENDING)
-        self._searches = await run_sync(count, abandon_on_cancel=True)
-
-    def has_kept(self, document: str) -> None:
-        """A document of that name was kept."""
-        if document.startswith(LOG_PREFIX) and not document.endswith(WATCH_ENDING):
-            self._searches += 1
-
-    async def count(self, space: Space, items: int) -> None:
-        """Write the numbers if they have changed. If that fails, the next change tries again."""
-        counts = items, self._searches
-        if counts != (space.info.items, space.info.searches):
-            with contextlib.suppress(EvidenceStoreError, SessionBusyError):
-                await self._write(lambda: space.set_counts(*counts))
-
-    async def set_title(self, space: Space, title: str) -> None:
-        """Write a title, in place of an earlier one; raises EvidenceStoreError."""
-        await self._write(lambda: space.set_title(title, replacing=True))
-
-    async def set_title_if_none(self, space: Space, query: str) -> None:
-        """Write a title that says what was asked first, if there is none. If that fails, the next query tries again."""
-        title = title_of_query(query)
-        if title and not space.info.title:
-            with contextlib.suppress(EvidenceStoreError, SessionBusyError):
-                await self._write(lambda: space.set_title(title, replacing=False))
-
 
 T = TypeVar("T")
 
@@ -71,28 +30,51 @@ PASSAGE_BYTES = 6_000
 class SessionAccess:
     """The session's space and catalogue while it is open, its title, and its documents that are no evidence.
 
+    The numbers of its publications and searches are kept with it; a search that a watch repeats is not counted again.
+
     Every method raises SessionNotFoundError if the session has been dropped, and EvidenceStoreError if it cannot be
     read or written; what was acknowledged earlier is not lost.
+
+    Args:
+        embedder: the model.
+        open_session: opens the session's place and attaches it.
+        batch: publications per write.
+        shared: whether other processes may change the session.
+        max_evidence: publications that the session may have.
+        dedup_threshold: see `Settings`.
+        warning: for every result; "" for none.
+
+    Attributes:
+        awake: whether its indexes are in memory.
+        lost: whether the open session turned out to be gone, or must be opened again.
     """
 
     def __init__(
-        self, session_id: str, *, shared: bool, open_session: Callable[[SessionAccess], Awaitable[None]]
+        self,
+        session_id: str,
+        embedder: Embedder,
+        open_session: Callable[[SessionAccess], Awaitable[None]],
+        *,
+        batch: int,
+        shared: bool,
+        max_evidence: int,
+        dedup_threshold: float | None = None,
+        warning: str = "",
     ) -> None:
         self.session_id = session_id
-        self.awake = False
-        """Whether its indexes are in memory."""
+        self.awake = self.lost = False
+        self._embedder = PassageEmbedder(embedder)
         self._open_session = open_session
+        self._batch, self._max_evidence, self._dedup_threshold = batch, max_evidence, dedup_threshold
         self._shared = shared
+        self._warning = warning
         self._space: Space | None = None
         self._catalogue: Catalogue | None = None
-        self._opening = anyio.Lock()
-        self._writing = anyio.Lock()
+        self._opening, self._writing, self._indexing_turn = anyio.Lock(), anyio.Lock(), anyio.Lock()
+        self._indexing: asyncio.Task[None] | None = None
         self._mutex = threading.RLock()
         """The lock of the space: the work of a cancelled call may not have ended yet."""
-        self._users = 0
-        self._size = 0
-        self._lost = False
-        self._record = SessionRecord(lambda work: run_sync(self._alone, work, abandon_on_cancel=True))
+        self._users = self._size = self._searches = 0
 
     @property
     def busy(self) -> bool:
@@ -113,14 +95,15 @@ class SessionAccess:
                 self._size = self.size
                 catalogue, self._catalogue, self.awake = self._catalogue, None, False
                 with anyio.CancelScope(shield=True), contextlib.suppress(EvidenceStoreError, SessionError):
-                    await run_sync(_kept, space, catalogue)
+                    if catalogue is not None:
+                        await run_sync(catalogue.keep, space)
                     await run_sync(self._alone, space.rest)
 
     async def keep_index(self) -> None:
         """Keep what makes the next opening quick, before the space is closed; nothing is lost if that fails."""
-        if self._space is not None and not self.lost:
+        if self._space is not None and self._catalogue is not None and not self.lost:
             with contextlib.suppress(EvidenceStoreError, SessionError):
-                await run_sync(_kept, self._space, self._catalogue)
+                await run_sync(self._catalogue.keep, self._space)
 
     @property
     def memory(self) -> int:
@@ -136,19 +119,20 @@ class SessionAccess:
     async def set_title(self, title: str) -> None:
         """Give the session this title; see `session_title`."""
         async with self._session() as (space, _):
-            await self._record.set_title(space, title)
+            await self._in_thread(lambda: space.set_title(title, replacing=True))
 
     async def set_title_if_none(self, query: str) -> None:
-        """Make its first query the title of a session that has none. If that cannot be written, it stays without."""
-        if not self.title:
+        """Make its first query the title of a session that has none. If that cannot be written, the next one is."""
+        if (title := title_of_query(query)) and not self.title:
             async with self._session() as (space, _):
-                await self._record.set_title_if_none(space, query)
+                with contextlib.suppress(EvidenceStoreError, SessionBusyError):
+                    await self._in_thread(lambda: space.set_title(title, replacing=False))
 
     async def keep_document(self, name: str, content: str) -> None:
         """Store a text of up to a few MB that is not evidence, e.g. a report, replacing an earlier one of that name."""
         async with self._session() as (space, _):
-            await run_sync(self._alone, lambda: space.keep_document(name, content), abandon_on_cancel=True)
-            self._record.has_kept(name)
+            await self._in_thread(lambda: space.keep_document(name, content))
+            self._searches += name.startswith(LOG_PREFIX) and not name.endswith(WATCH_ENDING)
 
     async def document(self, name: str) -> str:
         """What was kept under that name; "" if nothing was."""
@@ -160,14 +144,9 @@ class SessionAccess:
         async with self._session() as (space, _):
             return await run_sync(space.documents, prefix, abandon_on_cancel=True)
 
-    @property
-    def lost(self) -> bool:
-        """Whether the open session turned out to be gone, or must be opened again."""
-        return self._lost
-
     def attach(self, space: Space) -> None:
         """Use `space`, which is open, until `detach`."""
-        self._space, self._catalogue, self._lost, self._mutex = space, None, False, space.lock
+        self._space, self._catalogue, self.lost, self._mutex = space, None, False, space.lock
 
     def detach(self) -> None:
         """Stop using the open space; the next call opens it again."""
@@ -184,12 +163,14 @@ class SessionAccess:
             if space is None or catalogue is None:
                 raise SessionNotFoundError()
             if self._shared:
-                await run_sync(self._alone, lambda: catalogue.catch_up(space), abandon_on_cancel=True)
+                await self._in_thread(lambda: catalogue.catch_up(space))
             yield space, catalogue
-            if not self._lost:
-                await self._record.count(space, len(catalogue))
+            counts = len(catalogue), self._searches
+            if not self.lost and counts != (space.info.items, space.info.searches):
+                with contextlib.suppress(EvidenceStoreError, SessionBusyError):  # the next call tries again
+                    await self._in_thread(lambda: space.record(items=counts[0], searches=counts[1]))
         except (SessionNotFoundError, DamagedFileError):
-            self._lost = True
+            self.lost = True
             raise
         except EvidenceStoreError:
             if self._space is None:  # another call deleted the session meanwhile
@@ -208,9 +189,11 @@ class SessionAccess:
             if space is not None and self._catalogue is None:
                 self.awake = True
                 self._catalogue = await run_sync(Catalogue.of, space, abandon_on_cancel=True)
-                await self._record.read(space)
+                # A killed process may not have written the number.
+                count = partial(space.count_documents, LOG_PREFIX, but=WATCH_ENDING)
+                self._searches = await run_sync(count, abandon_on_cancel=True)
                 with contextlib.suppress(EvidenceStoreError, SessionError):
-                    await run_sync(self._alone, lambda: forget_old(space), abandon_on_cancel=True)
+                    await self._in_thread(lambda: forget_old(space))
 
     async def _write(self, work: Callable[[], T]) -> T:
         """Do `work` in a worker thread, which finishes even if the call is cancelled, on the latest state of a session
@@ -232,15 +215,15 @@ class SessionAccess:
             self._catalogue = None
             raise
 
+    async def _write_alone(self, work: Callable[[], T]) -> T:
+        """The same, while no other call writes."""
+        async with self._writing:
+            return await self._write(work)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        """Do `work` in a worker thread while no other has the space."""
+        return await run_sync(self._alone, work, abandon_on_cancel=True)
+
     def _alone(self, work: Callable[[], T]) -> T:
         with self._mutex:
             return work()
-
-    async def _write_alone(self, work: Callable[[], None]) -> None:
-        async with self._writing:
-            await self._write(work)
-
-
-def _kept(space: Space, catalogue: Catalogue | None) -> None:
-    if catalogue is not None:
-        catalogue.keep(space)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal
 
 import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
-from deepcritical_mcp.evidence.adding import AddOutcome, without_duplicates
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope, everything_said
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.embedding.projection import Point, project
-from deepcritical_mcp.evidence.indexing import Indexing, unfinished
+from deepcritical_mcp.evidence.indexing import unfinished
 from deepcritical_mcp.evidence.paper_passages import (
     abstract_of,
     beginning,
@@ -26,13 +25,12 @@ from deepcritical_mcp.evidence.paper_passages import (
     score_sentences,
     shortened,
 )
-from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
+from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE, PassagePage, TextPlace, searched_at, with_sections
 from deepcritical_mcp.evidence.searching import Found, Search, relevances, shared_words
-from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.text_index import WordScores
-from deepcritical_mcp.evidence.writing import Writer, batches, identified
+from deepcritical_mcp.evidence.writing import WritableSession, batches, identified
 from deepcritical_mcp.excerpts import quoted
 from deepcritical_mcp.models import (
     CitationSource,
@@ -40,7 +38,6 @@ from deepcritical_mcp.models import (
     Evidence,
     Publication,
     RelatedEvidence,
-    ScreeningMark,
     Text,
 )
 
@@ -87,51 +84,19 @@ async def answers_in(
     found: dict[TextPlace, list[Evidence]] = {place: [] for place in places if place.id in held}
     for place, (at, chosen) in best_answers(contents, scores, length).items():
         brief = quoted(contents[at][1], chosen) if chosen else ""
-        for one in rows[at][1].answers(chosen, brief) if chosen else ():
-            item = by_part(catalogue.shown(held[place.id], one.text), one.content)
-            found[place].append(item.model_copy(update={"section": one.section, "anchor": one.anchor}))
+        one = rows[at][1]
+        for content, where in one.answers(chosen, brief) if chosen else ():
+            item = by_part(catalogue.shown(held[place.id], one.text), content)
+            found[place].append(item.model_copy(update=where))
     return found, {id: missing_terms(question, everything_said(one)) for id, one in held.items()}
 
 
-class EvidenceStore(SessionAccess):
+class EvidenceStore(WritableSession):
     """One session's evidence; created by `SessionRegistry`.
 
     Every method opens the session if needed. It raises SessionNotFoundError if the session has been dropped, and
     EvidenceStoreError if it cannot be read or written; evidence acknowledged earlier is not lost.
     """
-
-    def __init__(
-        self,
-        session_id: str,
-        embedder: Embedder,
-        open_session: Callable[[SessionAccess], Awaitable[None]],
-        *,
-        batch: int,
-        shared: bool,
-        max_evidence: int,
-        dedup_threshold: float | None = None,
-        warning: str = "",
-    ) -> None:
-        super().__init__(session_id, shared=shared, open_session=open_session)
-        self._embedder = PassageEmbedder(embedder)
-        self._warning = warning
-        self._indexing = Indexing(self._embedder, batch=batch, session=self._session, write=self._write_alone)
-        self._writer = Writer(
-            self._embedder,
-            self._indexing,
-            self._write,
-            self._writing,
-            batch=batch,
-            max_evidence=max_evidence,
-            dedup_threshold=dedup_threshold,
-            shared=shared,
-        )
-
-    async def settle(self, *, to_stay: bool) -> None:
-        """End the background work, before the space is closed, or deleted unless it is `to_stay`."""
-        await self._indexing.stop(self._mutex)
-        if to_stay:
-            await self.keep_index()
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -146,38 +111,6 @@ class EvidenceStore(SessionAccess):
         if self._catalogue is not None and not self._embedder.failure:
             warnings += unfinished(self._catalogue, ids)
         return tuple(warnings)
-
-    async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
-        """Add new publications, and merge known ones into what is stored; one outcome each, in order.
-
-        If cancelled, each publication is either stored completely or not at all.
-
-        Raises:
-            SessionFullError: not all fit; `details["kept"]` holds the ids of those that were added.
-        """
-        async with self._session() as (space, catalogue):
-            return await self._writer.add(publications, space, catalogue)
-
-    async def set_statuses(self, publications: Sequence[Publication]) -> None:
-        """Write the status of stored publications as these have it, and nothing else."""
-        async with self._session() as (space, catalogue):
-            await self._writer.set_statuses(publications, space, catalogue)
-
-    async def decide(self, marks: Sequence[ScreeningMark]) -> list[tuple[Publication, Publication] | None]:
-        """Write the user's decisions and tags, in order, and nothing else; those about a note hold for the publication
-        that it is about. Gives each one's publication before and after it; None if the session does not have it."""
-        async with self._session() as (space, catalogue):
-            return await self._writer.decide(marks, space, catalogue)
-
-    async def remove(self, ids: Sequence[str]) -> list[Publication]:
-        """Remove the publications with these ids, with all their texts, and give them; `restore` brings them back."""
-        async with self._session() as (space, catalogue):
-            return await self._writer.remove(ids, space, catalogue)
-
-    async def restore(self, ids: Collection[str] = ()) -> list[Publication]:
-        """Bring back what was removed within a day under these ids; without ids, what was removed last."""
-        async with self._session() as (space, catalogue):
-            return await self._writer.restore(ids, space, catalogue)
 
     async def search_similar(
         self,
@@ -223,8 +156,8 @@ class EvidenceStore(SessionAccess):
             async with anyio.create_task_group() as tasks:  # the model needs one core, and this another
                 tasks.start_soon(score_words)
                 vectors = await self._embedder.queries(asked)
-            self._indexing.start(catalogue)
-            await self._indexing.wait(seconds_for(TO_EMBED_FOR_ANSWER))
+            self._start_indexing(catalogue)
+            await self._wait_for_index(seconds_for(TO_EMBED_FOR_ANSWER))
             seen = catalogue.changes
             search = Search(space, catalogue, self.calibration, scope)
             page = PassagePage(characters, max_results, offset)
@@ -238,7 +171,7 @@ class EvidenceStore(SessionAccess):
                 search, changes = Search(space, catalogue, self.calibration, scope), catalogue.changes
                 return search.best(query, catalogue.by_words(asked), vectors, min_relevance, page), changes
 
-            found, changes = await run_sync(self._alone, again, abandon_on_cancel=True)
+            found, changes = await self._in_thread(again)
             return (
                 found.without(await self._changed(found.evidence, space, catalogue, changes)) if self._shared else found
             )
@@ -249,7 +182,7 @@ class EvidenceStore(SessionAccess):
         """The ids of what was replaced, also by other processes, since `changes` were counted: what was found in its
         earlier texts may not hold for the present ones."""
         if self._shared:
-            await run_sync(self._alone, lambda: catalogue.catch_up(space), abandon_on_cancel=True)
+            await self._in_thread(lambda: catalogue.catch_up(space))
         return {one.id for one in found if catalogue.changed_since(one.id, changes)}
 
     async def sections(self, found: Found) -> list[Evidence]:
@@ -274,7 +207,7 @@ class EvidenceStore(SessionAccess):
             vectors = await self._embedder.queries([question])
             if vectors is not None:
                 with anyio.move_on_after(seconds_for(TO_EMBED_FOR_ANSWER)):
-                    await self._indexing.complete([publication.id], (space, catalogue))
+                    await self._complete([publication.id], space, catalogue)
             vector = None if vectors is None else vectors[0]
             search = Search(space, catalogue, self.calibration)
             abstract = await abstract_of(self._embedder, publication, text, by_meaning=vector is not None)
@@ -331,15 +264,6 @@ class EvidenceStore(SessionAccess):
                     own = [known[one.id] if one.id in known else next(others) for one in publications]
                     return await run_sync(relevances, vectors[0], own, abandon_on_cancel=True)
             return await run_sync(shared_words, query, publications, abandon_on_cancel=True)
-
-    async def deduplicate(self, evidence: Sequence[Publication], threshold: float | None = None) -> list[Publication]:
-        """`evidence` without duplicates, in order: descriptions of the same publication are merged into the first, and
-        those at least as close in meaning as `threshold` (None = the model's `same_meaning`) are dropped, unless
-        identifiers, dates or numbers differ or one negates the other. The session is neither read nor changed."""
-        vectors = await self._embedder.publications(evidence)
-        return await run_sync(
-            without_duplicates, evidence, vectors, threshold, self.calibration, abandon_on_cancel=True
-        )
 
     async def get(self, ids: Sequence[str]) -> dict[str, Evidence]:
         """The session's evidence with these ids; a PMID or DOI that became known later counts as an id."""

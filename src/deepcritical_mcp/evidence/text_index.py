@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deepcritical_mcp import __version__
 from deepcritical_mcp.evidence.chunking import Passage, indexed_text, long_passages, short_passages
@@ -94,14 +91,6 @@ def has_other_texts(one: Publication, other: Publication) -> bool:
     return one.title != other.title or one.texts != other.texts
 
 
-def words_in(publication: Publication, layout: Layout) -> Iterator[tuple[str, Counter[str]]]:
-    """The units of a publication, each with its words."""
-    if whole := indexed_text(publication):
-        yield publication.id, words_of(whole)
-    for part, passage in enumerate(layout.passages[layout.short :], start=layout.short):
-        yield unit_of(publication.id, part, layout.short), words_of(passage.content)
-
-
 _reading = threading.Lock()
 """One text is read at a time: the event loop gets the interpreter back only after all threads that are at work."""
 
@@ -124,8 +113,10 @@ class IndexedTexts(NamedTuple):
     def of(cls, publication: Publication) -> IndexedTexts:
         """Read a publication's present texts."""
         with _reading:
-            layout = Layout.of(publication)
-            words = {unit: HashedWords.of(some) for unit, some in words_in(publication, layout)}
+            layout, whole = Layout.of(publication), indexed_text(publication)
+            words = {publication.id: HashedWords.of(words_of(whole))} if whole else {}
+            for part, passage in enumerate(layout.passages[layout.short :], start=layout.short):
+                words[unit_of(publication.id, part, layout.short)] = HashedWords.of(words_of(passage.content))
         return cls(Shape(layout.short, len(layout.passages)), words, layout)
 
 
@@ -175,10 +166,8 @@ class TextIndex:
         return self._passage_words if is_passage(unit) else self._words
 
 
-DERIVED = 2
+DERIVED = 3
 """Increase this when passages, stems, keys or this format change within a version."""
-
-Arrays = Mapping[str, NDArray[Any]]
 
 
 def indexed(
@@ -186,23 +175,21 @@ def indexed(
     texts: Mapping[str, IndexedTexts],
     keys: Mapping[str, Collection[LookupKey]],
     model: str,
-) -> Arrays:
-    """What `KeptIndex.of` reads: these items, and what is derived from them, serialized."""
-    ids = [item.publication.id for item in items]
-    words = [list(texts[id].words.items()) for id in ids]
-    flat = [one for some in words for _, one in some]
-    head = {"origin": _origin(model), "ids": ids, "keys": [list(keys[id]) for id in ids]}
+) -> bytes:
+    """What `KeptIndex.of` reads: these items, and what is derived from them, serialized: a line of JSON, then the
+    hashed words of all units, and how often each occurs."""
+    rows: list[object] = []
+    flat: list[HashedWords] = []
+    for item in items:
+        id, some = item.publication.id, texts[item.publication.id]
+        units = [(split_unit(unit)[1], one.total, len(one.counts) // 4) for unit, one in some.words.items()]
+        rows.append((id, item.written, some.shape, list(keys[id]), units))
+        flat += some.words.values()
     counts = np.frombuffer(b"".join(one.counts for one in flat), np.uint32)
-    return {
-        "head": np.frombuffer(json.dumps(head).encode(), np.uint8),
-        "written": np.array([item.written for item in items], np.int64),
-        "shapes": np.array([texts[id].shape for id in ids], np.int32).reshape(-1, 2),
-        "wholes": np.array([bool(some) and some[0][0] == id for id, some in zip(ids, words, strict=True)], np.bool_),
-        "totals": np.array([one.total for one in flat], np.int32),
-        "sizes": np.array([len(one.counts) // 4 for one in flat], np.int32),
-        "hashes": np.frombuffer(b"".join(one.hashes for one in flat), np.int64),
-        "counts": counts.astype(np.min_scalar_type(int(counts.max(initial=0)))),
-    }
+    kind = np.min_scalar_type(int(counts.max(initial=0)))
+    head = {"origin": _origin(model), "rows": rows, "words": len(counts), "counts": kind.str}
+    hashes = b"".join(one.hashes for one in flat)
+    return b"".join((json.dumps(head).encode(), b"\n", hashes, counts.astype(kind).tobytes()))
 
 
 @dataclass
@@ -213,36 +200,38 @@ class KeptIndex:
         ids: those of which anything is known, and when each was written.
     """
 
-    ids: Mapping[str, int] = field(default_factory=dict[str, int])
-    _texts: Mapping[str, IndexedTexts] = field(default_factory=dict[str, IndexedTexts])
-    _keys: Mapping[str, Collection[LookupKey]] = field(default_factory=dict[str, Collection[LookupKey]])
+    ids: dict[str, int] = field(default_factory=dict[str, int])
+    _texts: dict[str, IndexedTexts] = field(default_factory=dict[str, IndexedTexts])
+    _keys: dict[str, Collection[LookupKey]] = field(default_factory=dict[str, Collection[LookupKey]])
 
     @classmethod
     def of(cls, space: Space) -> Self:
         """What `space` has kept; nothing if that is damaged or of another version."""
         try:
-            arrays = space.index()
-            head = json.loads(arrays["head"].tobytes())
+            line, _, body = space.index().partition(b"\n")
+            head = json.loads(line)
             if head["origin"] == _origin(space.info.model):
-                return cls._read(arrays, head["ids"], head["keys"])
+                return cls._read(head, memoryview(body))
         except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError):
             pass
         return cls()
 
     @classmethod
-    def _read(cls, arrays: Arrays, ids: Sequence[str], keys: Sequence[Sequence[Sequence[str]]]) -> Self:
-        shapes = [Shape(*row) for row in arrays["shapes"].tolist()]
-        written = arrays["written"].tolist()
-        words, used = _words(arrays), 0
-        texts: dict[str, IndexedTexts] = {}
-        for id, shape, has_whole in zip(ids, shapes, arrays["wholes"].tolist(), strict=True):
-            units = [id] * has_whole + [unit_of(id, part, shape.short) for part in range(shape.short, shape.total)]
-            texts[id] = IndexedTexts(shape, dict(zip(units, words[used : used + len(units)], strict=True)))
-            used += len(units)
-        if used != len(words):
+    def _read(cls, head: Mapping[str, Any], body: memoryview) -> Self:
+        found, start, size = cls(), 0, int(head["words"])
+        counts = memoryview(np.frombuffer(body[8 * size :], head["counts"]).astype(np.uint32).tobytes())
+        for id, written, shape, keys, units in head["rows"]:
+            words: dict[str, HashedWords] = {}
+            for part, total, length in units:
+                end = start + length
+                unit = unit_of(id, part, shape[0]) if part >= 0 else id
+                words[unit] = HashedWords(body[8 * start : 8 * end], counts[4 * start : 4 * end], total)
+                start = end
+            found.ids[id], found._texts[id] = written, IndexedTexts(Shape(*shape), words)
+            found._keys[id] = [(kind, value) for kind, value in keys]
+        if not start == size == len(counts) // 4:
             raise ValueError("of different lengths")
-        pairs = {id: [(kind, value) for kind, value in some] for id, some in zip(ids, keys, strict=True)}
-        return cls(dict(zip(ids, written, strict=True)), texts, pairs)
+        return found
 
     def texts(self, item: KeptItem) -> IndexedTexts | None:
         """What is indexed of an item; None if that is not known."""
@@ -258,19 +247,3 @@ class KeptIndex:
 
 def _origin(model: str) -> list[object]:
     return [DERIVED, __version__, model]
-
-
-def _words(arrays: Arrays) -> list[HashedWords]:
-    hashes = memoryview(arrays["hashes"].astype(np.int64).tobytes())
-    counts = memoryview(arrays["counts"].astype(np.uint32).tobytes())
-    sizes: list[int] = arrays["sizes"].tolist()
-    if not len(hashes) == 2 * len(counts) == 8 * sum(sizes):
-        raise ValueError("of different lengths")
-    return [
-        HashedWords(hashes[8 * start : 8 * end], counts[4 * start : 4 * end], total)
-        for total, (start, end) in zip(arrays["totals"].tolist(), _ranges(sizes), strict=True)
-    ]
-
-
-def _ranges(sizes: Sequence[int]) -> list[tuple[int, int]]:
-    return list(pairwise(accumulate(sizes, initial=0)))

@@ -21,6 +21,7 @@ from deepcritical_mcp.text import (
     FUNCTION_WORDS,
     GREEK_NAMES,
     NEGATIONS,
+    data_lines,
     normalized,
     one_spelling,
 )
@@ -47,26 +48,12 @@ _NAMES = {letter: f" {name} " for letter, name in GREEK_NAMES.items()} | {
     "≤": " at most ",
     "≥": " at least ",
 }
-_NUMERALS = (
-    "zero|one first once|two second twice ii|three third iii|four fourth iv|five fifth v|six sixth vi|"
-    "seven seventh vii|eight eighth viii|nine ninth ix|ten tenth x|eleven eleventh xi|twelve twelfth xii|xiii|xiv|xv"
-)
-_WORDS = {word: str(number) for number, words in enumerate(_NUMERALS.split("|")) for word in words.split()}
-# Terms that a letter or two keep apart, and that are not misprints of one another. What begins with another letter
-# (maternal/paternal, typical/atypical), or with one of the opposite prefixes below, needs no entry.
-_OPPOSITES = tuple(
-    frozenset(pair.split("/"))
-    for pair in (
-        "afferent/efferent abduction/adduction dysphagia/dysphasia abductor/adductor ileal/iliac perineal/peroneal "
-        "malleolus/malleus prostate/prostrate anuresis/enuresis apophysis/epiphysis ureteral/urethral ureter/urethra "
-        "ureteric/urethric rubella/rubeola peritoneal/perineal palpation/palpitation quinine/quinidine "
-        "prednisone/prednisolone"
-    ).split()
-)
-_PREFIXES = tuple(
-    re.compile(pair.replace("/", "|"))
-    for pair in "macr/micr inter/intra hyper/hypo pre/pro endo/ecto endo/exo pre/post ante/anti".split()
-)
+_LISTS: dict[str, list[str]] = {}
+for _kind, _, _words in (line.partition(": ") for line in data_lines(__file__, "title_words.txt")):
+    _LISTS.setdefault(_kind, []).append(_words)
+_WORDS = {word: str(number) for number, words in enumerate(_LISTS["numeral"]) for word in words.split()}
+_OPPOSITES = tuple(frozenset(pair.split("/")) for pair in " ".join(_LISTS["opposites"]).split())
+_PREFIXES = tuple(tuple(pair.split("/")) for pair in " ".join(_LISTS["prefixes"]).split())
 # A title that begins with one of these is about another document, or is not that document.
 _NOTICES = re.compile(
     r"(?:author s? |publisher s? |notice of )?(?:correction|corrigendum|erratum|errata|addendum|retraction(?! stud)|"
@@ -79,20 +66,8 @@ _END_MARK = re.compile(
     r"[\[(](?:pdf|(?:article in |in )?(?:chinese|french|german|spanish|russian|japanese|polish|italian|korean))[\])]$",
     re.IGNORECASE,
 )
-_GENERIC = re.compile(
-    r"highlights of prescribing information|(?:full )?prescribing information|package leaflet|"
-    r"(?:response|reply|replies|letter|answer)s?(?: to)? (?:the )?(?:letter|editor|author|comment)\b.*|"
-    r"frequently asked questions.*|faqs?\b.*|page not found.*|(?:error )?404\b.*|not found.*|access denied.*|"
-    r"just a moment.*|full text view.*|home(?: ?page)?|search results.*|notes? from .*|meeting (?:notes|minutes).*|"
-    r"(?:fda )?drug safety communication.*|safety (?:announcement|alert|notice).*|table of contents.*|contents|"
-    r"editorial\b.*|editor s note.*|in this issue.*|news(?: in brief)?|book reviews?|introduction|"
-    r"(?:conference |meeting |poster )?abstracts?|case reports?|about(?: us)?|contact(?: us)?|privacy policy|"
-    r"instructions (?:for|to) authors.*|patient (?:information|leaflet|education).*|questions and answers.*|q a|"
-    r"summary of product characteristics.*|"
-    r"weekly epidemiological (?:record|update|report)|situation report|press releases?|sign in|log ?in|cookies?\b.*"
-)
+_GENERIC = re.compile("|".join(_LISTS["generic"]))
 _JUNK_ENDINGS = (".pdf", ".doc", ".docx", ".htm", ".html", ".indd", ".qxd", ".dvi")
-_SITE_SUFFIX = re.compile(r"\s(?:\||::|»|·|•|—|–|-)\s(?=[^|]{1,60}$)")
 _MARK = re.compile(r"[:?!.–—-](?=\s)|\s[(\[]")
 _SEPARATOR = re.compile(r"\s(?:\||::|»|·|•|—|–|-)\s")
 _SITE_PREFIX = re.compile(
@@ -101,26 +76,10 @@ _SITE_PREFIX = re.compile(
     re.IGNORECASE,
 )
 _VIEWS = frozenset({("abstract",), ("full", "text"), ("pdf",), ("html",), ("request", "pdf")})
-_SITES = frozenset(
-    "pubmed pmc nih ncbi medscape medlineplus wikipedia eurekalert sciencedaily medxpress nejm jama bmj lancet nature "
-    "springer springerlink sciencedirect elsevier wiley plos cochrane who cdc fda ema nice statpearls uptodate "
-    "clinicaltrials gov org com net library journal news organization institute academic oxford researchgate scholar "
-    "frontiers mdpi biorxiv medrxiv".split()
+_SITES, _JOURNAL_WORDS, _NO_SITE, ABSTRACT_LABELS = (
+    frozenset(" ".join(_LISTS[kind]).split()) for kind in ("site", "journal", "no site", "label")
 )
-_JOURNAL_WORDS = frozenset(
-    "acta advances american annals archives biology bmc british bulletin canadian care clinical disorders european "
-    "gazette international journals lancet letters medicine nature proceedings reports research reviews science "
-    "sciences therapeutics transactions".split()
-)
-# These journals' names follow a colon as well.
-_BEHIND_A_COLON = re.compile(r"(?:The Lancet|BMJ|JAMA|NEJM|PLOS)\b(?: [A-Z]\w+){0,3}")
 _SMALL_WORDS = frozenset("of the and for in on & de et la".split())
-# What stands behind a title of another document, or names a part of one.
-_NO_SITE = frozenset(
-    "abstract addendum adults appendix author authors chapter children comment commentary correction corrigendum "
-    "editorial erratum executive letter men part patient patients poster protocol reply response results retracted "
-    "retraction summary supplement supplementary supporting update updated version withdrawal women".split()
-)
 _ENGLISH = "the of and in with for from on an by to is are patients study"
 _WORDS_OF = {name: {*words.split()} for name, words in {"English": _ENGLISH, **FOREIGN_FUNCTION_WORDS}.items()}
 
@@ -154,7 +113,9 @@ def bare_title(title: str, host: str = "") -> str:
     bare = _END_MARK.sub("", _MARKUP.sub("", unescape(title).strip())).rstrip()
     bare = _SITE_PREFIX.sub("", without_retraction_mark(bare))
     of_site = _SITES | {word for word in tokens(host) if len(word) > 2}
-    while (end := max((found.start() for found in _SITE_SUFFIX.finditer(bare)), default=-1)) > 0:
+    while (
+        end := max((one.start() for one in _SEPARATOR.finditer(bare) if len(bare) - one.end() <= 60), default=-1)
+    ) > 0:
         suffix = tokens(bare[end:])
         is_site = suffix in _VIEWS or not of_site.isdisjoint(suffix)
         if len(tokens(bare[:end])) < CONTENT_WORDS or not is_site or len(suffix) > 6:
@@ -173,9 +134,6 @@ def adds_a_site(title: str, other: Sequence[str], journals: Collection[Sequence[
     """
     if not identifies(other):
         return False
-    rest, _, name = title.rpartition(": ")
-    if _BEHIND_A_COLON.fullmatch(name) and tokens(rest) == tuple(other):
-        return True
     for found in _SEPARATOR.finditer(title):
         parts = title[: found.start()], title[found.end() :]
         for rest, name in (parts, parts[::-1]):
@@ -360,29 +318,9 @@ def is_misprint(one: str, other: str) -> bool:
 
 def is_opposite(one: str, other: str) -> bool:
     """Whether two words look alike, but are known to mean different things: afferent and efferent, hypo- and hyper-."""
-    prefixes = [(prefix.match(one), prefix.match(other)) for prefix in _PREFIXES]
-    by_prefix = any(first and second and first[0] != second[0] for first, second in prefixes)
-    return by_prefix or frozenset((one, other)) in _OPPOSITES
+    pairs = [((one.startswith(a), other.startswith(b)), (one.startswith(b), other.startswith(a))) for a, b in _PREFIXES]
+    return any(all(pair) for both in pairs for pair in both) or frozenset((one, other)) in _OPPOSITES
 
 
-# What distinguishes the parts of one supplement, or the reports of one trial, under a single DOI.
-_PARTS = frozenset(
-    _token(word)
-    for word in (
-        "abstract poster op subgroup subgroups subset substudy analysis analyses secondary exploratory interim final "
-        "updated update overall survival quality life results outcomes follow cost economic safety biomarker men women "
-        "males females male female asian black white japanese chinese"
-    ).split()
-)
-
-# What a subtitle says of how a study was done; such a subtitle is often left out.
-_DESIGNS = frozenset(
-    _token(word)
-    for word in (
-        "randomized controlled clinical trial trials double single triple blind blinded masked open label placebo "
-        "multicenter multicentre center prospective retrospective observational cohort case control cross sectional "
-        "survey study studies systematic review literature scoping narrative meta analysis metaanalysis network pilot "
-        "feasibility noninferiority inferiority superiority non parallel group crossover registry based population "
-        "nationwide national report series experimental comparative"
-    ).split()
-)
+# What distinguishes the parts of one supplement, and what says how a study was done.
+_PARTS, _DESIGNS = (frozenset(map(_token, " ".join(_LISTS[kind]).split())) for kind in ("part", "design"))

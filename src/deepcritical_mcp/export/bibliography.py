@@ -131,7 +131,6 @@ _OTHER_NAMES: Mapping[str, str] = {
 _IDLE_WORDS = re.compile(
     r"(?<![0-9])[0-9]{1,2}(?:st|nd|rd|th)?\b|\b(?:ed|edition|style|format|the|and|author|date)\b|[^a-z0-9]+"
 )
-OUTPUTS = ("text", "markdown", "html")
 _MARKED: Mapping[str, tuple[NoticeKind, ...]] = {
     "retracted": ("retraction", "partial_retraction"),
     "concern": ("concern",),
@@ -183,10 +182,8 @@ def bibliography(
     Vancouver form, with a remark.
 
     Raises:
-        InvalidInputError: there is no such style or output, or the style's file cannot be used.
+        InvalidInputError: there is no such style, or the style's file cannot be used.
     """
-    if output not in OUTPUTS:
-        raise InvalidInputError(f'There is no output "{output[:50]}". Choose one of: {", ".join(OUTPUTS)}.')
     chosen = _style(style.strip() or "vancouver", styles_folder, allow_paths=allow_paths)
     cited = {one.key: one for one in references(publications)}
     items, suffixes = map(style_item, cited.values()), dict[str, str]()
@@ -248,7 +245,7 @@ def _style(name: str, folder: Path | None, *, allow_paths: bool) -> CitationStyl
     if shipped:
         return shipped_style(shipped)
     path = _style_file(name, folder, allow_paths=allow_paths)
-    if path is None and (meant := _meant_style(known)):
+    if path is None and (meant := _OTHER_NAMES.get(" ".join(_IDLE_WORDS.sub(" ", known).split()), "")):
         return shipped_style(STYLES[meant])
     if path is None:
         names = ", ".join(STYLES)
@@ -260,11 +257,6 @@ def _style(name: str, folder: Path | None, *, allow_paths: bool) -> CitationStyl
             return shipped_style(parent)
         content = _content(found) if (found := _style_file(parent, path.parent, allow_paths=False)) else content
     return read_style(content)
-
-
-def _meant_style(name: str) -> str:
-    """The style that a longer or different name means: "apa 7th ed.", "jama", "chicago author-date"."""
-    return _OTHER_NAMES.get(" ".join(_IDLE_WORDS.sub(" ", name).split()), "")
 
 
 def _style_file(name: str, folder: Path | None, *, allow_paths: bool) -> Path | None:

@@ -35,17 +35,13 @@ from deepcritical_mcp.urls import normalize_url
 SHORT_QUOTE, OPEN_QUOTE = 300, 1_500
 """Characters that are quoted of a full text: without an open licence, and with one."""
 # What the words of a licence must have, all of a row: licences that let everybody pass the text on.
-_OPEN = (
-    {"cc", "by"},
-    {"cc0"},
-    {"cc", "zero"},
-    {"cc", "0"},
-    {"creativecommons", "by"},
-    {"creativecommons", "publicdomain"},
-    {"creative", "commons", "attribution"},
-    {"public", "domain"},
-    {"government", "work"},
-)
+_OPEN = [
+    set(row.split())
+    for row in (
+        "cc by|cc0|cc zero|cc 0|creativecommons by|creativecommons publicdomain|creative commons attribution|"
+        "public domain|government work"
+    ).split("|")
+]
 _CLOSED = frozenset("nc nd non no noncommercial commercial noderivatives noderivs derivatives reserved".split())
 """A licence with one of these allows less, or may."""
 

@@ -12,6 +12,7 @@ import calendar
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from deepcritical_mcp.export.reference import (
     ET_AL,
@@ -96,20 +97,10 @@ def escaped_text(text: str, *, dashes: bool = False) -> str:
 
 
 def _balanced(text: str) -> str:
-    """`text` with unmatched braces replaced by parentheses: BibTeX counts even escaped ones."""
-    if "{" not in text and "}" not in text:
-        return text
-    letters, open_at = list(text), list[int]()
-    for position, letter in enumerate(text):
-        if letter == "{":
-            open_at.append(position)
-        elif letter == "}" and open_at:
-            open_at.pop()
-        elif letter == "}":
-            letters[position] = ")"
-    for position in open_at:
-        letters[position] = "("
-    return "".join(letters)
+    """`text`, with parentheses for its braces if some are unmatched: BibTeX counts even escaped ones."""
+    depths = [*accumulate((letter == "{") - (letter == "}") for letter in text)]
+    is_balanced = not depths or (min(depths) >= 0 and not depths[-1])
+    return text if is_balanced else text.replace("{", "(").replace("}", ")")
 
 
 def _bibtex_title(title: str) -> str:

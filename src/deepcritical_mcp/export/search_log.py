@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import calendar
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 
-from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export.flow_numbers import (
     PAGING_LIMITS,
     SEARCHED,
@@ -28,7 +30,6 @@ from deepcritical_mcp.export.tables import cell, code_cell, csv_table, markdown_
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch, Publication
 from deepcritical_mcp.text import clean_line, counted, data_lines
 
-MONTH_NAMES = "January February March April May June July August September October November December".split()
 _MAX_LISTED = 8
 
 
@@ -170,29 +171,20 @@ def _was(count: int) -> str:
 
 def _failures(log: Mapping[int, LoggedSearch], later: Mapping[int, int]) -> Iterator[str]:
     """Which entries failed or were incomplete; `later` has the positions of the entries that made up for them."""
-    missed = {number: one for number, one in log.items() if not one.is_whole}
-    for is_good in (False, True):
-        for is_failure, verb in ((True, "failed"), (False, "was incomplete")):
-            some = {
-                number: one
-                for number, one in missed.items()
-                if one.failed == is_failure and (number - 1 in later) == is_good
-            }
-            if some:
-                again = dict.fromkeys(str(later[number - 1] + 1) for number in some) if is_good else ()
-                yield _told_failures(some, verb, [*again])
-
-
-def _told_failures(entries: Mapping[int, LoggedSearch], verb: str, again: Sequence[str]) -> str:
-    """`again` are the numbers of the entries that made up for them."""
-    said = [f"{number} ({plain_line(one.title)}, {_day(one.at)})" for number, one in entries.items()]
-    shown = said[:_MAX_LISTED]
-    more = f" and {len(said) - len(shown)} more" if len(said) > len(shown) else ""
-    is_one = len(said) == 1
-    what = verb if is_one else verb.replace("was", "were")
-    numbers = f"{'entry' if len(again) == 1 else 'entries'} {_listed(again)}"
-    end = f", but {_was(len(said))} repeated in full later ({numbers})." if again else "; the table says why."
-    return f"{'Entry' if is_one else 'Entries'} {_listed(shown)}{more} {what}{end}"
+    for is_good, is_failure in product((False, True), (True, False)):
+        missed = {number: one for number, one in log.items() if not one.is_whole and one.failed == is_failure}
+        some = {number: one for number, one in missed.items() if (number - 1 in later) == is_good}
+        if not some:
+            continue
+        said = [f"{number} ({plain_line(one.title)}, {_day(one.at)})" for number, one in some.items()]
+        more = f" and {len(said) - _MAX_LISTED} more" if len(said) > _MAX_LISTED else ""
+        what = "failed" if is_failure else f"{_was(len(said))} incomplete"
+        end = "; the table says why."
+        if is_good:
+            again = [*dict.fromkeys(str(later[number - 1] + 1) for number in some)]
+            numbers = f"{'entry' if len(again) == 1 else 'entries'} {_listed(again)}"
+            end = f", but {_was(len(said))} repeated in full later ({numbers})."
+        yield f"{'Entry' if len(said) == 1 else 'Entries'} {_listed(said[:_MAX_LISTED])}{more} {what}{end}"
 
 
 def _numbered(numbers: Sequence[int]) -> str:
@@ -214,7 +206,7 @@ def _period(searches: Iterable[LoggedSearch]) -> str:
 
 def _day(at: str) -> str:
     year, month, day = at[:10].split("-")
-    return f"{int(day)} {MONTH_NAMES[int(month) - 1]} {year}"
+    return f"{int(day)} {calendar.month_name[int(month)]} {year}"
 
 
 _ALWAYS_LEFT = [line.split(" | ") for line in data_lines(__file__, "left_to_author.txt")]
@@ -237,35 +229,63 @@ def left_to_the_author(log: Sequence[LoggedSearch]) -> Iterator[str]:
     yield from (f"{item} ({what}): {BLANK}" for item, what in (*left.items(), *_ALWAYS_LEFT))
 
 
-LOG_OUTPUTS = ("markdown", "csv", "json")
-COLUMNS = (
-    "No.",
-    "Date and time (UTC)",
-    "Source",
-    "Query",
-    "Query as sent",
-    "Query as the source read it",
-    "Filters and limits",
-    "Results of the query",
-    "Results of the search",
-    "First result examined",
-    "Examined",
-    "New",
-    "Already known",
-    "Duplicates",
-    "Left out",
-    "State",
-    "Remarks",
-    "Tool",
-)
+_ADVICE = re.compile(r"Try again\b[^.]{0,120}(?:\.|$)")
+"""What a message tells the caller and does not belong in an appendix."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A query of a logged search: the first one's row has the counts of the whole search; a watch may have repeated
+    it."""
+
+    number: str
+    search: LoggedSearch
+    query: LoggedQuery
+    is_first: bool
+    is_repeated: bool
+
+    def count(self, number: int) -> str:
+        return str(number) if self.is_first and not self.search.failed else ""
+
+    @property
+    def state(self) -> str:
+        is_ok = self.query.status == "ok"
+        return ("answered" if is_ok else "FAILED") + (" when repeated" if self.is_repeated else "")
+
+    @property
+    def remarks(self) -> str:
+        remarks = (self.query.detail, *(self.search.errors if self.is_first else ()))
+        told = (_ADVICE.sub("", one).strip().rstrip(".") for one in remarks)
+        return "; ".join(dict.fromkeys(filter(None, told)))
+
+
+_CELLS: Mapping[str, Callable[[_Row], str]] = {
+    "No.": lambda row: row.number,
+    "Date and time (UTC)": lambda row: row.search.at.replace("T", " ").removesuffix("Z"),
+    "Source": lambda row: row.search.title,
+    "Query": lambda row: row.query.query,
+    "Query as sent": lambda row: (row.query.sent or row.query.query) if row.search.kind == "search" else "",
+    "Query as the source read it": lambda row: row.query.translation,
+    "Filters and limits": lambda row: "; ".join(row.search.filters),
+    "Results of the query": lambda row: str(row.query.results) if row.query.status == "ok" else "",
+    "Results of the search": lambda row: row.count(row.search.total),
+    "First result examined": lambda row: row.count(row.search.first),
+    "Examined": lambda row: row.count(row.search.examined),
+    "New": lambda row: row.count(row.search.new),
+    "Already known": lambda row: row.count(max(0, len(row.search.ids) - row.search.new)),
+    "Duplicates": lambda row: row.count(row.search.duplicates),
+    "Left out": lambda row: row.count(row.search.left_out),
+    "State": lambda row: row.state,
+    "Remarks": lambda row: row.remarks,
+    "Tool": lambda row: row.search.tool,
+}
+COLUMNS = tuple(_CELLS)
 """The columns of the CSV; a row is a query, and the counts of the whole search stand in the row of its first query.
 
 "Query as sent" is empty for look-ups and linked papers: what was asked for is no query of a database."""
 _CODE = ("Query", "Query as sent", "Query as the source read it")
 _ONLY_IN_CSV = (*_CODE[::2], "Results of the search", "First result examined", "Duplicates", "Left out", "Tool")
 _SHOWN = tuple(name for name in COLUMNS if name not in _ONLY_IN_CSV)
-_ADVICE = re.compile(r"Try again\b[^.]{0,120}(?:\.|$)")
-"""What a message tells the caller and does not belong in an appendix."""
 
 
 def search_log_export(
@@ -275,18 +295,11 @@ def search_log_export(
 
     "markdown" has a table, a paragraph for the methods section, the numbers of a flow diagram, and what is left for
     the author to add. "csv" has a row for each query. "json" is an array of the entries as they were recorded.
-
-    Raises:
-        InvalidInputError: there is no such output.
     """
     if output == "json":
         return json.dumps([one.model_dump(mode="json") for one in log], ensure_ascii=False, indent=1) + "\n"
     if output == "csv":
-        return csv_table(COLUMNS, ([row[name] for name in COLUMNS] for row in _rows(log)))
-    if output != "markdown":
-        raise InvalidInputError(
-            f'There is no output "{output[:40]}" of a search log. There are {", ".join(LOG_OUTPUTS)}.'
-        )
+        return csv_table(COLUMNS, ([read(row) for read in _CELLS.values()] for row in _rows(log)))
     numbers = flow_numbers(log, publications)
     heading = f"# Search log: {plain_line(title)}" if title else "# Search log"
     sections = {
@@ -304,70 +317,30 @@ def _table(log: Sequence[LoggedSearch]) -> str:
         return (
             "No search is in the log of this session. What was searched elsewhere or before the log began is not known."
         )
-    rows = ([_shown(name, row) for name in _SHOWN] for row in _rows(log))
-    return markdown_table(_SHOWN, rows)
+    return markdown_table(_SHOWN, ([_shown(name, row) for name in _SHOWN] for row in _rows(log)))
 
 
 def _translations(log: Sequence[LoggedSearch]) -> str:
-    rows = [row for row in _rows(log) if row["Query as the source read it"]]
+    rows = [row for row in _rows(log) if row.query.translation]
     shown = ("No.", "Query", "Query as the source read it")
     return markdown_table(shown, ([_shown(name, row) for name in shown] for row in rows)) if rows else ""
 
 
-def _shown(column: str, row: Mapping[str, str]) -> str:
-    if column == "Query as sent" and not row[column]:
-        return cell(row["Query"])
-    return code_cell(row[column]) if column in _CODE else cell(row[column])
+def _shown(column: str, row: _Row) -> str:
+    value = _CELLS[column](row)
+    if column == "Query as sent" and not value:
+        return cell(row.query.query)
+    return code_cell(value) if column in _CODE else cell(value)
 
 
-def _rows(log: Sequence[LoggedSearch]) -> Iterator[dict[str, str]]:
+def _rows(log: Sequence[LoggedSearch]) -> Iterator[_Row]:
     """A row for each query; its number is that of the search, and a letter if there are several."""
     again = repetitions(log)
     for number, search in enumerate(log, start=1):
         queries = search.queries or (LoggedQuery(query=""),)
         for place, query in enumerate(queries):
             letter = f".{place + 1}" if len(queries) > 1 else ""
-            row = dict.fromkeys(COLUMNS, "") | _of_search(search) | _of_query(query) | {"No.": f"{number}{letter}"}
-            if search.kind == "search":
-                row["Query as sent"] = query.sent or query.query
-            if number - 1 in again:
-                row["State"] = "FAILED when repeated" if query.status == "failed" else "answered when repeated"
-            remarks = (query.detail, *(() if place else search.errors))
-            told = (_ADVICE.sub("", one).strip().rstrip(".") for one in remarks)
-            row["Remarks"] = "; ".join(dict.fromkeys(filter(None, told)))
-            yield row if place else row | _counts_of(search)
-
-
-def _of_search(search: LoggedSearch) -> dict[str, str]:
-    return {
-        "Date and time (UTC)": search.at.replace("T", " ").removesuffix("Z"),
-        "Source": search.title,
-        "Filters and limits": "; ".join(search.filters),
-        "Tool": search.tool,
-    }
-
-
-def _counts_of(search: LoggedSearch) -> dict[str, str]:
-    counts = {
-        "Results of the search": search.total,
-        "First result examined": search.first,
-        "Examined": search.examined,
-        "New": search.new,
-        "Already known": max(0, len(search.ids) - search.new),
-        "Duplicates": search.duplicates,
-        "Left out": search.left_out,
-    }
-    return {name: "" if search.failed else str(count) for name, count in counts.items()}
-
-
-def _of_query(query: LoggedQuery) -> dict[str, str]:
-    is_ok = query.status == "ok"
-    return {
-        "Query": query.query,
-        "Query as the source read it": query.translation,
-        "Results of the query": str(query.results) if is_ok else "",
-        "State": "answered" if is_ok else "FAILED",
-    }
+            yield _Row(f"{number}{letter}", search, query, not place, number - 1 in again)
 
 
 def flow_table(numbers: FlowNumbers) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.text import data_lines
@@ -15,6 +15,7 @@ _DESIGNS: dict[str, dict[str, str]] = {}
 for _kind, _name, _says in (f"{row} | ".split(" | ")[:3] for row in data_lines(__file__, "study_designs.txt")):
     _DESIGNS.setdefault(_kind, {})[_name] = _says
 _BY_TYPE, _BY_HEADING, _SAID, _ADJECTIVES = (_DESIGNS[kind] for kind in ("type", "heading", "said", "adjective"))
+_PEOPLE_HEADINGS, _ANIMALS, _WIDER = (_DESIGNS[kind] for kind in ("people", "animal", "wider"))
 _EXCLUSIVE = (frozenset({"prospective", "retrospective"}), frozenset({"double-blind", "single-blind", "open-label"}))
 """Of each of these a study has one; a record that says several leaves it open which."""
 _DESIGN = "|".join(_SAID.values())
@@ -66,39 +67,13 @@ def _named(phrases: Iterable[re.Match[str]]) -> Iterator[str]:
 
 def _without_wider(said: Iterable[str]) -> Iterator[str]:
     """Each once, without those that another one states more precisely."""
-    wider = {
-        "randomized trial": {"randomized controlled trial"},
-        "clinical trial": {
-            "randomized controlled trial",
-            "randomized trial",
-            "phase 1",
-            "phase 2",
-            "phase 3",
-            "phase 4",
-        },
-        "review": SECONDARY - {"review"},
-        "observational study": {"cohort study", "case-control study", "cross-sectional study"},
-        "meta-analysis": {"network meta-analysis"},
-    }
     names = dict.fromkeys(said)
-    return (one for one in names if not wider.get(one, frozenset()) & names.keys())
+    return (one for one in names if not {*_WIDER.get(one, "").split("; ")} & names.keys())
 
 
-_PEOPLE_HEADINGS, _ANIMALS = (_DESIGNS[kind] for kind in ("people", "animal"))
 _STRAINS = ("Mice", "Rats")
-_PEOPLE_IN_TITLE = re.compile(
-    r"\b(?:(?:pregnant|postmenopausal|older|young|healthy|elderly|hospitali[sz]ed) )?"
-    r"(?:children|adolescents|adults|women|men|infants|neonates|newborns|veterans|nurses|volunteers|"
-    r"mice|rats|rabbits|dogs|pigs|zebrafish)\b",
-    re.IGNORECASE,
-)
 _COUNTRIES = frozenset(data_lines(__file__, "countries.txt"))
-_SHORT_FORMS: Mapping[str, str] = {
-    "USA": "United States",
-    "US": "United States",
-    "U.S.": "United States",
-    "UK": "United Kingdom",
-}
+_SHORT_FORMS = dict.fromkeys(("USA", "US", "U.S."), "United States") | {"UK": "United Kingdom"}
 _NAMES = "|".join(map(re.escape, sorted((*_COUNTRIES, *_SHORT_FORMS), key=len, reverse=True)))
 _AREA = r"(?:[Rr]ural|[Uu]rban|[Cc]entral|(?:[Nn]orth|[Ss]outh)(?:east|west|eastern|western|ern)?|[EeWw][ae]st(?:ern)?)"
 _COUNTRY_IN_TITLE = re.compile(rf"\b[Ii]n (?:{_AREA} )?(?:the )?(?P<country>{_NAMES})(?![\w-]|\.\w| (?:and|Sea|pig)\b)")
@@ -115,12 +90,10 @@ _NEAR = 120
 
 
 def population(record: Publication) -> tuple[str, ...]:
-    """Words for people and animals: MeSH's, else those of the title."""
+    """MeSH's words for people and animals."""
     strains = {strain for strain in _STRAINS for one in record.mesh_terms if one.startswith(f"{strain}, ")}
     headings = {*record.mesh_terms, *strains}
-    if found := tuple(one for one in (*_PEOPLE_HEADINGS, *_ANIMALS) if one in headings):
-        return found
-    return tuple(dict.fromkeys(one[0].lower() for one in _PEOPLE_IN_TITLE.finditer(record.title)))
+    return tuple(one for one in (*_PEOPLE_HEADINGS, *_ANIMALS) if one in headings)
 
 
 def study_countries(record: Publication) -> tuple[str, ...]:
@@ -173,73 +146,30 @@ def _some(what: str, *, adjectives: int = 5, name: str = "number") -> str:
     return rf"{_NUMBER.replace('number', name)} {_WORD}{{0,{adjectives}}}?{what}"
 
 
-_SOME_PEOPLE, _OTHER_PEOPLE = _some(_PEOPLE), _some(_PEOPLE, name="other")
-_MENTIONED = re.compile(_SOME_PEOPLE)
-_CONTROLS = re.compile(_some(r"(?:healthy|normal|controls?)\b", adjectives=3))
-_MEETING = re.compile(rf"{_SOME_PEOPLE} (?:met|fulfilled|satisfied|remained)\b")
 _MORE = r"(?:,? [^\s;:]{1,25})"
 _WERE = r"(?:were|was) (?:\w{1,20}ly )?"
 _ENROLLED = (
-    r"(?:enrolled|included|randomi[sz]ed|recruited|analy[sz]ed|studied"
-    r"|randomly (?:assigned|allocated|selected|divided))"
+    r"(?:enrolled|included|randomi[sz]ed|recruited|analy[sz]ed|studied|treated|evaluated|examined|assessed|interviewed"
+    r"|surveyed|randomly (?:assigned|allocated|selected|divided))"
 )
-_INCLUDED = (
-    re.compile(rf"\b{_ENROLLED} (?:data (?:from|on|of) )?(?:a total of )?{_SOME_PEOPLE}"),
-    re.compile(
-        rf"{_SOME_PEOPLE}{_MORE}{{0,12}}? {_WERE}{_ENROLLED}\b"
-        rf"|{_OTHER_PEOPLE}{_MORE}{{0,8}}? (?:participated in|took part in) (?:the|this|our)\b"
-    ),
+_INCLUDED = re.compile(
+    rf"\b{_ENROLLED} (?:data (?:from|on|of) )?(?:a total of )?{_some(_PEOPLE)}"
+    rf"|{_some(_PEOPLE, name='second')}{_MORE}{{0,12}}? {_WERE}{_ENROLLED}\b"
+    rf"|{_some(_PEOPLE, name='third')}{_MORE}{{0,8}}? (?:participated|took part|enrolled) in (?:the|this|our)\b"
 )
 """How a sentence says whom a study included."""
-_SEEN = (
-    r"(?:treated|evaluated|examined|assessed|interviewed|surveyed|selected|followed|tested|reviewed|assigned|allocated)"
+_MENTIONED = re.compile(_some(_PEOPLE))
+_APART = re.compile(
+    _some(r"(?:healthy|normal|controls?)\b", adjectives=3)
+    + rf"|{_some(_PEOPLE, name='second')} (?:met|fulfilled|satisfied|remained)\b"
 )
-_SEEN_IN = (
-    r"(?:investigated|evaluated|examined|assessed|compared|measured|estimated|tested|collected|gathered|conducted|"
-    r"performed|undertaken|done|carried out)"
-)
-_EXAMINED = (
-    re.compile(
-        rf"\b{_SEEN_IN}{_MORE}{{0,20}}? (?:in|on|from|for|among) (?:a (?:total|cohort|sample) of )?{_SOME_PEOPLE}"
-    ),
-    re.compile(rf"\bwe (?:\w{{1,20}}ly )?{_SEEN} (?:data (?:from|on|of) )?(?:a total of )?{_SOME_PEOPLE}"),
-    re.compile(
-        rf"{_SOME_PEOPLE}{_MORE}{{0,14}}? {_WERE}{_SEEN}\b"
-        rf"|{_OTHER_PEOPLE} met (?:the |our |all )?(?:inclusion|eligibility|study) criteria"
-    ),
-    re.compile(rf"{_SOME_PEOPLE}{_MORE}{{0,8}}? (?:participated|took part|volunteered)\b"),
-    re.compile(
-        r"\b(?:this|our|(?:conducted|performed|was) an?) (?:[\w-]{1,20},? ){0,6}(?:trial|study) "
-        rf"(?:of|involving|in|with) (?:a total of )?{_SOME_PEOPLE}"
-    ),
-    re.compile(rf"^(?:participants|patients|subjects|study population):+ ?(?:a total of )?{_SOME_PEOPLE}"),
-    re.compile(rf"\b(?:sample|cohort|participants|study population) (?:comprised|consisted of|were) {_SOME_PEOPLE}"),
-)
-"""How one says whom a study examined, which may be a part of those included."""
-_COUNT = r"[0-9]{1,3}(?:,[0-9]{3}){1,2}|[0-9]{2,7}"
-_SAMPLE = re.compile(
-    rf"{_PEOPLE} ?[(\[]N ?= ?(?P<number>{_COUNT})[)\]]"
-    rf"|[(\[]N ?= ?(?P<other>{_COUNT})[)\]] {_WORD}{{0,3}}{_PEOPLE}"
-)
-_IN_ALL = re.compile(
-    rf"\b(?:of|from|among) (?:the )?(?:a total of )?{_SOME_PEOPLE} (?:who were )?{_ENROLLED} in (?:the|this|our) "
-    r"(?:trial|study)\b"
-)
-_AMBIGUOUS = re.compile(
-    r"\b(?:mice|mouse|rats?|rabbits?|monkeys?|cats?|dogs?|pigs?|sheep|cows?|cattle|heifers?|horses?|birds?|animals?)\b"
-    r"|\bstud(?:y|ies) (?:1|2|one|two)\b|\bexperiments? (?:1|2|one|two)\b|\bhundred\b|\bthousand\b|\bmillion\b"
-    r"|\b(?:were|was) (?:then |later )?excluded\b|\bafter excluding\b|\bthe initial [0-9]|\bwithdr[ae]wn?\b"
-    r"|\bdropped out\b"
-)
-"""Words of abstracts with animals, with several studies, with people who left, or with a number that is not read."""
+"""Controls, and those of the people whom a study wanted."""
 _STUDIES_INCLUDED = re.compile(
     rf"{_some(_STUDIES, adjectives=4)}{_MORE}{{0,8}}? {_WERE}included\b"
-    rf"|{_some(_STUDIES, adjectives=4, name='other')} met (?:the |our )?(?:inclusion|eligibility)"
+    rf"|{_some(_STUDIES, adjectives=4, name='second')} met (?:the |our )?(?:inclusion|eligibility)"
 )
 _LONGEST = 2_000
 """Characters of a sentence that is read."""
-_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
-_INTEGER = re.compile(r"(?<![\w.])(?:[0-9]{1,3}(?:[, ][0-9]{3}){1,3}|[0-9]{1,7})(?![\w%]|[.,/][0-9])")
 _ANY_NUMBER = re.compile(rf"[0-9]|\b(?:{'|'.join((*_TENS, *list(_WORDS)[2:]))})\b")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z0-9])|\n")
 _IN_BRACKETS = re.compile(r" ?\([^()]{0,300}\)| ?\[[^\[\]]{0,300}\]")
@@ -247,11 +177,15 @@ _OTHERS_STUDY = re.compile(
     r"\b(?:previous|prior|earlier|another|recent)(?:ly)? (?:stud|trial|report|work|publi)|\b(?:will|have) be|\bper\b"
     r"|\b(?:hundred|thousand|million|dozen|in addition|additionally|database included|registry included)"
 )
-_TELLING = ("enrol", "includ", "random", "recruit", "analy", "studied", "participated", "took part", "met ")
+_TELLING = (
+    "enrol includ random recruit analy studied participated took met treated evaluated examined assessed interviewed "
+    "surveyed"
+).split()
 _PART = re.compile(
-    r"\b(?:group|arm|subgroup|subset|validation|training|replication|additional|further|other|remaining|excluded)\b"
+    r"(?<!study )(?<!patient )\b(?:group|arm|subgroup|subset|validation|training|replication|additional|further|other"
+    r"|remaining|excluded)\b"
 )
-_OF_A_GROUP = re.compile(r"(?<!study )(?<!patient )\b(?:group|arm)\b[^.;:]{0,30}$")
+"""What says, near the number, that it is of some of the people."""
 _IN_GROUP = re.compile(r" in(?:to)? (?:[\w-]{1,20} ){0,4}(?:group|arm|cohort|subset)\b")
 _HARMLESS = re.compile(
     r"\b(?:19|20)[0-9]{2}\b"
@@ -271,38 +205,20 @@ def people_included(abstract: str, designs: Collection[str]) -> str:
     if NOT_STUDIES & {*designs} or ("review" in designs and len(designs) == 1):
         return ""
     is_review = bool(SECONDARY & {*designs})
-    found = {value for one in _sentences(abstract) for value in _numbers(one, _INCLUDED, is_review=is_review)}
-    if not found and not is_review:
-        found = _examined(abstract)
+    found = {value for one in _sentences(abstract) for value in _numbers(one, is_review=is_review)}
     if len(found) != 1:
         return ""
     (value,) = found
     whole = _IN_BRACKETS.sub("", abstract).casefold()
-    others = [_value(one["number"]) for pattern in (_CONTROLS, _MEETING) for one in pattern.finditer(whole)]
-    mentioned = (_value(one["number"]) for one in _MENTIONED.finditer(whole))
-    return "" if max(mentioned, default=0) > value or any(one != value for one in others) else str(value)
-
-
-def _examined(abstract: str) -> set[int]:
-    """The numbers of people who were examined; none if any number of the abstract is larger, of which these may be a
-    part."""
-    text = abstract.casefold()
-    if _AMBIGUOUS.search(text):
-        return set()
-    sentences = [_IN_BRACKETS.sub("", one) for one in _SENTENCE.split(abstract)]
-    found = {value for one in sentences for value in _numbers(one.casefold(), _EXAMINED, is_review=False)}
-    found |= {_value(one["number"] or one["other"]) for one in _SAMPLE.finditer(abstract)}
-    found |= {_value(one["number"]) for sentence in sentences for one in _IN_ALL.finditer(sentence.casefold())}
-    largest = max((_value(one) for one in _INTEGER.findall(_HARMLESS.sub(" ", text))), default=0)
-    return found if largest <= max(found, default=0) else set()
+    is_largest = all(_value(one) <= value for one in _MENTIONED.finditer(whole))
+    return str(value) if is_largest and all(_value(one) == value for one in _APART.finditer(whole)) else ""
 
 
 def studies_included(abstract: str, designs: Collection[str]) -> str:
     """The number of studies that a systematic review included; "" as for `people_included`."""
     if not (SECONDARY - {"review"}) & {*designs}:
         return ""
-    hits = [found for one in _sentences(abstract) for found in _STUDIES_INCLUDED.finditer(one)]
-    found = {_value(one["number"] or one["other"]) for one in hits}
+    found = {_value(hit) for one in _sentences(abstract) for hit in _STUDIES_INCLUDED.finditer(one)}
     return str(found.pop()) if len(found) == 1 else ""
 
 
@@ -312,21 +228,24 @@ def _sentences(abstract: str) -> list[str]:
     return [_IN_BRACKETS.sub("", one) for one in split if any(word in one for word in _TELLING)]
 
 
-def _numbers(sentence: str, patterns: Iterable[re.Pattern[str]], *, is_review: bool) -> Iterator[int]:
-    """The number of people that `patterns` find; none if the sentence has another number that could be meant."""
+def _numbers(sentence: str, *, is_review: bool) -> Iterator[int]:
+    """The number of people whom a study included; none if the sentence has another number that could be meant."""
     if len(sentence) > _LONGEST or _OTHERS_STUDY.search(sentence) or (is_review and not re.search(_STUDIES, sentence)):
         return
-    for found in (found for pattern in patterns for found in pattern.finditer(sentence)):
-        name = "number" if found["number"] else "other"
-        if _YEAR.fullmatch(found[name]) or _OF_A_GROUP.search(sentence, max(0, found.start() - 60), found.start()):
-            continue
-        rest = _HARMLESS.sub("", f"{sentence[: found.start(name)]} {sentence[found.end(name) :]}")
+    for found in _INCLUDED.finditer(sentence):
+        start, end = found.span(str(found.lastgroup))
+        rest = _HARMLESS.sub("", f"{sentence[:start]} {sentence[end:]}")
         rest = re.sub(rf"{_NUMBER} {_WORD}{{0,4}}?{_STUDIES}", "", rest) if is_review else rest
-        if not (_ANY_NUMBER.search(rest) or _PART.search(found[0]) or _IN_GROUP.match(sentence, found.end())):
-            yield _value(found[name])
+        is_year = len(found[found.lastgroup or 0]) == 4 and 1900 <= _value(found) < 2100
+        near = sentence[max(0, found.start() - 60) : found.end()]
+        is_part = _PART.search(near) or _IN_GROUP.match(sentence, found.end())
+        if not (is_year or is_part or _ANY_NUMBER.search(rest)):
+            yield _value(found)
 
 
-def _value(number: str) -> int:
+def _value(found: re.Match[str]) -> int:
+    """The number that a pattern of `_some` found."""
+    number = found[found.lastgroup or 0]
     if number[0].isdigit():
         return int(re.sub(r"[^0-9]", "", number))
     return sum(_WORDS.get(word, 0) + _TENS.get(word, 0) for word in re.split("[- ]", number))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export.flow_numbers import has_whole_text
 from deepcritical_mcp.export.reference import LISTED_FIELDS, Reference, listed_value, references
 from deepcritical_mcp.export.study_facts import (
@@ -53,7 +52,6 @@ def _enrollment(said: str, status: str) -> str:
     return f"{count[1]} (planned)" if count and is_planned else said
 
 
-TABLE_OUTPUTS = ("csv", "markdown")
 _MAX_NAME = 40
 _MAX_GRANTS = 5
 _MAX_INTERESTS = 300
@@ -135,13 +133,7 @@ def study_table(publications: Iterable[Publication], output: str, *, fields: Seq
     A cell is empty where the record does not say. Nothing is judged, and no number is a guess: `n` is empty if the
     abstract has several that could be meant. Designs are those that publication types, title, MeSH headings and
     abstract name; countries those of a registry, MeSH or the title.
-
-    Raises:
-        InvalidInputError: there is no such output or column; the message lists those that there are.
     """
-    for name, known in ((output, TABLE_OUTPUTS), *((one, TABLE_COLUMNS) for one in fields)):
-        if name not in known:
-            raise InvalidInputError(f'A study table has no "{clean_line(name)[:40]}". There are {", ".join(known)}.')
     columns = tuple(dict.fromkeys(fields)) or TABLE_FIELDS
     rows = (_row(one, columns) for one in references(one for one in publications if not one.is_note))
     if output == "csv":

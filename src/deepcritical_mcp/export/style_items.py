@@ -18,7 +18,7 @@ _APOSTROPHES = ("'", "’")
 _PROPER_NAMES = ("container-title", "container-title-short", "publisher")
 SHORT_FORMS = {"title": "title-short", "container-title": "container-title-short"}
 """Variables with a short form, and the variable that has it."""
-_SEASONS = {"spring": 1, "summer": 2, "fall": 3, "autumn": 3, "winter": 4}
+SEASONS = {"spring": 1, "summer": 2, "fall": 3, "autumn": 3, "winter": 4}
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,6 @@ class StyleDate:
     end: tuple[int, ...] = ()
     season: str = ""
     is_open: bool = False
-
-    @property
-    def season_number(self) -> int:
-        """1 for spring to 4 for winter; 0 if it is none of these."""
-        return _SEASONS.get(self.season.lower(), 0)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from deepcritical_mcp.export.rich_text import (
 )
 from deepcritical_mcp.export.style_items import SHORT_FORMS, StyleItem
 from deepcritical_mcp.export.style_values import (
-    NameOptions,
     affixed,
     finished_part,
     formatted,
+    name_options,
     ordinal,
     page_ranges,
     sortable_date,
@@ -36,8 +36,6 @@ _RANGES = ("page", "volume", "issue")
 """Variables that may be a range of numbers."""
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SEPARATORS = re.compile(r"\s?[,&–-]\s?")
-_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"))
-_ROMAN_ONES = ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
 
 _EDITORS_LABEL = Node("label", {"form": "short", "prefix": " (", "suffix": ")"})
@@ -202,16 +200,11 @@ class EntryWriter:
         value = self._variable(node.get("variable"))
         text, form = plain(value), node.get("form", "numeric")
         if text.isdecimal() and len(text) < 6 and form != "numeric":
-            value = rich(self._numbered(int(text), form))
+            word = self._style.term(f"long-ordinal-{int(text):02}") if form == "long-ordinal" else ""
+            value = rich(word or (ordinal(int(text), self._style) if form != "roman" else text))
         elif _is_numeric(text):
             value = rich(_LEADING_ZEROS.sub("", text).replace("-", "–"))
         return _Written(finished_part(value, node.options), True, bool(value))
-
-    def _numbered(self, number: int, form: str) -> str:
-        if form == "roman":
-            return _roman(number)
-        word = self._style.term(f"long-ordinal-{number:02}") if form == "long-ordinal" else ""
-        return word or ordinal(number, self._style)
 
     def _label(self, node: Node, delimiter: str) -> _Written:
         name = node.get("variable")
@@ -242,8 +235,7 @@ class EntryWriter:
         variables = [name for name in node.get("variable").split() if name not in self._substituted]
         lists = [self._list(name, form, origin or node) for name in variables if self._item.names.get(name)]
         self._used.update(name for name in variables if self._item.names.get(name))
-        options = NameOptions(self._style, self._scope, None, {})
-        between = node.get("delimiter") or options.get("names-delimiter")
+        between = node.get("delimiter") or name_options(self._style, self._scope, None, {})["names-delimiter"]
         text = joined_text(lists, between)
         if not text:
             return self._substitute(node)
@@ -252,8 +244,8 @@ class EntryWriter:
     def _list(self, variable: str, form: Node, origin: Node) -> Rich:
         node, label, names = form.first("name"), form.first("label"), self._item.names[variable]
         node = node or origin.first("name")
-        options = NameOptions(self._style, self._scope, node, self._name_options)
-        if options.get("form") == "count":
+        options = name_options(self._style, self._scope, node, self._name_options)
+        if options["form"] == "count":
             return rich(f"{len(names):04}" if self._sorting else str(len(names)))
         mark = form.first("et-al") or origin.first("et-al")
         et_al = finished_part(rich(self._style.term(mark.get("term", "et-al") if mark else "et-al")), {})
@@ -300,11 +292,3 @@ def _is_plural(name: str, value: str, node: Node) -> bool:
         and not _DATE.fullmatch(value)
         and all(any(map(str.isdigit, part)) or part.isalpha() for part in parts)
     )
-
-
-def _roman(number: int) -> str:
-    text = ""
-    for value, letters in (*_ROMAN, *_ROMAN_ONES):
-        text += letters * (number // value)
-        number %= value
-    return text

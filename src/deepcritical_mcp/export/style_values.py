@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from deepcritical_mcp.export.citation_style import CitationStyle, Node
 from deepcritical_mcp.export.rich_text import Rich, appended, joined_text, marked, recased, rich, without_stops
-from deepcritical_mcp.export.style_items import StyleDate, StyleName, with_particle
+from deepcritical_mcp.export.style_items import SEASONS, StyleDate, StyleName, with_particle
 
 _PARTS = ("year", "month", "day")
 
 
-class _DatePart(NamedTuple):
-    name: str
-    options: Mapping[str, str]
+_DatePart = tuple[str, Mapping[str, str]]
+"""A part's name and its options."""
 
 
 def written_date_of(date: StyleDate, node: Node, style: CitationStyle, suffix: str = "") -> Rich:
@@ -25,15 +25,15 @@ def written_date_of(date: StyleDate, node: Node, style: CitationStyle, suffix: s
     if not date.end:
         return joined_text((writer.part(part, date.begin, date.season) for part in parts), delimiter)
     known = min(len(date.begin), len(date.end))
-    parts = [part for part in parts if _PARTS.index(part.name) < known]
+    parts = [part for part in parts if _PARTS.index(part[0]) < known]
     differs = next((place for place in range(known) if date.begin[place] != date.end[place]), known)
-    apart = [place for place, part in enumerate(parts) if _PARTS.index(part.name) >= differs]
+    apart = [place for place, part in enumerate(parts) if _PARTS.index(part[0]) >= differs]
     if not apart:
         return joined_text((writer.part(part, date.begin) for part in parts), delimiter)
     before, among, after = parts[: apart[0]], parts[apart[0] : apart[-1] + 1], parts[apart[-1] + 1 :]
     first = joined_text((writer.part(part, date.begin, bare=part is among[-1]) for part in among), delimiter)
     last = joined_text((writer.part(part, date.end) for part in among), delimiter)
-    dash = among[0].options.get("range-delimiter", "–")
+    dash = among[0][1].get("range-delimiter", "–")
     middle = appended(appended(first, rich(dash)), last) if first and last else first or last
     start = joined_text((writer.part(part, date.begin) for part in before), delimiter)
     return joined_text(
@@ -46,17 +46,17 @@ def sortable_date(date: StyleDate) -> str:
     return "".join(f"{number + 10_000 if place == 0 else number:02}" for place, number in enumerate(date.begin))
 
 
-def _date_parts(node: Node, style: CitationStyle) -> tuple[list[_DatePart], str]:
+def _date_parts(node: Node, style: CitationStyle) -> tuple[Sequence[_DatePart], str]:
     """The parts to write in order, and what stands between them."""
     own = {part.get("name"): part.options for part in node.children if part.tag == "date-part"}
     if not node.get("form"):
-        return [_DatePart(name, options) for name, options in own.items() if name in _PARTS], node.get("delimiter")
+        return [(name, options) for name, options in own.items() if name in _PARTS], node.get("delimiter")
     localized = style.dates.get(node.get("form"))
     if localized is None:
-        return [_DatePart("year", {})], ""
+        return [("year", {})], ""
     wanted = (node.get("date-parts") or "year-month-day").split("-")
     parts = [
-        _DatePart(part.get("name"), {**part.options, **own.get(part.get("name"), {})})
+        (part.get("name"), {**part.options, **own.get(part.get("name"), {})})
         for part in localized.children
         if part.get("name") in wanted and part.get("name") in _PARTS
     ]
@@ -69,21 +69,21 @@ class _DateWriter(NamedTuple):
 
     def part(self, part: _DatePart, numbers: tuple[int, ...], season: str = "", *, bare: bool = False) -> Rich:
         """One part; `bare` without what follows it, as before the dash of a range."""
-        place = _PARTS.index(part.name)
+        name, options = part
+        place = _PARTS.index(name)
         if place < len(numbers):
-            text = self._written(part, numbers[place])
-        elif part.name == "month" and season:
-            number = StyleDate((), season=season).season_number
+            text = self._written(name, options.get("form", "long"), numbers[place])
+        elif name == "month" and season:
+            number = SEASONS.get(season.lower(), 0)
             text = self.style.term(f"season-{number:02}") if number else season
         else:
             return ()
-        return finished_part(rich(text), part.options, bare=bare)
+        return finished_part(rich(text), options, bare=bare)
 
-    def _written(self, part: _DatePart, number: int) -> str:
-        form = part.options.get("form", "long")
-        if part.name == "month" and form in ("long", "short"):
+    def _written(self, name: str, form: str, number: int) -> str:
+        if name == "month" and form in ("long", "short"):
             return self.style.term(f"month-{number:02}", form)
-        if part.name == "year":
+        if name == "year":
             return (str(number)[-2:] if form == "short" else str(number)) + self.suffix
         if form == "ordinal":
             return ordinal(number, self.style)
@@ -129,7 +129,7 @@ def ordinal(number: int, style: CitationStyle) -> str:
     return f"{number}{ending}"
 
 
-_DEFAULTS: Mapping[str, str] = {
+_DEFAULTS = {
     "delimiter": ", ",
     "form": "long",
     "sort-separator": ", ",
@@ -145,39 +145,32 @@ _SHORTENED = ("Jr", "Sr")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-class NameOptions:
+NameOptions = Mapping[str, str]
+
+
+def name_options(style: CitationStyle, scope: Node, node: Node | None, overriding: Mapping[str, str]) -> NameOptions:
     """What a style says about names: of the `name` element, else of the bibliography, else of the whole style.
     `overriding` comes before all of these."""
+    general = {_OWN_NAMES.get(name, name): value for one in (style.root, scope) for name, value in one.options.items()}
+    return defaultdict(
+        str, _DEFAULTS | {"and-word": style.term("and")} | general | {**(node.options if node else {}), **overriding}
+    )
 
-    def __init__(self, style: CitationStyle, scope: Node, node: Node | None, overriding: Mapping[str, str]) -> None:
-        self.style = style
-        self._values: dict[str, str] = dict(_DEFAULTS)
-        for element in (style.root, scope):
-            self._values |= {_OWN_NAMES.get(name, name): value for name, value in element.options.items()}
-        self._values |= {**(node.options if node else {}), **overriding}
 
-    def get(self, option: str) -> str:
-        """An option of `cs:name`, "" if it is not set."""
-        return self._values.get(option, "")
-
-    def has(self, option: str) -> bool:
-        """Whether it is set, even to ""."""
-        return option in self._values
-
-    def number(self, option: str) -> int:
-        """An option that is a number; 0 if it is not set."""
-        value = self.get(option)
-        return int(value) if value.isdecimal() and len(value) < 9 else 0
+def _number(options: NameOptions, name: str) -> int:
+    """An option that is a number; 0 if it is not set."""
+    value = options[name]
+    return int(value) if value.isdecimal() and len(value) < 9 else 0
 
 
 def written_names(names: Sequence[StyleName], options: NameOptions, et_al: Rich, *, cut: bool) -> Rich:
     """The names with delimiters. `cut`: more names than these are not known, so that "et al." follows in any case."""
-    least, first = options.number("et-al-min"), max(1, options.number("et-al-use-first"))
+    least, first = _number(options, "et-al-min"), max(1, _number(options, "et-al-use-first"))
     is_shortened = bool(least) and len(names) >= least and len(names) > first
     shown = names[:first] if is_shortened else names
     pieces = [_written_name(name, place, options) for place, name in enumerate(shown)]
-    delimiter = options.get("delimiter")
-    if is_shortened and options.get("et-al-use-last") == "true" and len(names) > first + 1 and not cut:
+    delimiter = options["delimiter"]
+    if is_shortened and options["et-al-use-last"] == "true" and len(names) > first + 1 and not cut:
         last = _written_name(names[-1], len(names) - 1, options)
         return joined_text([joined_text(pieces, delimiter), joined_text([rich("… "), last])], delimiter)
     if is_shortened or cut:
@@ -187,7 +180,7 @@ def written_names(names: Sequence[StyleName], options: NameOptions, et_al: Rich,
 
 
 def _with_and(pieces: list[Rich], options: NameOptions, delimiter: str) -> Rich:
-    word = {"text": options.style.term("and"), "symbol": "&"}.get(options.get("and"), "")
+    word = {"text": options["and-word"], "symbol": "&"}.get(options["and"], "")
     if not word or len(pieces) < 2:
         return joined_text(pieces, delimiter)
     before = delimiter if _precedes(options, "delimiter-precedes-last", len(pieces) - 1, 2) else " "
@@ -196,23 +189,23 @@ def _with_and(pieces: list[Rich], options: NameOptions, delimiter: str) -> Rich:
 
 def _precedes(options: NameOptions, option: str, before: int, enough: int) -> bool:
     """Whether the delimiter stands there after `before` names."""
-    how = options.get(option)
+    how = options[option]
     if how == "after-inverted-name":
         return _is_inverted(options, before - 1)
     return how == "always" or (how == "contextual" and before >= enough)
 
 
 def _is_inverted(options: NameOptions, place: int) -> bool:
-    how = options.get("name-as-sort-order")
+    how = options["name-as-sort-order"]
     return how == "all" or (how == "first" and place == 0)
 
 
 def _written_name(name: StyleName, place: int, options: NameOptions) -> Rich:
     if name.literal:
         return rich(name.literal)
-    if options.get("form") == "short":
+    if options["form"] == "short":
         return rich(with_particle(name.particle, name.family))
-    given = initialed(name.given, options) if options.has("initialize-with") else name.given
+    given = initialed(name.given, options) if "initialize-with" in options else name.given
     suffix = _suffix(name.suffix, options)
     if _CJK.search(name.family):
         return rich(f"{name.family}{name.given}")
@@ -220,24 +213,24 @@ def _written_name(name: StyleName, place: int, options: NameOptions) -> Rich:
         family = with_particle(name.particle, name.family)
         return rich(" ".join(filter(None, (given, with_particle(name.dropping, family), suffix))))
     after = (given, name.dropping)
-    if options.get("demote-non-dropping-particle") == "display-and-sort":
+    if options["demote-non-dropping-particle"] == "display-and-sort":
         family, after = name.family, (*after, name.particle)
     else:
         family = with_particle(name.particle, name.family)
-    return rich(options.get("sort-separator").join(filter(None, (family, " ".join(filter(None, after)), suffix))))
+    return rich(options["sort-separator"].join(filter(None, (family, " ".join(filter(None, after)), suffix))))
 
 
 def _suffix(suffix: str, options: NameOptions) -> str:
     """ "Jr." as the style's initials: without a full stop where these have none."""
     bare = suffix.removesuffix(".")
-    has_stop = "." in options.get("initialize-with") or not options.has("initialize-with")
+    has_stop = "." in options["initialize-with"] or "initialize-with" not in options
     return f"{bare}." if has_stop and bare in _SHORTENED else bare
 
 
 def initialed(given: str, options: NameOptions) -> str:
     """Given names as initials, "J.-P. A."; if the style says `initialize="false"`, only those that are initials."""
-    mark, all_names = options.get("initialize-with"), options.get("initialize") == "true"
-    keeps_hyphen = options.get("initialize-with-hyphen") == "true"
+    mark, all_names = options["initialize-with"], options["initialize"] == "true"
+    keeps_hyphen = options["initialize-with-hyphen"] == "true"
     text = ""
     for word in given.replace(".", ". ").split():
         parts = [part for part in word.split("-") if part]
@@ -272,7 +265,7 @@ def page_ranges(pages: str, how: str, dash: str) -> str:
 def _one(pages: str, how: str, dash: str) -> str:
     match = _RANGE.fullmatch(pages)
     if not match:
-        return _DASH.sub(dash, pages) if _is_two(pages) else pages
+        return _DASH.sub(dash, pages) if (pages.count("-") == 1 and not any(map(str.isdigit, pages))) else pages
     prefix, first, other, last = match.groups()
     if prefix and not other:
         return f"{prefix}{first}{dash}{last}" if int(last) > int(first) else pages  # e01611-19 is one location
@@ -281,11 +274,6 @@ def _one(pages: str, how: str, dash: str) -> str:
     if len(last) < len(first):
         last = first[: len(first) - len(last)] + last
     return f"{prefix}{first}{dash}{_last(prefix, first, last, how)}"
-
-
-def _is_two(pages: str) -> bool:
-    """Whether these are two pages such as xii-xx, and not one electronic location such as 10-1038."""
-    return pages.count("-") == 1 and not any(map(str.isdigit, pages))
 
 
 def _last(prefix: str, first: str, last: str, how: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
+from operator import eq, not_
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -15,15 +17,7 @@ ReferenceVerdict = Literal["verified", "minor", "differs", "wrong_id", "ambiguou
 QuotationVerdict = Literal["verbatim", "altered", "misattributed", "not_found", "unchecked"]
 
 
-def _is_empty(value: object) -> bool:
-    return not value
-
-
-def _is_unchecked(status: object) -> bool:
-    return status == "unchecked"
-
-
-_LEFT_OUT = Field(exclude_if=_is_empty)
+_LEFT_OUT = Field(exclude_if=not_)
 """For what few findings have, and programs can do without: most references are sound, and nothing is to be said."""
 
 
@@ -53,7 +47,7 @@ class CheckedRecord(Value):
     reference: Annotated[str, _LEFT_OUT] = ""
     pmid: Annotated[str, _LEFT_OUT] = ""
     doi: Annotated[str, _LEFT_OUT] = ""
-    status: Annotated[PublicationStatus, Field(exclude_if=_is_unchecked)] = "unchecked"
+    status: Annotated[PublicationStatus, Field(exclude_if=partial(eq, "unchecked"))] = "unchecked"
     status_notices: Annotated[tuple[StatusNotice, ...], _LEFT_OUT] = ()
     status_checked: Annotated[StatusDay, _LEFT_OUT] = ""
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from deepcritical_mcp.text import clean_line, clipped
+from deepcritical_mcp.text import clean_line, clipped, data_lines
 
 CitationSource = Literal["pubmed", "preprint", "trial", "web", "user"]
 PublicationStatus = Literal["ok", "retracted", "concern", "corrected", "superseded", "notice", "unchecked"]
@@ -189,24 +189,11 @@ _ET_AL = re.compile(r"[\s,;]{1,3}et al\.?$", re.IGNORECASE)
 _DEGREE = re.compile(r"(?:M\.?D|Ph\.?D|M\.?Sc|B\.?Sc|M\.?P\.?H|R\.?N|Dr\.?P\.?H)\.?", re.IGNORECASE)
 _FAMILY_AND_INITIALS = re.compile(rf"[^\W\d_].+ {_INITIALS.pattern}")
 _CAPITALIZED = re.compile(r"[^\W\d_][\w’'-]*[^\W\d_A-Z]|[A-Z]\.?")
-# Words that mark the name of an organization.
-_COLLECTIVE = re.compile(
-    r"\b(?:groups?|consorti(?:um|a)|collaborati(?:on|ve)|collaborators|networks?|investigators|committees?|"
-    r"organi[sz]ations?|associations?|society|study|studies|trial|trialists|team|project|initiative|program(?:me)?|"
-    r"panel|council|board|university|institutes?|college|school|hospital|clinic|cent(?:er|re)s?|agency|ministry|"
-    r"departments?|administration|foundation|alliance|federation|academ(?:y|ies)|force|service|nhs|cdc|fda|nih|ema|"
-    r"health|medic(?:al|ine)|research|sciences?|international|national|nations|world|global|united|without|watch|"
-    r"for|of|the|and|press|news|journal|library|fund|laborator(?:y|ies)|labs?|pharma\w*|inc|ltd|gmbh|llc|corp)\b",
-    re.IGNORECASE,
-)
-
-_GIVEN_NAMES = frozenset(
-    "adam alan alex alice ali ana andrea andrew anna anne antonio barbara brian carlos christian christine daniel "
-    "david elena elizabeth emily emma eric eva frank george hans helen henry ian jack james jan jane jason jean "
-    "jennifer john jose joseph josé juan julia karen karl kevin laura linda lisa luis marco maria marie mark mary "
-    "martin matthew michael mohamed muhammad nancy olga patricia paul pedro peter philip pierre rachel richard "
-    "robert ruth ryan samuel sara sarah scott sean seán simon sofia stephen steven susan thomas timothy".split()
-)
+_WORDS = {"organization": list[str](), "given": list[str]()}
+for _kind, _, _some in (line.partition(": ") for line in data_lines(__file__, "name_words.txt")):
+    _WORDS[_kind] += _some.split()
+_COLLECTIVE = re.compile(rf"\b(?:{'|'.join(_WORDS['organization'])})\b", re.IGNORECASE)
+_GIVEN_NAMES = frozenset(_WORDS["given"])
 """A name of two or three words that has none of these, and no initials, may be a company's."""
 
 

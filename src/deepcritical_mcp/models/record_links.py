@@ -88,7 +88,7 @@ def _meaning(kind: str, reference: str, types: set[str], journal: str) -> tuple[
         return "published", "ok"
     if _is_preprint(reference):
         return "update", "superseded" if PREPRINT.lower() in types else "ok"
-    replaced = types & _UPDATED_AS_A_WHOLE or (journal and _journal(reference) == _plain(journal))
+    replaced = types & _UPDATED_AS_A_WHOLE or (journal and _journal(reference) == _journal(journal))
     return "update", "superseded" if replaced else "ok"
 
 
@@ -98,8 +98,5 @@ def _is_preprint(reference: str) -> bool:
 
 def _journal(reference: str) -> str:
     """The journal of a citation such as "Cochrane Database Syst Rev. 2004;(1):CD002020"."""
-    return _plain(re.split(r"\. ?(?=[0-9]{4})|(?= [0-9]{4})", reference, maxsplit=1)[0])
-
-
-def _plain(journal: str) -> str:
-    return journal.replace(".", "").strip().lower()
+    name = re.split(r"\. ?(?=[0-9]{4})|(?= [0-9]{4})", reference, maxsplit=1)[0]
+    return name.replace(".", "").strip().lower()

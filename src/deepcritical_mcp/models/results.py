@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
+from operator import not_
 from typing import Annotated, ClassVar, Literal, Self, cast
 
 from pydantic import AfterValidator, Field, PlainSerializer
@@ -436,7 +437,7 @@ class DecidedItem(Value):
     index: int
     id: str
     decision: str = ""
-    replaced: Annotated[str, Field(exclude_if=lambda text: not text)] = ""
+    replaced: Annotated[str, Field(exclude_if=not_)] = ""
 
 
 class AddResult(Value):

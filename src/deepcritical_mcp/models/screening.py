@@ -53,17 +53,12 @@ class ScreeningMark:
         new = {name: value for name, value in new.items() if value != getattr(publication, name)}
         if not new:
             return {}
-        new["screened"] = utc_second()
+        new["screened"] = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         if not {"screening", "screening_reason"}.isdisjoint(new):
             made = ", ".join(filter(None, (new["screened"], self.by)))
             entry = f"{made}: {decision_of(publication.model_copy(update=new)) or 'undecided'}"
             new["decisions"] = (*publication.history, entry)[-MAX_DECISIONS:]
         return new
-
-
-def utc_second() -> str:
-    """The time now, e.g. "2026-11-23T05:00:00Z"."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 WITHOUT_DECISION: Mapping[str, object] = MappingProxyType(

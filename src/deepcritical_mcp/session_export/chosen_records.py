@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
@@ -91,13 +91,9 @@ def _as_listed(
 ) -> tuple[list[Publication], int]:
     cited = everything if request.format == "jsonl" else with_notes(everything.values())
     chosen = {cited[one.id].id: cited[one.id] for one in found.values()}.values()
-    wanted = [*_marked(chosen, request.marked)] if request.marked else [*chosen]
+    wanted = [one for one in chosen if matches_mark(one, request.marked)]
     listed = [one for one in wanted if request.format in NOTES_IN or not one.is_note]
     return listed, len(wanted) - len(listed)
-
-
-def _marked(publications: Iterable[Publication], marked: str) -> Iterator[Publication]:
-    return (one for one in publications if matches_mark(one, marked))
 
 
 def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -15,7 +15,6 @@ from deepcritical_mcp.text import clean_line
 
 AnyFormat = Literal[ExportFormat, "bibliography", "search-log", "table", "news"]
 RECORD_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
-_WITH_ABSTRACTS = ("bibtex", "ris", "csl-json", "markdown", "jsonl")
 _OF_SESSION = ("search-log", "news")
 """Formats about the whole session, of which nothing can be chosen."""
 
@@ -95,9 +94,9 @@ def checked_request(request: ExportRequest) -> ExportRequest:
         raise InvalidInputError(_no_output(format, request.output))
     if request.style and format != "bibliography":
         raise InvalidInputError(f'style is for format="bibliography"; format={format} has none.')
-    if request.abstracts and format not in _WITH_ABSTRACTS:
+    if request.abstracts and format not in RECORD_FORMATS:
         instead = ' fields=["title", "abstract"] puts them into a table.' if format == "table" else ""
-        raise InvalidInputError(f"format={format} has no abstracts; {', '.join(_WITH_ABSTRACTS)} have them.{instead}")
+        raise InvalidInputError(f"format={format} has no abstracts; {', '.join(RECORD_FORMATS)} have them.{instead}")
     if format in _OF_SESSION and (request.ids or request.marked):
         raise InvalidInputError(f"format={format} is about the whole session: leave ids and marked out.")
     fields = tuple(one.strip().lower() for one in request.fields)

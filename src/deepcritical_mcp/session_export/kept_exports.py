@@ -1,4 +1,5 @@
-"""Exports that a session keeps for clients elsewhere, which read them as resources: compressed, the latest few."""
+"""Exports that a session keeps for clients elsewhere, which read them as resources: compressed, the latest few. And its
+latest news as text, which can be read again: each piece of news is told only once."""
 
 from __future__ import annotations
 
@@ -11,9 +12,11 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp.errors import ExportFileError, InvalidInputError
 from deepcritical_mcp.models import Value
 from deepcritical_mcp.session_export.whole_export import WholeExport
+from deepcritical_mcp.text import inert
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
+    from deepcritical_mcp.models import News
 
 MAX_KEPT = 8
 MAX_KEPT_COMPRESSED = 16_000_000
@@ -108,3 +111,23 @@ def _unpacked(packed: str) -> str:
         return zlib.decompress(base64.b85decode(packed)).decode()
     except (ValueError, zlib.error) as error:
         raise ExportFileError("This export is damaged: export_evidence with save=true makes it again.") from error
+
+
+_LAST_NEWS = "last-news"
+
+
+async def told_news(store: EvidenceStore, news: News) -> str:
+    """The news as Markdown, which is also kept in the session, so that `last_news` can read later parts of it."""
+    lines = [
+        inert(news.summary),
+        *(["", *(f"- {inert(one.line)}" for one in news.items)] if news.items else []),
+        *(["", *(f"- Not asked: {inert(one)}" for one in news.errors)] if news.errors else []),
+    ]
+    text = "".join(f"{line}\n" for line in lines)
+    await store.keep_document(_LAST_NEWS, text)
+    return text
+
+
+async def last_news(store: EvidenceStore) -> str:
+    """The text of `told_news`, as it was told last; "" if there was none."""
+    return await store.document(_LAST_NEWS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import pkgutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -98,12 +98,11 @@ async def exported(
             _written_log, log, chosen.publications, request.output, store.title, abandon_on_cancel=True
         )
         return WholeExport(request, text.splitlines(keepends=True), len(log), remarks=remarks)
-    writing = _Writing(request, chosen.publications)
-    last = _in_parts.get(store)
-    chunks, more = await run_sync(writing.run, last if offset > 0 else None, abandon_on_cancel=True)
+    last = _in_parts.get(store) if offset > 0 else None
+    chunks, more = await run_sync(_written, request, chosen.publications, last, abandon_on_cancel=True)
     if offset >= 0:
         _in_parts.clear()
-        _in_parts[store] = writing, (chunks, more)
+        _in_parts[store] = (request, chosen.publications), (chunks, more)
     chunks = [*chunks, report] if report else chunks
     return WholeExport(
         request, chunks, len(chosen.publications), tuple(chosen.missing), chosen.notes, (*remarks, *more)
@@ -138,48 +137,32 @@ def _written_log(log: Sequence[LoggedSearch], publications: Sequence[Publication
     return _late("search_log:search_log_export")(log, publications, output, title=title)
 
 
-@dataclass(frozen=True)
-class _Writing:
-    """Writes records; for a worker thread."""
-
-    request: ExportRequest
-    publications: Sequence[Publication]
-
-    def run(self, last: tuple[_Writing, _Written] | None = None) -> _Written:
-        """The text in chunks, and remarks: those of the `last` export if it was of the same."""
-        if last and last[0] == self:
-            return last[1]
-        request = self.request
-        if len(self.publications) >= _MANY:
-            # A collection would stop the process for half a second to look at all of the session.
-            gc.collect(1)
-            gc.freeze()
-        if request.format in RECORD_FORMATS:
-            return [*self._records()], ()
-        if request.format == "bibliography":
-            made: Bibliographies = _late("bibliography:bibliography")(
-                self.publications,
-                request.style,
-                request.output,
-                styles_folder=request.own_styles,
-                allow_paths=request.own_styles is not None,
-            )
-            return made.pieces, made.remarks
-        text: str = _late("study_table:study_table")(self.publications, request.output, fields=request.fields)
-        return text.splitlines(keepends=True), ()
-
-    def _records(self) -> Iterator[str]:
-        request = self.request
-        assert request.format in RECORD_FORMATS
+def _written(
+    request: ExportRequest, publications: Sequence[Publication], last: tuple[object, _Written] | None
+) -> _Written:
+    """The text in chunks, and remarks: those of the `last` export if it was of the same. For a worker thread."""
+    if last and last[0] == (request, publications):
+        return last[1]
+    if len(publications) >= _MANY:
+        # A collection would stop the process for half a second to look at all of the session.
+        gc.collect(1)
+        gc.freeze()
+    if request.format in RECORD_FORMATS:
         file = EXPORT_FILES[request.format]
-        yield file.head
-        entries = written_entries(self.publications, request.format, abstracts=request.abstracts, fields=request.fields)
-        for number, entry in enumerate(entries):
-            yield f"{file.separator if number else ''}{entry}"
-        yield file.tail
+        entries = written_entries(publications, request.format, abstracts=request.abstracts, fields=request.fields)
+        separated = (f"{file.separator if number else ''}{entry}" for number, entry in enumerate(entries))
+        return [file.head, *separated, file.tail], ()
+    if request.format == "bibliography":
+        folder = request.own_styles
+        made: Bibliographies = _late("bibliography:bibliography")(
+            publications, request.style, request.output, styles_folder=folder, allow_paths=folder is not None
+        )
+        return made.pieces, made.remarks
+    text: str = _late("study_table:study_table")(publications, request.output, fields=request.fields)
+    return text.splitlines(keepends=True), ()
 
 
-_in_parts: WeakKeyDictionary[EvidenceStore, tuple[_Writing, _Written]] = WeakKeyDictionary()
+_in_parts: WeakKeyDictionary[EvidenceStore, tuple[object, _Written]] = WeakKeyDictionary()
 """The last export that was shown in parts, of all sessions: writing thousands of records takes seconds."""
 
 

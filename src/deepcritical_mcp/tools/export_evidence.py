@@ -25,8 +25,7 @@ from deepcritical_mcp.session_export import AnyFormat, ExportRequest, WholeExpor
 from deepcritical_mcp.session_export.chosen_records import chosen_records, recheck
 from deepcritical_mcp.session_export.export_folder import export_name, save_export
 from deepcritical_mcp.session_export.export_request import RECORD_FORMATS, media_type_of
-from deepcritical_mcp.session_export.kept_exports import keep_export, kept_export, listed_exports
-from deepcritical_mcp.session_export.news_text import last_news, told_news
+from deepcritical_mcp.session_export.kept_exports import keep_export, kept_export, last_news, listed_exports, told_news
 from deepcritical_mcp.session_export.whole_export import notes_left_out, nothing_to_export
 from deepcritical_mcp.text import cut_at_sentence
 from deepcritical_mcp.tools.answers.budget import MIN_CONTENT_LENGTH

@@ -32,6 +32,10 @@ from deepcritical_mcp.evidence.embedding.service import (
 from deepcritical_mcp.net.fair_queue import turn_of
 
 
+async def embedded(service: EmbeddingService, texts: list[str]) -> list[list[float]]:
+    return (await service.vectors(texts)).tolist()
+
+
 class FakeModel:
     """Vectors that hold the text's length. Runs `before` first, and remembers the texts."""
 
@@ -82,8 +86,8 @@ def similarity(left: list[float], right: list[float]) -> float:
 async def test_texts_close_in_meaning_have_close_vectors(shipped: FakeSource) -> None:
     service = EmbeddingService(source=shipped)
 
-    attack, infarction, market = await service.embed_batch(
-        ["Risk of a heart attack", "Incidence of myocardial infarction", "Prices on the stock market"]
+    attack, infarction, market = await embedded(
+        service, ["Risk of a heart attack", "Incidence of myocardial infarction", "Prices on the stock market"]
     )
     query = await service.embed_query("cardiac infarction")
 
@@ -99,10 +103,10 @@ async def test_a_model_with_a_data_folder_remembers_across_processes(tmp_path: P
     first, second = FakeSource(FakeModel()), FakeSource()  # the second could not even load
     service, later = EmbeddingService(settings, source=first), EmbeddingService(settings, source=second)
 
-    expected = await service.embed_batch(["a", "bb"])
+    expected = await embedded(service, ["a", "bb"])
     service.close()
 
-    assert await later.embed_batch(["bb", "a"]) == expected[::-1]
+    assert await embedded(later, ["bb", "a"]) == expected[::-1]
     assert second.loads == 0
     later.close()
 
@@ -160,7 +164,7 @@ async def test_only_a_callers_own_texts_and_as_many_of_each_other_ones_count_as_
     await service.embed("the pace of the model is known from here on")
     model.before = hang
     turn_of.set("greedy")
-    greedy = asyncio.create_task(service.embed_batch([f"{number} {'long ' * 10**6}" for number in range(SLICE)]))
+    greedy = asyncio.create_task(service.vectors([f"{number} {'long ' * 10**6}" for number in range(SLICE)]))
     await anyio.to_thread.run_sync(model_busy.wait)
     try:
         with anyio.fail_after(late), pytest.raises(EmbeddingError, match="busy"):
@@ -183,7 +187,7 @@ async def test_callers_at_the_same_time_load_the_model_once() -> None:
 
     async with anyio.create_task_group() as tasks:
         for number in range(8):
-            tasks.start_soon(service.embed_batch, [f"{number} {text}" for text in "abcdefgh"])
+            tasks.start_soon(service.vectors, [f"{number} {text}" for text in "abcdefgh"])
             tasks.start_soon(service.embed_query, str(number))
 
     assert source.loads == 1
@@ -193,7 +197,7 @@ async def test_a_model_that_cannot_be_loaded_is_an_error_each_time_but_tried_aga
     source, now = FakeSource(), 1000.0
     service = EmbeddingService(source=source, clock=lambda: now)
 
-    for call in (service.embed("a"), service.embed_batch(["a"] * 9), service.embed_query("a"), service.vectors(["b"])):
+    for call in (service.embed("a"), service.vectors(["a"] * 9), service.embed_query("a"), service.vectors(["b"])):
         with pytest.raises(EmbeddingError, match="No model today"):
             await call
     assert source.loads == 1
@@ -213,8 +217,8 @@ async def test_a_model_that_fails_on_a_text_fails_that_call_alone() -> None:
     service = EmbeddingService(source=FakeSource(FakeModel(fail)))
 
     with pytest.raises(EmbeddingError, match="failed on a text"):
-        await service.embed_batch(["good", "bad", *map(str, range(40))])
-    assert await service.embed_batch(["good"]) == [[4, 0]]
+        await embedded(service, ["good", "bad", *map(str, range(40))])
+    assert await embedded(service, ["good"]) == [[4, 0]]
 
 
 # Around the start and the end of a process

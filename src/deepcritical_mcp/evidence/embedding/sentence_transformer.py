@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -48,15 +48,10 @@ class SentenceTransformerSource:
         self._folder = Path(model).expanduser()
 
     @property
+    @cache  # noqa: B019  # there is one for each process
     def name(self) -> str:
         """The hub id, or the folder's name with a hash of its contents."""
-        return self._name
-
-    @cached_property
-    def _name(self) -> str:
-        if self._folder.is_dir():
-            return f"{self._folder.resolve().name}-{_digest(self._folder)}"
-        return self._model
+        return f"{self._folder.resolve().name}-{_digest(self._folder)}" if self._folder.is_dir() else self._model
 
     @property
     def calibration(self) -> Calibration | None:

@@ -79,7 +79,10 @@ class EmbeddingService:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = source or model_source(settings.embedding_model if settings else "")
-        self._loader = _Loader(self._source, clock)
+        self._clock = clock
+        self._loading = threading.Lock()
+        self._model: EmbeddingModel | None = None
+        self._failure, self._next_attempt = "", 0.0
         self._memory = MemoryCache()
         folder = settings.data_dir if settings else None
         self._file = Cache(folder / CACHE_FILE, max_bytes=CACHE_BYTES, timeout=CACHE_TIMEOUT) if folder else None
@@ -102,15 +105,11 @@ class EmbeddingService:
     @property
     def dimension(self) -> int:
         """Length of a vector; 0 for a model other than the shipped one until it is loaded."""
-        return self._loader.dimension
+        return self._model.dimension if self._model else self._source.dimension
 
     async def embed(self, text: str) -> list[float]:
         """The vector of one document."""
         return (await self.vectors([text]))[0].tolist()
-
-    async def embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
-        """The vectors of documents, in the same order."""
-        return (await self.vectors(texts)).tolist()
 
     async def embed_query(self, text: str) -> list[float]:
         """The vector of one query; some models embed queries and documents differently."""
@@ -140,8 +139,8 @@ class EmbeddingService:
             self._file.close()
 
     def _warm_up(self) -> None:
-        with contextlib.suppress(EmbeddingError):  # the loader has logged it
-            self._loader.model()
+        with contextlib.suppress(EmbeddingError):  # `_load` has logged it
+            self._loaded()
 
     async def _vectors(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         keys = [cache_key(self.name, kind, text) for text in texts]
@@ -210,7 +209,7 @@ class EmbeddingService:
         found = {key: vector for key, vector in kept.items() if len(vector) == (length or len(vector))}
         missing = [key for key in texts if key not in found]
         if missing:
-            model, began = self._loader.model(), time.monotonic()
+            model, began = self._loaded(), time.monotonic()
             rows = model.embed([texts[key] for key in missing], kind)
             if kind == "document":
                 spent = (time.monotonic() - began) / sum(len(texts[key]) + 1 for key in missing) / self._source.workers
@@ -222,24 +221,8 @@ class EmbeddingService:
         self._memory.put(found)
         return found
 
-
-class _Loader:
-    """Loads a model once: the first caller loads, the others wait. A failure is remembered for `RETRY_SECONDS`."""
-
-    def __init__(self, source: ModelSource, clock: Callable[[], float]) -> None:
-        self._source = source
-        self._clock = clock
-        self._loading = threading.Lock()
-        self._model: EmbeddingModel | None = None
-        self._failure = ""
-        self._next_attempt = 0.0
-
-    @property
-    def dimension(self) -> int:
-        return self._model.dimension if self._model else self._source.dimension
-
-    def model(self) -> EmbeddingModel:
-        """The loaded model.
+    def _loaded(self) -> EmbeddingModel:
+        """The model: the first caller loads it, the others wait.
 
         Raises:
             EmbeddingError: it cannot be loaded, or could not be less than `RETRY_SECONDS` ago.
@@ -258,8 +241,7 @@ class _Loader:
             return self._source.load()
         except EmbeddingError as error:
             logger.warning("the embedding model cannot be loaded: %s", error.__cause__ or error)
-            self._failure = error.message
-            self._next_attempt = self._clock() + RETRY_SECONDS
+            self._failure, self._next_attempt = error.message, self._clock() + RETRY_SECONDS
             raise
 
 

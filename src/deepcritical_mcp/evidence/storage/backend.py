@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Protocol, Self
+from typing import Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,11 +73,11 @@ class Space(Protocol):
         """The vectors [passages, dimension] by id; `parts` has the number of passages of each."""
         ...
 
-    def index(self) -> Mapping[str, NDArray[Any]]:
-        """What `keep_index` stored; {} if there is nothing, or if it cannot be read."""
-        return {}
+    def index(self) -> bytes:
+        """What `keep_index` stored; b"" if there is nothing."""
+        return b""
 
-    def keep_index(self, index: Mapping[str, NDArray[Any]]) -> None:
+    def keep_index(self, index: bytes) -> None:
         """Keep what was derived from the session, in place of what was kept earlier, if this place can; it may be
         lost at any time."""
 
@@ -97,12 +97,9 @@ class Space(Protocol):
         """How many texts are kept under names that begin with `prefix` and do not end with `but`, by any process."""
         ...
 
-    def touch(self, now: float) -> None:
-        """Record that the session was used at `now` (Unix seconds)."""
-        ...
-
-    def set_counts(self, items: int, searches: int) -> None:
-        """Record how many publications and entries of the log the session has, for `Backend.sessions`."""
+    def record(self, **changes: float) -> None:
+        """Record when the session was `used` (Unix seconds), and how many `items` and `searches` it has, for
+        `Backend.sessions`."""
         ...
 
     def set_title(self, title: str, *, replacing: bool) -> None:

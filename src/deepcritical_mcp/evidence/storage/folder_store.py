@@ -71,7 +71,14 @@ class IdleTimes:
 
     def _write(self, at: float, idle: Mapping[str, tuple[float, float]]) -> None:
         text = json.dumps({"at": at, "idle": idle})
-        write_private(self._path, json.dumps({"checksum": zlib.crc32(text.encode()), "times": text}))
+        new = self._path.with_name(f"{self._path.name}-{secrets.token_hex(4)}")
+        try:
+            new.touch(0o600)
+            new.write_text(json.dumps({"checksum": zlib.crc32(text.encode()), "times": text}), "utf-8")
+            new.replace(self._path)
+        except OSError:
+            new.unlink(missing_ok=True)
+            raise
 
     def _read(self) -> tuple[float, dict[str, tuple[float, float]]]:
         try:
@@ -85,22 +92,6 @@ class IdleTimes:
             return float(row["at"]), idle
         except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
             return float("inf"), {}
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a small file that only its owner can read, whole or not at all.
-
-    Raises:
-        OSError: it cannot be written; the earlier one stays.
-    """
-    new = path.with_name(f"{path.name}-{secrets.token_hex(4)}")
-    try:
-        new.touch(0o600)
-        new.write_text(text, "utf-8")
-        new.replace(path)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
 
 
 logger = logging.getLogger(__name__)
@@ -155,7 +146,7 @@ class FolderBackend(Backend):
         with failures("open a session"):
             self._make_folders()
         self._unwritten[session_id] = info
-        return SqliteSpace(session_id, info, create=partial(self._created, session_id))
+        return SqliteSpace(session_id, SessionFile.create(None, info), partial(self._created, session_id))
 
     def open(self, session_id: str, model: str) -> Space:
         if session_id in self._unwritten:  # closed since, because others were used
@@ -176,7 +167,7 @@ class FolderBackend(Backend):
         except BaseException:
             file.close()
             raise
-        return SqliteSpace(session_id, file.info, file=file)
+        return SqliteSpace(session_id, file)
 
     def release(self, space: Space) -> None:
         space.close()

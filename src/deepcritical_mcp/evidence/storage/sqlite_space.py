@@ -4,9 +4,7 @@ built from it. In memory, sessions end with the process."""
 from __future__ import annotations
 
 import contextlib
-import io
 import threading
-import zipfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -26,27 +24,23 @@ LOCAL_BATCH = 32
 
 
 class SqliteSpace(Space):
-    """The file of a new session is created when something is first kept in it.
+    """A session in a database.
 
     Args:
         session_id: the session's.
-        info: the session's metadata.
-        file: the session's; None before it is created.
-        create: creates it.
+        file: the session's.
+        create: creates the file that takes its place when something is first kept; it is empty until then.
     """
 
     def __init__(
         self,
         session_id: str,
-        info: SessionInfo,
-        *,
-        file: SessionFile | None = None,
+        file: SessionFile,
         create: Callable[[SessionInfo], SessionFile] | None = None,
     ) -> None:
         self.session_id = session_id
         self.lock = threading.RLock()
-        self._info = info
-        self._file = file
+        self._file, self._model = file, file.info.model
         self._create = create
         self._table = VectorTable()
         self._index = CollectionIndex(session_id, self._table)
@@ -56,13 +50,11 @@ class SqliteSpace(Space):
 
     @property
     def info(self) -> SessionInfo:
-        return self._info if self._file is None else self._file.info
+        return self._file.info
 
     def read(self) -> Iterator[list[KeptItem]]:
         with self.lock:
             self.rest()
-            if self._file is None:
-                return iter(())
             self._state = self._file.state()
             with self._file.reading():
                 self._file.refresh()
@@ -73,7 +65,7 @@ class SqliteSpace(Space):
 
     def news(self) -> Iterator[list[KeptItem]]:
         with self.lock:
-            if self._file is None or (state := self._file.state()) == self._state:
+            if (state := self._file.state()) == self._state:
                 return iter(())
             with self._file.reading():
                 self._file.refresh()
@@ -113,7 +105,7 @@ class SqliteSpace(Space):
 
     @contextlib.contextmanager
     def turn(self) -> Generator[None]:
-        with self.lock, self._file.writing() if self._file else contextlib.nullcontext():
+        with self.lock, contextlib.nullcontext() if self._create else self._file.writing():
             yield
 
     def nearest(
@@ -126,44 +118,34 @@ class SqliteSpace(Space):
     def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
         return {id: some for id, count in parts.items() if (some := self._table.get(id, count)) is not None}
 
-    def index(self) -> Mapping[str, NDArray[Any]]:
-        data = self._file.value("index", "") if self._file else None
-        try:
-            with np.load(io.BytesIO(data or b""), allow_pickle=False) as arrays:
-                return dict(arrays)
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile):  # none is kept, or another version's
-            return {}
+    def index(self) -> bytes:
+        return self._file.value("index", "") or b""
 
-    def keep_index(self, index: Mapping[str, NDArray[Any]]) -> None:
-        if self._file is not None:
-            data = io.BytesIO()
-            np.savez(data, **index)  # pyright: ignore[reportArgumentType]  # none of them is called allow_pickle
-            self._file.put("index", [("", data.getvalue())])
+    def keep_index(self, index: bytes) -> None:
+        self._file.put("index", [("", index)])
 
     def keep_document(self, name: str, content: str) -> None:
         with self.lock:
-            self._begun().put("document", [(name, content.encode("utf-8", "surrogatepass"))])
+            self._begin()
+            self._file.put("document", [(name, content.encode("utf-8", "surrogatepass"))])
 
     def document(self, name: str) -> str:
-        content = self._file.value("document", name) if self._file else None
-        return (content or b"").decode("utf-8", "surrogatepass")
+        return (self._file.value("document", name) or b"").decode("utf-8", "surrogatepass")
 
     def documents(self, prefix: str) -> dict[str, str]:
-        return {name: self.document(name) for name in self._names(prefix)}
+        return {name: self.document(name) for name in self._file.keys("document", prefix)}
 
     def count_documents(self, prefix: str, *, but: str) -> int:
-        return sum(not name.endswith(but) for name in self._names(prefix))
+        return sum(not name.endswith(but) for name in self._file.keys("document", prefix))
 
-    def touch(self, now: float) -> None:
-        self._record(used=now)
-
-    def set_counts(self, items: int, searches: int) -> None:
-        self._record(items=items, searches=searches)
+    def record(self, **changes: Any) -> None:
+        with self._file.writing():
+            self._file.set_info(replace(self._file.info, **changes))
 
     def set_title(self, title: str, *, replacing: bool) -> None:
-        with self._file.writing() if self._file else contextlib.nullcontext():
+        with self._file.writing():
             if replacing or not self.info.title:
-                self._record(title=title)
+                self.record(title=title)
 
     def rest(self) -> None:
         self._index.close()
@@ -171,33 +153,20 @@ class SqliteSpace(Space):
 
     def close(self) -> None:
         self.rest()
-        if self._file is not None:
-            self._file.close()
+        self._file.close()
 
-    @property
-    def is_begun(self) -> bool:
-        """Whether anything is kept."""
-        return self._file is not None
-
-    def _record(self, **changes: Any) -> None:
-        if self._file is None:
-            self._info = replace(self._info, **changes)
-        else:
-            with self._file.writing():
-                self._file.set_info(replace(self._file.info, **changes))
-
-    def _begun(self) -> SessionFile:
-        if self._file is None and self._create is not None:
-            self._file = self._create(self._info)
+    def _begin(self) -> None:
+        if self._create is not None:
+            empty, self._file, self._create = self._file, self._create(self._file.info), None
+            empty.close()
             self._state = self._file.state()
-        assert self._file is not None
-        return self._file
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[tuple[SessionFile, int]]:
         """A transaction, with the number of its change. If it fails, `read` must be called again."""
         with self.lock:
-            file = self._begun()
+            self._begin()
+            file = self._file
             with file.writing():
                 self._check_model(file)
                 change = file.next_change()
@@ -207,7 +176,7 @@ class SqliteSpace(Space):
 
     def _check_model(self, file: SessionFile) -> None:
         """Vectors of two models cannot be compared."""
-        if file.info.model != self._info.model:
+        if file.info.model != self._model:
             raise SessionBusyError(
                 "This session is open in another window, with another embedding model (DEEPCRITICAL_EMBEDDING_MODEL). "
                 'Use the same in both, or pass "new" as session_id to open a fresh session.'
@@ -245,9 +214,6 @@ class SqliteSpace(Space):
             file.put("vectors", [(f"{id}{PART}0", _bytes(left))])
         self._table.cut(id, count)
 
-    def _names(self, prefix: str) -> list[str]:
-        return self._file.keys("document", prefix) if self._file else []
-
 
 def _bytes(vectors: NDArray[np.float32]) -> bytes:
     return len(vectors).to_bytes(4) + vectors.astype("<f4").tobytes()
@@ -270,7 +236,7 @@ class MemoryBackend(Backend):
         return cls(limit=settings.max_sessions)
 
     def create(self, session_id: str, info: SessionInfo) -> Space:
-        return SqliteSpace(session_id, info, create=lambda info: SessionFile.create(None, info))
+        return SqliteSpace(session_id, SessionFile.create(None, info))
 
     def open(self, session_id: str, model: str) -> Space:
         raise SessionNotFoundError()
