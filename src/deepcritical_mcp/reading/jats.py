@@ -20,7 +20,7 @@ from deepcritical_mcp.reading.jats_front import (
     title_of,
 )
 from deepcritical_mcp.reading.jats_sections import OCR, JatsPart, add_floats, part_of
-from deepcritical_mcp.reading.jats_text import line_of
+from deepcritical_mcp.reading.jats_text import line_of, named_as
 from deepcritical_mcp.reading.xml_tree import XmlError, attribute, read_xml
 
 __all__ = ["JatsReading", "XmlError", "read_jats"]
@@ -34,27 +34,6 @@ _WITHHELD = "does not allow downloading of the full text"
 _FORMULAS_ARE_IMAGES = "Some formulas are images: […] stands for each of them."
 _MAIN_TYPES = ("", "abstract", "standard", "structured", "main")
 _NOT_MAIN = ("graphical", "toc", "teaser", "key-points", "author-highlights", "highlights", "web-summary", "short")
-_ABSTRACT_TITLES = {
-    "": "Abstract",
-    "plain-language-summary": "Plain-language summary",
-    "graphical": "Graphical abstract",
-    "toc": "Summary for the table of contents",
-    "editor": "Editor's summary",
-}
-_SUB_ARTICLES = {
-    "aggregated-review-documents": "Reviews",
-    "article-commentary": "Commentary",
-    "author-comment": "Author's comment",
-    "decision-letter": "Decision letter",
-    "editor-report": "Editor's report",
-    "ref-report": "Referee report",
-    "referee-report": "Referee report",
-    "reply": "Reply",
-    "response": "Response",
-    "reviewer-report": "Referee report",
-    "translation": "Translation",
-}
-"""What sub-articles are called by their types."""
 _MAX_PEOPLE = 3
 _ANCHORS = {"table": "t", "figure": "f", "references": "r"}
 
@@ -212,7 +191,7 @@ def _type(abstract: Element) -> str:
 
 def _abstract_title(abstract: Element) -> str:
     kind = _type(abstract)
-    named = _ABSTRACT_TITLES.get(kind) or kind.replace("-", " ").capitalize()
+    named = named_as("abstract", kind) if kind else "Abstract"
     title = line_of(abstract.find("title")) or named
     languages = language_names(attribute(abstract, "lang").partition("-")[0])
     return f"{title} ({languages[0]})" if abstract.tag == "trans-abstract" and languages else title
@@ -246,7 +225,7 @@ def _sub_article(element: Element) -> JatsPart:
 
 def _sub_title(element: Element, kind: str) -> str:
     """What a sub-article is, and who wrote it: "Decision letter (by Jane Roe, editor)", "Translation (Portuguese)"."""
-    named = _SUB_ARTICLES.get(kind) or kind.replace("-", " ").capitalize()
+    named = named_as("sub-article", kind)
     title = title_of(element)
     is_named = not title or kind == "article-commentary" or named.casefold() in title.casefold()
     languages = language_names(attribute(element, "lang").partition("-")[0]) if kind == "translation" else []

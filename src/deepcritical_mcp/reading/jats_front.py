@@ -19,29 +19,9 @@ from deepcritical_mcp.models import (
     without_retraction_mark,
 )
 from deepcritical_mcp.reading import RelatedArticle
-from deepcritical_mcp.reading.jats_text import line_of
-from deepcritical_mcp.reading.xml_tree import attribute
+from deepcritical_mcp.reading.jats_text import line_of, named_as
+from deepcritical_mcp.reading.xml_tree import NOTHING, attribute, first
 
-_NOTHING = Element("nothing")
-_PUBLICATION_TYPES = {
-    "research-article": "Journal Article",
-    "review-article": "Review",
-    "systematic-review": "Systematic Review",
-    "meta-analysis": "Meta-Analysis",
-    "case-report": "Case Reports",
-    "editorial": "Editorial",
-    "letter": "Letter",
-    "reply": "Letter",
-    "news": "News",
-    "obituary": "Obituary",
-    "article-commentary": "Comment",
-    "correction": "Published Erratum",
-    "retraction": "Retraction of Publication",
-    "partial-retraction": "Retraction of Publication",
-    "expression-of-concern": "Expression of Concern",
-    "preprint": PREPRINT,
-}
-"""PubMed's names of JATS' types of articles."""
 _CREATIVE_COMMONS = re.compile(r"https?://(?:www\.)?creativecommons\.org/[^\s<>\"')\]]{3,100}")
 _STUDIES = {"research-article", "review-article", "systematic-review", "meta-analysis", "case-report"}
 _ABOUT = {"corrected-article", "retracted-article", "addended-article", "object-of-concern", "partial-retraction"}
@@ -53,7 +33,7 @@ _LICENCE_TEXT = 300
 
 def front_of(article: Element) -> Element:
     """The front matter of an article, or the front stub of a sub-article; an empty element if it has none."""
-    front = next((one for name in ("front", "front-stub") if (one := article.find(name)) is not None), _NOTHING)
+    front = next((one for name in ("front", "front-stub") if (one := article.find(name)) is not None), NOTHING)
     meta = front.find("article-meta")
     return front if meta is None else meta
 
@@ -61,7 +41,7 @@ def front_of(article: Element) -> Element:
 def bibliography_of(article: Element) -> dict[str, object]:
     """The fields of `Publication` that the article fills, except its texts; only those with a value."""
     meta = front_of(article)
-    journal = _found(article, "front/journal-meta")
+    journal = first(article, "front/journal-meta")
     ids = _ids(meta)
     doi = normalize_doi(ids.get("doi", ""))
     is_preprint = attribute(article, "article-type") == "preprint" or is_preprint_doi(doi)
@@ -95,13 +75,11 @@ def _status(article: Element) -> dict[str, object]:
     """Its status and notices, if its type, its links or a mark in its title say that it is not "ok"."""
     types = _publication_types(article, is_preprint=False)
     is_study = attribute(article, "article-type") in _STUDIES  # some link to what they build on as "corrected-article"
+    forms = {"doi": "doi:{}", "pmid": "", "pmcid": "{}"}
     links = [
-        RecordLink(
-            one.type, f"doi:{one.id}" if one.id_type == "doi" else one.id if one.id_type == "pmcid" else "", pmid
-        )
+        RecordLink(one.type, forms[one.id_type].format(one.id), one.id if one.id_type == "pmid" else "")
         for one in related_to(article)
-        for pmid in (one.id if one.id_type == "pmid" else "",)
-        if one.id_type in ("doi", "pmid", "pmcid") and not (is_study and one.type in _ABOUT)
+        if one.id_type in forms and not (is_study and one.type in _ABOUT)
     ]
     status, notices = status_from_links(links, types, "")
     title = title_of(article)
@@ -124,7 +102,7 @@ def people_of(article: Element) -> Iterator[str]:
 
 def title_of(article: Element) -> str:
     """The title of an article or sub-article, with its subtitle; "" if it has none."""
-    titles = _found(front_of(article), "title-group")
+    titles = first(front_of(article), "title-group")
     title = line_of(titles.find("article-title"))
     subtitle = line_of(titles.find("subtitle"))
     return f"{title}{'' if title.endswith((':', '?', '!')) else ':'} {subtitle}" if title and subtitle else title
@@ -132,7 +110,7 @@ def title_of(article: Element) -> str:
 
 def licence_of(article: Element) -> str:
     """What the article may be used for: the address of its licence, else the licence's words, else the copyright."""
-    permissions = _found(front_of(article), "permissions")
+    permissions = first(front_of(article), "permissions")
     licences = permissions.findall("license")
     addresses = [attribute(licence, "href") for licence in licences]
     addresses += [line_of(one) for one in permissions.iter("license_ref")]
@@ -258,21 +236,14 @@ def _dates(meta: Element) -> dict[str, str]:
 
 def _date(element: Element) -> str:
     year, month, day = (_text(element, name) for name in ("year", "month", "day"))
-    written = " ".join(filter(None, (year, month or _text(element, "season"), day)))
-    texts = (
-        f"{year}-{month}-{day}",
-        f"{year}-{month}",
-        written,
-        f"{year} {month}",
-        year,
-        _text(element, "string-date"),
-    )
+    texts = (f"{year}-{month}-{day}", f"{year}-{month}", f"{year} {month} {day}", f"{year} {month}", year)
+    texts += (_text(element, "string-date"),)
     return next((found[0] for text in texts if len(found := readings(text)) == 1), "")
 
 
 def _publication_types(article: Element, *, is_preprint: bool) -> tuple[str, ...]:
     kind = attribute(article, "article-type")
-    named = _PUBLICATION_TYPES.get(kind, "" if kind in ("article", "other") else kind.replace("-", " ").capitalize())
+    named = "" if kind in ("article", "other") else named_as("article", kind)
     return tuple(dict.fromkeys(filter(None, (named, PREPRINT if is_preprint else ""))))
 
 
@@ -280,11 +251,6 @@ def _keywords(meta: Element) -> Iterator[str]:
     for group in meta.iterfind("kwd-group"):
         if not attribute(group, "kwd-group-type").lower().startswith("abbr"):
             yield from filter(None, (line_of(one) for name in ("kwd", "compound-kwd") for one in group.iter(name)))
-
-
-def _found(element: Element, path: str) -> Element:
-    found = element.find(path)
-    return _NOTHING if found is None else found
 
 
 def _text(element: Element, *paths: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
+from deepcritical_mcp.reading import markdown_table
 from deepcritical_mcp.reading.jats_text import FLOATS, Flow, line_of
 from deepcritical_mcp.reading.xml_tree import attribute
 
@@ -37,14 +38,15 @@ def is_image(wrap: Element) -> bool:
     return any(child.tag in _IMAGES for child in children)
 
 
-def markdown_blocks(table: Element) -> list[str]:
+def markdown_blocks(table: Element, *, is_html: bool = False) -> list[str]:
     """A `<table>`, `<array>` or `<tgroup>` as Markdown: its header rows joined to one, merged cells repeated.
 
     Header rows between the rows of the body begin a block of their own, so that every value stands below its own
     header. A cell that spans a whole row of the body is a heading, and stands only once. [] for a table without text.
+    In HTML, the first row is the header if none is marked.
     """
     header, body = _rows(table, "thead"), _rows(table, "tbody", "tfoot", "")
-    if not header and body and all(child.tag == "th" for child in body[0]):
+    if not header and body and (is_html or all(child.tag == "th" for child in body[0])):
         header, body = body[:1], body[1:]
     budget, columns = _Budget(), _Columns(table)
     head, rows = _grid(header, columns, budget), _grid(body, columns, budget, is_body=True)
@@ -71,10 +73,9 @@ def _is_header(row: Element) -> bool:
 
 
 def _markdown(head: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], width: int) -> str:
-    names = [_joined_names(row[at] if at < len(row) else "" for row in head) for at in range(width)]
-    filled = [names, ["---"] * width, *(row for row in rows if any(row))]
-    least = width if width * len(filled) < MAX_REPEATED else 0  # GitHub's Markdown lets rows be shorter
-    return "\n".join(_line(row, least) for row in filled)
+    columns = ((row[at] if at < len(row) else "" for row in head) for at in range(width))
+    names = [_HEADER_JOIN.join(dict.fromkeys(filter(None, column))) for column in columns]
+    return markdown_table(names, [row for row in rows if any(row)])
 
 
 def footnotes(wrap: Element) -> Iterator[str]:
@@ -185,12 +186,3 @@ class _Budget:
 def _number(element: Element, name: str, least: int = 1) -> int:
     value = attribute(element, name)
     return min(max(int(value), least), MAX_COLUMNS) if value.isdecimal() and len(value) < 10 else least
-
-
-def _joined_names(names: Iterator[str]) -> str:
-    return _HEADER_JOIN.join(dict.fromkeys(filter(None, names)))
-
-
-def _line(row: Sequence[str], width: int) -> str:
-    cells = [cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row]
-    return f"| {' | '.join([*cells, *[''] * (width - len(cells))])} |"

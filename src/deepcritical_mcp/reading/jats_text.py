@@ -6,7 +6,7 @@ import re
 from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.reading.xml_tree import attribute
-from deepcritical_mcp.text import normalized
+from deepcritical_mcp.text import data_lines, normalized
 
 IMAGE = "[…]"
 """Stands where a formula is only an image."""
@@ -17,6 +17,15 @@ _INVISIBLE = re.compile("[\u2061-\u2064]")
 _ATOM = re.compile(r"[^\W_]+(?:[.,][0-9]+)?|\W")
 _GROUPS = {"mrow", "mstyle", "mpadded", "math", "semantics", "menclose", "merror", "maction", "mtd"}
 _LEAVES = {"mi", "mn", "mo", "mtext", "ms"}
+
+
+_NAMES = {(kind, value): name for kind, value, name in (row.split(" | ") for row in data_lines(__file__, "jats_names.txt"))}
+
+
+def named_as(kind: str, value: str) -> str:
+    """What a type of "article", "abstract" or "sub-article", or an untitled "section", is called; in the words of the
+    value itself if it is not in the table."""
+    return _NAMES.get((kind, value)) or value.replace("-", " ").capitalize()
 
 
 def in_script(text: str, table: dict[int, int]) -> str:

@@ -6,7 +6,6 @@ library's, after which they are typed here.
 
 from __future__ import annotations
 
-import codecs
 import re
 from html.entities import html5
 from typing import Any, NamedTuple, cast
@@ -15,13 +14,10 @@ from xml.etree.ElementTree import Element
 from lxml import etree  # pyright: ignore[reportMissingTypeStubs, reportAttributeAccessIssue, reportUnknownVariableType]
 
 from deepcritical_mcp.errors import UnreadableDocumentError
+from deepcritical_mcp.reading import decoded
 
 _LXML = cast("Any", etree)  # it has no types
 _ENCODING = re.compile(rb"""<\?xml[^<>]{0,99}encoding=["']([A-Za-z0-9._-]{1,40})["']""")
-_LEGACY = re.compile(
-    r"(?:iso-8859-[0-9]{1,2}|windows-125[0-9]|gb[a-z0-9]{1,6}|big5|shift_jis|euc-[a-z]{2}|koi8-[ru])", re.I
-)
-"""Encodings other than UTF-8 that documents may declare; no others are tried."""
 _IN_DOCTYPE = re.compile(r"<!--|[\"'\[\]>]")
 _REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9a-fA-F]{1,8})|([0-9]{1,10}));|([A-Za-z][A-Za-z0-9]{0,40});)?")
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -48,9 +44,19 @@ def read_xml(data: bytes, *, is_huge: bool = False) -> XmlTree:
     Raises:
         XmlError: it is not XML.
     """
-    text = _without_declarations(_decoded(data))
+    declared = _ENCODING.match(data[:200].lstrip())
+    text = _without_declarations(decoded(data, declared[1].decode() if declared else ""))
     root, is_damaged = _parsed(_with_plain_references(text), is_huge=is_huge)
     return XmlTree(root, text, is_damaged)
+
+
+NOTHING = cast("Element", _LXML.Element("nothing"))
+
+
+def first(element: Element, path: str) -> Element:
+    """The first element at `path`; an empty one if there is none."""
+    found = element.find(path)
+    return NOTHING if found is None else found
 
 
 def new_element(name: str) -> Element:
@@ -64,20 +70,6 @@ def attribute(element: Element, name: str) -> str:
         if key == name or key.endswith((f"}}{name}", f":{name}")):
             return " ".join(value.split())
     return ""
-
-
-def _decoded(data: bytes) -> str:
-    """The text in UTF-8 if it can be, whatever it declares; else in the encoding that it declares, or Windows' own."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        if error.end >= len(data) - 3:  # cut off in the middle of a character
-            return data.decode("utf-8-sig", "replace")
-    declared = _ENCODING.match(data[:200].lstrip())
-    name = declared[1].decode() if declared else ""
-    return data.decode(name if _LEGACY.fullmatch(name) else "cp1252", "replace")
 
 
 def _without_declarations(text: str) -> str:
