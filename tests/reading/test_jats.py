@@ -122,9 +122,7 @@ def test_quotes_verse_statements_and_code() -> None:
         "<statement><label>Theorem 1</label><p>It holds.</p></statement>"
         "<code>if a:\n    b\n</code>"
     )
-    assert paragraphs(body) == [
-        *("Quoted.", "A. Ruiz", "one", "two", "Theorem 1. It holds.", "if a:\n    b")
-    ]
+    assert paragraphs(body) == [*("Quoted.", "A. Ruiz", "one", "two", "Theorem 1. It holds.", "if a:\n    b")]
 
 
 def test_a_group_of_figures_has_its_caption_once() -> None:

@@ -169,7 +169,7 @@ def outline(blocks: Iterable[Block]) -> list[Section]:
             tables.append(Section(f"t{number}", [caption, *block.table], "table", (*path, name), parent))
         elif block.level:
             found += tables
-            own, tables = [], []
+            own, tables = list[str](), []
             levels = [one for one in levels if one[0] < block.level]
             parent, path = (levels[-1][1].anchor, levels[-1][1].path) if levels else ("", ())
             counts[parent] += 1

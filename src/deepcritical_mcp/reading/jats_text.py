@@ -19,7 +19,9 @@ _GROUPS = {"mrow", "mstyle", "mpadded", "math", "semantics", "menclose", "merror
 _LEAVES = {"mi", "mn", "mo", "mtext", "ms"}
 
 
-_NAMES = {(kind, value): name for kind, value, name in (row.split(" | ") for row in data_lines(__file__, "jats_names.txt"))}
+_NAMES = {
+    (kind, value): name for kind, value, name in (row.split(" | ") for row in data_lines(__file__, "jats_names.txt"))
+}
 
 
 def named_as(kind: str, value: str) -> str:

@@ -19,16 +19,16 @@ from deepcritical_mcp.models import (
     StatusNotice,
 )
 from deepcritical_mcp.net.json_fields import field_at, mapping_of, number_of, rows_of, text_at, text_of, texts_of
-from deepcritical_mcp.reading import Reading, Section, assembled
+from deepcritical_mcp.reading import Block, Reading, Section, assembled, outline, with_text
 from deepcritical_mcp.sources.trials.contact_details import without_contacts
 from deepcritical_mcp.sources.trials.outline import (
-    TrialPart,
-    add_results,
     in_words,
     labeled,
     line,
     outcome_rows,
     paragraphs,
+    part,
+    results_of,
 )
 from deepcritical_mcp.text import clipped, counted, data_lines
 
@@ -127,29 +127,30 @@ def _status_words(study: Study) -> Iterator[str]:
 
 def trial_reading(study: Study) -> Reading:
     """The registration and, if there are any, its results."""
-    outline = TrialPart("Registration")
     protocol = mapping_of(study.get("protocolSection"))
-    description = mapping_of(protocol.get("descriptionModule"))
-    outline.add("Brief summary", paragraphs(description.get("briefSummary")))
-    outline.add("Detailed description", paragraphs(description.get("detailedDescription")))
-    outline.add("Identification", _lines(protocol, "Identification"))
-    outline.add("Status", [*_lines(protocol, "Status"), *_lines(protocol, "Dates")])
-    outline.add("Design", _lines(protocol, "Design"))
-    outline.add("Conditions", _lines(protocol, "Conditions"))
-    outline.add("Arms and interventions", _arms(mapping_of(protocol.get("armsInterventionsModule"))))
-    outcomes = mapping_of(protocol.get("outcomesModule"))
-    planned = outline.add("Planned outcomes")
-    for kind in ("Primary", "Secondary", "Other"):
-        planned.add(f"{kind} outcomes", outcome_rows(outcomes.get(f"{kind.lower()}Outcomes")))
-    eligibility = mapping_of(protocol.get("eligibilityModule"))
-    criteria = [*paragraphs(eligibility.get("eligibilityCriteria")), *paragraphs(eligibility.get("studyPopulation"))]
-    outline.add("Eligibility", [*criteria, *_lines(protocol, "Eligibility")])
-    outline.add("Locations", _locations(rows_of(field_at(protocol, "contactsLocationsModule", "locations"))))
-    add_results(outline, mapping_of(study.get("resultsSection")))
-    content, parts = assembled([*outline.written(), *_references(mapping_of(protocol.get("referencesModule")))])
+    sections = [*outline(with_text([*_registration(protocol), *results_of(mapping_of(study.get("resultsSection")))]))]
+    content, parts = assembled([*sections, *_references(mapping_of(protocol.get("referencesModule")))])
     return Reading(
         content, parts, trial_fields(study), licence="Free to use, with attribution", remarks=(attribution(study),)
     )
+
+
+def _registration(protocol: Study) -> Iterator[Block]:
+    description, eligibility = (mapping_of(protocol.get(f"{one}Module")) for one in ("description", "eligibility"))
+    criteria = [*paragraphs(eligibility.get("eligibilityCriteria")), *paragraphs(eligibility.get("studyPopulation"))]
+    outcomes = mapping_of(protocol.get("outcomesModule"))
+    yield from part(1, "Brief summary", paragraphs(description.get("briefSummary")))
+    yield from part(1, "Detailed description", paragraphs(description.get("detailedDescription")))
+    yield from part(1, "Identification", _lines(protocol, "Identification"))
+    yield from part(1, "Status", [*_lines(protocol, "Status"), *_lines(protocol, "Dates")])
+    yield from part(1, "Design", _lines(protocol, "Design"))
+    yield from part(1, "Conditions", _lines(protocol, "Conditions"))
+    yield from part(1, "Arms and interventions", _arms(mapping_of(protocol.get("armsInterventionsModule"))))
+    yield from part(1, "Planned outcomes")
+    for kind in ("Primary", "Secondary", "Other"):
+        yield from part(2, f"{kind} outcomes", outcome_rows(outcomes.get(f"{kind.lower()}Outcomes")))
+    yield from part(1, "Eligibility", [*criteria, *_lines(protocol, "Eligibility")])
+    yield from part(1, "Locations", _locations(rows_of(field_at(protocol, "contactsLocationsModule", "locations"))))
 
 
 def _lines(protocol: Study, section: str) -> list[str]:

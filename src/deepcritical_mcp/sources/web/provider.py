@@ -79,14 +79,14 @@ def hit_of(
 _MARKDOWN = (
     (re.compile(r"!?\[([^\[\]]*+)\]\(\s*+<?[^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*(?:\s++\"[^\"]*+\")?\s*+\)"), r"\1"),
     (re.compile(r"(\*{2,3})(?=[^\s*])(?=((?:[^*\n]|\*(?!\*))+))\2(?<=\S)\1"), r"\2"),
-    (re.compile(r"(^|(?<=[\s.]))#{1,6}\s+", re.MULTILINE), ""),
     (re.compile(r"(?<!`)`([^`\n]+)`(?!`)"), r"\1"),
+    (re.compile(r"(^|(?<=[\s.]))#{1,6}\s+", re.MULTILINE), ""),
 )
 
 
-def without_markdown(text: str) -> str:
+def without_markdown(text: str, *, keeps_headings: bool = False) -> str:
     """`text` without Markdown's headings, bold, code marks and link targets."""
-    for pattern, replacement in _MARKDOWN:
+    for pattern, replacement in _MARKDOWN[: -1 if keeps_headings else None]:
         text = pattern.sub(replacement, text)
     return text
 
