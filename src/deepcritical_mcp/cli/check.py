@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 import logging
 import re
@@ -29,6 +28,7 @@ from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.storage import STORES
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import CheckedReference, CitationReport, findings_of, with_findings
+from deepcritical_mcp.reading import UTF_16, decoded
 from deepcritical_mcp.text import clean_line, clipped, counted
 
 MAX_FILE = 100 * 1024 * 1024
@@ -40,15 +40,9 @@ _PANDOC_FORMATS = {
 }  # fmt: skip
 _OF_BYTES_ONLY = (".docx", ".odt", ".epub", ".rtf")
 """Formats that know their encoding."""
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 _DECLARED = re.compile(
     rb"(?:inputenc|encoding|charset|coding)\W{0,20}([\w-]{3,20})|\[([\w-]{3,20})\]\{inputenc\}", re.I
 )
-_OF_BYTES = ("iso8859", "cp", "mac", "koi8", "gb", "big5", "shift_jis", "euc")
 _MARKDOWN = "markdown_strict+footnotes+pipe_tables+citations+backtick_code_blocks+startnum+intraword_underscores"
 _LEFT = (
     (re.compile(r"\s?(?:<a\b[^<>]*>|\[)↩[\ufe0e\ufe0f]?(?:</a>|\]\(#[^()\s]*\))"), ""),  # from a note back to its mark
@@ -108,31 +102,15 @@ def _contents(file: BinaryIO, name: str) -> bytes:
 
 
 def _decoded(data: bytes, name: str) -> str:
-    """The text in UTF-8, in UTF-16 with its mark, or in the older encoding that it declares (Windows-1252 if none)."""
-    encoding = next((known for mark, known in _MARKS if data.startswith(mark)), "")
-    if not encoding and (b"\0" in data or data.startswith((b"%PDF-", b"PK\x03\x04", b"{\\rtf"))):
+    """The text, also in an older encoding that it declares near its start, as `% Encoding: ISO-8859-15`,
+    `\\usepackage[latin1]{inputenc}` or `<meta charset=…>` do."""
+    if not data.startswith(UTF_16) and (b"\0" in data or data.startswith((b"%PDF-", b"PK\x03\x04", b"{\\rtf"))):
         raise InvalidInputError(
             f"{name} is not text. Pass Markdown, LaTeX or plain text, BibTeX, RIS or CSL-JSON, or a file whose name "
             f"ends in {', '.join(sorted(_PANDOC_FORMATS))}."
         )
-    try:
-        return data.decode(encoding or "utf-8")
-    except UnicodeDecodeError:
-        if encoding:
-            raise InvalidInputError(f"{name} is damaged: it is not the UTF-8 or UTF-16 that it says it is.") from None
-    return data.decode(_declared_encoding(data), errors="replace")
-
-
-def _declared_encoding(data: bytes) -> str:
-    """As `% Encoding: ISO-8859-15`, `\\usepackage[latin1]{inputenc}` or `<meta charset=…>` say near the start."""
-    for found in _DECLARED.finditer(data[:4096]):
-        try:
-            known = codecs.lookup((found[1] or found[2]).decode("ascii", "replace")).name
-        except LookupError:
-            continue
-        if known.startswith(_OF_BYTES):
-            return known
-    return "cp1252"
+    declared = ((found[1] or found[2]).decode("ascii", "replace") for found in _DECLARED.finditer(data[:4096]))
+    return decoded(data, *declared)
 
 
 def _converted(data: bytes, name: str, kind: str) -> str:

@@ -84,6 +84,10 @@ class McpClient:
         """The configuration in `text`; {} if it is empty or not an object. JsonError if the client cannot read it."""
         return json_object(jsonc.parse(text, comments=self.comments))
 
+    def edited(self, text: str, entry: object) -> str:
+        """`text` with this entry of the server, or without one if it is None; JsonError as `document`."""
+        return jsonc.edited(text, (self.key, SERVER_NAME), entry, comments=self.comments)
+
 
 def known_clients(machine: Machine | None = None) -> tuple[McpClient, ...]:
     """All supported clients, with their paths on this machine."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partialmethod
 from typing import cast
 
 from mcp.shared.dispatcher import ProgressFnT
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.rule import Rule
 from rich.text import Text
 
-from deepcritical_mcp.models import UNKNOWN_DATE, DocumentPassage, Evidence, Expansion, is_marked, status_label
+from deepcritical_mcp.models import DocumentPassage, Evidence, Expansion, is_marked, status_label
 from deepcritical_mcp.text import clean_line, clipped, cut_at_sentence
 
 _MAX_ARGUMENT_LENGTH = 44
@@ -60,20 +59,17 @@ class Screen:
     @asynccontextmanager
     async def working(self, title: str) -> AsyncGenerator[ProgressFnT]:
         """Show progress until the block ends; yields the function that reports it."""
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=16), TimeElapsedColumn())
-        bar = Progress(*columns, console=self._console, transient=True, disable=not self._console.is_terminal)
-        lines: set[str] = set()
+        status, lines = self._console.status(title), set[str]()
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
-            line = clipped(clean_line(message or title), 60)
-            bar.update(task, completed=progress, total=total, description=line)
-            if bar.disable and line not in lines:
+            line = clipped(clean_line(message or title), 50)
+            status.update(Text(line))
+            if not self._console.is_terminal and line not in lines:
                 lines.add(line)
                 with suppress(OSError):  # the next line of the demo itself meets it too
                     self.say(f"… {line}", style="dim", indent=2)
 
-        with bar:
-            task = bar.add_task(title, total=None)
+        with status if self._console.is_terminal else nullcontext():
             yield report
 
     def queries(self, expansion: Expansion) -> None:
@@ -117,23 +113,15 @@ class Screen:
 
 def _origin(item: Evidence) -> str:
     citation = item.citation
-    authors = ", ".join(citation.authors[:3]) + (" et al." if len(citation.authors) > 3 else "")
-    facts = [
-        authors,
-        citation.date if citation.date != UNKNOWN_DATE else "",
-        citation.journal,
-        f"PMID {citation.pmid}" if citation.pmid else citation.url,
-        f"relevance {item.relevance:.2f}" if item.relevance else "",
-    ]
-    return " · ".join(filter(None, facts)) or item.id
+    where = f"PMID {citation.pmid}" if citation.pmid else citation.url
+    facts = ("; ".join(citation.authors[:3]), citation.journal, where, f"relevance {item.relevance:.2f}")
+    return " · ".join(filter(None, facts[: 4 if item.relevance else 3])) or item.id
 
 
 def _shortened(value: object) -> str:
+    """An argument, each text in it cut off where it is long."""
     if isinstance(value, list):
-        return f"[{', '.join(_shortened(one) for one in cast('list[object]', value))}]"
+        return f"[{', '.join(map(_shortened, cast('list[object]', value)))}]"
     if isinstance(value, dict):
-        pairs = cast("dict[str, object]", value).items()
-        return f"{{{', '.join(f'{name}: {_shortened(one)}' for name, one in pairs)}}}"
-    text = str(value)
-    cut = text if len(text) <= _MAX_ARGUMENT_LENGTH else f"{text[:_MAX_ARGUMENT_LENGTH].rstrip()}…"
-    return f"“{cut}”" if isinstance(value, str) else cut
+        return _shortened([f"{name}: {one}" for name, one in cast("dict[str, object]", value).items()])
+    return f"“{clipped(value, _MAX_ARGUMENT_LENGTH)}”" if isinstance(value, str) else str(value)

@@ -39,7 +39,7 @@ EXPIRED = '"{one.title}" has not been used for its time, and is deleted within a
 
 async def show_sessions(*, as_json: bool) -> None:
     """Print a table of all sessions, or JSON."""
-    async with _services() as services:
+    async with kept_services() as services:
         found = await services.sessions.sessions()
         expired = await services.sessions.expired()
     if as_json:
@@ -70,7 +70,7 @@ async def export_session(
         raise InvalidInputError(f"{output} exists and was not changed. Pass another name, or --force to overwrite it.")
     styles = load_settings().kept_for_user().styles_folder
     request = _request(format, asked, styles)
-    async with _services() as services:
+    async with kept_services() as services:
         store = await opened_session(services.sessions, session)
         report = await services.checker.written_report(store) if request.ends_with_report else ""
         whole = await exported(store, request, witness=services.witness, report=report)
@@ -89,7 +89,7 @@ async def export_session(
 
 async def delete_sessions(sessions: Sequence[str], *, yes: bool) -> None:
     """Delete sessions, after asking, unless `yes`."""
-    async with _services() as services:
+    async with kept_services() as services:
         registry = services.sessions
         chosen = {one.session_id: one for one in [await kept_session(registry, session) for session in sessions]}
         print("\n".join(_table(list(chosen.values()))))
@@ -102,7 +102,7 @@ async def delete_sessions(sessions: Sequence[str], *, yes: bool) -> None:
 
 async def restore_session(session_id: str) -> None:
     """Take back the deletion of a session; raises InvalidInputError if it is not deleted, or cannot be restored."""
-    async with _services() as services:
+    async with kept_services() as services:
         if any(one.session_id == session_id for one in await services.sessions.sessions()):
             raise InvalidInputError(f"{session_id} is not deleted, so there is nothing to undo. Nothing has changed.")
         try:
@@ -116,7 +116,7 @@ async def restore_session(session_id: str) -> None:
 
 
 @asynccontextmanager
-async def _services() -> AsyncGenerator[Services]:
+async def kept_services() -> AsyncGenerator[Services]:
     """The services over the sessions of the server on stdio."""
     app = AppContext(load_settings().kept_for_user())
     try:

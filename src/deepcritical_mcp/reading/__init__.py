@@ -34,7 +34,7 @@ MAX_LIST = 100_000
 MAX_PADDED = 500_000
 """Cells of a table up to which short rows are filled up; GitHub's Markdown lets them be short."""
 TABLE_CAPTION = re.compile(r"(?:supplementary |appendix )?table\b", re.IGNORECASE)
-_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _OF_BYTES = ("iso8859", "cp", "mac", "koi8", "gb", "big5", "shift_jis", "euc")
 """What the names of encodings begin with that a document may declare; no others are tried."""
 
@@ -194,11 +194,11 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def decoded(data: bytes, *declared: str) -> str:
     """The text of a document: by its byte order mark, else UTF-8 if it can be, since nothing else looks like that, else
     in the first of the encodings that it declares that fits, or as browsers read what says nothing (windows-1252)."""
-    encoding = next((known for mark, known in _MARKS if data.startswith(mark)), "utf-8")
+    encoding = "utf-16" if data.startswith(UTF_16) else "utf-8-sig"
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
-        if encoding != "utf-8" or error.reason == "unexpected end of data":
+        if encoding == "utf-16" or error.reason == "unexpected end of data":
             return data.decode(encoding, "replace")
     for name in declared:
         with suppress(LookupError, ValueError):
