@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partialmethod
 from typing import cast
@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
-from deepcritical_mcp.models import DocumentPassage, Evidence, Expansion, is_marked, status_label
-from deepcritical_mcp.text import clean_line, clipped, cut_at_sentence
+from deepcritical_mcp.text import clean_line, clipped
 
 _MAX_ARGUMENT_LENGTH = 44
+_MAX_LINES, _MAX_LINE = 26, 160
+"""Of an answer that is shown, and characters of each line."""
 
 
 class _Console(Console):
@@ -72,35 +73,19 @@ class Screen:
         with status if self._console.is_terminal else nullcontext():
             yield report
 
-    def queries(self, expansion: Expansion) -> None:
-        """Print proposed queries and the concepts behind them."""
-        if expansion.corrected_query:
-            self.say(f"Did you mean: {expansion.corrected_query}", style="yellow", indent=2)
-        for number, query in enumerate(expansion.queries, start=1):
-            self.say(f"{number}. {query.query}", style="bold", indent=2, hang=3)
-            self.say(f"{query.strategy}, from {query.source}: {query.rationale}", style="dim", indent=5)
-        if known := [f"{one.term} = MeSH “{one.mesh_term}”" for one in expansion.concepts if one.mesh_term]:
-            self.say("; ".join(known), style="dim", indent=2)
-
-    def evidence(self, items: tuple[Evidence, ...], *, with_content: bool = False, known: Collection[str] = ()) -> None:
-        """Print numbered evidence, each with its status first; ids in `known` are marked as already kept."""
-        for number, item in enumerate(items, start=1):
-            title = Text(f"{number}. ")
-            if is_marked(item.citation.status):
-                color = "yellow" if item.citation.status == "corrected" else "red"
-                title.append(f"{status_label(item.citation.status)} ", style=f"bold {color}")
-            title.append(item.citation.title, style="bold")
-            self._print(title, indent=2, hang=3)
-            origin = _origin(item) + (" · already in the session" if item.id in known else "")
-            self.say(origin, style="dim", indent=5)
-            if with_content:
-                self.say(f"“{cut_at_sentence(clean_line(item.content), 220)}”", indent=5)
-
-    def passages(self, passages: Sequence[DocumentPassage]) -> None:
-        """Print passages of a text, each with the section that it stands in."""
-        for one in passages:
-            self.say(" > ".join(filter(None, (one.anchor, *one.section))), style="dim", indent=2)
-            self.say(f"“{cut_at_sentence(clean_line(one.text), 220)}”", indent=5)
+    def answer(self, text: str) -> None:
+        """Print what a model reads of an answer, without the greater part of long texts."""
+        shown = 0
+        for line, before in zip(lines := text.split("\n"), ["", *lines], strict=False):
+            is_quote = line.startswith(">")
+            if not line.strip() or line.startswith("session_id") or (is_quote and before.startswith(">")):
+                continue
+            if shown == _MAX_LINES:
+                self.say("…", style="dim", indent=2)
+                return
+            shown += 1
+            style = "bold" if line.startswith("#") else "dim" if is_quote else ""
+            self.say(clipped(line.lstrip("#> "), _MAX_LINE), style=style, indent=2, hang=2)
 
     def _print(self, text: Text, *, indent: int = 0, hang: int = 0) -> None:
         """Wrap here, because the console would pad every line with spaces."""
@@ -109,13 +94,6 @@ class Screen:
             line.rstrip()
             blanks = " " * (indent + (hang if number else 0))
             self._console.print(Text(blanks).append_text(line), soft_wrap=True)
-
-
-def _origin(item: Evidence) -> str:
-    citation = item.citation
-    where = f"PMID {citation.pmid}" if citation.pmid else citation.url
-    facts = ("; ".join(citation.authors[:3]), citation.journal, where, f"relevance {item.relevance:.2f}")
-    return " · ".join(filter(None, facts[: 4 if item.relevance else 3])) or item.id
 
 
 def _shortened(value: object) -> str:

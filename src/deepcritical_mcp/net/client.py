@@ -117,11 +117,12 @@ class ApiClient:
         url: str,
         parse: Callable[[httpx.Response], T],
         *,
+        step: Literal["first", "next"] = "first",
         begin: Callable[[], None] = _nothing,
         **parts: Unpack[RequestParts],
     ) -> T:
         """Send a request and return `parse(response)`; `parse` runs in a worker thread, gets 2xx responses only and may
-        raise ProviderErrors. `begin` is called as by `run`.
+        raise ProviderErrors. `step` and `begin` are those of `run`.
 
         Raises:
             ProviderError: after the last attempt, or at once if another attempt cannot help.
@@ -131,7 +132,7 @@ class ApiClient:
             response = await self.send(method, url, **parts)
             return await anyio.to_thread.run_sync(parse, response, abandon_on_cancel=True)
 
-        return await self.run(attempt, begin=begin)
+        return await self.run(attempt, step=step, begin=begin)
 
     async def run(
         self,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from deepcritical_mcp.dates import readings
+from deepcritical_mcp.dates import date_of_parts
 from deepcritical_mcp.identifiers import is_preprint_doi, normalize_doi, normalize_pmid
 from deepcritical_mcp.models import (
     NO_TITLE,
@@ -236,9 +236,7 @@ def _dates(meta: Element) -> dict[str, str]:
 
 def _date(element: Element) -> str:
     year, month, day = (_text(element, name) for name in ("year", "month", "day"))
-    texts = (f"{year}-{month}-{day}", f"{year}-{month}", f"{year} {month} {day}", f"{year} {month}", year)
-    texts += (_text(element, "string-date"),)
-    return next((found[0] for text in texts if len(found := readings(text)) == 1), "")
+    return date_of_parts(year, month, day, _text(element, "string-date"))
 
 
 def _publication_types(article: Element, *, is_preprint: bool) -> tuple[str, ...]:

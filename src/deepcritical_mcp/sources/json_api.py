@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import ClassVar, Self, TypeVar
+from typing import ClassVar, Literal, Self, TypeVar
 
 import httpx
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
+from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight, RequestParts
 from deepcritical_mcp.net.fair_queue import Slots
 from deepcritical_mcp.net.pacing import shared_pacing
 from deepcritical_mcp.sources.base import Net
@@ -82,15 +82,17 @@ class JsonApi:
         *,
         kind: Hashable = None,
         in_body: bool = False,
+        step: Literal["first", "next"] = "first",
     ) -> T:
-        """What `read` makes of the answer at `path`; requests of one `kind` at the same time share theirs."""
-        url, sent = f"{self._base_url}/{path}", {**params, **self._identity}
+        """What `read` makes of the answer at `path`; requests of one `kind` at the same time share theirs. Parameters
+        without a value are not sent; `step` is that of `ApiClient.run`."""
+        url, sent = f"{self._base_url}/{path}", {key: v for key, v in {**params, **self._identity}.items() if v}
+        method, parts = ("POST", RequestParts(data=sent)) if in_body else ("GET", RequestParts(params=sent))
+        parts["headers"] = _HEADERS
 
         async def request(begin: Callable[[], None]) -> T:
             async with self._slots.slot() if self._slots else nullcontext():
-                if in_body:
-                    return await self._client.request("POST", url, read, begin=begin, data=sent, headers=_HEADERS)
-                return await self._client.request("GET", url, read, begin=begin, params=sent, headers=_HEADERS)
+                return await self._client.request(method, url, read, step=step, begin=begin, **parts)
 
         return await self._in_flight.ask((path, tuple(params.items()), kind), request)
 

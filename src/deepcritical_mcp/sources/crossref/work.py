@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
@@ -25,12 +24,14 @@ from deepcritical_mcp.net.json_fields import (
     list_of,
     mapping_of,
     number_of,
+    plain_abstract,
     rows_of,
     text_at,
     text_of,
     texts_of,
 )
-from deepcritical_mcp.text import clean_line, clean_text
+from deepcritical_mcp.sources.base import author_of
+from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import is_web_address
 
 NAME, TITLE = "crossref", "Crossref"
@@ -151,16 +152,6 @@ _SERIES = re.compile(
     re.IGNORECASE,
 )
 
-_NAMESPACE = re.compile(r"(</?)(?:jats|mml):")
-_TEX = re.compile(r"<tex-math(?:\s[^<>]*)?>[^<]*</tex-math>")
-_INLINE = re.compile(
-    r"</?(?!(?:title|label|p|sec|list|list-item|break|br|disp-formula|div|li|ul|ol)\b)[a-z][a-z0-9-]*(?:\s[^<>]*)?/?>",
-    re.IGNORECASE,
-)
-_HEADING = re.compile(r"<title(?:\s[^<>]*)?>([^<]*)</title>(?:\s{0,20}<p(?:\s[^<>]*)?>)?", re.IGNORECASE)
-_BLOCK = re.compile(r"</?[a-z][a-z0-9-]*(?:\s[^<>]*)?/?>", re.IGNORECASE)
-_NO_HEADING = ("abstract", "summary")
-
 
 def read_work(work: Mapping[str, object]) -> Publication:
     """The record of a work, with its status."""
@@ -169,7 +160,7 @@ def read_work(work: Mapping[str, object]) -> Publication:
     title, notices = _title(work), updates_of(work)
     record = Publication.of(
         "abstract",
-        plain_jats(text_at(work, "abstract")) or NO_ABSTRACT,
+        plain_abstract(text_at(work, "abstract")) or NO_ABSTRACT,
         provider=NAME,
         source="preprint" if is_preprint else "web",
         title=title or NO_TITLE,
@@ -199,20 +190,8 @@ def read_work(work: Mapping[str, object]) -> Publication:
     return record.model_copy(update={"texts": (record.text.model_copy(update={"licence": licence}),)})
 
 
-def plain_jats(text: str) -> str:
-    """An abstract without JATS, a section on each line with its heading in front: "Background: …"."""
-    text = _INLINE.sub("", _TEX.sub("", _NAMESPACE.sub(r"\1", text)))
-    lines = _BLOCK.sub("\n", _HEADING.sub(_heading, text)).split("\n")
-    return clean_text("\n".join(filter(None, (" ".join(html.unescape(line).split()) for line in lines))))
-
-
-def _heading(found: re.Match[str]) -> str:
-    name = found[1].strip().rstrip(":.")
-    return "\n" if name.lower() in _NO_HEADING or not name else f"\n{name}: "
-
-
 def _plain_line(text: str) -> str:
-    return clean_line(html.unescape(plain_jats(text)))
+    return clean_line(plain_abstract(text))
 
 
 def _title(work: Mapping[str, object]) -> str:
@@ -252,11 +231,8 @@ def _date(work: Mapping[str, object]) -> str:
 
 def _name(author: Mapping[str, object]) -> AuthorName | None:
     """An author in parts; a group has only a name."""
-    family, given = _plain_line(text_at(author, "family")), _plain_line(text_at(author, "given"))
-    if not family:
-        whole = _plain_line(text_at(author, "name")) or given
-        return AuthorName(whole) if whole else None
-    return AuthorName(family, given, text_at(author, "suffix"))
+    family, given, whole = (_plain_line(text_at(author, name)) for name in ("family", "given", "name"))
+    return author_of(family, given, text_at(author, "suffix"), whole=whole)
 
 
 def _registrations(work: Mapping[str, object]) -> Iterator[str]:

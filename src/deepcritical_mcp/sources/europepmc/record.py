@@ -19,8 +19,18 @@ from deepcritical_mcp.models import (
     split_names,
     status_from_links,
 )
-from deepcritical_mcp.net.json_fields import field_at, mapping_of, rows_of, text_at, text_of, texts_of, without_markup
-from deepcritical_mcp.text import clean_line, clean_text
+from deepcritical_mcp.net.json_fields import (
+    field_at,
+    mapping_of,
+    plain_abstract,
+    rows_of,
+    text_at,
+    text_of,
+    texts_of,
+    without_markup,
+)
+from deepcritical_mcp.sources.base import author_of
+from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import is_web_address
 
 PROVIDER = "europepmc"
@@ -28,8 +38,6 @@ PREPRINTS = "PPR"
 """The source code of preprints."""
 _WITH_STATUS = ("MED", "PMC", PREPRINTS)
 """Source codes of records that have links to retractions and the like; patents and theses have none."""
-_HEADING = re.compile(r"<h[1-6]>([^<>]{0,200})</h[1-6]>", re.IGNORECASE)
-_BREAK = re.compile(r"</?(?:p|br|li|ul|ol)\s*/?>", re.IGNORECASE)
 _FREE = ("OA", "F")
 """Codes of full texts that anybody may read: open access, and free."""
 
@@ -184,14 +192,10 @@ def _authors(row: Mapping[str, object]) -> tuple[AuthorName, ...]:
 
 def _name(author: Mapping[str, object]) -> AuthorName | None:
     """An author in parts; `initials` only where they are not those of the given name."""
-    if collective := text_at(author, "collectiveName"):
-        return AuthorName(collective)
-    family, initials = text_at(author, "lastName"), text_at(author, "initials")
-    if not family:
-        whole = text_at(author, "fullName")
-        return AuthorName(whole) if whole else None
-    ours = AuthorName(family, text_at(author, "firstName") or initials, text_at(author, "suffix"))
-    return ours if ours.short == (theirs := ours._replace(initials=initials)).short else theirs
+    whole = text_at(author, "collectiveName")
+    family, given, suffix = ("" if whole else text_at(author, name) for name in ("lastName", "firstName", "suffix"))
+    initials = text_at(author, "initials")
+    return author_of(family, given, suffix, initials=initials, whole=whole or text_at(author, "fullName"))
 
 
 def _date(row: Mapping[str, object], *, is_preprint: bool) -> str:
@@ -227,10 +231,3 @@ def _free_copies(row: Mapping[str, object]) -> tuple[str, ...]:
     free = [one for one in rows if one.get("availabilityCode") in _FREE and is_web_address(text_at(one, "url"))]
     free.sort(key=lambda one: (one.get("documentStyle") != "pdf", one.get("availabilityCode") != "OA"))
     return tuple(dict.fromkeys(text_at(one, "url") for one in free))
-
-
-def plain_abstract(text: str) -> str:
-    """An abstract without HTML, a section on each line with its heading in front: "Background: …"."""
-    text = _BREAK.sub("\n", _HEADING.sub(r"\n\1: ", text))
-    lines = (" ".join(without_markup(line).split()) for line in text.split("\n"))
-    return clean_text("\n".join(filter(None, lines)))
