@@ -55,8 +55,6 @@ _ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _RESOLVERS = frozenset({"doi.org", "dx.doi.org", "hdl.handle.net"})
 """Hosts that only redirect: their robots.txt says nothing about the page at the other end."""
-UNRESOLVED = "unresolved"
-"""Names the host among the details of an error, if its name could not be resolved."""
 _MOST_ADDRESSES = 4
 
 
@@ -278,11 +276,10 @@ class Guard:
         try:
             found = list(await self.resolve(target.host, target.port))
         except (OSError, UnicodeError) as error:
-            raise ProviderUnavailableError(
-                self.provider,
-                f"The name {target.host} could not be resolved. Check that it is spelled correctly.",
-                details={UNRESOLVED: target.host},
-            ) from error
+            told = (
+                f"The name {target.host} could not be resolved. Check that it is spelled correctly, or try again later."
+            )
+            raise ProviderUnavailableError(self.provider, told) from error
         if not found:
             raise ProviderUnavailableError(self.provider, f"The name {target.host} has no address.")
         if not all(map(self.policy.permits, found)):

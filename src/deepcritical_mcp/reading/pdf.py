@@ -17,7 +17,7 @@ from typing import Any
 
 from deepcritical_mcp.errors import UnreadableDocumentError
 from deepcritical_mcp.reading import PageReading, Reading, Section, assembled
-from deepcritical_mcp.text import clean_line, counted
+from deepcritical_mcp.text import clean_line, counted, data_lines
 
 HYPHEN = "\u0002"
 """PDFium's sign for a hyphen at the end of a line, and for that end."""
@@ -25,23 +25,11 @@ _LIGATURES = str.maketrans(
     {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
 )
 _NUMBER = re.compile(r"(?:(?:[1-9][0-9]?|[IVX]{1,5})(?:\.[1-9][0-9]?){0,3}\.?|[A-H]\.)[ \t]")
-_KNOWN = frozenset(
-    """abstract|summary|introduction|background|objective|objectives|aims|methods|method|materials and methods|
-    methods and materials|patients and methods|subjects and methods|methodology|experimental|experimental section|
-    results|findings|results and discussion|discussion|limitations|strengths and limitations|conclusion|conclusions|
-    discussion and conclusions|references|bibliography|literature cited|acknowledgements|acknowledgments|
-    acknowledgement|funding|appendix|supplementary material|supplementary materials|supporting information|
-    data availability|data availability statement|author contributions|authors' contributions|conflict of interest|
-    conflicts of interest|competing interests|declaration of competing interest|ethics statement|case report|
-    case presentation|statistical analysis|study design|keywords""".replace("\n", "")
-    .replace("    ", "")
-    .split("|")
-)
+_KNOWN = frozenset(data_lines(__file__, "headings.txt"))
 _PAGE_NUMBER = re.compile(
     r"(?:page )?(?:[0-9]{1,5}|(?=[ivxl])(?:xl|l?x{0,3})(?:ix|iv|v?i{0,3}))(?: (?:of|/) [0-9]{1,5})?", re.IGNORECASE
 )
-_NUMBER_FIRST = re.compile(r"([0-9]{1,5})(?![0-9]|[.,][0-9])")
-_NUMBER_LAST = re.compile(r"(?<![0-9])(?<![0-9][.,])([0-9]{1,5})$")
+_NUMBER_AT_END = re.compile(r"^[0-9]{1,5}(?![0-9]|[.,][0-9])|(?<![0-9])(?<![0-9][.,])[0-9]{1,5}$")
 _LEAST_REPEATS = 3
 _MARKS = ".,;:!?()[]\"'“”‘’"
 _ENDS_SENTENCE = re.compile(r"[.!?:;][\"”’)\]]?[0-9,–-]*$")
@@ -135,12 +123,8 @@ def _edges(page: Sequence[PdfLine], height: float) -> dict[str, list[PdfLine]]:
 def _forms(line: PdfLine, edge: str, page: int) -> list[tuple[str, ...]]:
     """What must be the same on other pages for the line to be a running one: its text, or the rest of it and how far
     the number at its beginning or end is from the number of the page."""
-    forms: list[tuple[str, ...]] = [(edge, line.text)]
-    if first := _NUMBER_FIRST.match(line.text):
-        forms.append((edge, "number first", line.text[first.end() :], str(int(first[1]) - page)))
-    if last := _NUMBER_LAST.search(line.text):
-        forms.append((edge, "number last", line.text[: last.start()], str(int(last[1]) - page)))
-    return forms
+    counted_up = _NUMBER_AT_END.sub(lambda number: f"page {int(number[0]) - page:+}", line.text, count=1)
+    return [(edge, line.text), (edge, "counted up", counted_up)][: 2 if counted_up != line.text else 1]
 
 
 def _is_often(on: set[int], pages: int) -> bool:
@@ -278,11 +262,6 @@ def _rejoined(first: str, second: str, known: set[str]) -> str:
     return f"{first}{'-' if is_compound else ''}{second}"
 
 
-def on_page(lines: Sequence[PdfLine], page: int) -> list[PdfLine]:
-    """The lines with the number of their page."""
-    return [replace(line, page=page) for line in lines]
-
-
 pdfium: Any = importlib.import_module("pypdfium2")  # no type hints
 _raw: Any = pdfium.raw
 MAX_PAGES = 500
@@ -324,7 +303,7 @@ def read_pdf(content: bytes, *, url: str = "", charset: str = "") -> PageReading
         except pdfium.PdfiumError:
             failed += 1
             lines, height = [], 1.0
-        pages.append(on_page(lines, number))
+        pages.append([replace(line, page=number) for line in lines])
         heights.append(height)
     characters = sum(len(line.text) for page in pages for line in page)
     if failed == len(pages):

@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 
 from deepcritical_mcp.reading import TABLE_CAPTION, Block, Reading, Section, assembled, bounded, outline
 from deepcritical_mcp.reading.web_page import blocks_of_html
+from deepcritical_mcp.text import data_lines
 
 SHORT_NOTE = 1_000
 """Characters: in plain text of no more, no line is taken for a heading."""
@@ -24,9 +25,8 @@ _WRAPPED = 50
 """Characters from which on a line that ends within a paragraph is taken for a wrapped one."""
 _HTML = re.compile(r"</?(?:h[1-6]|p|div|table|body|section|article)\b[^<>]{0,300}>", re.I)
 _NAMED = re.compile(
-    r"(?m)^[ \t]{0,3}((?:[0-9IVX]{1,4}(?:\.[0-9]{1,2}){0,3}\.? )?(?:abstract|summary|introduction|background|aims?"
-    r"|objectives?|(?:materials? and |patients and )?methods?|results|findings|discussion|conclusions?|limitations"
-    r"|references|acknowledge?ments|funding)):?[ \t]*$",
+    r"(?m)^[ \t]{0,3}((?:[0-9IVX]{1,4}(?:\.[0-9]{1,2}){0,3}\.? )?(?:"
+    rf"{'|'.join(data_lines(__file__, 'headings.txt'))})):?[ \t]*$",
     re.I,
 )
 _TITLE_LINE = re.compile(r"(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}\.? )?[^\W\d_a-z][^\n|.;?!]{2,79}(?<![,:])")

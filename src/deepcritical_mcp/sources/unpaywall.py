@@ -61,8 +61,6 @@ class Unpaywall(FullTextSource):
     async def read(self, wanted: Wanted) -> Copy:
         """Where open copies are. The text itself is never in the answer."""
         doi = normalize_doi(wanted.ids.doi)
-        if self.off:
-            raise ProviderRequestError(NAME, f"{TITLE} is not asked: {self.off}.")
 
         def read(response: httpx.Response) -> Copy:
             return _copies(json_answer(NAME, TITLE, response), doi)
@@ -104,13 +102,8 @@ def _copies(payload: Mapping[str, object], doi: str) -> Copy:
         raise ProviderResponseError(NAME, f"{TITLE} sent an answer that is not about the DOI it was asked for.")
     best = mapping_of(payload.get("best_oa_location"))
     locations = [one for one in (best, *rows_of(payload.get("oa_locations"))) if one]
-    rank = [*_VERSIONS]
-
-    def order(one: Mapping[str, object]) -> int:
-        version = text_at(one, "version")
-        return rank.index(version) if version in rank else len(rank)
-
-    locations.sort(key=order)
+    rank = [*_VERSIONS, ""]
+    locations.sort(key=lambda one: rank.index(version if (version := text_at(one, "version")) in rank else ""))
     pdfs = [text_at(one, "url_for_pdf") for one in locations]
     pages = [text_of(one.get(name)) for one in locations for name in ("url_for_landing_page", "url")]
     addresses = tuple(dict.fromkeys(url for url in (*pdfs, *pages) if is_web_address(url)))[:_MAX_COPIES]

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
+from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmid, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentStatus, Publication
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.sources.base import SourceCheck
 from deepcritical_mcp.sources.europepmc.client import (
     MAX_PAGE,
     TITLE,
-    CitingRow,
     EuropePMCService,
     NoOpenTextError,
 )
@@ -197,15 +196,17 @@ class EuropePMCCitations(EuropePMCService, CitingLookup):
 
     async def citing(self, pmid: str, limit: int) -> CitingDocuments:
         """Documents in the order of Europe PMC. A second request fetches the first 100 of those without a PMID."""
-        page = await self.citations("MED", pmid, page_size=min(limit, MAX_PAGE))
-        others = [row for row in page.rows if not row.pmid and _SAFE.fullmatch(row.source + row.id)][:MAX_RECORDS]
-        records = await self._records(others) if others else ()
-        pmids = (*(row.pmid for row in page.rows if row.pmid), *(one.pmid for one in records if one.pmid))
-        ids = tuple(RecordIds(pmid=pmid) for pmid in dict.fromkeys(pmids))
+        page = await self.citations(pmid, page_size=min(limit, MAX_PAGE))
+        known: dict[str, None] = dict.fromkeys(filter(None, map(_pmid_of, page.records)))
+        others = [row for row in page.records if not _pmid_of(row) and _SAFE.fullmatch("".join(row))][:MAX_RECORDS]
+        query = " OR ".join(f"(EXT_ID:{number} AND SRC:{source})" for source, number in others)
+        found = (await self.search(query, page_size=len(others))).records if others else ()
+        by_id = {(record.source, record.id): record.publication for record in found}
+        records = [by_id[row] for row in others if row in by_id]
+        known |= dict.fromkeys(one.pmid for one in records if one.pmid)
+        ids = tuple(RecordIds(pmid=one) for one in known)
         return CitingDocuments(page.total, ids, tuple(one for one in records if not one.pmid))
 
-    async def _records(self, rows: list[CitingRow]) -> tuple[Publication, ...]:
-        query = " OR ".join(f"(EXT_ID:{row.id} AND SRC:{row.source})" for row in rows)
-        found = await self.search(query, page_size=len(rows))
-        by_id = {(record.source, record.id): record.publication for record in found.records}
-        return tuple(by_id[row] for row in rows if row in by_id)
+
+def _pmid_of(row: tuple[str, str]) -> str:
+    return normalize_pmid(row[1]) if row[0] == "MED" else ""

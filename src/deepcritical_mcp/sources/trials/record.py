@@ -32,21 +32,8 @@ from deepcritical_mcp.sources.trials.outline import (
 )
 from deepcritical_mcp.text import clipped, counted, data_lines
 
-FIELDS = ",".join(
-    """NCTId NCTIdAlias Acronym BriefTitle OfficialTitle OrgStudyIdInfo SecondaryIdInfo StatusModule LeadSponsor
-    Collaborator DescriptionModule ConditionsModule DesignModule ArmsInterventionsModule OutcomesModule
-    EligibilityModule LocationFacility LocationStatus LocationCity LocationState LocationCountry ReferencesModule
-    ParticipantFlowModule BaselineCharacteristicsModule OutcomeMeasuresModule AdverseEventsModule
-    LimitationsAndCaveats ConditionMeshTerm InterventionMeshTerm VersionHolder HasResults""".split()
-)
-"""The fields that are read of a whole study; no contact persons."""
-RECORD_FIELDS = ",".join(
-    """NCTId NCTIdAlias Acronym BriefTitle OfficialTitle SecondaryIdInfo StatusModule LeadSponsor BriefSummary
-    ConditionsModule DesignModule ArmGroupLabel ArmGroupType InterventionType InterventionName PrimaryOutcomeMeasure
-    PrimaryOutcomeTimeFrame LocationCountry ReferencesModule ConditionMeshTerm InterventionMeshTerm VersionHolder
-    HasResults""".split()
-)
-"""The fields that a record of a study needs."""
+FIELDS, RECORD_FIELDS = data_lines(__file__, "fields.txt")
+"""The fields that are read of a whole study, and those that a record of one needs; no contact persons."""
 REGISTRY = "ClinicalTrials.gov"
 ADDRESS = "https://clinicaltrials.gov/study/"
 UNKNOWN_COUNT = 99_999_999
