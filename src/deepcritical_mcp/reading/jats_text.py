@@ -219,13 +219,9 @@ class Flow:
         """A superscript, subscript or reference, written so that a number keeps its meaning."""
         start = len(self._text)
         self._walk(element)
-        length = sum(map(len, self._text[start:]))
-        if not 0 < length <= _LONGEST_SCRIPT:
-            return
-        text = "".join(self._text[start:])
+        text, before = "".join(self._text[start:]), "".join(self._text[max(start - 3, 0) : start])[-3:]
         core = text.strip()
-        before = "".join(self._text[max(start - 3, 0) : start])[-3:]
-        if marked := _marked(element, core, before):
+        if 0 < len(text) <= _LONGEST_SCRIPT and core and (marked := _marked(element, core, before)):
             self._text[start:] = [text.replace(core, marked, 1)]
 
     def _end_line(self) -> None:
@@ -253,44 +249,36 @@ def _marked(element: Element, core: str, before: str) -> str:
     PubMed's abstracts; what has none gets "^" where it would be read as part of a number ("10^−0.5").
     """
     plain = normalized("NFKC", core)
-    if element.tag == "xref":
-        if attribute(element, "ref-type") in _NOTES:
-            return _note_mark(plain.removeprefix("^"), before)
-        is_number = attribute(element, "ref-type") in _CITES and _NUMBERS.fullmatch(plain)
-        is_glued = plain != core or re.search(r"(?:\w|[.)%”’\"']|\][,–−-]?)\Z", before)
-        return f"[{plain.replace('−', '–')}]" if is_number and is_glued else ""
-    if element.tag == "sub":
-        return in_script(core, SUBSCRIPTS)
-    if any(attribute(one, "ref-type") in _CITES for one in element.iter("xref")):
-        bare = core.replace("[", "").replace("]", "")
-        return f"[{bare}]" if _NUMBERS.fullmatch(bare) else ""
-    if any(attribute(one, "ref-type") in _NOTES for one in element.iter("xref")):
-        return ""  # marked already
+    refers_to = {attribute(one, "ref-type") for one in element.iter("xref")}
+    if element.tag == "xref" and refers_to & _NOTES:
+        return _note_mark(plain.removeprefix("^"), before)
+    if refers_to & _CITES:
+        bare = plain.replace("[", "").replace("]", "") if element.tag == "sup" else plain
+        is_glued = element.tag == "sup" or plain != core or re.search(r"(?:\w|[.)%”’\"']|\][,–−-]?)\Z", before)
+        return f"[{bare.replace('−', '–')}]" if is_glued and _NUMBERS.fullmatch(bare) else ""
+    if element.tag != "sup" or refers_to:  # a note is marked already
+        return in_script(core, SUBSCRIPTS) if element.tag == "sub" else ""
     if not before and core.isalpha():
         return f"{core} "  # the mark of a note
     if re.search(r"[^\W\d_]{2}(?:[^\W\d_]|[.,;:)”])\Z", before) and _NUMBER_LIST.fullmatch(core):
         return f"[{core}]"  # citations without links
     if script := in_script(core, SUPERSCRIPTS):
         return core if before.endswith("]") and not core[:1].isdigit() else script
-    return _raised_number(core) if re.search(r"[\w.,)\]]\Z", before) and _is_apart(core, before) else ""
+    if not re.search(r"[\w.,)\]]\Z", before) or not _is_apart(core, before):
+        return ""
+    return f"^{core}" if re.fullmatch(r"[+−–-]?[\w.,]+|\([^()]*\)", core) else f"^({core})"
 
 
 def _is_apart(core: str, before: str) -> bool:
     """Whether a superscript after `before` would be read as part of it: an exponent, the mark of a note."""
-    has_number = re.search("[0-9]", core)
     if core[0] in "+−–-":
         return len(core) > 1
-    if before[-1].isdigit():
-        is_word = re.search(r"[^\W\d_]\w{0,2}\Z", before)  # "CD4"
-        is_plain = len(core) > 1 and (is_word or core in _ORDINALS)  # "CD4low", "1st"
-        return bool(has_number) or core[0] == "(" or (core[0].isalnum() and not is_plain)
-    letters = (len(core) == 1 and core.isalpha()) or bool(_MARKS.fullmatch(core))
-    return letters or bool(before[-1].isalpha() and has_number and not core[0].isalpha())
-
-
-def _raised_number(core: str) -> str:
-    is_one = re.fullmatch(r"[+−–-]?[\w.,]+|\([^()]*\)", core)
-    return f"^{core}" if is_one else f"^({core})"
+    is_mark = len(core) == 1 or bool(_MARKS.fullmatch(core))
+    has_number = bool(re.search("[0-9]", core))
+    if not before[-1].isdigit():
+        return (is_mark and core[0].isalpha()) or (before[-1].isalpha() and has_number and not core[0].isalpha())
+    is_word = re.search(r"[^\W\d_]\w{0,2}\Z", before) or core in _ORDINALS  # "CD4low", "1st"
+    return has_number or core[0] == "(" or (core[0].isalnum() and (is_mark or not is_word))
 
 
 def _note_mark(mark: str, before: str) -> str:

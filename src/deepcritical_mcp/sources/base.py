@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import pkgutil
 import re
 from abc import ABC, abstractmethod
@@ -429,8 +428,5 @@ def _checked_date(name: str, text: str) -> str:
     text = text.strip()
     if not text or readings(text) == [text]:
         return text
-    if not _DATE.fullmatch(text):
-        raise InvalidInputError(f'{name} "{clean_line(text)[:40]}" is not a date: write YYYY, YYYY-MM or YYYY-MM-DD.')
-    days = calendar.monthrange(int(text[:4]), int(text[5:7]))[1] if readings(text[:7]) else 0
-    told = f"that month has {days} days" if days else "write YYYY, YYYY-MM or YYYY-MM-DD"
-    raise InvalidInputError(f'{name} "{text}" does not exist: {told}.')
+    what = "does not exist" if _DATE.fullmatch(text) else "is not a date"
+    raise InvalidInputError(f'{name} "{clean_line(text)[:40]}" {what}: write YYYY, YYYY-MM or YYYY-MM-DD.')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, groupby
 from typing import Self, TypeVar
 from urllib.parse import quote
 
@@ -51,9 +52,8 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
     if response.status_code not in (400, 404):
         return None
     if is_web_page(response.content):
-        return ProviderUnavailableError(
-            NAME, f"{TITLE} answered with a web page (HTTP {response.status_code}). Try again later."
-        )
+        told = f"{TITLE} answered with a web page (HTTP {response.status_code}). Try again later."
+        return ProviderUnavailableError(NAME, told)
     try:
         failures = rows_of(json_answer(NAME, TITLE, response).get("message"))
     except ProviderResponseError:
@@ -66,17 +66,10 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
 
 
 def _batches(dois: Sequence[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    length = 0
-    for doi in dois:
-        size = len(quote(f"doi:{doi},", safe=""))
-        if batch and (len(batch) == MAX_DOIS or length + size > MAX_FILTER):
-            yield batch
-            batch, length = [], 0
-        batch.append(doi)
-        length += size
-    if batch:
-        yield batch
+    ends = accumulate(len(quote(f"doi:{doi},", safe="")) for doi in dois)
+    numbered = zip(dois, ends, range(len(dois)), strict=True)
+    for _, batch in groupby(numbered, key=lambda one: (one[1] // MAX_FILTER, one[2] // MAX_DOIS)):
+        yield [doi for doi, *_ in batch]
 
 
 def _works(response: httpx.Response, read: Callable[[Work], T], dois: Sequence[str]) -> dict[str, T]:
