@@ -172,7 +172,7 @@ def check_draft(sources: Sequence[str], *, accepted: Sequence[str], read: bool, 
     is_broken = any(_BROKEN in one.rpartition("” (")[2] for one in report.unread)
     if (
         is_broken
-        or any(map(_is_wrong, references))
+        or any(one.verdict in _WRONG_VERDICTS or one.status in _WRONG_STATUSES for one in references)
         or any(one.verdict in _WRONG_QUOTATIONS for one in report.quotations)
     ):
         return WRONG
@@ -201,10 +201,6 @@ def _without_accepted(references: Sequence[CheckedReference], accepted: Sequence
             many = f"occurs in {len(named)} references" if named else "is in no reference"
             print(f'deepcritical-mcp: --accept "{name}" {many} and is ignored.', file=sys.stderr)
     return rest
-
-
-def _is_wrong(reference: CheckedReference) -> bool:
-    return reference.verdict in _WRONG_VERDICTS or reference.status in _WRONG_STATUSES
 
 
 async def _check(text: str, settings: Settings, read: bool) -> tuple[CitationReport, bool]:

@@ -95,9 +95,10 @@ async def delete_sessions(sessions: Sequence[str], *, yes: bool) -> None:
         print("\n".join(_table(list(chosen.values()))))
         if not yes:
             typer.confirm(f"Delete {counted(len(chosen), 'session')} with all evidence?", abort=True)
+        undo = " To undo this within a day: deepcritical-mcp sessions undo {}" if registry.undo_seconds else ""
         for session_id in chosen:
             await registry.drop(session_id)
-            print(f"Deleted {session_id}.{_undo(registry, session_id)}")
+            print(f"Deleted {session_id}.{undo.format(session_id)}")
 
 
 async def restore_session(session_id: str) -> None:
@@ -169,10 +170,6 @@ def _request(format: str, asked: Mapping[str, Any], styles: Path | None) -> Expo
         return checked_request(ExportRequest(known[format.casefold()], **asked, own_styles=styles))
     except InvalidInputError as error:
         raise ConfigurationError(error.message) from error
-
-
-def _undo(registry: SessionRegistry, session_id: str) -> str:
-    return f" To undo this within a day: deepcritical-mcp sessions undo {session_id}" if registry.undo_seconds else ""
 
 
 def kept_place() -> str:

@@ -111,7 +111,8 @@ def _sections(article: Element, main: Element | None, others: Sequence[Element],
     )
     out.write_all(_whole(article, "back"), "b")
     for number, inner in enumerate(_sub_articles(article), 1):
-        out.write_sub_article(_sub_article(inner), f"x{number}")
+        out.inside = f"x{number}"
+        out.write(_sub_article(inner), out.inside)
     return out.sections
 
 
@@ -121,7 +122,7 @@ class _Writer:
     def __init__(self) -> None:
         self.sections: list[Section] = []
         self._numbers: dict[str, int] = {}
-        self._inside = ""  # the anchor of the sub-article that is being written
+        self.inside = ""  # the anchor of the sub-article that is being written
 
     def write_all(self, root: JatsPart, prefix: str) -> None:
         """A body or the like: its own text is "s0", its sections are "s1", "s2" and so on."""
@@ -133,12 +134,6 @@ class _Writer:
         for part in root.sections:
             number = self._numbers[prefix] = self._numbers.get(prefix, 0) + 1
             self.write(part, f"{prefix}{number}")
-
-    def write_sub_article(self, part: JatsPart, anchor: str) -> None:
-        """A translation, a letter to the authors or the like, with all that stands in it."""
-        self._inside = anchor
-        self.write(part, anchor)
-        self._inside = ""
 
     def write(self, part: JatsPart, anchor: str, path: tuple[str, ...] = (), parent: str = "") -> None:
         """A section, its tables and figures, and its sections; nothing of what is empty."""
@@ -157,12 +152,12 @@ class _Writer:
         for one in part.floats:
             if one.is_empty:
                 continue
-            kind = f"{self._inside}{_ANCHORS[one.kind]}"
+            kind = f"{self.inside}{_ANCHORS[one.kind]}"
             number = self._numbers[kind] = self._numbers.get(kind, 0) + 1
             self._append(one, f"{kind}{number}", (*path, one.title), parent)
 
     def _append(self, part: JatsPart, anchor: str, path: tuple[str, ...], parent: str) -> None:
-        kind = "sub_article" if self._inside else part.kind
+        kind = "sub_article" if self.inside else part.kind
         self.sections.append(Section(anchor, part.paragraphs, kind, path, parent))
 
 

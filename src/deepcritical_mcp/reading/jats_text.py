@@ -192,7 +192,7 @@ class Flow:
         elif name in _BLOCKS or name in _ASIDE or (name == "disp-formula" and not self._is_paragraph):
             self._end_line()
             self.pieces.append(child)
-        elif name in _FORMULAS or (name == "alternatives" and _is_formula(child)):
+        elif name in _FORMULAS or (name == "alternatives" and any(one.tag in ("math", "tex-math") for one in child)):
             space = " " if name == "disp-formula" else ""
             self._text += [space, formula_text(child) or IMAGE, space]
         elif name == "alternatives":
@@ -288,7 +288,3 @@ def _note_mark(mark: str, before: str) -> str:
     if not re.search("[0-9]", mark):
         return f"^{mark}"
     return f"[{mark}]" if before[-1].isdigit() or not mark.isdecimal() else in_script(mark, SUPERSCRIPTS)
-
-
-def _is_formula(alternatives: Element) -> bool:
-    return any(child.tag in ("math", "tex-math") for child in alternatives)

@@ -150,7 +150,7 @@ def in_reading_order(lines: Sequence[PdfLine]) -> list[PdfLine]:
     gutter = _gutter(lines, left_edge, right_edge)
     if gutter is None:
         return list(lines)
-    sides = [_side(line, gutter) for line in lines]
+    sides = ["left" if one.right <= gutter else "right" if one.left >= gutter else "both" for one in lines]
     columns = [side for side in sides if side != "both"]
     changes = sum(before != after for before, after in pairwise(columns))
     if changes <= 5:
@@ -164,10 +164,6 @@ def in_reading_order(lines: Sequence[PdfLine]) -> list[PdfLine]:
         else:
             band[side].append(line)
     return [*ordered, *band["left"], *band["right"]]
-
-
-def _side(line: PdfLine, gutter: float) -> str:
-    return "left" if line.right <= gutter else "right" if line.left >= gutter else "both"
 
 
 def _gutter(lines: Sequence[PdfLine], left: float, right: float) -> float | None:

@@ -88,15 +88,10 @@ def _around(root: Any, main: MainText) -> Any:
         if len(text) < _TELLING or not main.holds(text):
             continue
         line = [*reversed([*element.iterancestors()]), element]
-        common = line if around is None else _common(around, line)
-        around = common
+        around = line if around is None else [one for one, other in zip(around, line, strict=False) if one is other]
     if not around:
         return None
     return around[-1] if around[-1].tag != "p" or len(around) < 2 else around[-2]
-
-
-def _common(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
-    return [one for one, other in zip(first, second, strict=False) if one is other]
 
 
 def _text(element: Any) -> str:

@@ -10,6 +10,7 @@ import re
 from html.entities import html5
 from typing import Any, NamedTuple, cast
 from xml.etree.ElementTree import Element
+from xml.sax.saxutils import escape
 
 from lxml import etree  # pyright: ignore[reportMissingTypeStubs, reportAttributeAccessIssue, reportUnknownVariableType]
 
@@ -18,7 +19,12 @@ from deepcritical_mcp.reading import decoded
 
 _LXML = cast("Any", etree)  # it has no types
 _ENCODING = re.compile(rb"""<\?xml[^<>]{0,99}encoding=["']([A-Za-z0-9._-]{1,40})["']""")
-_IN_DOCTYPE = re.compile(r"<!--|[\"'\[\]>]")
+_QUOTED = r"\"[^\"]*+\"|'[^']*+'"
+_SUBSET = rf"\[(?:[^\]\"'<]++|{_QUOTED}|<!--.*?-->|<)*+\]"
+_BEFORE_ROOT = re.compile(
+    rf"(?:[^<]++|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:[^\[>\"'<]++|{_QUOTED}|{_SUBSET}|<!--.*?-->)*+>|<(?![A-Za-z!?]))*+",
+    re.DOTALL,
+)
 _REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9a-fA-F]{1,8})|([0-9]{1,10}));|([A-Za-z][A-Za-z0-9]{0,40});)?")
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ENTITIES = {"amp", "lt", "gt", "quot", "apos"}
@@ -74,41 +80,11 @@ def attribute(element: Element, name: str) -> str:
 
 def _without_declarations(text: str) -> str:
     """The text from the root element on: without the XML declaration and the document type with its entities."""
-    at = 0
-    while (at := text.find("<", at)) >= 0:
-        if text.startswith("<!DOCTYPE", at):
-            at = _end_of_doctype(text, at)
-        elif text.startswith("<!--", at):
-            at = _after(text, "-->", at + 4)
-        elif text.startswith("<?", at):
-            at = _after(text, "?>", at)
-        elif text[at + 1 : at + 2].isalpha():
-            return text[at:]
-        else:
-            at += 1
-    return ""
-
-
-def _end_of_doctype(text: str, at: int) -> int:
-    """Where the document type that begins at `at` ends, with quotes, comments and the internal subset skipped."""
-    is_inside = False
-    while found := _IN_DOCTYPE.search(text, at):
-        mark, at = found[0], found.end()
-        if mark == ">" and not is_inside:
-            return at
-        if mark == "<!--":
-            at = _after(text, "-->", at)
-        elif mark in "\"'":
-            at = _after(text, mark, at)
-        elif mark in "[]":
-            is_inside = mark == "["
-    raise XmlError("it is cut off in its document type")
-
-
-def _after(text: str, mark: str, at: int) -> int:
-    """The position after the next `mark`, or the end of the text."""
-    found = text.find(mark, at)
-    return found + len(mark) if found >= 0 else len(text)
+    before = _BEFORE_ROOT.match(text)
+    rest = text[before.end() :] if before else text
+    if rest.startswith("<!"):
+        raise XmlError("it is cut off in its document type")
+    return rest
 
 
 def _with_plain_references(text: str) -> str:
@@ -126,16 +102,12 @@ def _plain_reference(found: re.Match[str]) -> str:
     hexadecimal, decimal, name = found.groups()
     if name:
         characters = html5.get(f"{name};", "")
-        return found[0] if name in _XML_ENTITIES else _escaped(characters or found[0])
+        return found[0] if name in _XML_ENTITIES else escape(characters or found[0])
     if not (hexadecimal or decimal):
         return "&amp;"
     code = int(hexadecimal, 16) if hexadecimal else int(decimal)
     is_legal = code in (9, 10, 13) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or 0x10000 <= code <= 0x10FFFF
     return found[0] if is_legal else ""
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _parsed(text: str, *, is_huge: bool) -> tuple[Element, bool]:

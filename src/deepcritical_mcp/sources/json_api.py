@@ -110,7 +110,7 @@ class ApiOfService:
     title: str
     base_url: Callable[[Settings], str]
     spacing: float
-    explain: Callable[[httpx.Response], ProviderError | None]
+    explain: Callable[[httpx.Response], ProviderError | None] | None = None
 
 
 class JsonService:

@@ -114,9 +114,8 @@ class EuropePMCService(JsonService):
             if found := _ERROR_BEAN.search(body[:2_000]):
                 raise _error_of(int(found[1]), found[2].decode("utf-8", "replace"))
             if not body.rstrip().endswith(b"</article>"):
-                raise ProviderResponseError(
-                    PROVIDER, f"{TITLE} sent a full text that is cut off, or something else. Try again in a minute."
-                )
+                told = f"{TITLE} sent a full text that is cut off, or something else. Try again in a minute."
+                raise ProviderResponseError(PROVIDER, told)
             return body
 
         return await self._api.get(f"{id}/fullTextXML", {}, checked)

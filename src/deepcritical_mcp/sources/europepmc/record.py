@@ -51,7 +51,6 @@ class EuropePMCRecord:
         id: Europe PMC's own, e.g. "PPR1036674".
         is_open: whether it is open access.
         full_text_id: under which Europe PMC has the full text; "" if it has none.
-        licence: "cc by" and the like; "" if unknown.
         free_copies: addresses of copies that anybody may read, PDFs first.
     """
 
@@ -60,7 +59,6 @@ class EuropePMCRecord:
     id: str
     is_open: bool = False
     full_text_id: str = ""
-    licence: str = ""
     free_copies: tuple[str, ...] = ()
 
     @property
@@ -95,7 +93,6 @@ def read_record(row: Mapping[str, object]) -> EuropePMCRecord | None:
         full_text_id=next((one for one in (*ids, normalize_pmcid(text_at(row, "pmcid"))) if one), "")
         if has_text
         else "",
-        licence=text_at(row, "license"),
         free_copies=_free_copies(row),
     )
 

@@ -162,7 +162,7 @@ def _abstract(record: EuropePMCRecord) -> Reading:
     """What the record says, without a text."""
     abstract = record.publication.text.content
     abstract = "" if abstract == NO_ABSTRACT else abstract
-    return Reading("", fields=_fields(record), abstract=abstract, licence=record.licence)
+    return Reading("", fields=_fields(record), abstract=abstract, licence=record.publication.text.licence)
 
 
 def _fields(record: EuropePMCRecord) -> dict[str, object]:
@@ -180,7 +180,7 @@ async def _reading(body: bytes, record: EuropePMCRecord) -> Reading:
         raise ProviderResponseError(PROVIDER, f"{TITLE} was asked for {record.full_text_id} and sent something else.")
     reading = articles[0]
     fields = {**reading.fields, **_fields(record)}
-    return dataclasses.replace(reading, fields=fields, licence=reading.licence or record.licence)
+    return dataclasses.replace(reading, fields=fields, licence=reading.licence or record.publication.text.licence)
 
 
 MAX_RECORDS = 100
