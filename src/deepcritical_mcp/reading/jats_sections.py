@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from string import ascii_lowercase
 from xml.etree.ElementTree import Element
@@ -384,7 +384,7 @@ def _sentence(text: str) -> str:
     return text if not text or text.endswith(_ENDS) else f"{text}."
 
 
-def _outermost(element: Element, names: set[str]) -> Iterator[Element]:
+def _outermost(element: Element, names: Collection[str]) -> Iterator[Element]:
     for child in element:
         if child.tag in names:
             yield child

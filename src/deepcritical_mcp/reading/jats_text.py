@@ -131,24 +131,12 @@ def _tidy(text: str) -> str:
     return " ".join(plain.split())
 
 
-SECTIONS = {
-    *("sec", "boxed-text", "app", "ack", "bio", "notes", "glossary", "treatment-sec", "taxon-treatment"),
-    "fn-group",
+_ELEMENTS = {
+    kind: frozenset(names.split())
+    for kind, _, names in (row.partition(": ") for row in data_lines(__file__, "jats_elements.txt"))
 }
-FLOATS = {"fig", "table-wrap", "fig-group", "table-wrap-group", "floats-group"}
-# What stands inside a paragraph in XML, but beside it in print.
-_ASIDE = FLOATS | {"fn", "supplementary-material", "media", "ref-list"}
-# What ends a paragraph.
-_BLOCKS = SECTIONS | {
-    *("p", "list", "def-list", "disp-quote", "verse-group", "speech", "statement", "preformat", "code", "array"),
-    *("disp-formula-group", "chem-struct-wrap", "table", "app-group", "title", "nomenclature", "question-wrap"),
-    *("td", "th", "entry", "list-item", "def-item", "term", "def", "verse-line", "attrib", "speaker"),
-    *("answer-set", "question", "answer", "explanation", "block-alternatives", "key-points", "ref"),
-}
-_DROPPED = {
-    *("index-term", "index-term-range-end", "alt-text", "long-desc", "permissions", "graphic", "inline-graphic"),
-    *("object-id", "glyph-data", "processing-meta", "sec-meta", "private-char", "colgroup", "col", "hr"),
-}
+SECTIONS, FLOATS, _DROPPED = _ELEMENTS["section"], _ELEMENTS["float"], _ELEMENTS["dropped"]
+_ASIDE, _BLOCKS = FLOATS | _ELEMENTS["aside"], SECTIONS | _ELEMENTS["block"]
 _FORMULAS = {"inline-formula", "disp-formula", "tex-math", "math"}
 _CITES = {"bibr", "ref"}
 _NOTES = {"fn", "table-fn", "tablefn"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
+from typing import cast
 
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.identifiers import normalize_doi, normalize_trial
@@ -31,29 +32,16 @@ from deepcritical_mcp.net.json_fields import (
     texts_of,
 )
 from deepcritical_mcp.sources.base import author_of
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, data_lines
 from deepcritical_mcp.urls import is_web_address
 
 NAME, TITLE = "crossref", "Crossref"
 SELECT = "DOI,updated-by,update-to,relation"
 """The fields that are read here, for a request."""
-# Crossref's types of updates.
-_KINDS: Mapping[str, NoticeKind] = {
-    "retraction": "retraction",
-    "withdrawal": "retraction",
-    "removal": "retraction",
-    "expression_of_concern": "concern",
-    "partial_retraction": "partial_retraction",
-    "correction": "erratum",
-    "corrigendum": "erratum",
-    "erratum": "erratum",
-    "addendum": "erratum",
-    "clarification": "erratum",
-    "new_version": "update",
-    "new_edition": "update",
-}
-_SAYS_ITSELF = ("retraction", "partial_retraction", "expression_of_concern", "correction", "erratum", "new_version")
-"""Types of updates that the label of their kind already names."""
+_ROWS = (row.split(": ") for row in data_lines(__file__, "update_types.txt"))
+_TYPES = {name: cast("NoticeKind", kind) for kind, names in _ROWS for name in names.split()}
+_KINDS: Mapping[str, NoticeKind] = {name.strip("()"): kind for name, kind in _TYPES.items()}
+"""Kinds of notices by Crossref's types of updates."""
 _REINSTATEMENT = "reinstatement"
 _RELATIONS: Mapping[str, NoticeKind] = {"is-preprint-of": "published", "has-preprint": "preprint"}
 _REPORTERS = {"retraction-watch": "Retraction Watch", "publisher": "publisher"}
@@ -117,7 +105,7 @@ def _related(work: Mapping[str, object], own: str) -> Iterator[StatusNotice]:
 def _report(update: Mapping[str, object]) -> str:
     """What it is, if its kind does not say so, who has reported it, and when."""
     type, date = _type(update), date_of(update.get("updated"))
-    what = "" if type in _SAYS_ITSELF else f"{type.replace('_', ' ').capitalize()}: "
+    what = "" if type in _TYPES else f"{type.replace('_', ' ').capitalize()}: "
     who = _REPORTERS.get(text_at(update, "source"), "Crossref")
     return f"{what}{who}{'' if date == UNKNOWN_DATE else f', {date}'}"
 

@@ -103,19 +103,16 @@ class EuropePMC(EuropePMCService, FullTextSource):
             return Copy("not_found", f"{TITLE} has no record with these identifiers.")
         record, remark = found[0], " ".join(_remarks(found))
         if not record.is_open:
-            detail = f"{TITLE} has the record; its text is not open access."
-            return _without_text(record, "not_allowed", detail, remark)
+            return _without_text(record, "not_allowed", "; its text is not open access.", remark)
         if not record.full_text_id:
-            detail = f"{TITLE} has the record, and says that the text is open access, but has no text of its own."
-            return _without_text(record, "abstract_only", detail, remark)
+            why = ", and says that the text is open access, but has no text of its own."
+            return _without_text(record, "abstract_only", why, remark)
         try:
             reading = await _reading(await self.full_text(record.full_text_id), record)
         except NoOpenTextError:
-            detail = f"{TITLE} has the record, but no open text of it."
-            return _without_text(record, "abstract_only", detail, remark)
+            return _without_text(record, "abstract_only", ", but no open text of it.", remark)
         if not reading.content:
-            detail = f"{TITLE} has the record; the file of its text has no text inside."
-            return _without_text(record, "no_text", detail, remark)
+            return _without_text(record, "no_text", "; the file of its text has no text inside.", remark)
         source = PREPRINTS if record.full_text_id.startswith(PREPRINTS) else "PMC"
         return Copy("full_text", remark, reading, europe_pmc_page(source, record.full_text_id), record.free_copies)
 
@@ -154,15 +151,12 @@ def _remarks(found: list[EuropePMCRecord]) -> Iterator[str]:
         yield f"This is the published article; its preprint ({preprint}) has the same identifier."
 
 
-def _without_text(record: EuropePMCRecord, status: DocumentStatus, *details: str) -> Copy:
-    return Copy(status, " ".join(filter(None, details)), _abstract(record), "", record.free_copies)
-
-
-def _abstract(record: EuropePMCRecord) -> Reading:
+def _without_text(record: EuropePMCRecord, status: DocumentStatus, why: str, remark: str) -> Copy:
     """What the record says, without a text."""
-    abstract = record.publication.text.content
-    abstract = "" if abstract == NO_ABSTRACT else abstract
-    return Reading("", fields=_fields(record), abstract=abstract, licence=record.publication.text.licence)
+    text = record.publication.text
+    abstract = "" if text.content == NO_ABSTRACT else text.content
+    reading = Reading("", fields=_fields(record), abstract=abstract, licence=text.licence)
+    return Copy(status, f"{TITLE} has the record{why} {remark}".strip(), reading, "", record.free_copies)
 
 
 def _fields(record: EuropePMCRecord) -> dict[str, object]:

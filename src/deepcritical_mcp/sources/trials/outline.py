@@ -8,25 +8,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from deepcritical_mcp.net.json_fields import field_at, list_of, mapping_of, rows_of, text_at, text_of, without_markup
 from deepcritical_mcp.reading import Block, markdown_table
 from deepcritical_mcp.sources.trials.contact_details import without_contacts
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, data_lines
 
 MAX_CHARACTERS = 100_000
 """Of one field; ClinicalTrials.gov allows 32,000."""
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!<>~|=&-])")
 _ITEM = re.compile(r"\s*(?:[*•-]|[0-9]{1,2}[.)])\s+")
-_WORDS = {
-    "NA": "Not applicable",
-    "ESTIMATED": "estimated",
-    "ACTUAL": "actual",
-    "DERIVED": "Found by NLM's matching",
-    "NON_RANDOMIZED": "Non-randomized",
-}
+_WORDS = dict(row.split(": ") for row in data_lines(__file__, "codes.txt"))
 _PHASE = re.compile(r"PHASE([0-9])")
 
 
 def in_words(code: str) -> str:
     """The words for a code: "ACTIVE_NOT_RECRUITING" is "Active not recruiting", "PHASE2" "Phase 2"."""
     return _WORDS.get(code) or _PHASE.sub(r"PHASE \1", code).replace("_", " ").capitalize()
+
+
+def sponsor_kind(code: str) -> str:
+    """The words for a class of sponsors; "" for others."""
+    return _WORDS.get(f"class {code}", "")
 
 
 def line(value: object) -> str:

@@ -29,6 +29,7 @@ from deepcritical_mcp.sources.trials.outline import (
     paragraphs,
     part,
     results_of,
+    sponsor_kind,
 )
 from deepcritical_mcp.text import clipped, counted, data_lines
 
@@ -237,14 +238,6 @@ _MAX_LISTED = 500
 """Characters of a list in one line."""
 _CITED, _MAX_CITATION = 5, 200
 """Characters of the citation that are kept of the first papers that the sponsor names; of others, only the PMID."""
-_SPONSORS = {
-    "INDUSTRY": "industry",
-    "NIH": "NIH",
-    "FED": "U.S. federal agency",
-    "OTHER_GOV": "government",
-    "NETWORK": "network",
-    "INDIV": "individual",
-}
 _PAPERS: dict[str, NoticeKind] = {"RESULT": "result", "DERIVED": "derived"}
 
 
@@ -309,7 +302,7 @@ def _listed(texts: Sequence[str]) -> str:
 
 
 def _sponsor(sponsor: object) -> str:
-    name, kind = line(field_at(sponsor, "name")), _SPONSORS.get(text_at(sponsor, "class"), "")
+    name, kind = line(field_at(sponsor, "name")), sponsor_kind(text_at(sponsor, "class"))
     return f"{name} ({kind})" if name and kind else name
 
 
