@@ -187,10 +187,7 @@ async def _research(story: Story, screen: Screen, log: IO[str], *, is_sample: bo
 
 def _log(stack: ExitStack) -> IO[str]:
     """Where the server's log goes, read only if the server stops unexpectedly."""
-    try:
-        return stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
-    except OSError:
-        return stack.enter_context(open(os.devnull, "w+", encoding="utf-8"))
+    return stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
 
 
 def _last_line(log: IO[str]) -> str:

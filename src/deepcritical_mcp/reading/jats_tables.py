@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
@@ -48,7 +48,7 @@ def markdown_blocks(table: Element, *, is_html: bool = False) -> list[str]:
     header, body = _rows(table, "thead"), _rows(table, "tbody", "tfoot", "")
     if not header and body and (is_html or all(child.tag == "th" for child in body[0])):
         header, body = body[:1], body[1:]
-    budget, columns = _Budget(), _Columns(table)
+    budget, columns = _Budget(), {attribute(one, "colname"): at for at, one in enumerate(table.iter("colspec"))}
     head, rows = _grid(header, columns, budget), _grid(body, columns, budget, is_body=True)
     if not any(cell for row in (*head, *rows) for cell in row):
         return []
@@ -90,21 +90,14 @@ def footnotes(wrap: Element) -> Iterator[str]:
                 yield line_of(aside)
 
 
-class _Columns:
-    """The columns that CALS' cells name."""
-
-    def __init__(self, table: Element) -> None:
-        self._places: dict[str, int] = {}
-        for number, column in enumerate(table.iter("colspec")):
-            self._places[attribute(column, "colname")] = number
-
-    def cell(self, element: Element) -> _Cell:
-        text = line_of(element)
-        if element.tag != "entry":
-            return _Cell(text, _number(element, "colspan"), _number(element, "rowspan"))
-        first = self._places.get(attribute(element, "namest") or attribute(element, "colname"), -1)
-        last = self._places.get(attribute(element, "nameend"), first)
-        return _Cell(text, max(last - first, 0) + 1, _number(element, "morerows", 0) + 1, first)
+def _cell(element: Element, columns: Mapping[str, int]) -> _Cell:
+    """A cell, where it begins by the names of CALS' columns."""
+    text = line_of(element)
+    if element.tag != "entry":
+        return _Cell(text, _number(element, "colspan"), _number(element, "rowspan"))
+    first = columns.get(attribute(element, "namest") or attribute(element, "colname"), -1)
+    last = columns.get(attribute(element, "nameend"), first)
+    return _Cell(text, max(last - first, 0) + 1, _number(element, "morerows", 0) + 1, first)
 
 
 def _tables(wrap: Element) -> Iterator[Element]:
@@ -131,9 +124,13 @@ def _rows(table: Element, *parts: str) -> list[Element]:
     return found
 
 
-def _grid(rows: Sequence[Element], columns: _Columns, budget: _Budget, *, is_body: bool = False) -> list[list[str]]:
+def _grid(
+    rows: Sequence[Element], columns: Mapping[str, int], budget: _Budget, *, is_body: bool = False
+) -> list[list[str]]:
     """The texts of the cells, row by row."""
-    cells = [[columns.cell(child) for child in row if child.tag in ("td", "th", "entry")][:MAX_COLUMNS] for row in rows]
+    cells = [
+        [_cell(child, columns) for child in row if child.tag in ("td", "th", "entry")][:MAX_COLUMNS] for row in rows
+    ]
     width = max((sum(cell.columns for cell in row) for row in cells), default=0)
     pending: dict[int, tuple[str, int]] = {}  # by column: a cell from above, and how many rows it still fills
     grid: list[list[str]] = []

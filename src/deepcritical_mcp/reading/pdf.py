@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
 from statistics import median
 from typing import Any
 
 from deepcritical_mcp.errors import UnreadableDocumentError
-from deepcritical_mcp.reading import PageReading, Reading, Section, assembled
+from deepcritical_mcp.reading import Block, PageReading, Reading, Section, assembled, outline
 from deepcritical_mcp.text import clean_line, counted, data_lines
 
 HYPHEN = "\u0002"
@@ -55,35 +55,11 @@ def sections_of(pages: Sequence[Sequence[PdfLine]], heights: Sequence[float]) ->
         return []
     body = _body_size(lines)
     words = {word.strip(_MARKS) for line in lines for word in line.text.lower().translate(_LIGATURES).split()} - {""}
-    blocks = [_Block(_joined(block, words), block[0].page, _is_heading(block, body)) for block in _blocks(lines)]
-    if sum(block.is_heading for block in blocks) < 2:
-        return _by_page(blocks)
-    return _by_heading(blocks)
-
-
-@dataclass(frozen=True)
-class _Block:
-    text: str
-    page: int
-    is_heading: bool
-
-
-def _by_page(blocks: Sequence[_Block]) -> list[Section]:
-    pages: dict[int, list[str]] = {}
-    for block in blocks:
-        pages.setdefault(block.page, []).append(block.text)
-    return [Section(f"s{page + 1}", texts, path=(f"Page {page + 1}",)) for page, texts in pages.items()]
-
-
-def _by_heading(blocks: Sequence[_Block]) -> list[Section]:
-    found: list[tuple[str, list[str]]] = [("", [])]
-    for block in blocks:
-        if block.is_heading:
-            found.append((_NUMBER.sub("", block.text, count=1), []))
-        else:
-            found[-1][1].append(block.text)
-    named = [Section(f"s{number}", texts, path=(title,)) for number, (title, texts) in enumerate(found[1:], start=1)]
-    return [Section("s0", found[0][1]), *named] if found[0][1] else named
+    found = [(block[0].page, _is_heading(block, body), _joined(block, words)) for block in _blocks(lines)]
+    if sum(is_heading for _, is_heading, _ in found) > 1:
+        return outline(Block(_NUMBER.sub("", text, count=1), 1) if head else Block(text) for _, head, text in found)
+    pages_found = groupby(found, key=lambda one: one[0])
+    return [Section(f"s{n + 1}", [one[2] for one in own], path=(f"Page {n + 1}",)) for n, own in pages_found]
 
 
 def _without_running_lines(pages: Sequence[Sequence[PdfLine]], heights: Sequence[float]) -> Iterator[list[PdfLine]]:

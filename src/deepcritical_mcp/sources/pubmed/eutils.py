@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Literal, TypeVar
 
-import httpx
 from pydantic import SecretStr
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError
 from deepcritical_mcp.logs import hide
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.pacing import shared_pacing
 from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.json_api import JsonApi
+from deepcritical_mcp.sources.json_api import Explain, JsonApi, paced_client
 from deepcritical_mcp.sources.pubmed.eutils_answers import (
     PROVIDER,
     ESearchAnswer,
@@ -147,7 +145,6 @@ SPACING_WITH_KEY = 0.11
 """Seconds between two starts. NCBI allows 3 requests a second, 10 with a key; a tenth is left for network jitter."""
 MAX_IDS = 200
 """Identifiers in one request."""
-Explain = Callable[[httpx.Response], ProviderError | None]
 
 
 def ncbi_client(
@@ -156,22 +153,18 @@ def ncbi_client(
     """A client at the pace that all of NCBI's services share; `steps` is how many requests a call sends."""
     ours = settings.of(PubMedSettings)
     key = ours.ncbi_api_key.get_secret_value()
-    limiter = shared_pacing(
-        SPACING_WITH_KEY if key else SPACING_WITHOUT_KEY,
-        name="ncbi",
-        identity=f"{ours.ncbi_base_url}\n{key}",
-        folder=settings.cache_dir,
-        redis_url=settings.redis_url.get_secret_value(),
-        steps=steps,
-    )
-    return ApiClient(
-        net.http,
-        provider=provider,
+    return paced_client(
+        settings,
+        net,
+        name=provider,
         title=title,
-        retry=net.retry,
-        limiter=limiter,
+        counted_by=ours.ncbi_base_url,
+        spacing=SPACING_WITH_KEY if key else SPACING_WITHOUT_KEY,
         explain=explain,
-        follow_redirects=False if key else None,
+        steps=steps,
+        shared_pace="ncbi",
+        key=key,
+        keyless=False,
     )
 
 
