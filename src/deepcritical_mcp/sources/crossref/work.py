@@ -40,7 +40,7 @@ SELECT = "DOI,updated-by,update-to,relation"
 """The fields that are read here, for a request."""
 _ROWS = (row.split(": ") for row in data_lines(__file__, "update_types.txt"))
 _TYPES: dict[str, NoticeKind] = {name: cast("NoticeKind", kind) for kind, names in _ROWS for name in names.split()}
-_KINDS = {name.strip("()"): kind for name, kind in _TYPES.items()}
+_KINDS: dict[str, NoticeKind] = {name.strip("()"): kind for name, kind in _TYPES.items()}
 """Kinds of notices by Crossref's types of updates."""
 _REINSTATEMENT = "reinstatement"
 _RELATIONS: Mapping[str, NoticeKind] = {"is-preprint-of": "published", "has-preprint": "preprint"}
