@@ -21,12 +21,14 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.reading import RelatedArticle
 from deepcritical_mcp.reading.jats_text import line_of, named_as
 from deepcritical_mcp.reading.xml_tree import NOTHING, attribute, first
+from deepcritical_mcp.text import data_lines
 
 _CREATIVE_COMMONS = re.compile(r"https?://(?:www\.)?creativecommons\.org/[^\s<>\"')\]]{3,100}")
 _STUDIES = {"research-article", "review-article", "systematic-review", "meta-analysis", "case-report"}
 _ABOUT = {"corrected-article", "retracted-article", "addended-article", "object-of-concern", "partial-retraction"}
 _DATES = ("ppub", "epub-ppub", "epub", "collection", "pub", "preprint", "")
 """Whose date counts, best first: that of the issue, as in PubMed."""
+_PATHS = {name: paths.split() for name, paths in (row.split(": ") for row in data_lines(__file__, "jats_fields.txt"))}
 _PMC_DATES = ("pmc-release", "nihms-submitted", "pmc")
 _LICENCE_TEXT = 300
 
@@ -50,12 +52,7 @@ def bibliography_of(article: Element) -> dict[str, object]:
         "source": "preprint" if is_preprint else "pubmed",
         "title": title_of(article) or NO_TITLE,
         "authors": tuple(_authors(meta)),
-        "journal": _text(journal, "journal-title-group/journal-title", "journal-title"),
-        "journal_abbreviation": _abbreviation(journal),
-        "issn": _text(journal, "issn[@pub-type='ppub']", "issn[@publication-format='print']", "issn", "issn-l"),
-        "publisher": _text(journal, "publisher/publisher-name"),
-        "volume": _text(meta, "volume"),
-        "issue": _text(meta, "issue"),
+        **{name: _text(meta if name in ("volume", "issue") else journal, *paths) for name, paths in _PATHS.items()},
         "pages": _pages(meta),
         "date": next((dates[kind] for kind in (*_DATES, *dates) if dates.get(kind)), UNKNOWN_DATE),
         "electronic_date": dates.get("epub", UNKNOWN_DATE),
@@ -204,16 +201,6 @@ def _collective(contributor: Element) -> str:
     named = [child for child in collab if child.tag in ("institution", "named-content", "institution-wrap", "italic")]
     own = " ".join(filter(None, [collab.text or "", *map(line_of, named), *(child.tail or "" for child in collab)]))
     return " ".join(own.split())
-
-
-def _abbreviation(journal: Element) -> str:
-    return _text(
-        journal,
-        "journal-title-group/abbrev-journal-title",
-        "abbrev-journal-title",
-        "journal-id[@journal-id-type='iso-abbrev']",
-        "journal-id[@journal-id-type='nlm-ta']",
-    )
 
 
 def _pages(meta: Element) -> str:

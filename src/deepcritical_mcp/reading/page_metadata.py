@@ -58,15 +58,7 @@ def _says(kind: str, text: str) -> bool:
     return any(phrase in lower for said, phrase in _PHRASES if said == kind)
 
 
-_TITLE = ("citation_title", "dc.title", "dcterms.title", "og:title", "twitter:title")
-_AUTHORS = ("citation_author", "dc.creator", "dcterms.creator", "author", "article:author")
-_DATE = (
-    "citation_publication_date", "citation_date", "citation_online_date", "prism.publicationdate", "dc.date",
-    "dcterms.date", "dcterms.issued", "article:published_time", "date", "citation_year",
-)  # fmt: skip
-_LANGUAGE = ("citation_language", "dc.language", "dcterms.language", "og:locale")
-_LICENCE = ("dc.rights", "dcterms.license", "dcterms.rights", "citation_license")
-_DOI = ("citation_doi", "prism.doi", "dc.identifier.doi")
+_NAMES = {kind: names.split() for kind, names in (row.split(": ") for row in data_lines(__file__, "page_fields.txt"))}
 _MOST_AUTHORS = 500
 _BYLINES = (
     '//*[@rel="author" or @itemprop="author" or contains(@class, "byline") or contains(@class, "author") or '
@@ -83,23 +75,18 @@ def fields_of(root: Any, url: str) -> Mapping[str, object]:
     canonical = _canonical(root, meta, url)
     ids = record_ids(canonical)
     html_language = str(root.get("lang") or "")
+    plain = ("journal", "journal_abbreviation", "volume", "issue", "publisher")
     fields: dict[str, object] = {
-        "title": _first(meta, _TITLE) or _title_element(root),
+        "title": _first(meta, "title") or _title_element(root),
         "authors": tuple(_authors(meta)),
         "date": _date(meta),
-        "doi": normalize_doi(_first(meta, ("citation_doi", "prism.doi", "dc.identifier.doi")))
-        or _dc_doi(meta)
-        or ids.doi,
-        "pmid": normalize_pmid(_first(meta, ("citation_pmid",))) or ids.pmid,
+        "doi": normalize_doi(_first(meta, "doi")) or _dc_doi(meta) or ids.doi,
+        "pmid": normalize_pmid(_first(meta, "pmid")) or ids.pmid,
         "pmcid": ids.pmcid,
         "nct": ids.nct,
-        "journal": _first(meta, ("citation_journal_title", "prism.publicationname")),
-        "journal_abbreviation": _first(meta, ("citation_journal_abbrev",)),
-        "volume": _first(meta, ("citation_volume", "prism.volume")),
-        "issue": _first(meta, ("citation_issue", "prism.number")),
+        **{name: _first(meta, name) for name in plain},
         "pages": _pages(meta),
-        "publisher": _first(meta, ("citation_publisher", "dc.publisher", "og:site_name")),
-        "language": (_first(meta, _LANGUAGE) or html_language).replace("_", "-").partition("-")[0].lower(),
+        "language": (_first(meta, "language") or html_language).replace("_", "-").partition("-")[0].lower(),
         "url": canonical,
         "byline": _byline(root),
     }
@@ -112,7 +99,7 @@ def licence_of_page(root: Any) -> str:
     named = next((value for value in meta.get("dc.rights", []) if "creativecommons.org/" in value), "")
     links = cast("list[str]", root.xpath('//*[contains(concat(" ", @rel, " "), " license ")]/@href'))
     linked = next((link for link in links if link.startswith(("http://", "https://", "//"))), "")
-    return clean_line(named or linked or _first(meta, _LICENCE))[:300]
+    return clean_line(named or linked or _first(meta, "licence"))[:300]
 
 
 def copies_named(root: Any, url: str) -> tuple[str, ...]:
@@ -127,7 +114,7 @@ def copies_named(root: Any, url: str) -> tuple[str, ...]:
 
 def abstract_in_head(root: Any) -> str:
     """The abstract among the metadata; descriptions for search engines do not count."""
-    found = _first(_meta(root), ("citation_abstract", "dcterms.abstract"))
+    found = _first(_meta(root), "abstract")
     return found if len(found) > 200 and not found.endswith(("...", "…")) else ""
 
 
@@ -141,8 +128,8 @@ def _meta(root: Any) -> dict[str, list[str]]:
     return found
 
 
-def _first(meta: Mapping[str, Sequence[str]], names: Sequence[str]) -> str:
-    return next((meta[name][0] for name in names if name in meta), "")
+def _first(meta: Mapping[str, Sequence[str]], kind: str) -> str:
+    return next((meta[name][0] for name in _NAMES[kind] if name in meta), "")
 
 
 def _title_element(root: Any) -> str:
@@ -154,7 +141,7 @@ def _title_element(root: Any) -> str:
 
 
 def _authors(meta: Mapping[str, Sequence[str]]) -> Iterator[AuthorName]:
-    values = meta.get(next((name for name in _AUTHORS if name in meta), ""), [])
+    values = meta.get(next((name for name in _NAMES["authors"] if name in meta), ""), [])
     names = [name for value in values for name in value.split(";")]
     for name in names[:_MOST_AUTHORS]:
         if (plain := clean_line(name)) and not is_web_address(plain):
@@ -171,7 +158,7 @@ def _byline(root: Any) -> str:
 
 
 def _date(meta: Mapping[str, Sequence[str]]) -> str:
-    for name in _DATE:
+    for name in _NAMES["date"]:
         for value in meta.get(name, []):
             if len(found := readings(value)) == 1 or (found and name.startswith("citation")):
                 return found[0]
@@ -184,7 +171,7 @@ def _dc_doi(meta: Mapping[str, Sequence[str]]) -> str:
 
 
 def _pages(meta: Mapping[str, Sequence[str]]) -> str:
-    first, last = _first(meta, ("citation_firstpage",)), _first(meta, ("citation_lastpage",))
+    first, last = _first(meta, "first_page"), _first(meta, "last_page")
     return f"{first}-{last}" if first and last and first != last else first
 
 

@@ -214,24 +214,16 @@ def _joined(block: Sequence[PdfLine], known: set[str]) -> str:
     text = ""
     for line in block:
         words = line.text.strip().translate(_LIGATURES)
-        is_divided = text.endswith(HYPHEN) or (text.endswith("-") and _whole(text[:-1], words) in known)
-        text = _rejoined(text[:-1], words, known) if is_divided else f"{text} {words}".lstrip()
+        head, tail = text[:-1].rpartition(" ")[2], words.partition(" ")[0]
+        whole, compound = (f"{head}{sign}{tail}".lower().strip(_MARKS) for sign in ("", "-"))
+        goes_on = head[-1:].isalpha() and tail[:1].islower()
+        if text.endswith(HYPHEN):  # with its hyphen if it occurs so elsewhere too, or the rest cannot be one of a word
+            text = f"{text[:-1]}{'-' if compound in known or not tail[:1].islower() else ''}{words}"
+        elif text.endswith("-") and goes_on and whole in known:
+            text = f"{text[:-1]}{'-' if compound in known else ''}{words}"
+        else:
+            text = f"{text} {words}".lstrip()
     return text.replace(HYPHEN, "-")
-
-
-def _whole(first: str, second: str) -> str:
-    """The word that the end of a line and the beginning of the next one form; "" if the second cannot be the rest of a
-    word."""
-    head, tail = first.rpartition(" ")[2], second.partition(" ")[0]
-    return f"{head}{tail}".lower().strip(_MARKS) if head[-1:].isalpha() and tail[:1].islower() else ""
-
-
-def _rejoined(first: str, second: str, known: set[str]) -> str:
-    """A word divided at the end of a line; with its hyphen if it occurs so elsewhere too, or if what follows cannot be
-    the rest of a word."""
-    head, tail = first.rpartition(" ")[2], second.partition(" ")[0]
-    is_compound = f"{head}-{tail}".lower().strip(_MARKS) in known or not tail[:1].islower()
-    return f"{first}{'-' if is_compound else ''}{second}"
 
 
 pdfium: Any = importlib.import_module("pypdfium2")  # no type hints
@@ -248,7 +240,6 @@ _MOST_OBJECTS = 10_000
 _SAMPLED = 200
 """Characters that tell which way the text of a page runs."""
 Box = tuple[float, float, float, float]
-_FILE_NAME = re.compile(r"\.(?:docx?|pdf|indd|tex|dvi|qxd)$|^(?:microsoft word|untitled|layout)\b", re.IGNORECASE)
 
 
 def read_pdf(content: bytes, *, url: str = "", charset: str = "") -> PageReading:
@@ -309,11 +300,7 @@ def _without_text(document: Any, pages: Sequence[Sequence[PdfLine]], content: by
         raise UnreadableDocumentError("This PDF is damaged: its end is missing, and what is there has no text.")
     if len(pages) < min(len(document), MAX_PAGES):
         raise UnreadableDocumentError("This document takes too long to read.", is_too_slow=True)
-    if images:
-        blank = len(pages) - images
-        what = f"{counted(images, 'page')} of images" + (f" and {counted(blank, 'other page')}" if blank else "")
-    else:
-        what = "the pages are empty"
+    what = f"{counted(images, 'page')} of images" if images else "the pages are empty"
     unread = len(document) - len(pages)
     rest = f"; the last {counted(unread, 'page')} not read" if unread else ""
     return PageReading(Reading(""), "no_text", f"no text inside: {what}{rest}")
@@ -332,7 +319,7 @@ def _fields(document: Any, beginning: str) -> dict[str, object]:
     title = clean_line(str(document.get_metadata_value("Title") or ""))
     plain = re.sub(r"\W+", "", title).lower()
     is_there = plain and plain in re.sub(r"\W+", "", beginning).lower()
-    return {"title": title} if is_there and len(title) >= 12 and not _FILE_NAME.search(title) else {}
+    return {"title": title} if is_there and len(title) >= 12 else {}
 
 
 def _page_lines(page: Any) -> tuple[list[PdfLine], float]:

@@ -21,6 +21,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.net.json_fields import (
     field_at,
+    fields_at,
     mapping_of,
     plain_abstract,
     rows_of,
@@ -30,7 +31,7 @@ from deepcritical_mcp.net.json_fields import (
     without_markup,
 )
 from deepcritical_mcp.sources.base import author_of
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, data_lines
 from deepcritical_mcp.urls import is_web_address
 
 PROVIDER = "europepmc"
@@ -38,6 +39,7 @@ PREPRINTS = "PPR"
 """The source code of preprints."""
 _WITH_STATUS = ("MED", "PMC", PREPRINTS)
 """Source codes of records that have links to retractions and the like; patents and theses have none."""
+_FIELDS = {name: paths.split() for name, paths in (row.split(": ") for row in data_lines(__file__, "fields.txt"))}
 _FREE = ("OA", "F")
 """Codes of full texts that anybody may read: open access, and free."""
 
@@ -118,15 +120,9 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
         pmcid=normalize_pmcid(text_at(row, "pmcid")),
         doi=doi,
         authors=_authors(row),
-        journal=text_at(journal, "title") or text_at(row, "journalTitle"),
+        **fields_at(row, _FIELDS),
         journal_abbreviation=abbreviation or medline,
         medline_abbreviation="" if medline == abbreviation or not abbreviation else medline,
-        volume=text_at(row, "journalInfo.volume", "journalVolume"),
-        issue=text_at(row, "journalInfo.issue", "issue"),
-        pages=text_at(row, "pageInfo"),
-        issn=text_at(journal, "issn", "essn"),
-        language=text_at(row, "language"),
-        publisher=text_at(row, "bookOrReportDetails.publisher"),
         version=_version(row, number) if is_preprint else "",
         preprint_number=number if is_preprint else "",
         publication_types=types,
