@@ -46,6 +46,11 @@ def date_of_parts(year: str, month: str, day: str, *others: str) -> str:
     return next((found[0] for text in texts if len(found := readings(text)) == 1), "")
 
 
+def iso_date(text: str) -> str:
+    """`text` if it is a date as YYYY, YYYY-MM or YYYY-MM-DD; else ""."""
+    return text if readings(text) == [text] else ""
+
+
 def readings(text: str, today: datetime.date | None = None) -> list[str]:
     """What `text` can mean as YYYY, YYYY-MM or YYYY-MM-DD: nothing, one date or, if in doubt, two (month first)."""
     text, today = _plain(text), today or current_date()

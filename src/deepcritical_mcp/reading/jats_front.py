@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.dates import date_of_parts
-from deepcritical_mcp.identifiers import is_preprint_doi, normalize_doi, normalize_pmid
+from deepcritical_mcp.identifiers import is_preprint_doi, normalize_doi, normalize_pmcid, normalize_pmid
 from deepcritical_mcp.models import (
     NO_TITLE,
     PREPRINT,
@@ -162,8 +162,7 @@ def _ids(meta: Element) -> dict[str, str]:
 
 
 def _pmcid(value: str) -> str:
-    digits = re.sub(r"(?i)\APMC", "", value.strip())
-    return f"PMC{digits}" if digits.isdecimal() else value
+    return normalize_pmcid(value) or normalize_pmcid(f"PMC{value}") or value
 
 
 def _address(ids: dict[str, str], doi: str) -> str:

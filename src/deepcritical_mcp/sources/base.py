@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self, TypeVar
 
 from pydantic import model_validator
 
-from deepcritical_mcp.dates import readings
+from deepcritical_mcp.dates import iso_date
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import (
@@ -426,7 +426,7 @@ def dates_in_words(min_date: str, max_date: str, what: str = "published") -> Ite
 
 def _checked_date(name: str, text: str) -> str:
     text = text.strip()
-    if not text or readings(text) == [text]:
+    if not text or iso_date(text):
         return text
     what = "does not exist" if _DATE.fullmatch(text) else "is not a date"
     raise InvalidInputError(f'{name} "{clean_line(text)[:40]}" {what}: write YYYY, YYYY-MM or YYYY-MM-DD.')

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from deepcritical_mcp.dates import current_date, readings
+from deepcritical_mcp.dates import current_date, iso_date, readings
 from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
@@ -115,7 +114,7 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
         title=clean_line(without_markup(text_at(row, "title"))) or NO_TITLE,
         url=_address(source, number, pmid, doi),
         date=_date(row, is_preprint=is_preprint),
-        electronic_date=_iso_date(text_at(row, "electronicPublicationDate")),
+        electronic_date=iso_date(text_at(row, "electronicPublicationDate")) or UNKNOWN_DATE,
         pmid=pmid,
         pmcid=normalize_pmcid(text_at(row, "pmcid")),
         doi=doi,
@@ -193,19 +192,15 @@ def _name(author: Mapping[str, object]) -> AuthorName | None:
 
 def _date(row: Mapping[str, object], *, is_preprint: bool) -> str:
     """That of the issue; of a preprint, when it was posted."""
-    posted = _iso_date(text_at(row, "firstPublicationDate"))
+    posted = iso_date(text_at(row, "firstPublicationDate")) or UNKNOWN_DATE
     if is_preprint and posted != UNKNOWN_DATE:
         return posted
     issue = mapping_of(row.get("journalInfo"))
-    year = _iso_date(text_at(issue, "yearOfPublication") or text_at(row, "pubYear"))
+    year = iso_date(text_at(issue, "yearOfPublication") or text_at(row, "pubYear")) or UNKNOWN_DATE
     if written := text_at(issue, "dateOfPublication"):
         # The words may be a season or a range: then only the year is sure.
         return next(iter(readings(written)), year)
     return posted if year in (posted[:4], UNKNOWN_DATE) else year
-
-
-def _iso_date(text: str) -> str:
-    return text if re.fullmatch(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?", text) else UNKNOWN_DATE
 
 
 def _named(rows: object, name: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from deepcritical_mcp.dates import current_date
+from deepcritical_mcp.dates import current_date, iso_date
 from deepcritical_mcp.identifiers import normalize_pmid, normalize_trial
 from deepcritical_mcp.models import (
     MAX_TRIAL_PAPERS,
@@ -39,7 +39,6 @@ REGISTRY = "ClinicalTrials.gov"
 ADDRESS = "https://clinicaltrials.gov/study/"
 UNKNOWN_COUNT = 99_999_999
 NCT_NUMBER = re.compile(r"NCT[0-9]{8}")
-_DATE = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?")
 Study = Mapping[str, object]
 
 
@@ -225,8 +224,7 @@ def is_retracted(reference: Study) -> bool:
 
 
 def _date(value: object) -> str:
-    day = text_of(value)[:10]
-    return day if _DATE.fullmatch(day) else ""
+    return iso_date(text_of(value)[:10])
 
 
 def _date_in(status: Study, name: str) -> str:
