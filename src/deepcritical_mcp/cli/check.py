@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from html import unescape
 from pathlib import Path
@@ -22,11 +22,10 @@ from rich.text import Text
 from deepcritical_mcp.checking.draft.reading import MAX_DRAFT
 from deepcritical_mcp.checking.report_text import brief, report_text
 from deepcritical_mcp.config import Settings, load_settings
-from deepcritical_mcp.context import AppContext, Services, build_services
+from deepcritical_mcp.context import AppContext, build_services
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.storage import STORES
-from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import CheckedReference, CitationReport, findings_of, with_findings
 from deepcritical_mcp.reading import UTF_16, decoded
 from deepcritical_mcp.text import clean_line, clipped, counted
@@ -169,12 +168,9 @@ def check_draft(sources: Sequence[str], *, accepted: Sequence[str], read: bool, 
     else:
         print(report_text(brief(report)), end="")
     references = _without_accepted(report.references, accepted)
-    is_broken = any(_BROKEN in one.rpartition("” (")[2] for one in report.unread)
-    if (
-        is_broken
-        or any(one.verdict in _WRONG_VERDICTS or one.status in _WRONG_STATUSES for one in references)
-        or any(one.verdict in _WRONG_QUOTATIONS for one in report.quotations)
-    ):
+    wrong = [one for one in references if one.verdict in _WRONG_VERDICTS or one.status in _WRONG_STATUSES]
+    misquoted = [one for one in report.quotations if one.verdict in _WRONG_QUOTATIONS]
+    if wrong or misquoted or any(_BROKEN in one.rpartition("” (")[2] for one in report.unread):
         return WRONG
     return FINE if is_complete and all(one.verdict != "outage" for one in references) else INCOMPLETE
 
@@ -204,44 +200,34 @@ def _without_accepted(references: Sequence[CheckedReference], accepted: Sequence
 
 
 async def _check(text: str, settings: Settings, read: bool) -> tuple[CitationReport, bool]:
-    """The report, and whether everything was checked."""
+    """The report on all parts, or those for which there was time, and whether everything was checked."""
     # No store but memory, and no folder for vectors.
     app = AppContext(settings.model_copy(update={"data_dir": None}), build=partial(build_services, stores=STORES[-1:]))
     try:
         async with _shown_progress() as progress:
             services = await app.services()
             session = await services.sessions.open()
-            return await _check_all(text, services, session, read, progress)
+            check = partial(services.checker.check, text, session, read=read, progress=progress)
+            report = await check()
+            while report.next_offset >= 0:
+                try:
+                    part = await check(offset=report.next_offset)
+                except DeadlineExceededError:
+                    return report, False
+                report = with_findings(part, (*findings_of(report), *findings_of(part)))
+            return report, True
     finally:
         await app.aclose()
-
-
-async def _check_all(
-    text: str, services: Services, session: EvidenceStore, read: bool, progress: Progress
-) -> tuple[CitationReport, bool]:
-    """Check part after part, to the end, or until there is no time for another one."""
-    check = partial(services.checker.check, text, session, read=read, progress=progress)
-    report = await check()
-    while report.next_offset >= 0:
-        try:
-            part = await check(offset=report.next_offset)
-        except DeadlineExceededError:
-            return report, False
-        report = with_findings(part, (*findings_of(report), *findings_of(part)))
-    return report, True
 
 
 @asynccontextmanager
 async def _shown_progress() -> AsyncGenerator[Progress]:
     """A line on stderr, if that is a terminal, that shows what is done until the block ends."""
     console = Console(stderr=True, highlight=False)
+    status = console.status("Starting…")
 
     async def report(fraction: float, message: str) -> None:
         status.update(Text(f"{fraction:4.0%} {clipped(clean_line(message), 70)}"))
 
-    status = console.status("Starting…")
-    if not console.is_terminal:
-        yield report
-        return
-    with status:
+    with status if console.is_terminal else nullcontext():
         yield report

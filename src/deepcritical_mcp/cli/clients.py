@@ -104,8 +104,8 @@ def known_clients(machine: Machine | None = None) -> tuple[McpClient, ...]:
 
 def _client(row: str, folders: Mapping[str, Path]) -> McpClient:
     name, title, path, folder, key, options, hint = (field.strip() for field in row.split("|"))
-    places = (Path(place.format_map(folders)) for place in (path, folder))
-    return McpClient(cast("ClientName", name), title, *places, hint, key, "comments" in options, "type" in options)
+    file, place = (Path(one.format_map(folders)) for one in (path, folder))
+    return McpClient(cast("ClientName", name), title, file, place, hint, key, "comments" in options, "type" in options)
 
 
 def client_named(name: str, machine: Machine | None = None) -> McpClient:

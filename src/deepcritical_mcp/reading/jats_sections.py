@@ -221,24 +221,17 @@ def _add(part: JatsPart, block: Element) -> None:
         add_floats(part, block)
     elif name == "disp-formula":
         _append(part, " ".join(filter(None, (formula_text(block) or IMAGE, line_of(block.find("label"))))))
-    else:
-        _add_other(part, block)
-
-
-def _add_other(part: JatsPart, block: Element) -> None:
-    name, start = block.tag, len(part.paragraphs)
-    if name == "fn":
+    elif name == "fn":
         _append(part, line_of(block))
         add_floats(part, block)
     elif name == "statement":
+        start = len(part.paragraphs)
         heading = " ".join(filter(None, (line_of(block.find("label")), line_of(block.find("title")))))
         _fill(part, block)
         _put_in_front(part, start, _sentence(heading))
-    elif name == "title":
-        return
     elif name == "ref":
         _append(part, reference_of(block))
-    else:
+    elif name != "title":
         _fill(part, block, is_paragraph=name in ("p", "attrib", "verse-line"))
 
 

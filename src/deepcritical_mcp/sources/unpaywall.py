@@ -62,11 +62,9 @@ class Unpaywall(FullTextSource):
         """Where open copies are. The text itself is never in the answer."""
         doi = normalize_doi(wanted.ids.doi)
 
-        def read(response: httpx.Response) -> Copy:
-            return _copies(json_answer(NAME, TITLE, response), doi)
-
+        path, sent = quote(doi, safe="/"), {"email": self._email}
         try:
-            return await self._api.get(quote(doi, safe="/"), {"email": self._email}, read)
+            return await self._api.get(path, sent, lambda answer: _copies(json_answer(NAME, TITLE, answer), doi))
         except UnknownDoiError as error:
             return Copy("not_found", error.message)
 
@@ -90,10 +88,9 @@ def explain_unpaywall(response: httpx.Response) -> ProviderError | None:
         return None  # a page from someone else
     if response.status_code == 404:
         return UnknownDoiError(NAME, f"{TITLE} does not know this DOI.")
-    if "email" in said.lower():
-        message = f"{TITLE} does not accept the email address (HTTP 422): set NCBI_EMAIL to your own, real address."
-        return ProviderRequestError(NAME, message)
-    return ProviderRequestError(NAME, f"{TITLE} refused the request (HTTP 422).")
+    is_email = "email" in said.lower()
+    why = " does not accept the email address (HTTP 422): set NCBI_EMAIL to your own, real address." if is_email else ""
+    return ProviderRequestError(NAME, f"{TITLE}{why or ' refused the request (HTTP 422).'}")
 
 
 def _copies(payload: Mapping[str, object], doi: str) -> Copy:

@@ -188,17 +188,15 @@ def _typed(label: str, row: Study, name: str) -> str:
 
 def _locations(rows: list[Mapping[str, object]]) -> list[str]:
     """Sites by country, without the persons who answer there."""
-    countries = Counter(line(row.get("country")) or "Country unknown" for row in rows)
-    found = [f"{counted(len(rows), 'site')} in {counted(len(countries), 'country', 'countries')}"] if rows else []
-    for country, count in countries.items():
-        sites = (_site(row) for row in rows if (line(row.get("country")) or "Country unknown") == country)
-        named = "; ".join(dict.fromkeys(site for site in sites if site))
-        found.append(f"{country} ({count}): {named}" if named else f"{country} ({count})")
+    by_country: dict[str, list[str]] = {}
+    for row in rows:
+        site = ", ".join(filter(None, (line(row.get(name)) for name in ("facility", "city", "state"))))
+        by_country.setdefault(line(row.get("country")) or "Country unknown", []).append(site)
+    found = [f"{counted(len(rows), 'site')} in {counted(len(by_country), 'country', 'countries')}"] if rows else []
+    for country, sites in by_country.items():
+        named = "; ".join(dict.fromkeys(filter(None, sites)))
+        found.append(f"{country} ({len(sites)}){f': {named}' if named else ''}")
     return found
-
-
-def _site(row: Mapping[str, object]) -> str:
-    return ", ".join(filter(None, (line(row.get(name)) for name in ("facility", "city", "state"))))
 
 
 def _references(module: Study) -> Iterator[Section]:
@@ -206,11 +204,7 @@ def _references(module: Study) -> Iterator[Section]:
     rows: list[str] = []
     for one in rows_of(module.get("references")):
         pmid, kind = text_at(one, "pmid"), in_words(text_at(one, "type"))
-        marks = (
-            f"PMID {pmid}." if pmid else "",
-            f"[{kind}]" if kind else "",
-            "[Retracted]" if is_retracted(one) else "",
-        )
+        marks = (f"PMID {pmid}." * bool(pmid), f"[{kind}]" * bool(kind), "[Retracted]" * is_retracted(one))
         rows.append(" ".join(filter(None, (line(one.get("citation")), *marks))))
     for one in rows_of(module.get("seeAlsoLinks")):
         rows.append(" ".join(filter(None, (line(one.get("label")), without_contacts(text_at(one, "url"))))))
