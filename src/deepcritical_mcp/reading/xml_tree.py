@@ -19,11 +19,8 @@ from deepcritical_mcp.reading import decoded
 
 _LXML = cast("Any", etree)  # it has no types
 _ENCODING = re.compile(rb"""<\?xml[^<>]{0,99}encoding=["']([A-Za-z0-9._-]{1,40})["']""")
-_QUOTED = r"\"[^\"]*+\"|'[^']*+'"
-_SUBSET = rf"\[(?:[^\]\"'<]++|{_QUOTED}|<!--.*?-->|<)*+\]"
-_BEFORE_ROOT = re.compile(
-    rf"(?:[^<]++|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:[^\[>\"'<]++|{_QUOTED}|{_SUBSET}|<!--.*?-->)*+>|<(?![A-Za-z!?]))*+",
-    re.DOTALL,
+_IN_PROLOG = re.compile(
+    r"<!DOCTYPE|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|\"[^\"]*+\"|'[^']*+'|[\[\]>]|<(?=[A-Za-z])", re.DOTALL
 )
 _REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9a-fA-F]{1,8})|([0-9]{1,10}));|([A-Za-z][A-Za-z0-9]{0,40});)?")
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -80,11 +77,18 @@ def attribute(element: Element, name: str) -> str:
 
 def _without_declarations(text: str) -> str:
     """The text from the root element on: without the XML declaration and the document type with its entities."""
-    before = _BEFORE_ROOT.match(text)
-    rest = text[before.end() :] if before else text
-    if rest.startswith("<!"):
+    within = ""  # the document type, or "[" for its internal subset
+    for found in _IN_PROLOG.finditer(text):
+        mark = found[0]
+        if mark == "<" and not within:
+            return text[found.start() :]
+        if mark == "<!DOCTYPE" or (within and mark == "]"):
+            within = "<!DOCTYPE"
+        elif within and mark in ("[", ">"):
+            within = "[" if "[" in (mark, within) else ""
+    if within:
         raise XmlError("it is cut off in its document type")
-    return rest
+    return ""
 
 
 def _with_plain_references(text: str) -> str:
