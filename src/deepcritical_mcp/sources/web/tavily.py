@@ -10,7 +10,6 @@ from deepcritical_mcp.errors import ProviderError, ProviderResponseError
 from deepcritical_mcp.net.guard import Guard, guard_of, is_refusal
 from deepcritical_mcp.net.json_fields import first_records, text_of, without_markup
 from deepcritical_mcp.reading.page_metadata import shown
-from deepcritical_mcp.reading.user_text import read_own_text
 from deepcritical_mcp.sources.base import Hit, Net, as_sent
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.settings import WebSettings
@@ -116,6 +115,8 @@ class TavilyExtract(FullTextSource):
         text = next((value for row in rows if isinstance(value := row.get("raw_content"), str) and value.strip()), "")
         if not text:
             return Copy("no_text", "Tavily could not read this page either.", url=url)
+        from deepcritical_mcp.reading.user_text import read_own_text
+
         text = clean_text(self._tool.masked(text)[:_MOST_CHARACTERS])
         reading, title = read_own_text(without_markup(without_markdown(text, keeps_headings=True)))
         status, detail = shown(reading.content, "", reading.content, is_closed=False, is_article=False)
