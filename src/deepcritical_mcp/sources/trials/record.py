@@ -20,7 +20,6 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.net.json_fields import field_at, mapping_of, number_of, rows_of, text_at, text_of, texts_of
 from deepcritical_mcp.reading import Block, Reading, Section, assembled, outline, with_text
-from deepcritical_mcp.sources.trials.contact_details import without_contacts
 from deepcritical_mcp.sources.trials.outline import (
     in_words,
     labeled,
@@ -30,6 +29,7 @@ from deepcritical_mcp.sources.trials.outline import (
     part,
     results_of,
     sponsor_kind,
+    without_contacts,
 )
 from deepcritical_mcp.text import clipped, counted, data_lines
 
