@@ -22,6 +22,7 @@ LATE_IMPORTS = {
     "cli/serving.py": "commands that only read settings need not wait for the server",
     "cli/app.py": "each command imports what it needs, so that the server starts quickly",
     "tools/add_evidence.py": "the reader of HTML is needed for texts of one's own only",
+    "sources/web/tavily.py": "the reader of Markdown is needed for pages that it read only",
     "cli/quick_start.py": "the SDK is imported while its models are deferred",
 }
 # Third-party libraries that are optional or take most of a second to import.

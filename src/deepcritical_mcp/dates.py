@@ -39,6 +39,18 @@ _RANGE = re.compile(
 )
 
 
+def date_of_parts(year: str, month: str, day: str, *others: str) -> str:
+    """The date of a record that gives its parts, numbers or names, as far as they are one: "YYYY[-MM[-DD]]"; else the
+    first of `others` that is a date by itself; "" if none is."""
+    texts = (f"{year}-{month}-{day}", f"{year}-{month}", f"{year} {month} {day}", f"{year} {month}", year, *others)
+    return next((found[0] for text in texts if len(found := readings(text)) == 1), "")
+
+
+def iso_date(text: str) -> str:
+    """`text` if it is a date as YYYY, YYYY-MM or YYYY-MM-DD; else ""."""
+    return text if readings(text) == [text] else ""
+
+
 def readings(text: str, today: datetime.date | None = None) -> list[str]:
     """What `text` can mean as YYYY, YYYY-MM or YYYY-MM-DD: nothing, one date or, if in doubt, two (month first)."""
     text, today = _plain(text), today or current_date()

@@ -13,7 +13,6 @@ import pytest
 
 from deepcritical_mcp.cli.demo_output import Screen
 from deepcritical_mcp.config import unknown_variables
-from deepcritical_mcp.models import STATUSES, Evidence, Publication, status_label
 from deepcritical_mcp.sources.web.earlier_results import CACHE_FILE
 from tests.cli.conftest import Command
 from tests.evidence.locker import locked
@@ -185,14 +184,6 @@ def test_a_wrong_option_is_reported_in_plain_words(command: Command, arguments: 
     done = command(*arguments)
     assert done.returncode == 2
     assert told in " ".join(done.stderr.replace("│", " ").split())
-
-
-def test_every_status_is_shown_under_its_label(capsys: pytest.CaptureFixture[str]) -> None:
-    for status in STATUSES:
-        one = Publication.of("abstract", "Text.", provider="p", source="pubmed", title="The title", status=status)
-        Screen().evidence((Evidence.of(one),))
-        label = status_label(status)
-        assert f"1. {label} The title".replace("  ", " ") in capsys.readouterr().out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes behave differently there")

@@ -36,9 +36,9 @@ def test_a_complete_session_plays_offline_and_ends_with_the_configuration_of_cli
     assert titles
     assert said.count(MARK) >= 8
     assert "RETRACTED" in said
-    assert "Kept as text:" in said
+    assert "kept as text:" in said
     assert "My note: trials before registries" in said.partition("Found again by meaning")[2]
-    assert re.search(r"Recognized as a duplicate of text:\w+ \(same content\)", said)
+    assert re.search(r"merged into text:\w+, which the session already had \(same content\)", said)
     snippet = json.loads(done.stdout[done.stdout.index("\n{") : done.stdout.rindex("\n}") + 2])
     entry = snippet["mcpServers"]["deepcritical"]
     assert Path(entry["command"]).exists()
@@ -78,7 +78,7 @@ def test_failures_are_shown_and_the_demo_continues(command: Command, sample_worl
     said = _words(done.stdout)
     assert "PubMed answers: searching the real PubMed and the real web." in said
     assert "DuckDuckGo cannot be reached" in said
-    assert "Recognized as a duplicate" in said
+    assert "which the session already had" in said
     assert "deepcritical_mcp" in done.stderr  # --debug: the server's log
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deepcritical_mcp.cli import jsonc
 
-PATH = ["mcpServers", "ours"]
+PLACE = ("mcpServers", "ours")
 ENTRY: dict[str, object] = {"command": "/bin/ours", "args": []}
 
 _WITH_COMMENTS = """{
@@ -37,11 +37,11 @@ def test_adding_changes_nothing_else_and_removing_restores_the_document(
 ):
     text = json.dumps(document, indent=indent, ensure_ascii=False)
     text = text.replace("\n", "\r\n") if windows else text
-    added = jsonc.with_member(text, PATH, ENTRY)
+    added = jsonc.edited(text, PLACE, ENTRY)
     servers = document.get("mcpServers", {})
     assert isinstance(servers, dict)
     assert json.loads(added) == {**document, "mcpServers": {**servers, "ours": ENTRY}}
-    removed = jsonc.without_member(added, PATH)
+    removed = jsonc.edited(added, PLACE, None)
     assert json.loads(removed) == {**document, "mcpServers": servers}
 
 
@@ -51,27 +51,27 @@ def test_values_are_those_that_the_standard_library_reads(document: object, inde
 
 
 def test_comments_and_trailing_commas_stay_where_they_are():
-    added = jsonc.with_member(_WITH_COMMENTS, ["servers", "ours"], ENTRY, comments=True)
+    added = jsonc.edited(_WITH_COMMENTS, ("servers", "ours"), ENTRY, comments=True)
     assert "// the user's own words" in added
     assert "/* stays */" in added
-    assert jsonc.without_member(added, ["servers", "ours"], comments=True) == _WITH_COMMENTS
+    assert jsonc.edited(added, ("servers", "ours"), None, comments=True) == _WITH_COMMENTS
 
 
 def test_a_comment_after_the_last_server_does_not_swallow_the_new_one():
     text = '{\n  "servers": {\n    "a": {} // note\n  }\n}\n'
-    added = jsonc.with_member(text, ["servers", "ours"], ENTRY, comments=True)
+    added = jsonc.edited(text, ("servers", "ours"), ENTRY, comments=True)
     assert jsonc.parse(added, comments=True) == {"servers": {"a": {}, "ours": ENTRY}}
-    assert jsonc.without_member(added, ["servers", "ours"], comments=True) == text
+    assert jsonc.edited(added, ("servers", "ours"), None, comments=True) == text
 
 
 def test_an_existing_entry_is_replaced_in_place():
     text = '{"mcpServers": {"ours": {"command": "old"}, "b": 1}}'
-    assert json.loads(jsonc.with_member(text, PATH, ENTRY)) == {"mcpServers": {"ours": ENTRY, "b": 1}}
+    assert json.loads(jsonc.edited(text, PLACE, ENTRY)) == {"mcpServers": {"ours": ENTRY, "b": 1}}
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "\ufeff"])
 def test_an_empty_file_becomes_a_complete_document(text: str):
-    added = jsonc.with_member(text, PATH, ENTRY)
+    added = jsonc.edited(text, PLACE, ENTRY)
     assert json.loads(added.lstrip("\ufeff")) == {"mcpServers": {"ours": ENTRY}}
     assert added.startswith("\ufeff") == text.startswith("\ufeff")
 
@@ -91,13 +91,13 @@ def test_an_empty_file_becomes_a_complete_document(text: str):
 )
 def test_invalid_json_is_refused(text: str):
     with pytest.raises(jsonc.JsonError):
-        jsonc.with_member(text, PATH, ENTRY)
+        jsonc.edited(text, PLACE, ENTRY)
 
 
 @pytest.mark.parametrize("text", ["[]", '"text"', '{"mcpServers": []}', '{"mcpServers": null}'])
 def test_servers_that_are_not_an_object_are_refused(text: str):
     with pytest.raises(jsonc.JsonError, match="expected an object"):
-        jsonc.with_member(text, PATH, ENTRY)
+        jsonc.edited(text, PLACE, ENTRY)
 
 
 @pytest.mark.parametrize("text", ["{} /*", "{} /*/", '{"a": 1 /* no end }', "/*a" * 200_000])

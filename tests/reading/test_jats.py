@@ -115,17 +115,14 @@ def test_definitions_stand_behind_their_terms() -> None:
     assert paragraphs(body) == ["CI: confidence interval"]
 
 
-def test_quotes_speech_verse_statements_and_code() -> None:
+def test_quotes_verse_statements_and_code() -> None:
     body = (
         "<disp-quote><p>Quoted.</p><attrib>A. Ruiz</attrib></disp-quote>"
-        "<speech><speaker>Ann</speaker><p>Hello.</p></speech>"
         "<verse-group><verse-line>one</verse-line><verse-line>two</verse-line></verse-group>"
         "<statement><label>Theorem 1</label><p>It holds.</p></statement>"
         "<code>if a:\n    b\n</code>"
     )
-    assert paragraphs(body) == [
-        *("Quoted.", "A. Ruiz", "Ann: Hello.", "one\ntwo", "Theorem 1. It holds.", "if a:\n    b")
-    ]
+    assert paragraphs(body) == [*("Quoted.", "A. Ruiz", "one", "two", "Theorem 1. It holds.", "if a:\n    b")]
 
 
 def test_a_group_of_figures_has_its_caption_once() -> None:

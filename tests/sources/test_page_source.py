@@ -175,7 +175,10 @@ async def test_a_name_that_nobody_typed_is_nobodys_mistake():
 
     with pytest.raises(ProviderUnavailableError) as error:
         await source(resolve=unknown).read(Wanted(RecordIds(doi=DOI)))
-    assert error.value.message == "The name doi.invalid could not be resolved. Try again later."
+    assert (
+        error.value.message
+        == "The name doi.invalid could not be resolved. Check that it is spelled correctly, or try again later."
+    )
     with pytest.raises(ProviderUnavailableError, match="spelled correctly"):
         await source(resolve=unknown).read(Wanted(RecordIds(), ("https://wou.invalid/",)))
 

@@ -2,7 +2,7 @@
 
 `app` names the commands, `serving` starts the server (`quick_start`), `command_failures` ends each with a sentence.
 `check`, `doctor` (`doctor_checks`), `install` (`clients`, `jsonc`), `refresh`, `report` and `session_commands` are a
-command each; `demo` (`demo_output`) runs over the sample library: `sample_library`, `sample_sources`, `sample_papers`.
+command each; `demo` (`demo_output`) runs over the sample library: `sample_library`, `sample_sources`.
 """
 
 from __future__ import annotations

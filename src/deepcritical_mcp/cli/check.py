@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 import logging
 import re
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from html import unescape
 from pathlib import Path
@@ -23,12 +22,12 @@ from rich.text import Text
 from deepcritical_mcp.checking.draft.reading import MAX_DRAFT
 from deepcritical_mcp.checking.report_text import brief, report_text
 from deepcritical_mcp.config import Settings, load_settings
-from deepcritical_mcp.context import AppContext, Services, build_services
+from deepcritical_mcp.context import AppContext, build_services
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.storage import STORES
-from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import CheckedReference, CitationReport, findings_of, with_findings
+from deepcritical_mcp.reading import UTF_16, decoded
 from deepcritical_mcp.text import clean_line, clipped, counted
 
 MAX_FILE = 100 * 1024 * 1024
@@ -40,15 +39,9 @@ _PANDOC_FORMATS = {
 }  # fmt: skip
 _OF_BYTES_ONLY = (".docx", ".odt", ".epub", ".rtf")
 """Formats that know their encoding."""
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 _DECLARED = re.compile(
     rb"(?:inputenc|encoding|charset|coding)\W{0,20}([\w-]{3,20})|\[([\w-]{3,20})\]\{inputenc\}", re.I
 )
-_OF_BYTES = ("iso8859", "cp", "mac", "koi8", "gb", "big5", "shift_jis", "euc")
 _MARKDOWN = "markdown_strict+footnotes+pipe_tables+citations+backtick_code_blocks+startnum+intraword_underscores"
 _LEFT = (
     (re.compile(r"\s?(?:<a\b[^<>]*>|\[)↩[\ufe0e\ufe0f]?(?:</a>|\]\(#[^()\s]*\))"), ""),  # from a note back to its mark
@@ -108,31 +101,15 @@ def _contents(file: BinaryIO, name: str) -> bytes:
 
 
 def _decoded(data: bytes, name: str) -> str:
-    """The text in UTF-8, in UTF-16 with its mark, or in the older encoding that it declares (Windows-1252 if none)."""
-    encoding = next((known for mark, known in _MARKS if data.startswith(mark)), "")
-    if not encoding and (b"\0" in data or data.startswith((b"%PDF-", b"PK\x03\x04", b"{\\rtf"))):
+    """The text, also in an older encoding that it declares near its start, as `% Encoding: ISO-8859-15`,
+    `\\usepackage[latin1]{inputenc}` or `<meta charset=…>` do."""
+    if not data.startswith(UTF_16) and (b"\0" in data or data.startswith((b"%PDF-", b"PK\x03\x04", b"{\\rtf"))):
         raise InvalidInputError(
             f"{name} is not text. Pass Markdown, LaTeX or plain text, BibTeX, RIS or CSL-JSON, or a file whose name "
             f"ends in {', '.join(sorted(_PANDOC_FORMATS))}."
         )
-    try:
-        return data.decode(encoding or "utf-8")
-    except UnicodeDecodeError:
-        if encoding:
-            raise InvalidInputError(f"{name} is damaged: it is not the UTF-8 or UTF-16 that it says it is.") from None
-    return data.decode(_declared_encoding(data), errors="replace")
-
-
-def _declared_encoding(data: bytes) -> str:
-    """As `% Encoding: ISO-8859-15`, `\\usepackage[latin1]{inputenc}` or `<meta charset=…>` say near the start."""
-    for found in _DECLARED.finditer(data[:4096]):
-        try:
-            known = codecs.lookup((found[1] or found[2]).decode("ascii", "replace")).name
-        except LookupError:
-            continue
-        if known.startswith(_OF_BYTES):
-            return known
-    return "cp1252"
+    declared = ((found[1] or found[2]).decode("ascii", "replace") for found in _DECLARED.finditer(data[:4096]))
+    return decoded(data, *declared)
 
 
 def _converted(data: bytes, name: str, kind: str) -> str:
@@ -191,12 +168,9 @@ def check_draft(sources: Sequence[str], *, accepted: Sequence[str], read: bool, 
     else:
         print(report_text(brief(report)), end="")
     references = _without_accepted(report.references, accepted)
-    is_broken = any(_BROKEN in one.rpartition("” (")[2] for one in report.unread)
-    if (
-        is_broken
-        or any(map(_is_wrong, references))
-        or any(one.verdict in _WRONG_QUOTATIONS for one in report.quotations)
-    ):
+    wrong = [one for one in references if one.verdict in _WRONG_VERDICTS or one.status in _WRONG_STATUSES]
+    misquoted = [one for one in report.quotations if one.verdict in _WRONG_QUOTATIONS]
+    if wrong or misquoted or any(_BROKEN in one.rpartition("” (")[2] for one in report.unread):
         return WRONG
     return FINE if is_complete and all(one.verdict != "outage" for one in references) else INCOMPLETE
 
@@ -225,49 +199,35 @@ def _without_accepted(references: Sequence[CheckedReference], accepted: Sequence
     return rest
 
 
-def _is_wrong(reference: CheckedReference) -> bool:
-    return reference.verdict in _WRONG_VERDICTS or reference.status in _WRONG_STATUSES
-
-
 async def _check(text: str, settings: Settings, read: bool) -> tuple[CitationReport, bool]:
-    """The report, and whether everything was checked."""
+    """The report on all parts, or those for which there was time, and whether everything was checked."""
     # No store but memory, and no folder for vectors.
     app = AppContext(settings.model_copy(update={"data_dir": None}), build=partial(build_services, stores=STORES[-1:]))
     try:
         async with _shown_progress() as progress:
             services = await app.services()
             session = await services.sessions.open()
-            return await _check_all(text, services, session, read, progress)
+            check = partial(services.checker.check, text, session, read=read, progress=progress)
+            report = await check()
+            while report.next_offset >= 0:
+                try:
+                    part = await check(offset=report.next_offset)
+                except DeadlineExceededError:
+                    return report, False
+                report = with_findings(part, (*findings_of(report), *findings_of(part)))
+            return report, True
     finally:
         await app.aclose()
-
-
-async def _check_all(
-    text: str, services: Services, session: EvidenceStore, read: bool, progress: Progress
-) -> tuple[CitationReport, bool]:
-    """Check part after part, to the end, or until there is no time for another one."""
-    check = partial(services.checker.check, text, session, read=read, progress=progress)
-    report = await check()
-    while report.next_offset >= 0:
-        try:
-            part = await check(offset=report.next_offset)
-        except DeadlineExceededError:
-            return report, False
-        report = with_findings(part, (*findings_of(report), *findings_of(part)))
-    return report, True
 
 
 @asynccontextmanager
 async def _shown_progress() -> AsyncGenerator[Progress]:
     """A line on stderr, if that is a terminal, that shows what is done until the block ends."""
     console = Console(stderr=True, highlight=False)
+    status = console.status("Starting…")
 
     async def report(fraction: float, message: str) -> None:
         status.update(Text(f"{fraction:4.0%} {clipped(clean_line(message), 70)}"))
 
-    status = console.status("Starting…")
-    if not console.is_terminal:
-        yield report
-        return
-    with status:
+    with status if console.is_terminal else nullcontext():
         yield report

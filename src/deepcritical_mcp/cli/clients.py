@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal, cast
 
 from deepcritical_mcp.cli import jsonc
+from deepcritical_mcp.data_files import data_lines
 
 SERVER_NAME = "deepcritical"
 ClientName = Literal["claude-desktop", "claude-code", "cursor", "vscode"]
@@ -84,46 +85,27 @@ class McpClient:
         """The configuration in `text`; {} if it is empty or not an object. JsonError if the client cannot read it."""
         return json_object(jsonc.parse(text, comments=self.comments))
 
+    def edited(self, text: str, entry: object) -> str:
+        """`text` with this entry of the server, or without one if it is None; JsonError as `document`."""
+        return jsonc.edited(text, (self.key, SERVER_NAME), entry, comments=self.comments)
+
 
 def known_clients(machine: Machine | None = None) -> tuple[McpClient, ...]:
     """All supported clients, with their paths on this machine."""
     machine = machine or Machine()
-    home, claude, code = machine.home, machine.claude_desktop_folder, machine.settings_folder / "Code"
-    return (
-        McpClient(
-            name="claude-desktop",
-            title="Claude Desktop",
-            path=claude / "claude_desktop_config.json",
-            folder=claude,
-            restart_hint="Quit Claude Desktop and open it again.",
-        ),
-        McpClient(
-            name="claude-code",
-            title="Claude Code",
-            path=machine.folder("CLAUDE_CONFIG_DIR", home) / ".claude.json",
-            folder=home / ".claude",
-            names_transport=True,
-            restart_hint="Restart Claude Code; /mcp lists the server.",
-        ),
-        McpClient(
-            name="cursor",
-            title="Cursor",
-            path=home / ".cursor" / "mcp.json",
-            folder=home / ".cursor",
-            comments=True,
-            restart_hint="Enable the server under Cursor Settings > MCP.",
-        ),
-        McpClient(
-            name="vscode",
-            title="VS Code",
-            path=code / "User" / "mcp.json",
-            folder=code,
-            key="servers",
-            comments=True,
-            names_transport=True,
-            restart_hint="Run “MCP: List Servers” in VS Code's command palette and start the server.",
-        ),
-    )
+    folders = {
+        "home": machine.home,
+        "settings": machine.settings_folder,
+        "claude": machine.claude_desktop_folder,
+        "claude_code": machine.folder("CLAUDE_CONFIG_DIR", machine.home),
+    }
+    return tuple(_client(row, folders) for row in data_lines(__file__, "clients.txt"))
+
+
+def _client(row: str, folders: Mapping[str, Path]) -> McpClient:
+    name, title, path, folder, key, options, hint = (field.strip() for field in row.split("|"))
+    file, place = (Path(one.format_map(folders)) for one in (path, folder))
+    return McpClient(cast("ClientName", name), title, file, place, hint, key, "comments" in options, "type" in options)
 
 
 def client_named(name: str, machine: Machine | None = None) -> McpClient:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partialmethod
 from typing import cast
 
 from mcp.shared.dispatcher import ProgressFnT
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.rule import Rule
 from rich.text import Text
 
-from deepcritical_mcp.models import UNKNOWN_DATE, DocumentPassage, Evidence, Expansion, is_marked, status_label
-from deepcritical_mcp.text import clean_line, clipped, cut_at_sentence
+from deepcritical_mcp.text import clean_line, clipped
 
 _MAX_ARGUMENT_LENGTH = 44
+_MAX_LINES, _MAX_LINE = 26, 160
+"""Of an answer that is shown, and characters of each line."""
 
 
 class _Console(Console):
@@ -60,51 +60,32 @@ class Screen:
     @asynccontextmanager
     async def working(self, title: str) -> AsyncGenerator[ProgressFnT]:
         """Show progress until the block ends; yields the function that reports it."""
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=16), TimeElapsedColumn())
-        bar = Progress(*columns, console=self._console, transient=True, disable=not self._console.is_terminal)
-        lines: set[str] = set()
+        status, lines = self._console.status(title), set[str]()
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
-            line = clipped(clean_line(message or title), 60)
-            bar.update(task, completed=progress, total=total, description=line)
-            if bar.disable and line not in lines:
+            line = clipped(clean_line(message or title), 50)
+            status.update(Text(line))
+            if not self._console.is_terminal and line not in lines:
                 lines.add(line)
                 with suppress(OSError):  # the next line of the demo itself meets it too
                     self.say(f"… {line}", style="dim", indent=2)
 
-        with bar:
-            task = bar.add_task(title, total=None)
+        with status if self._console.is_terminal else nullcontext():
             yield report
 
-    def queries(self, expansion: Expansion) -> None:
-        """Print proposed queries and the concepts behind them."""
-        if expansion.corrected_query:
-            self.say(f"Did you mean: {expansion.corrected_query}", style="yellow", indent=2)
-        for number, query in enumerate(expansion.queries, start=1):
-            self.say(f"{number}. {query.query}", style="bold", indent=2, hang=3)
-            self.say(f"{query.strategy}, from {query.source}: {query.rationale}", style="dim", indent=5)
-        if known := [f"{one.term} = MeSH “{one.mesh_term}”" for one in expansion.concepts if one.mesh_term]:
-            self.say("; ".join(known), style="dim", indent=2)
-
-    def evidence(self, items: tuple[Evidence, ...], *, with_content: bool = False, known: Collection[str] = ()) -> None:
-        """Print numbered evidence, each with its status first; ids in `known` are marked as already kept."""
-        for number, item in enumerate(items, start=1):
-            title = Text(f"{number}. ")
-            if is_marked(item.citation.status):
-                color = "yellow" if item.citation.status == "corrected" else "red"
-                title.append(f"{status_label(item.citation.status)} ", style=f"bold {color}")
-            title.append(item.citation.title, style="bold")
-            self._print(title, indent=2, hang=3)
-            origin = _origin(item) + (" · already in the session" if item.id in known else "")
-            self.say(origin, style="dim", indent=5)
-            if with_content:
-                self.say(f"“{cut_at_sentence(clean_line(item.content), 220)}”", indent=5)
-
-    def passages(self, passages: Sequence[DocumentPassage]) -> None:
-        """Print passages of a text, each with the section that it stands in."""
-        for one in passages:
-            self.say(" > ".join(filter(None, (one.anchor, *one.section))), style="dim", indent=2)
-            self.say(f"“{cut_at_sentence(clean_line(one.text), 220)}”", indent=5)
+    def answer(self, text: str) -> None:
+        """Print what a model reads of an answer, without the greater part of long texts."""
+        shown = 0
+        for line, before in zip(lines := text.split("\n"), ["", *lines], strict=False):
+            is_quote = line.startswith(">")
+            if not line.strip() or line.startswith("session_id") or (is_quote and before.startswith(">")):
+                continue
+            if shown == _MAX_LINES:
+                self.say("…", style="dim", indent=2)
+                return
+            shown += 1
+            style = "bold" if line.startswith("#") else "dim" if is_quote else ""
+            self.say(clipped(line.lstrip("#> "), _MAX_LINE), style=style, indent=2, hang=2)
 
     def _print(self, text: Text, *, indent: int = 0, hang: int = 0) -> None:
         """Wrap here, because the console would pad every line with spaces."""
@@ -115,25 +96,10 @@ class Screen:
             self._console.print(Text(blanks).append_text(line), soft_wrap=True)
 
 
-def _origin(item: Evidence) -> str:
-    citation = item.citation
-    authors = ", ".join(citation.authors[:3]) + (" et al." if len(citation.authors) > 3 else "")
-    facts = [
-        authors,
-        citation.date if citation.date != UNKNOWN_DATE else "",
-        citation.journal,
-        f"PMID {citation.pmid}" if citation.pmid else citation.url,
-        f"relevance {item.relevance:.2f}" if item.relevance else "",
-    ]
-    return " · ".join(filter(None, facts)) or item.id
-
-
 def _shortened(value: object) -> str:
+    """An argument, each text in it cut off where it is long."""
     if isinstance(value, list):
-        return f"[{', '.join(_shortened(one) for one in cast('list[object]', value))}]"
+        return f"[{', '.join(map(_shortened, cast('list[object]', value)))}]"
     if isinstance(value, dict):
-        pairs = cast("dict[str, object]", value).items()
-        return f"{{{', '.join(f'{name}: {_shortened(one)}' for name, one in pairs)}}}"
-    text = str(value)
-    cut = text if len(text) <= _MAX_ARGUMENT_LENGTH else f"{text[:_MAX_ARGUMENT_LENGTH].rstrip()}…"
-    return f"“{cut}”" if isinstance(value, str) else cut
+        return _shortened([f"{name}: {one}" for name, one in cast("dict[str, object]", value).items()])
+    return f"“{clipped(value, _MAX_ARGUMENT_LENGTH)}”" if isinstance(value, str) else str(value)

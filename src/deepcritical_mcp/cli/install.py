@@ -85,7 +85,7 @@ def installation(client: McpClient, env: Mapping[str, str]) -> Change:
         text = (before or b"").decode()
         old = _server_entry(text, client)
         entry = _completed(json_object(old), server_entry(client, env))
-        after = text if old == entry else jsonc.with_member(text, _path(client), entry, comments=client.comments)
+        after = text if old == entry else client.edited(text, entry)
     needs_backup = before is not None and (old is None or not _backup_path(client).exists())
     return Change(client, before, after.encode(), backup=before if needs_backup else None)
 
@@ -98,14 +98,10 @@ def removal(client: McpClient) -> Change:
     with _invalid_file_reported(client):
         text, earlier = before.decode(), (backup or b"").decode()
         original = client.document(earlier)
-        entry = _server_entry(earlier, client)
-        if entry is not None:
-            after = jsonc.with_member(text, _path(client), entry, comments=client.comments)
-        else:
-            after = jsonc.without_member(text, _path(client), comments=client.comments)
-            if client.key not in original and after != text and client.document(after).get(client.key) == {}:
-                after = jsonc.without_member(after, [client.key], comments=client.comments)
+        after = client.edited(text, _server_entry(earlier, client))
         document = client.document(after)
+    if not document.get(client.key) and not original.get(client.key):  # added with the server
+        document, original = ({name: doc[name] for name in doc if name != client.key} for doc in (document, original))
     if backup is not None and document == original:
         return Change(client, before, backup, restores_backup=True)
     return Change(client, before, None if backup is None and after != text and not document else after.encode())
@@ -170,10 +166,6 @@ def _shown(change: Change) -> list[str]:
         shown = json.dumps({SERVER_NAME: entry | hidden}, indent=2, ensure_ascii=False).split("\n")[1:-1]
         lines += [f"{sign}  {line}" for line in shown if entry]
     return lines
-
-
-def _path(client: McpClient) -> list[str]:
-    return [client.key, SERVER_NAME]
 
 
 def _server_entry(text: str, client: McpClient) -> object:

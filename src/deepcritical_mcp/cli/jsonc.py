@@ -1,154 +1,89 @@
-"""Edits of a JSON file that keep everything else in it: comments, order, indentation and line endings.
+"""Edits of a client's file of settings: JSON, or JSON with comments and trailing commas ("JSONC", as VS Code has it).
 
-Reads JSON and, if allowed, JSON with comments and trailing commas ("JSONC", as used by VS Code): these are replaced by
-spaces, so that the standard library reads the rest and every position in it holds for the original text.
-
-Every function raises JsonError if a text is not JSON (with `comments`: not JSONC), or if something on a path is not an
-object.
+Comments are replaced by spaces, so that the standard library reads the rest and every position in it holds.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import cast
 
 _STRING = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _COMMENT = r"//[^\n]*|/\*(?:.*?\*/|.*)"  # to the end if it is not closed, so that it is read once
 _STRING_OR_COMMENT = re.compile(rf"{_STRING}|{_COMMENT}", re.DOTALL)
 _STRING_OR_COMMA = re.compile(rf"{_STRING}|[{{\[]\s*,|,(?=\s*[}}\]])", re.DOTALL)
-_GAP = re.compile(r"[\s,:]*")
-_DECODER = json.JSONDecoder()
 
 
 class JsonError(ValueError):
     """The text is not valid JSON or lacks the structure that an edit needs; the message says where."""
 
 
-class _Member(NamedTuple):
-    """A `"name": value` is `text[start:end]`, its value `text[value:end]`."""
-
-    start: int
-    value: int
-    end: int
-
-
-class _Object(NamedTuple):
-    """An object is `text[start:end]`."""
-
-    start: int
-    end: int
-    members: dict[str, _Member]
-
-
-class _Document:
-    """A document as written (`text`), without comments (`bare`), and without trailing commas too (`plain`)."""
-
-    def __init__(self, text: str, *, comments: bool) -> None:
-        self.text = text if text.strip("\ufeff \t\r\n") else text.strip() + "{}\n"
-        self.bare = self.plain = re.sub("^\ufeff", " ", self.text)
-        if comments:
-            self.bare = _STRING_OR_COMMENT.sub(_without_comment, self.bare)
-            self.plain = _STRING_OR_COMMA.sub(lambda found: " " if found[0] == "," else found[0], self.bare)
-        try:
-            self.value: object = json.loads(self.plain)
-        except json.JSONDecodeError as error:
-            raise JsonError(f"line {error.lineno}, column {error.colno}: {error.msg}") from error
-        except RecursionError as error:
-            raise JsonError("nested too deeply") from error
-        indented = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
-        self.unit = indented[1] if indented else "  "
-        self.newline = "\r\n" if "\r\n" in text else "\n"
-
-    def innermost(self, path: Sequence[str]) -> tuple[_Object, str, Sequence[str]]:
-        """The innermost object on `path` that exists, the next name on the path, and the names after that."""
-        parent = self._object(self._skip(0))
-        while len(path) > 1 and path[0] in parent.members:
-            parent, path = self._object(parent.members[path[0]].value), path[1:]
-        return parent, path[0], path[1:]
-
-    def dump(self, value: object, indent: str) -> str:
-        """`value` as JSON in the style of this document; lines after the first begin with `indent`."""
-        lines = json.dumps(value, indent=self.unit, ensure_ascii=False).split("\n")
-        return (self.newline + indent).join(lines)
-
-    def indent(self, place: int) -> str:
-        """The white space at the start of the line of `place`."""
-        line = self.text[self.text.rfind("\n", 0, place) + 1 : place]
-        return line[: len(line) - len(line.lstrip(" \t"))]
-
-    def _object(self, place: int) -> _Object:
-        """The object that starts at `place`; of members with the same name the last one, as JSON parsers do."""
-        if self.plain[place] != "{":
-            error = json.JSONDecodeError("expected an object {…}", self.plain, place)
-            raise JsonError(f"line {error.lineno}, column {error.colno}: {error.msg}")
-        members: dict[str, _Member] = {}
-        start = self._skip(place + 1)
-        while self.plain[start] != "}":
-            name, end = _DECODER.raw_decode(self.plain, start)
-            value = self._skip(end)
-            end = _DECODER.raw_decode(self.plain, value)[1]
-            members[name] = _Member(start, value, end)
-            start = self._skip(end)
-        return _Object(place, start + 1, members)
-
-    def _skip(self, place: int) -> int:
-        gap = _GAP.match(self.plain, place)
-        return gap.end() if gap else place
-
-
 def parse(text: str, *, comments: bool = False) -> object:
-    """The value of the document in `text`; {} if it is empty."""
-    return _Document(text, comments=comments).value
+    """The value of a document; {} if it is empty. JsonError if it is not JSON (with `comments`: not JSONC)."""
+    bare = text.lstrip("\ufeff")
+    if comments:
+        bare = _STRING_OR_COMMENT.sub(_without_comment, bare)
+        bare = _STRING_OR_COMMA.sub(lambda found: " " if found[0] == "," else found[0], bare)
+    try:
+        return json.loads(bare) if bare.strip() else {}
+    except json.JSONDecodeError as error:
+        raise JsonError(f"line {error.lineno}, column {error.colno}: {error.msg}") from error
+    except RecursionError as error:
+        raise JsonError("nested too deeply") from error
 
 
-def with_member(text: str, path: Sequence[str], value: object, *, comments: bool = False) -> str:
-    """`text` with the member at `path` set to `value`; missing objects on the path are created."""
-    document = _Document(text, comments=comments)
-    parent, name, rest = document.innermost(path)
-    if found := parent.members.get(name):
-        new = document.dump(value, document.indent(found.start))
-        return document.text[: found.value] + new + document.text[found.end :]
-    for one in reversed(rest):
-        value = {one: value}
-    return _inserted(document, parent, name, value)
+def edited(text: str, place: tuple[str, str], value: object, *, comments: bool = False) -> str:
+    """`text` with the value of a name in an object of the document, e.g. ("mcpServers", "ours"), or without it if the
+    value is None. Everything else keeps its value, its place, and its comments.
 
-
-def without_member(text: str, path: Sequence[str], *, comments: bool = False) -> str:
-    """`text` without the member at `path`; unchanged if there is none."""
-    document = _Document(text, comments=comments)
-    parent, name, rest = document.innermost(path)
-    found = parent.members.get(name)
-    if found is None or rest:
+    JsonError if the text is not JSON (or JSONC), has something else in place of the object, or has comments where the
+    value belongs.
+    """
+    outer, name = place
+    document, servers = _objects(parse(text, comments=comments), outer)
+    if value is None and name not in servers:
         return text
-    before, after = text[: found.start].rstrip(), text[found.end :]
-    if own_comma := re.compile(r"\s*,").match(document.bare, found.end):
-        after = text[found.end : own_comma.end() - 1] + text[own_comma.end() :]
-    elif len(parent.members) > 1:
-        comma = document.bare.rindex(",", 0, found.start)
-        before = before[:comma] + before[comma + 1 :]
-    return before + (after.lstrip() if before.endswith("{") and after.lstrip().startswith("}") else after)
+    servers = {**servers, name: value} if value is not None else {key: servers[key] for key in servers if key != name}
+    wanted = {**document, outer: servers}
+    indented = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
+    unit = indented[1] if indented else "  "
+    newline = "\r\n" if "\r\n" in text else "\n"
+    if not comments or _STRING_OR_COMMENT.sub(_without_comment, text) == text:
+        is_one_line = "\n" not in text.strip("\ufeff \t\r\n") and bool(document)
+        new = json.dumps(wanted, indent=None if is_one_line else unit, ensure_ascii=False).replace("\n", newline)
+        return "\ufeff" * text.startswith("\ufeff") + new + text[len(text.rstrip()) :]
+    for new in _around_comments(text, place, value, newline, unit):
+        if parse(new, comments=True) == wanted:
+            return new
+    raise JsonError("its comments stand where the server belongs")
 
 
-def _inserted(document: _Document, parent: _Object, name: str, value: object) -> str:
-    """The text with a new last member of `parent`, on the same line if all others are."""
-    text, newline = document.text, document.newline
-    last = list(parent.members.values())[-1] if parent.members else None
-    tail = len(text[: parent.end - 1].rstrip())  # after comments
-    if last is None:
-        outer = document.indent(parent.start)
-        inner = outer + document.unit
-        new = f"{newline}{inner}{json.dumps(name)}: {document.dump(value, inner)}{newline}{outer}"
-        return text[:tail] + new + text[parent.end - 1 :]
-    if "\n" in text[parent.start : parent.end]:
-        inner = document.indent(last.start)
-        new = f"{newline}{inner}{json.dumps(name)}: {document.dump(value, inner)}"
-    else:
-        new = f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
-    if "," in document.bare[last.end : parent.end]:
-        return text[:tail] + new + "," + text[tail:]
-    return text[: last.end] + "," + text[last.end : tail] + new + text[tail:]
+def _objects(document: object, outer: str) -> tuple[dict[str, object], dict[str, object]]:
+    """The document, and the object in it under that name."""
+    if isinstance(document, dict):
+        whole = cast("dict[str, object]", document)
+        inner = whole.get(outer, {})
+        if isinstance(inner, dict):
+            return whole, cast("dict[str, object]", inner)
+    raise JsonError("line 1, column 1: expected an object {…}")
+
+
+def _around_comments(text: str, place: tuple[str, str], value: object, newline: str, unit: str) -> Iterator[str]:
+    """The edits that may be meant; which of them has the right value is for the caller to see."""
+    outer, name = place
+    bare = _STRING_OR_COMMENT.sub(_without_comment, text)
+    dumped = json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", newline + 2 * unit)
+    for own in re.finditer(rf'\s*"{name}"\s*:\s*', bare):
+        end = json.JSONDecoder().raw_decode(bare, own.end())[1]
+        yield text[: own.end()] + dumped + text[end:]
+        yield text[: own.start()] + re.sub(r"^\s*,", "", text[end:])
+    member = f'{newline}{2 * unit}"{name}": {dumped},'
+    for found in re.finditer(rf'"{outer}"\s*:\s*{{', bare):
+        yield text[: found.end()] + member + text[found.end() :]
+    start = bare.find("{") + 1
+    yield f'{text[:start]}{newline}{unit}"{outer}": {{{member}{newline}{unit}}},{text[start:]}'
 
 
 def _without_comment(found: re.Match[str]) -> str:

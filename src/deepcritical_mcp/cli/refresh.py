@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import anyio
 import typer
 
-from deepcritical_mcp.cli.session_commands import kept_place, kept_session
-from deepcritical_mcp.config import load_settings
-from deepcritical_mcp.context import AppContext, Services
-from deepcritical_mcp.errors import DeepCriticalError, EvidenceStoreError, InvalidInputError, SessionBusyError
+from deepcritical_mcp.cli.session_commands import kept_place, kept_services, kept_session
+from deepcritical_mcp.context import Services
+from deepcritical_mcp.errors import DeepCriticalError, SessionBusyError
 from deepcritical_mcp.models import News
 from deepcritical_mcp.search.news import gather_news
 from deepcritical_mcp.text import clipped
@@ -31,30 +30,21 @@ def refresh_sessions(sessions: Sequence[str], *, web: bool, as_json: bool) -> in
     """Print what is new in these sessions, by id or title, or in all that are kept, and return the exit code.
 
     Raises:
-        InvalidInputError: sessions are kept in memory.
         EvidenceStoreError: the folder of the sessions cannot be used.
-        ConfigurationError: a setting is wrong.
+        ConfigurationError: a setting is wrong, or sessions are kept in memory.
     """
     logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # what failed is printed
     return anyio.run(_refresh, sessions, web, as_json)
 
 
 async def _refresh(names: Sequence[str], web: bool, as_json: bool) -> int:
-    app = AppContext(load_settings().kept_for_user())
-    try:
-        services = await app.services()
-        if services.sessions.warning:
-            raise EvidenceStoreError(services.sessions.warning)
-        if not services.sessions.lasting:
-            raise InvalidInputError("Sessions are kept in memory here, so that there is nothing to refresh.")
+    async with kept_services() as services:
         names = names or [one.session_id for one in await services.sessions.sessions()]
         codes = [await _refresh_one(name, services, web=web, as_json=as_json) for name in names]
-        if not names and not as_json:
-            typer.echo(f"Nothing new: no sessions are kept in {kept_place()}.")
-        order = (FAILED, SOMETHING_NEW, INCOMPLETE, NOTHING_NEW)
-        return min(codes, key=order.index, default=NOTHING_NEW)
-    finally:
-        await app.aclose()
+    if not names and not as_json:
+        typer.echo(f"Nothing new: no sessions are kept in {kept_place()}.")
+    order = (FAILED, SOMETHING_NEW, INCOMPLETE, NOTHING_NEW)
+    return min(codes, key=order.index, default=NOTHING_NEW)
 
 
 async def _refresh_one(name: str, services: Services, *, web: bool, as_json: bool) -> int:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 
 from deepcritical_mcp.board import MAX_POINTS, Places, board_report
-from deepcritical_mcp.cli.session_commands import opened_session
+from deepcritical_mcp.cli.session_commands import kept_services, opened_session
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.context import AppContext
-from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, InvalidInputError
+from deepcritical_mcp.errors import EmbeddingError, InvalidInputError
 from deepcritical_mcp.evidence.chunking import passages
 from deepcritical_mcp.evidence.embedding.projection import project
 from deepcritical_mcp.evidence.kept_sessions import search_log
@@ -65,28 +65,18 @@ class _Contents(NamedTuple):
 
 
 async def _read(source: str, settings: Settings) -> _Contents:
-    is_session = source != "-" and not source.endswith(".jsonl") and not await anyio.Path(source).exists()
-    app = AppContext(settings.kept_for_user() if is_session else settings)
-    try:
-        services = await app.services()
-        if is_session:
-            if services.sessions.warning:
-                raise EvidenceStoreError(services.sessions.warning)
-            if not services.sessions.lasting:
-                raise InvalidInputError(
-                    f"There is no file {source}. "
-                    "Sessions are kept in memory here (DEEPCRITICAL_DATA_DIR), so another process cannot read them. "
-                    "Export the session with export_evidence (format jsonl) and pass that file instead."
-                )
+    if source != "-" and not source.endswith(".jsonl") and not await anyio.Path(source).exists():
+        async with kept_services() as services:
             store = await opened_session(services.sessions, source)
             ids = await store.ids()
             remarks = (await services.witness.refresh(store, ids)).remarks
             kept, shown = await store.publications(ids), await store.get(ids)
             places = await store.places(ids, limit=MAX_POINTS)
-            log = await search_log(store)
-            return _Contents(
-                list(kept.values()), list(shown.values()), places, store.session_id, remarks, store.title, log
-            )
+            log, shown_items = await search_log(store), list(shown.values())
+            return _Contents(list(kept.values()), shown_items, places, store.session_id, remarks, store.title, log)
+    app = AppContext(settings)
+    try:
+        services = await app.services()
         data = sys.stdin.buffer.read() if source == "-" else await anyio.Path(source).read_bytes()
         asked = await services.witness.rechecked(read_jsonl(_decoded(data)))
         places = await places_of(asked.publications, services.embedder)

@@ -15,13 +15,10 @@ from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import SourceRow
 from deepcritical_mcp.transports.stdio import run_stdio
 
-SAMPLE_SOURCES = (
-    SourceRow("deepcritical_mcp.cli.sample_sources:SampleArticles"),
-    SourceRow("deepcritical_mcp.cli.sample_sources:SamplePreprints"),
-    SourceRow("deepcritical_mcp.cli.sample_sources:SampleTrials"),
-    SourceRow("deepcritical_mcp.cli.sample_sources:SamplePages"),
+*SAMPLE_SOURCES, SAMPLE_PAPERS = (
+    SourceRow(f"deepcritical_mcp.cli.sample_sources:Sample{name}")
+    for name in ("Articles", "Preprints", "Trials", "Pages", "Papers")
 )
-SAMPLE_FULL_TEXTS = (SourceRow("deepcritical_mcp.cli.sample_papers:SamplePapers"),)
 
 
 def sample_server(*, warm_up: bool = False) -> DeepCriticalServer:
@@ -31,7 +28,7 @@ def sample_server(*, warm_up: bool = False) -> DeepCriticalServer:
     """
     settings = Settings(_env_prefix="DEEPCRITICAL_SAMPLE_LIBRARY_")
     app = AppContext(
-        settings, build=partial(build_services, sources=SAMPLE_SOURCES, full_texts=SAMPLE_FULL_TEXTS, lookups=())
+        settings, build=partial(build_services, sources=SAMPLE_SOURCES, full_texts=(SAMPLE_PAPERS,), lookups=())
     )
     return DeepCriticalServer(app, warm_up=warm_up)
 

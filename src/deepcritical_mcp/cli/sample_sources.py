@@ -19,8 +19,11 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, CitationSource, Publication
+from deepcritical_mcp.reading import Reading
+from deepcritical_mcp.reading.jats import read_jats
 from deepcritical_mcp.sources.base import Answer, Fetched, Hit, Net, SearchRequest, Source
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
+from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest, publication_type
 from deepcritical_mcp.sources.trials.request import TrialRequest
 from deepcritical_mcp.sources.web.request import WebRequest
@@ -46,25 +49,34 @@ def sample_records(source: CitationSource) -> tuple[Publication, ...]:
     return tuple(one for one in read_jsonl(text) if one.source == source)
 
 
-class SampleArticles(Source):
-    """The made-up articles, asked as PubMed is: ids first, then their records."""
+class SampleSource(Source):
+    """The made-up records of one kind, found by their words."""
 
-    name = "pubmed"
     title = "The sample library"
-    kind = "literature"
-    cited_as = "pubmed"
-    request = PubMedRequest
-    two_step = True
-    id_name = "PMID"
-    links = {"similar": "articles similar to", "cited_by": "articles that cite", "references": "references of"}  # noqa: RUF012
 
     def __init__(self) -> None:
-        self._articles = {one.pmid: one for one in sample_records("pubmed")}
-        self._index = _WordOverlap(list(self._articles.values()))
+        self._index = _WordOverlap(sample_records(self.cited_as))
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         return cls()
+
+    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
+        found = self._index.ranked(variant)
+        return Answer.whole([Hit(publication=one) for one in found[offset : offset + limit]], total=len(found))
+
+
+class SampleArticles(SampleSource):
+    """The made-up articles, asked as PubMed is: ids first, then their records."""
+
+    name, kind, cited_as, id_name = "pubmed", "literature", "pubmed", "PMID"
+    request = PubMedRequest
+    two_step = True
+    links = {"similar": "articles similar to", "cited_by": "articles that cite", "references": "references of"}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._articles = {one.pmid: one for one in sample_records("pubmed")}
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         assert isinstance(request, PubMedRequest)
@@ -90,76 +102,60 @@ class SampleArticles(Source):
         return [one.pmid for one in self._index.similar(self._articles[id])[:_SIMILAR]]
 
 
-class SamplePreprints(Source):
+class SamplePreprints(SampleSource):
     """The made-up preprints."""
 
-    name = "preprints"
-    title = "The sample library"
-    kind = "preprints"
-    cited_as = "preprint"
+    name, kind, cited_as, id_name = "preprints", "preprints", "preprint", "DOI"
     request = PreprintRequest
-    id_name = "DOI"
-
-    def __init__(self) -> None:
-        self._index = _WordOverlap(sample_records("preprint"))
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        return cls()
-
-    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
-        return _page(self._index.ranked(variant), offset, limit)
 
 
-class SampleTrials(Source):
+class SampleTrials(SampleSource):
     """The made-up trials."""
 
-    name = "trials"
-    title = "The sample library"
-    kind = "trials"
-    cited_as = "trial"
+    name, kind, cited_as, id_name = "trials", "trials", "trial", "NCT"
     request = TrialRequest
-    id_name = "NCT"
-
-    def __init__(self) -> None:
-        self._index = _WordOverlap(sample_records("trial"))
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        return cls()
-
-    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
-        return _page(self._index.ranked(variant), offset, limit)
 
     async def fetch(self, ids: Sequence[str]) -> Fetched:
         return Fetched({one.nct: one for one in sample_records("trial") if one.nct in ids})
 
 
-class SamplePages(Source):
+class SamplePages(SampleSource):
     """The made-up web pages."""
 
-    name = "web"
-    title = "The sample library"
-    kind = "web"
-    cited_as = "web"
+    name, kind, cited_as = "web", "web", "web"
     request = WebRequest
     scored = True
     block = 0
-
-    def __init__(self) -> None:
-        self._index = _WordOverlap(sample_records("web"))
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        return cls()
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         found = self._index.ranked(variant)[:limit]
         return Answer.whole([Hit(publication=one, score=1 - 0.5 * rank / len(found)) for rank, one in enumerate(found)])
 
 
-def _page(found: Sequence[Publication], offset: int, limit: int) -> Answer:
-    return Answer.whole([Hit(publication=one) for one in found[offset : offset + limit]], total=len(found))
+@cache
+def sample_paper() -> Reading:
+    """The made-up article that the library has in full."""
+    return read_jats(files("deepcritical_mcp.cli").joinpath("sample_article.xml").read_bytes())[0]
+
+
+class SamplePapers(FullTextSource):
+    """One made-up article in full; the library has only abstracts of the others."""
+
+    name = "sample"
+    title = "The sample library"
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        return cls()
+
+    def accepts(self, wanted: Wanted) -> bool:
+        return True
+
+    async def read(self, wanted: Wanted) -> Copy:
+        paper = sample_paper()
+        if wanted.ids.pmid == paper.fields["pmid"]:
+            return Copy("full_text", reading=paper)
+        return Copy("not_found", f"The sample library has one full text, of PMID {paper.fields['pmid']}.")
 
 
 def _fits(article: Publication, request: PubMedRequest) -> bool:

@@ -39,7 +39,7 @@ EXPIRED = '"{one.title}" has not been used for its time, and is deleted within a
 
 async def show_sessions(*, as_json: bool) -> None:
     """Print a table of all sessions, or JSON."""
-    async with _services() as services:
+    async with kept_services() as services:
         found = await services.sessions.sessions()
         expired = await services.sessions.expired()
     if as_json:
@@ -70,7 +70,7 @@ async def export_session(
         raise InvalidInputError(f"{output} exists and was not changed. Pass another name, or --force to overwrite it.")
     styles = load_settings().kept_for_user().styles_folder
     request = _request(format, asked, styles)
-    async with _services() as services:
+    async with kept_services() as services:
         store = await opened_session(services.sessions, session)
         report = await services.checker.written_report(store) if request.ends_with_report else ""
         whole = await exported(store, request, witness=services.witness, report=report)
@@ -89,20 +89,21 @@ async def export_session(
 
 async def delete_sessions(sessions: Sequence[str], *, yes: bool) -> None:
     """Delete sessions, after asking, unless `yes`."""
-    async with _services() as services:
+    async with kept_services() as services:
         registry = services.sessions
         chosen = {one.session_id: one for one in [await kept_session(registry, session) for session in sessions]}
         print("\n".join(_table(list(chosen.values()))))
         if not yes:
             typer.confirm(f"Delete {counted(len(chosen), 'session')} with all evidence?", abort=True)
+        undo = " To undo this within a day: deepcritical-mcp sessions undo {}" if registry.undo_seconds else ""
         for session_id in chosen:
             await registry.drop(session_id)
-            print(f"Deleted {session_id}.{_undo(registry, session_id)}")
+            print(f"Deleted {session_id}.{undo.format(session_id)}")
 
 
 async def restore_session(session_id: str) -> None:
     """Take back the deletion of a session; raises InvalidInputError if it is not deleted, or cannot be restored."""
-    async with _services() as services:
+    async with kept_services() as services:
         if any(one.session_id == session_id for one in await services.sessions.sessions()):
             raise InvalidInputError(f"{session_id} is not deleted, so there is nothing to undo. Nothing has changed.")
         try:
@@ -116,7 +117,7 @@ async def restore_session(session_id: str) -> None:
 
 
 @asynccontextmanager
-async def _services() -> AsyncGenerator[Services]:
+async def kept_services() -> AsyncGenerator[Services]:
     """The services over the sessions of the server on stdio."""
     app = AppContext(load_settings().kept_for_user())
     try:
@@ -169,10 +170,6 @@ def _request(format: str, asked: Mapping[str, Any], styles: Path | None) -> Expo
         return checked_request(ExportRequest(known[format.casefold()], **asked, own_styles=styles))
     except InvalidInputError as error:
         raise ConfigurationError(error.message) from error
-
-
-def _undo(registry: SessionRegistry, session_id: str) -> str:
-    return f" To undo this within a day: deepcritical-mcp sessions undo {session_id}" if registry.undo_seconds else ""
 
 
 def kept_place() -> str:

@@ -117,11 +117,12 @@ class ApiClient:
         url: str,
         parse: Callable[[httpx.Response], T],
         *,
+        step: Literal["first", "next"] = "first",
         begin: Callable[[], None] = _nothing,
         **parts: Unpack[RequestParts],
     ) -> T:
         """Send a request and return `parse(response)`; `parse` runs in a worker thread, gets 2xx responses only and may
-        raise ProviderErrors. `begin` is called as by `run`.
+        raise ProviderErrors. `step` and `begin` are those of `run`.
 
         Raises:
             ProviderError: after the last attempt, or at once if another attempt cannot help.
@@ -131,7 +132,7 @@ class ApiClient:
             response = await self.send(method, url, **parts)
             return await anyio.to_thread.run_sync(parse, response, abandon_on_cancel=True)
 
-        return await self.run(attempt, begin=begin)
+        return await self.run(attempt, step=step, begin=begin)
 
     async def run(
         self,
@@ -219,13 +220,11 @@ class ApiClient:
         except httpx.TimeoutException as error:
             raise self._late() from error
         except (httpx.TransportError, zlib.error) as error:
-            raise ProviderUnavailableError(
-                self.provider, f"{self.title} cannot be reached ({type(error).__name__})."
-            ) from error
+            told = f"{self.title} cannot be reached ({type(error).__name__})."
+            raise ProviderUnavailableError(self.provider, told) from error
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-            raise ProviderRequestError(
-                self.provider, f"The request to {self.title} could not be sent ({type(error).__name__})."
-            ) from error
+            told = f"The request to {self.title} could not be sent ({type(error).__name__})."
+            raise ProviderRequestError(self.provider, told) from error
         finally:
             if self._limiter is not None:
                 self._limiter.release()
@@ -259,9 +258,8 @@ class ApiClient:
             try:
                 received += unpack(chunk, limit + 1 - len(received))
             except ValueError as error:
-                raise ProviderResponseError(
-                    self.provider, f"{self.title} sent a response in an encoding that was not asked for."
-                ) from error
+                told = f"{self.title} sent a response in an encoding that was not asked for."
+                raise ProviderResponseError(self.provider, told) from error
             if len(received) > limit:
                 raise ProviderResponseError(self.provider, f"{self.title} sent a response that is too large.")
         request = response.request
@@ -281,17 +279,15 @@ class ApiClient:
             raise RateLimitError(
                 self.provider, f"{self.title}'s rate limit has been reached (HTTP 429). {again}", retry_after=wait
             )
-        if status in (401, 403) and self._keyless:
-            message = f"{self.title} refused access (HTTP {status}): it may have blocked this network for a while."
-            raise BlockedError(self.provider, message)
         if status in (401, 403):
-            raise AuthenticationError(self.provider, f"{self.title} refused access (HTTP {status}). Check its API key.")
+            kind = BlockedError if self._keyless else AuthenticationError
+            why = ": it may have blocked this network for a while." if self._keyless else ". Check its API key."
+            raise kind(self.provider, f"{self.title} refused access (HTTP {status}){why}")
         if status in (402, 432, 433):
             raise QuotaExceededError(self.provider, f"The plan's quota at {self.title} is used up (HTTP {status}).")
         if status == 408 or status >= 500:
-            raise ProviderUnavailableError(
-                self.provider, f"{self.title} is unavailable (HTTP {status}).", retry_after=wait
-            )
+            told = f"{self.title} is unavailable (HTTP {status})."
+            raise ProviderUnavailableError(self.provider, told, retry_after=wait)
         raise ProviderRequestError(self.provider, f"{self.title} refused the request (HTTP {status}).")
 
     def _is_worth_another_attempt(self, error: BaseException) -> bool:

@@ -51,12 +51,14 @@ from deepcritical_mcp.net.robots import ALLOW_ALL, MAX_ROBOTS, RobotsRules, pars
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """The IP addresses of a name, for connections to a port; raises OSError if there are none."""
-_ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8"
+_HEADERS = {
+    "User-Agent": USER_AGENT,
+    "Accept": "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8",
+    "Accept-Encoding": "gzip, deflate",
+}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _RESOLVERS = frozenset({"doi.org", "dx.doi.org", "hdl.handle.net"})
 """Hosts that only redirect: their robots.txt says nothing about the page at the other end."""
-UNRESOLVED = "unresolved"
-"""Names the host among the details of an error, if its name could not be resolved."""
 _MOST_ADDRESSES = 4
 
 
@@ -127,9 +129,8 @@ class Guard:
             with anyio.fail_after(seconds):
                 return await self._follow(url)
         except TimeoutError as error:
-            raise ProviderTimeoutError(
-                self.provider, f"The page did not arrive completely within {max(1, round(seconds))} seconds."
-            ) from error
+            told = f"The page did not arrive completely within {max(1, round(seconds))} seconds."
+            raise ProviderTimeoutError(self.provider, told) from error
 
     async def check(self, url: str) -> None:
         """Raises the ProviderErrors of `fetch` if `url` may not be read by anybody on our behalf: for an address that
@@ -175,9 +176,8 @@ class Guard:
             if len(self._robots) > self._ROBOTS_KEPT:
                 self._robots.popitem(last=False)
         if not rules.allows(target.path):
-            raise RobotsRefusedError(
-                self.provider, f"{target.host} does not allow programs to read this page (its robots.txt forbids it)."
-            )
+            told = f"{target.host} does not allow programs to read this page (its robots.txt forbids it)."
+            raise RobotsRefusedError(self.provider, told)
 
     async def _robots_rules(self, target: WebTarget) -> RobotsRules:
         """The site's rules (RFC 9309, 2.3.1): everything is allowed without a robots.txt (4xx, too many redirects, a
@@ -234,26 +234,23 @@ class Guard:
                 await response.aclose()
 
     def _unreachable(self, target: WebTarget, error: Exception) -> NoReturn:
-        raise ProviderUnavailableError(
-            self.provider, f"{target.host} cannot be reached, or broke off ({type(error).__name__})."
-        ) from error
+        told = f"{target.host} cannot be reached, or broke off ({type(error).__name__})."
+        raise ProviderUnavailableError(self.provider, told) from error
 
     async def _first_answer(self, http: httpx.AsyncClient, target: WebTarget, hosts: Sequence[str]) -> httpx.Response:
         for number, host in enumerate(hosts, start=1):
             where = WebTarget(target.scheme, host, target.port, target.path, target.is_ip)
             # The name that the certificate must carry, although the connection goes to an address.
             extensions = {} if target.is_ip else {"sni_hostname": target.host}
-            request = http.build_request("GET", where.url, headers=self._headers(target), extensions=extensions)
+            request = http.build_request(
+                "GET", where.url, headers={"Host": target.authority, **_HEADERS}, extensions=extensions
+            )
             try:
                 return await http.send(request, stream=True)
             except (httpx.ConnectError, httpx.ConnectTimeout):
                 if number == len(hosts):
                     raise
         raise AssertionError("a name without addresses is refused earlier")
-
-    def _headers(self, target: WebTarget) -> dict[str, str]:
-        encoding = "gzip, deflate"
-        return {"Host": target.authority, "User-Agent": USER_AGENT, "Accept": _ACCEPT, "Accept-Encoding": encoding}
 
     def _proxy(self, target: WebTarget) -> str | None:
         exceptions = [name.strip().lower().lstrip(".") for name in self.proxies.get("no", "").split(",")]
@@ -278,17 +275,15 @@ class Guard:
         try:
             found = list(await self.resolve(target.host, target.port))
         except (OSError, UnicodeError) as error:
-            raise ProviderUnavailableError(
-                self.provider,
-                f"The name {target.host} could not be resolved. Check that it is spelled correctly.",
-                details={UNRESOLVED: target.host},
-            ) from error
+            told = (
+                f"The name {target.host} could not be resolved. Check that it is spelled correctly, or try again later."
+            )
+            raise ProviderUnavailableError(self.provider, told) from error
         if not found:
             raise ProviderUnavailableError(self.provider, f"The name {target.host} has no address.")
         if not all(map(self.policy.permits, found)):
-            raise ForbiddenAddressError(
-                self.provider, "This address is not fetched: its name leads into a private or special network."
-            )
+            told = "This address is not fetched: its name leads into a private or special network."
+            raise ForbiddenAddressError(self.provider, told)
         return found[:_MOST_ADDRESSES]
 
     async def _page(self, target: WebTarget, response: httpx.Response) -> FetchedPage:
@@ -313,9 +308,8 @@ class Guard:
             is_cut: return what fits of a larger one, instead of refusing it.
             accept: returns "" if the beginning shows that the body is not wanted.
         """
-        too_large = DocumentTooLargeError(
-            self.provider, f"The page is larger than {limit / 1024 / 1024:.3g} MB; it is not read."
-        )
+        told = f"The page is larger than {limit / 1024 / 1024:.3g} MB; it is not read."
+        too_large = DocumentTooLargeError(self.provider, told)
         length = response.headers.get("content-length", "")
         if length.isdecimal() and int(length) > limit and not is_cut:
             raise too_large
@@ -354,9 +348,8 @@ class Guard:
             raise AccessDeniedError(self.provider, _denial(target.host, status), status=status)
         wait = retry_after_seconds(headers.get("retry-after", ""))
         if status == 429:
-            raise RateLimitError(
-                self.provider, f"{target.host} asks to be read less often (HTTP 429).", retry_after=wait
-            )
+            told = f"{target.host} asks to be read less often (HTTP 429)."
+            raise RateLimitError(self.provider, told, retry_after=wait)
         error = ProviderUnavailableError if status == 408 or status >= 500 else ProviderResponseError
         raise error(self.provider, f"{target.host} did not answer the request (HTTP {status}).", retry_after=wait)
 

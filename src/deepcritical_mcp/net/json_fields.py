@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.text import limited
+from deepcritical_mcp.text import clean_text, limited
 
 if TYPE_CHECKING:
     import httpx
@@ -23,11 +23,17 @@ MAX_VALUES = 500_000
 MAX_TEXT = 20_000
 """Characters of one field."""
 _TAG = re.compile(
-    r"</?(?:a|b|br|code|del|div|em|font|h[1-6]|hr|i|ins|li|mark|ol|p|pre|q|s|small|span|strike|strong|sub|sup|table|td|"
-    r"th|tr|tt|u|ul|wbr)(?:\s[^<>]*)?/?>",
+    r"</?(?:a|b|bold|br|code|del|div|em|font|h[1-6]|hr|i|ins|italic|li|mark|monospace|ol|p|pre|q|s|sc|small|span|strike|strong|sub|sup|table|td|"
+    r"th|tr|tt|u|ul|underline|wbr)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
 _BREAK_TAG = re.compile(r"</?(?:br|div|h[1-6]|hr|li|ol|p|table|td|th|tr|ul)(?:\s[^<>]*)?/?>", re.IGNORECASE)
+_HEADING = re.compile(r"<(title|h[1-6])(?:\s[^<>]*)?>([^<]*)</\1>(?:\s{0,20}<p(?:\s[^<>]*)?>)?", re.IGNORECASE)
+_JATS_PART = re.compile(
+    r"(</?)(?:jats|mml):((?:title|p|sec|list|list-item|label|break|disp-formula|tex-math)\b)?[^<>]*?(/?>)"
+)
+_TEX = re.compile(r"<tex-math(?:\s[^<>]*)?>[^<]*</tex-math>")
+_PART = re.compile(r"</?(?:title|label|p|sec|list(?:-item)?|break|br|disp-formula|div|li|ul|ol)(?:\s[^<>]*)?/?>", re.I)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z]{2,8}\d?);", re.IGNORECASE)
 
 
@@ -51,6 +57,20 @@ def without_markup(text: str) -> str:
         if _ENTITY.search(text):
             text = html.unescape(text)
     return text.replace("\xa0", " ")
+
+
+def plain_abstract(text: str) -> str:
+    """An abstract without the tags of HTML and JATS, a section on each line with its heading in front: "Aims: …"."""
+    text = _HEADING.sub(
+        _heading, _TEX.sub("", _JATS_PART.sub(lambda tag: f"{tag[1]}{tag[2]}{tag[3]}" if tag[2] else "", text))
+    )
+    lines = (" ".join(without_markup(line).split()) for line in _PART.sub("\n", text).split("\n"))
+    return clean_text("\n".join(filter(None, lines)))
+
+
+def _heading(found: re.Match[str]) -> str:
+    name = found[2].strip().rstrip(":.")
+    return "\n" if name.lower() in ("abstract", "summary", "") else f"\n{name}: "
 
 
 def text_of(value: object, limit: int = MAX_TEXT) -> str:
@@ -81,6 +101,11 @@ def mapping_of(value: object) -> Mapping[str, object]:
 def list_of(value: object) -> list[object]:
     """A list field of a payload, at most `MAX_LISTED` of it; [] for anything else."""
     return cast(list[object], value)[:MAX_LISTED] if isinstance(value, list) else []
+
+
+def fields_at(value: object, paths: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The texts at the paths of several fields."""
+    return {name: text_at(value, *some) for name, some in paths.items()}
 
 
 def texts_of(value: object) -> tuple[str, ...]:

@@ -286,12 +286,10 @@ class FilePlace:
                 self._path.write_text(str(new))
 
     def _locked(self) -> AbstractContextManager[object]:
-        """Counts attempts, not seconds: when a busy machine has stopped this process, the lock may be free by now."""
+        """Tries once more in the end: when a busy machine has stopped this process, the lock may be free by now."""
         lock = FileLock(self._path.with_suffix(".lock"), mode=0o600, thread_local=False)
-        for _ in range(round(self._lock_timeout / LOCK_POLL)):
-            with suppress(Timeout):
-                return lock.acquire(blocking=False)
-            time.sleep(LOCK_POLL)
+        with suppress(Timeout):
+            return lock.acquire(timeout=self._lock_timeout, poll_interval=LOCK_POLL)
         return lock.acquire(blocking=False)
 
     def _read(self) -> int:

@@ -10,6 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import idna
 
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.errors import ForbiddenAddressError
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -17,17 +18,7 @@ _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa", "onion")
 
-# IANA's special-purpose registries; what the standard library calls global differs between its versions.
-_SPECIAL = [
-    ipaddress.ip_network(network)
-    for network in (
-        "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 "
-        "192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 "
-        "203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 "
-        "168.63.129.16/32 "  # public, but Azure answers there to its machines only
-        "2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20"
-    ).split()
-]
+_SPECIAL = [ipaddress.ip_network(row) for row in data_lines(__file__, "special_networks.txt")]
 _GLOBAL_V6 = ipaddress.ip_network("2000::/3")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _ISATAP = (0x00005EFE, 0x02005EFE)

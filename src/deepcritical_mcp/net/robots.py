@@ -51,24 +51,17 @@ def parse_robots(text: str, agent: str) -> RobotsRules:
 
 def _matches(pattern: str, path: str) -> bool:
     """Whether a pattern with "*" (anything) and a final "$" (end of the path) matches the beginning of `path`."""
-    first, *rest = pattern.removesuffix("$").split("*")
-    if not path.startswith(first):
+    first, *pieces = pattern.removesuffix("$").split("*")
+    ends = pattern.endswith("$")
+    last = pieces.pop() if ends and pieces else ""
+    if not path.startswith(first) or (ends and not pieces and "*" not in pattern and path != first):
         return False
     at = len(first)
-    if not pattern.endswith("$"):
-        for piece in rest:
-            if (found := path.find(piece, at)) < 0:
-                return False
-            at = found + len(piece)
-        return True
-    if not rest:
-        return at == len(path)
-    *middle, last = rest
-    for piece in middle:
+    for piece in pieces:
         if (found := path.find(piece, at)) < 0:
             return False
         at = found + len(piece)
-    return len(path) - len(last) >= at and path.endswith(last)
+    return not ends or (len(path) - len(last) >= at and path.endswith(last))
 
 
 def _plain(path: str) -> str:

@@ -7,10 +7,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import codecs
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from deepcritical_mcp.models import PARAGRAPH_BREAK, DocumentStatus, Part, PartKind
 from deepcritical_mcp.text import clean_text, clipped
@@ -27,6 +31,12 @@ MAX_FIELD = 5_000
 """Characters of what a document says about itself, such as its title."""
 MAX_LIST = 100_000
 """Characters of a list of such things, such as its authors."""
+MAX_PADDED = 500_000
+"""Cells of a table up to which short rows are filled up; GitHub's Markdown lets them be short."""
+TABLE_CAPTION = re.compile(r"(?:supplementary |appendix )?table\b", re.IGNORECASE)
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_OF_BYTES = ("iso8859", "cp", "mac", "koi8", "gb", "big5", "shift_jis", "euc")
+"""What the names of encodings begin with that a document may declare; no others are tried."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +130,82 @@ class JatsReading(Reading):
     def has_body(self) -> bool:
         """Whether it has a text, and not only an abstract."""
         return bool(self.content)
+
+
+class Block(NamedTuple):
+    """A heading of a level (1 is the highest), a paragraph (level 0), or a table: its caption, and what stands below
+    that."""
+
+    text: str
+    level: int = 0
+    table: tuple[str, ...] | None = None
+
+
+def with_text(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks without headings that have no text below them."""
+    kept: list[Block] = []
+    below = 0  # the level of the heading that follows; above all levels if a text does
+    for block in reversed(blocks):
+        if not block.level or block.level < below:
+            kept.append(block)
+            below = block.level or MAX_PARTS
+    return kept[::-1]
+
+
+def outline(blocks: Iterable[Block]) -> list[Section]:
+    """A section for each heading, inside those of a higher level, and one for each table, after the text of the section
+    that it stands in: "s0" is what stands before the first heading, "s2.1" the first section in the second."""
+    own, tables, number = list[str](), list[Section](), 0
+    found = [Section("s0", own)]
+    levels: list[tuple[int, Section]] = []
+    counts = Counter[str]()
+    for block in blocks:
+        parent, path = (levels[-1][1].anchor, levels[-1][1].path) if levels else ("", ())
+        if block.table is not None:
+            number += 1
+            name = f"Table {number}"
+            is_named = not block.text or TABLE_CAPTION.match(block.text)
+            caption = block.text if is_named else f"{name}. {block.text}"
+            tables.append(Section(f"t{number}", [caption, *block.table], "table", (*path, name), parent))
+        elif block.level:
+            found += tables
+            own, tables = list[str](), []
+            levels = [one for one in levels if one[0] < block.level]
+            parent, path = (levels[-1][1].anchor, levels[-1][1].path) if levels else ("", ())
+            counts[parent] += 1
+            anchor = f"{parent}.{counts[parent]}" if parent else f"s{counts[parent]}"
+            found.append(Section(anchor, own, path=(*path, block.text), parent=parent))
+            levels.append((block.level, found[-1]))
+        else:
+            own.append(block.text)
+    return [one for one in (*found, *tables) if one.paragraphs or one.path]
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    width = max(map(len, (header, *rows)))
+    least = width if width * len(rows) < MAX_PADDED else 0
+    filled = [[*header, *[""] * (width - len(header))], ["---"] * width]
+    filled += [[*row, *[""] * (least - len(row))] for row in rows]
+    lines = (" | ".join(cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row) for row in filled)
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def decoded(data: bytes, *declared: str) -> str:
+    """The text of a document: by its byte order mark, else UTF-8 if it can be, since nothing else looks like that, else
+    in the first of the encodings that it declares that fits, or as browsers read what says nothing (windows-1252)."""
+    encoding = "utf-16" if data.startswith(UTF_16) else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        if encoding == "utf-16" or error.reason == "unexpected end of data":
+            return data.decode(encoding, "replace")
+    for name in declared:
+        with suppress(LookupError, ValueError):
+            known = codecs.lookup(name).name
+            if known.startswith(_OF_BYTES) and known != "iso8859-1":
+                return data.decode(known)
+    return data.decode("windows-1252", "replace")
 
 
 def assembled(sections: Sequence[Section]) -> tuple[str, tuple[Part, ...]]:

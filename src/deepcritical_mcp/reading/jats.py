@@ -20,7 +20,7 @@ from deepcritical_mcp.reading.jats_front import (
     title_of,
 )
 from deepcritical_mcp.reading.jats_sections import OCR, JatsPart, add_floats, part_of
-from deepcritical_mcp.reading.jats_text import line_of
+from deepcritical_mcp.reading.jats_text import line_of, named_as
 from deepcritical_mcp.reading.xml_tree import XmlError, attribute, read_xml
 
 __all__ = ["JatsReading", "XmlError", "read_jats"]
@@ -34,27 +34,6 @@ _WITHHELD = "does not allow downloading of the full text"
 _FORMULAS_ARE_IMAGES = "Some formulas are images: […] stands for each of them."
 _MAIN_TYPES = ("", "abstract", "standard", "structured", "main")
 _NOT_MAIN = ("graphical", "toc", "teaser", "key-points", "author-highlights", "highlights", "web-summary", "short")
-_ABSTRACT_TITLES = {
-    "": "Abstract",
-    "plain-language-summary": "Plain-language summary",
-    "graphical": "Graphical abstract",
-    "toc": "Summary for the table of contents",
-    "editor": "Editor's summary",
-}
-_SUB_ARTICLES = {
-    "aggregated-review-documents": "Reviews",
-    "article-commentary": "Commentary",
-    "author-comment": "Author's comment",
-    "decision-letter": "Decision letter",
-    "editor-report": "Editor's report",
-    "ref-report": "Referee report",
-    "referee-report": "Referee report",
-    "reply": "Reply",
-    "response": "Response",
-    "reviewer-report": "Referee report",
-    "translation": "Translation",
-}
-"""What sub-articles are called by their types."""
 _MAX_PEOPLE = 3
 _ANCHORS = {"table": "t", "figure": "f", "references": "r"}
 
@@ -132,7 +111,8 @@ def _sections(article: Element, main: Element | None, others: Sequence[Element],
     )
     out.write_all(_whole(article, "back"), "b")
     for number, inner in enumerate(_sub_articles(article), 1):
-        out.write_sub_article(_sub_article(inner), f"x{number}")
+        out.inside = f"x{number}"
+        out.write(_sub_article(inner), out.inside)
     return out.sections
 
 
@@ -142,7 +122,7 @@ class _Writer:
     def __init__(self) -> None:
         self.sections: list[Section] = []
         self._numbers: dict[str, int] = {}
-        self._inside = ""  # the anchor of the sub-article that is being written
+        self.inside = ""  # the anchor of the sub-article that is being written
 
     def write_all(self, root: JatsPart, prefix: str) -> None:
         """A body or the like: its own text is "s0", its sections are "s1", "s2" and so on."""
@@ -154,12 +134,6 @@ class _Writer:
         for part in root.sections:
             number = self._numbers[prefix] = self._numbers.get(prefix, 0) + 1
             self.write(part, f"{prefix}{number}")
-
-    def write_sub_article(self, part: JatsPart, anchor: str) -> None:
-        """A translation, a letter to the authors or the like, with all that stands in it."""
-        self._inside = anchor
-        self.write(part, anchor)
-        self._inside = ""
 
     def write(self, part: JatsPart, anchor: str, path: tuple[str, ...] = (), parent: str = "") -> None:
         """A section, its tables and figures, and its sections; nothing of what is empty."""
@@ -178,12 +152,12 @@ class _Writer:
         for one in part.floats:
             if one.is_empty:
                 continue
-            kind = f"{self._inside}{_ANCHORS[one.kind]}"
+            kind = f"{self.inside}{_ANCHORS[one.kind]}"
             number = self._numbers[kind] = self._numbers.get(kind, 0) + 1
             self._append(one, f"{kind}{number}", (*path, one.title), parent)
 
     def _append(self, part: JatsPart, anchor: str, path: tuple[str, ...], parent: str) -> None:
-        kind = "sub_article" if self._inside else part.kind
+        kind = "sub_article" if self.inside else part.kind
         self.sections.append(Section(anchor, part.paragraphs, kind, path, parent))
 
 
@@ -212,7 +186,7 @@ def _type(abstract: Element) -> str:
 
 def _abstract_title(abstract: Element) -> str:
     kind = _type(abstract)
-    named = _ABSTRACT_TITLES.get(kind) or kind.replace("-", " ").capitalize()
+    named = named_as("abstract", kind) if kind else "Abstract"
     title = line_of(abstract.find("title")) or named
     languages = language_names(attribute(abstract, "lang").partition("-")[0])
     return f"{title} ({languages[0]})" if abstract.tag == "trans-abstract" and languages else title
@@ -246,7 +220,7 @@ def _sub_article(element: Element) -> JatsPart:
 
 def _sub_title(element: Element, kind: str) -> str:
     """What a sub-article is, and who wrote it: "Decision letter (by Jane Roe, editor)", "Translation (Portuguese)"."""
-    named = _SUB_ARTICLES.get(kind) or kind.replace("-", " ").capitalize()
+    named = named_as("sub-article", kind)
     title = title_of(element)
     is_named = not title or kind == "article-commentary" or named.casefold() in title.casefold()
     languages = language_names(attribute(element, "lang").partition("-")[0]) if kind == "translation" else []

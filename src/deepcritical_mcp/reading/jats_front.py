@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from deepcritical_mcp.dates import readings
-from deepcritical_mcp.identifiers import is_preprint_doi, normalize_doi, normalize_pmid
+from deepcritical_mcp.dates import date_of_parts
+from deepcritical_mcp.identifiers import is_preprint_doi, normalize_doi, normalize_pmcid, normalize_pmid
 from deepcritical_mcp.models import (
     NO_TITLE,
     PREPRINT,
@@ -19,41 +19,23 @@ from deepcritical_mcp.models import (
     without_retraction_mark,
 )
 from deepcritical_mcp.reading import RelatedArticle
-from deepcritical_mcp.reading.jats_text import line_of
-from deepcritical_mcp.reading.xml_tree import attribute
+from deepcritical_mcp.reading.jats_text import line_of, named_as
+from deepcritical_mcp.reading.xml_tree import NOTHING, attribute, first
+from deepcritical_mcp.text import data_lines
 
-_NOTHING = Element("nothing")
-_PUBLICATION_TYPES = {
-    "research-article": "Journal Article",
-    "review-article": "Review",
-    "systematic-review": "Systematic Review",
-    "meta-analysis": "Meta-Analysis",
-    "case-report": "Case Reports",
-    "editorial": "Editorial",
-    "letter": "Letter",
-    "reply": "Letter",
-    "news": "News",
-    "obituary": "Obituary",
-    "article-commentary": "Comment",
-    "correction": "Published Erratum",
-    "retraction": "Retraction of Publication",
-    "partial-retraction": "Retraction of Publication",
-    "expression-of-concern": "Expression of Concern",
-    "preprint": PREPRINT,
-}
-"""PubMed's names of JATS' types of articles."""
 _CREATIVE_COMMONS = re.compile(r"https?://(?:www\.)?creativecommons\.org/[^\s<>\"')\]]{3,100}")
 _STUDIES = {"research-article", "review-article", "systematic-review", "meta-analysis", "case-report"}
 _ABOUT = {"corrected-article", "retracted-article", "addended-article", "object-of-concern", "partial-retraction"}
 _DATES = ("ppub", "epub-ppub", "epub", "collection", "pub", "preprint", "")
 """Whose date counts, best first: that of the issue, as in PubMed."""
+_PATHS = {name: paths.split() for name, paths in (row.split(": ") for row in data_lines(__file__, "jats_fields.txt"))}
 _PMC_DATES = ("pmc-release", "nihms-submitted", "pmc")
 _LICENCE_TEXT = 300
 
 
 def front_of(article: Element) -> Element:
     """The front matter of an article, or the front stub of a sub-article; an empty element if it has none."""
-    front = next((one for name in ("front", "front-stub") if (one := article.find(name)) is not None), _NOTHING)
+    front = next((one for name in ("front", "front-stub") if (one := article.find(name)) is not None), NOTHING)
     meta = front.find("article-meta")
     return front if meta is None else meta
 
@@ -61,7 +43,7 @@ def front_of(article: Element) -> Element:
 def bibliography_of(article: Element) -> dict[str, object]:
     """The fields of `Publication` that the article fills, except its texts; only those with a value."""
     meta = front_of(article)
-    journal = _found(article, "front/journal-meta")
+    journal = first(article, "front/journal-meta")
     ids = _ids(meta)
     doi = normalize_doi(ids.get("doi", ""))
     is_preprint = attribute(article, "article-type") == "preprint" or is_preprint_doi(doi)
@@ -70,12 +52,7 @@ def bibliography_of(article: Element) -> dict[str, object]:
         "source": "preprint" if is_preprint else "pubmed",
         "title": title_of(article) or NO_TITLE,
         "authors": tuple(_authors(meta)),
-        "journal": _text(journal, "journal-title-group/journal-title", "journal-title"),
-        "journal_abbreviation": _abbreviation(journal),
-        "issn": _text(journal, "issn[@pub-type='ppub']", "issn[@publication-format='print']", "issn", "issn-l"),
-        "publisher": _text(journal, "publisher/publisher-name"),
-        "volume": _text(meta, "volume"),
-        "issue": _text(meta, "issue"),
+        **{name: _text(meta if name in ("volume", "issue") else journal, *paths) for name, paths in _PATHS.items()},
         "pages": _pages(meta),
         "date": next((dates[kind] for kind in (*_DATES, *dates) if dates.get(kind)), UNKNOWN_DATE),
         "electronic_date": dates.get("epub", UNKNOWN_DATE),
@@ -95,13 +72,11 @@ def _status(article: Element) -> dict[str, object]:
     """Its status and notices, if its type, its links or a mark in its title say that it is not "ok"."""
     types = _publication_types(article, is_preprint=False)
     is_study = attribute(article, "article-type") in _STUDIES  # some link to what they build on as "corrected-article"
+    forms = {"doi": "doi:{}", "pmid": "", "pmcid": "{}"}
     links = [
-        RecordLink(
-            one.type, f"doi:{one.id}" if one.id_type == "doi" else one.id if one.id_type == "pmcid" else "", pmid
-        )
+        RecordLink(one.type, forms[one.id_type].format(one.id), one.id if one.id_type == "pmid" else "")
         for one in related_to(article)
-        for pmid in (one.id if one.id_type == "pmid" else "",)
-        if one.id_type in ("doi", "pmid", "pmcid") and not (is_study and one.type in _ABOUT)
+        if one.id_type in forms and not (is_study and one.type in _ABOUT)
     ]
     status, notices = status_from_links(links, types, "")
     title = title_of(article)
@@ -124,7 +99,7 @@ def people_of(article: Element) -> Iterator[str]:
 
 def title_of(article: Element) -> str:
     """The title of an article or sub-article, with its subtitle; "" if it has none."""
-    titles = _found(front_of(article), "title-group")
+    titles = first(front_of(article), "title-group")
     title = line_of(titles.find("article-title"))
     subtitle = line_of(titles.find("subtitle"))
     return f"{title}{'' if title.endswith((':', '?', '!')) else ':'} {subtitle}" if title and subtitle else title
@@ -132,7 +107,7 @@ def title_of(article: Element) -> str:
 
 def licence_of(article: Element) -> str:
     """What the article may be used for: the address of its licence, else the licence's words, else the copyright."""
-    permissions = _found(front_of(article), "permissions")
+    permissions = first(front_of(article), "permissions")
     licences = permissions.findall("license")
     addresses = [attribute(licence, "href") for licence in licences]
     addresses += [line_of(one) for one in permissions.iter("license_ref")]
@@ -187,8 +162,7 @@ def _ids(meta: Element) -> dict[str, str]:
 
 
 def _pmcid(value: str) -> str:
-    digits = re.sub(r"(?i)\APMC", "", value.strip())
-    return f"PMC{digits}" if digits.isdecimal() else value
+    return normalize_pmcid(value) or normalize_pmcid(f"PMC{value}") or value
 
 
 def _address(ids: dict[str, str], doi: str) -> str:
@@ -228,16 +202,6 @@ def _collective(contributor: Element) -> str:
     return " ".join(own.split())
 
 
-def _abbreviation(journal: Element) -> str:
-    return _text(
-        journal,
-        "journal-title-group/abbrev-journal-title",
-        "abbrev-journal-title",
-        "journal-id[@journal-id-type='iso-abbrev']",
-        "journal-id[@journal-id-type='nlm-ta']",
-    )
-
-
 def _pages(meta: Element) -> str:
     ends = dict.fromkeys(filter(None, (_text(meta, "fpage"), _text(meta, "lpage"))))
     return "-".join(ends) or _text(meta, "page-range", "elocation-id")
@@ -258,21 +222,12 @@ def _dates(meta: Element) -> dict[str, str]:
 
 def _date(element: Element) -> str:
     year, month, day = (_text(element, name) for name in ("year", "month", "day"))
-    written = " ".join(filter(None, (year, month or _text(element, "season"), day)))
-    texts = (
-        f"{year}-{month}-{day}",
-        f"{year}-{month}",
-        written,
-        f"{year} {month}",
-        year,
-        _text(element, "string-date"),
-    )
-    return next((found[0] for text in texts if len(found := readings(text)) == 1), "")
+    return date_of_parts(year, month, day, _text(element, "string-date"))
 
 
 def _publication_types(article: Element, *, is_preprint: bool) -> tuple[str, ...]:
     kind = attribute(article, "article-type")
-    named = _PUBLICATION_TYPES.get(kind, "" if kind in ("article", "other") else kind.replace("-", " ").capitalize())
+    named = "" if kind in ("article", "other") else named_as("article", kind)
     return tuple(dict.fromkeys(filter(None, (named, PREPRINT if is_preprint else ""))))
 
 
@@ -280,11 +235,6 @@ def _keywords(meta: Element) -> Iterator[str]:
     for group in meta.iterfind("kwd-group"):
         if not attribute(group, "kwd-group-type").lower().startswith("abbr"):
             yield from filter(None, (line_of(one) for name in ("kwd", "compound-kwd") for one in group.iter(name)))
-
-
-def _found(element: Element, path: str) -> Element:
-    found = element.find(path)
-    return _NOTHING if found is None else found
 
 
 def _text(element: Element, *paths: str) -> str:

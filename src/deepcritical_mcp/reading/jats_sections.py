@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from string import ascii_lowercase
 from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.models import PartKind
@@ -25,6 +26,7 @@ from deepcritical_mcp.reading.jats_text import (
     formula_text,
     in_script,
     line_of,
+    named_as,
 )
 from deepcritical_mcp.reading.xml_tree import attribute
 
@@ -32,6 +34,7 @@ _CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation", 
 _PEOPLE = {"person-group", "name", "string-name", "collab", "etal", "name-alternatives", "collab-alternatives"}
 _NUMBERS = {"doi": "doi: ", "pmid": "PMID: ", "pmcid": "PMCID: ", "pmc": "PMCID: "}
 _USED = {"volume", "issue", "fpage", "lpage", "elocation-id", "page-range", "year", "month", "day", "season", "label"}
+_LINKS = {"pub-id", "comment", "ext-link", "uri"}
 _MARKUP = {"italic", "bold", "sup", "sub", "sc", "underline", "monospace", "styled-content", "named-content", "xref"}
 _SCRIPTS = {"sup": SUPERSCRIPTS, "sub": SUBSCRIPTS}
 _NEAR = 16
@@ -63,70 +66,58 @@ def _citation(citation: Element) -> str:
 
 
 def _printed(element: Element) -> str:
-    """A citation with its own punctuation; elements that follow each other without any are kept apart."""
-    pieces, end = [element.text or ""], (element.text or "")[-_NEAR:]
+    """A citation with its own punctuation; elements that follow each other without any are kept apart, and a number
+    says what it is, unless that stands in front of it."""
+    text = element.text or ""
     for child in element:
-        for text in (_separated(child, _part_of_citation(child, end), end), child.tail or ""):
-            if end[-1:].isalnum() and text[:1].isalnum() and child.tag not in _MARKUP:
-                text = f" {text}"
-            pieces.append(text)
-            end = (end + text)[-_NEAR:]
-    return "".join(pieces)
+        own, name = _part_of_citation(child), _number_name(child)
+        if own and name.rstrip(": ").lower() not in text[-_NEAR:].lower():
+            own = f"{name}{own}"
+        for piece in (own, child.tail or ""):
+            runs_on = text[-1:].isalnum() and piece[:1].isalnum() and child.tag not in _MARKUP
+            if child.tag in _PEOPLE and piece is own and text[-1:].isalnum() and own:
+                text += ", "
+            elif runs_on or (child.tag == "pub-id" and piece is own and text[-1:] == "."):
+                text += " "
+            text += piece
+    return text
 
 
-def _part_of_citation(child: Element, before: str) -> str:
-    """An element of a printed citation; a number says what it is, unless that stands in front of it."""
-    if child.tag == "etal":
-        return line_of(child) or "et al"
+def _part_of_citation(child: Element) -> str:
+    """An element of a printed citation, with the white space at its ends."""
     if child.tag in _PEOPLE:
-        return _printed(child)
-    text = line_of(child)
+        return "et al" if child.tag == "etal" and not child.text else _printed(child)
+    whole, text = "".join(child.itertext()), line_of(child)
     if child.tag in _SCRIPTS:
         text = in_script(text, _SCRIPTS[child.tag]) or text
-    name = _NUMBERS.get(attribute(child, "pub-id-type").lower(), "") if child.tag == "pub-id" else ""
-    is_named = name and name.rstrip(": ").lower() in before.lower()
-    return text if is_named or not text else f"{name}{text}"
-
-
-def _separated(child: Element, text: str, before: str) -> str:
-    if child.tag == "pub-id" and before[-1:] == ".":
-        return f" {text}"
-    if child.tag in _PEOPLE and before[-1:].isalnum() and text:
-        return f", {text}"
-    if child.tag in _PEOPLE:
-        return text
-    whole = "".join(child.itertext())
     return " " * whole[:1].isspace() + text + " " * whole[-1:].isspace()
+
+
+def _number_name(child: Element) -> str:
+    return _NUMBERS.get(attribute(child, "pub-id-type").lower(), "") if child.tag == "pub-id" else ""
 
 
 def _sentences(citation: Element) -> Iterator[str]:
     """The parts of a citation without punctuation, in the order of Vancouver style."""
-    rest = [child for child in citation if child.tag not in _USED and child.tag not in _PEOPLE]
-    yield _with_full_stop(_people([child for child in citation if child.tag in _PEOPLE]))
-    for child in rest:
-        if child.tag in ("article-title", "chapter-title", "part-title", "data-title", "trans-title"):
-            yield _with_full_stop(line_of(child))
-    where = [child for child in rest if child.tag not in ("pub-id", "comment", "ext-link", "uri")]
-    for child in where:
-        if child.tag not in ("article-title", "chapter-title", "part-title", "data-title", "trans-title"):
-            yield _with_full_stop(line_of(child))
-    yield _with_full_stop(_issue(citation))
-    for child in rest:
-        if child.tag == "pub-id":
-            yield _with_full_stop(_NUMBERS.get(attribute(child, "pub-id-type").lower(), "") + line_of(child))
-        elif child.tag in ("comment", "ext-link", "uri"):
-            yield _with_full_stop(line_of(child))
+    people = [child for child in citation if child.tag in _PEOPLE]
+    places: tuple[list[str], list[str], list[str]] = ([], [], [])
+    for child in citation:
+        if child.tag not in _USED | _PEOPLE:
+            place = 0 if child.tag.endswith("-title") else 2 if child.tag in _LINKS else 1
+            places[place].append(_number_name(child) + line_of(child))
+    parts = (_people(people), *places[0], *places[1], _issue(citation), *places[2])
+    yield from (part if part.endswith(_SENTENCE_ENDS) else f"{part}." for part in parts if part)
 
 
 def _people(elements: list[Element]) -> str:
     names: list[str] = []
     for element in elements:
-        if element.tag in ("person-group", "name-alternatives", "collab-alternatives"):
-            printed = (element.text or "").strip() or any((child.tail or "").strip() for child in element)
-            listed = [*element] if element.tag == "person-group" else [*element][:1]
-            inner = " ".join(_printed(element).split()) if printed else _people(listed)
+        if element.tag == "person-group":
+            inner = _people([*element]) or line_of(element)
             is_editors = attribute(element, "person-group-type") in ("editor", "editors")
             names.append(f"{inner}, editors" if inner and is_editors else inner)
+        elif element.tag in ("name-alternatives", "collab-alternatives"):
+            names.append(_people([*element][:1]))
         elif element.tag == "name":
             parts = (line_of(element.find(name)) for name in ("surname", "given-names", "suffix"))
             names.append(" ".join(filter(None, parts)))
@@ -137,32 +128,19 @@ def _people(elements: list[Element]) -> str:
 
 def _issue(citation: Element) -> str:
     """E.g. "2010;3(2):1-9"."""
-
-    def of(name: str) -> str:
-        return line_of(citation.find(name))
-
-    date = " ".join(filter(None, (of("year"), of("season"), of("month"), of("day"))))
-    volume = of("volume") + (f"({issue})" if (issue := of("issue")) else "")
-    pages = of("page-range") or "-".join(dict.fromkeys(filter(None, (of("fpage"), of("lpage"))))) or of("elocation-id")
+    of = {name: line_of(citation.find(name)) for name in _USED}
+    date = " ".join(filter(None, (of["year"], of["season"], of["month"], of["day"])))
+    volume = of["volume"] + (f"({of['issue']})" if of["issue"] else "")
+    ends = "-".join(dict.fromkeys(filter(None, (of["fpage"], of["lpage"]))))
+    pages = of["page-range"] or ends or of["elocation-id"]
     return date + (";" if date and volume else "") + volume + (":" if pages and (date or volume) else "") + pages
-
-
-def _with_full_stop(text: str) -> str:
-    return text if not text or text.endswith(_SENTENCE_ENDS) else f"{text}."
 
 
 OCR = "pmc-ocr-text"
 """The type of `<preformat>` whose text PMC read from scanned pages."""
-_TITLES = {
-    "ack": "Acknowledgements",
-    "app": "Appendix",
-    "bio": "Biography",
-    "boxed-text": "Box",
-    "fn-group": "Footnotes",
-    "glossary": "Glossary",
-    "notes": "Notes",
-}
-"""What an untitled section of a kind is called."""
+_UNTITLED = {"ack", "app", "bio", "boxed-text", "fn-group", "glossary", "notes"}
+"""Sections that are named by their kind if they have no title."""
+_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 _FILES = {"supplementary-material", "media"}
 _HEADS = {"label", "caption", "title", "object-id", "permissions", "alternatives", "graphic", "alt-text", "long-desc"}
 _ENDS = (".", ":", "?", "!", "…", "|", "—", "–")
@@ -212,7 +190,7 @@ def _title(element: Element) -> str:
     title = next((text for one in titles if (text := line_of(one))), "")
     if element.tag == "app":
         title = title or line_of(element.find("label"))
-    return title or _TITLES.get(element.tag, "")
+    return title or (named_as("section", element.tag) if element.tag in _UNTITLED else "")
 
 
 def _fill(part: JatsPart, element: Element, *, is_paragraph: bool = False) -> None:
@@ -232,55 +210,28 @@ def _add(part: JatsPart, block: Element) -> None:
     name = block.tag
     if name in SECTIONS:
         _add_section(part, block)
-    elif name == "table-wrap":
-        part.floats.append(_table(block))
+    elif name in _ADDERS:
+        _ADDERS[name](part, block)
+    elif name in ("table-wrap", "fig"):
+        part.floats.append(_table(block) if name == "table-wrap" else _figure(block))
         add_floats(part, block)
-    elif name == "fig":
-        part.floats.append(_figure(block))
-        add_floats(part, block)
-    elif name in ("fig-group", "table-wrap-group"):
-        _add_group(part, block)
-    elif name == "ref-list":
-        _add_references(part, block)
-    elif name in ("list", "def-list"):
-        _add_list(part, block)
-    elif name in ("supplementary-material", "media"):
-        _append(part, _supplement(block))
-        add_floats(part, block)
-    elif name in ("preformat", "code"):
-        _add_lines(part, block)
-    elif name in ("array", "table"):
-        for table in markdown_blocks(block):
-            _append(part, table)
+    elif name in ("supplementary-material", "media", "array", "table"):
+        for text in markdown_blocks(block) if name in ("array", "table") else [_supplement(block)]:
+            _append(part, text)
         add_floats(part, block)
     elif name == "disp-formula":
         _append(part, " ".join(filter(None, (formula_text(block) or IMAGE, line_of(block.find("label"))))))
-    else:
-        _add_other(part, block)
-
-
-def _add_other(part: JatsPart, block: Element) -> None:
-    name, start = block.tag, len(part.paragraphs)
-    if name == "verse-group":
-        part.paragraphs.append("\n".join(line_of(line) for line in block if line.tag != "label"))
     elif name == "fn":
         _append(part, line_of(block))
         add_floats(part, block)
-    elif name == "speech":
-        speaker = line_of(block.find("speaker"))
-        for child in block:
-            if child.tag != "speaker":
-                _fill(part, child, is_paragraph=True)
-        _put_in_front(part, start, speaker if speaker.endswith(":") else f"{speaker}:")
     elif name == "statement":
+        start = len(part.paragraphs)
         heading = " ".join(filter(None, (line_of(block.find("label")), line_of(block.find("title")))))
         _fill(part, block)
         _put_in_front(part, start, _sentence(heading))
-    elif name == "title":
-        return
     elif name == "ref":
         _append(part, reference_of(block))
-    else:
+    elif name != "title":
         _fill(part, block, is_paragraph=name in ("p", "attrib", "verse-line"))
 
 
@@ -394,18 +345,12 @@ def _add_list(part: JatsPart, element: Element) -> None:
 
 def _mark(kind: str, number: int) -> str:
     """What a list puts in front of an item without a label."""
-    if kind == "order":
-        return f"{number}."
-    if kind in ("alpha-lower", "alpha-upper") and number <= 26:
-        return f"{chr(ord('a' if kind == 'alpha-lower' else 'A') + number - 1)}."
-    if kind in ("roman-lower", "roman-upper"):
-        return f"{_roman(number) if kind == 'roman-upper' else _roman(number).lower()}."
-    return "•" if kind == "bullet" else ""
-
-
-def _roman(number: int) -> str:
-    tens, ones = divmod(number, 10)
-    return "X" * min(tens, 20) + ["", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"][ones]
+    name, _, case = kind.partition("-")
+    if name not in ("order", "alpha", "roman"):
+        return "•" if name == "bullet" else ""
+    known = {"alpha": ascii_lowercase, "roman": _ROMAN}.get(name, "")
+    mark = known[number - 1] if number <= len(known) else str(number)
+    return f"{mark.upper() if case == 'upper' else mark}."
 
 
 def _add_lines(part: JatsPart, element: Element) -> None:
@@ -432,9 +377,20 @@ def _sentence(text: str) -> str:
     return text if not text or text.endswith(_ENDS) else f"{text}."
 
 
-def _outermost(element: Element, names: set[str]) -> Iterator[Element]:
+def _outermost(element: Element, names: Collection[str]) -> Iterator[Element]:
     for child in element:
         if child.tag in names:
             yield child
         else:
             yield from _outermost(child, names)
+
+
+_ADDERS = {
+    "fig-group": _add_group,
+    "table-wrap-group": _add_group,
+    "ref-list": _add_references,
+    "list": _add_list,
+    "def-list": _add_list,
+    "preformat": _add_lines,
+    "code": _add_lines,
+}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
+from deepcritical_mcp.reading import markdown_table
 from deepcritical_mcp.reading.jats_text import FLOATS, Flow, line_of
 from deepcritical_mcp.reading.xml_tree import attribute
 
@@ -37,16 +38,17 @@ def is_image(wrap: Element) -> bool:
     return any(child.tag in _IMAGES for child in children)
 
 
-def markdown_blocks(table: Element) -> list[str]:
+def markdown_blocks(table: Element, *, is_html: bool = False) -> list[str]:
     """A `<table>`, `<array>` or `<tgroup>` as Markdown: its header rows joined to one, merged cells repeated.
 
     Header rows between the rows of the body begin a block of their own, so that every value stands below its own
     header. A cell that spans a whole row of the body is a heading, and stands only once. [] for a table without text.
+    In HTML, the first row is the header if none is marked.
     """
     header, body = _rows(table, "thead"), _rows(table, "tbody", "tfoot", "")
-    if not header and body and all(child.tag == "th" for child in body[0]):
+    if not header and body and (is_html or all(child.tag == "th" for child in body[0])):
         header, body = body[:1], body[1:]
-    budget, columns = _Budget(), _Columns(table)
+    budget, columns = _Budget(), {attribute(one, "colname"): at for at, one in enumerate(table.iter("colspec"))}
     head, rows = _grid(header, columns, budget), _grid(body, columns, budget, is_body=True)
     if not any(cell for row in (*head, *rows) for cell in row):
         return []
@@ -71,10 +73,9 @@ def _is_header(row: Element) -> bool:
 
 
 def _markdown(head: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], width: int) -> str:
-    names = [_joined_names(row[at] if at < len(row) else "" for row in head) for at in range(width)]
-    filled = [names, ["---"] * width, *(row for row in rows if any(row))]
-    least = width if width * len(filled) < MAX_REPEATED else 0  # GitHub's Markdown lets rows be shorter
-    return "\n".join(_line(row, least) for row in filled)
+    columns = ((row[at] if at < len(row) else "" for row in head) for at in range(width))
+    names = [_HEADER_JOIN.join(dict.fromkeys(filter(None, column))) for column in columns]
+    return markdown_table(names, [row for row in rows if any(row)])
 
 
 def footnotes(wrap: Element) -> Iterator[str]:
@@ -89,21 +90,14 @@ def footnotes(wrap: Element) -> Iterator[str]:
                 yield line_of(aside)
 
 
-class _Columns:
-    """The columns that CALS' cells name."""
-
-    def __init__(self, table: Element) -> None:
-        self._places: dict[str, int] = {}
-        for number, column in enumerate(table.iter("colspec")):
-            self._places[attribute(column, "colname")] = number
-
-    def cell(self, element: Element) -> _Cell:
-        text = line_of(element)
-        if element.tag != "entry":
-            return _Cell(text, _number(element, "colspan"), _number(element, "rowspan"))
-        first = self._places.get(attribute(element, "namest") or attribute(element, "colname"), -1)
-        last = self._places.get(attribute(element, "nameend"), first)
-        return _Cell(text, max(last - first, 0) + 1, _number(element, "morerows", 0) + 1, first)
+def _cell(element: Element, columns: Mapping[str, int]) -> _Cell:
+    """A cell, where it begins by the names of CALS' columns."""
+    text = line_of(element)
+    if element.tag != "entry":
+        return _Cell(text, _number(element, "colspan"), _number(element, "rowspan"))
+    first = columns.get(attribute(element, "namest") or attribute(element, "colname"), -1)
+    last = columns.get(attribute(element, "nameend"), first)
+    return _Cell(text, max(last - first, 0) + 1, _number(element, "morerows", 0) + 1, first)
 
 
 def _tables(wrap: Element) -> Iterator[Element]:
@@ -130,9 +124,13 @@ def _rows(table: Element, *parts: str) -> list[Element]:
     return found
 
 
-def _grid(rows: Sequence[Element], columns: _Columns, budget: _Budget, *, is_body: bool = False) -> list[list[str]]:
+def _grid(
+    rows: Sequence[Element], columns: Mapping[str, int], budget: _Budget, *, is_body: bool = False
+) -> list[list[str]]:
     """The texts of the cells, row by row."""
-    cells = [[columns.cell(child) for child in row if child.tag in ("td", "th", "entry")][:MAX_COLUMNS] for row in rows]
+    cells = [
+        [_cell(child, columns) for child in row if child.tag in ("td", "th", "entry")][:MAX_COLUMNS] for row in rows
+    ]
     width = max((sum(cell.columns for cell in row) for row in cells), default=0)
     pending: dict[int, tuple[str, int]] = {}  # by column: a cell from above, and how many rows it still fills
     grid: list[list[str]] = []
@@ -185,12 +183,3 @@ class _Budget:
 def _number(element: Element, name: str, least: int = 1) -> int:
     value = attribute(element, name)
     return min(max(int(value), least), MAX_COLUMNS) if value.isdecimal() and len(value) < 10 else least
-
-
-def _joined_names(names: Iterator[str]) -> str:
-    return _HEADER_JOIN.join(dict.fromkeys(filter(None, names)))
-
-
-def _line(row: Sequence[str], width: int) -> str:
-    cells = [cell.replace("\\", "\\\\").replace("|", "\\|") for cell in row]
-    return f"| {' | '.join([*cells, *[''] * (width - len(cells))])} |"

@@ -6,7 +6,7 @@ import re
 from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.reading.xml_tree import attribute
-from deepcritical_mcp.text import normalized
+from deepcritical_mcp.text import data_lines, normalized
 
 IMAGE = "[…]"
 """Stands where a formula is only an image."""
@@ -17,6 +17,17 @@ _INVISIBLE = re.compile("[\u2061-\u2064]")
 _ATOM = re.compile(r"[^\W_]+(?:[.,][0-9]+)?|\W")
 _GROUPS = {"mrow", "mstyle", "mpadded", "math", "semantics", "menclose", "merror", "maction", "mtd"}
 _LEAVES = {"mi", "mn", "mo", "mtext", "ms"}
+
+
+_NAMES = {
+    (kind, value): name for kind, value, name in (row.split(" | ") for row in data_lines(__file__, "jats_names.txt"))
+}
+
+
+def named_as(kind: str, value: str) -> str:
+    """What a type of "article", "abstract" or "sub-article", or an untitled "section", is called; in the words of the
+    value itself if it is not in the table."""
+    return _NAMES.get((kind, value)) or value.replace("-", " ").capitalize()
 
 
 def in_script(text: str, table: dict[int, int]) -> str:
@@ -120,24 +131,12 @@ def _tidy(text: str) -> str:
     return " ".join(plain.split())
 
 
-SECTIONS = {
-    *("sec", "boxed-text", "app", "ack", "bio", "notes", "glossary", "treatment-sec", "taxon-treatment"),
-    "fn-group",
+_ELEMENTS = {
+    kind: frozenset(names.split())
+    for kind, _, names in (row.partition(": ") for row in data_lines(__file__, "jats_elements.txt"))
 }
-FLOATS = {"fig", "table-wrap", "fig-group", "table-wrap-group", "floats-group"}
-# What stands inside a paragraph in XML, but beside it in print.
-_ASIDE = FLOATS | {"fn", "supplementary-material", "media", "ref-list"}
-# What ends a paragraph.
-_BLOCKS = SECTIONS | {
-    *("p", "list", "def-list", "disp-quote", "verse-group", "speech", "statement", "preformat", "code", "array"),
-    *("disp-formula-group", "chem-struct-wrap", "table", "app-group", "title", "nomenclature", "question-wrap"),
-    *("td", "th", "entry", "list-item", "def-item", "term", "def", "verse-line", "attrib", "speaker"),
-    *("answer-set", "question", "answer", "explanation", "block-alternatives", "key-points", "ref"),
-}
-_DROPPED = {
-    *("index-term", "index-term-range-end", "alt-text", "long-desc", "permissions", "graphic", "inline-graphic"),
-    *("object-id", "glyph-data", "processing-meta", "sec-meta", "private-char", "colgroup", "col", "hr"),
-}
+SECTIONS, FLOATS, _DROPPED = _ELEMENTS["section"], _ELEMENTS["float"], _ELEMENTS["dropped"]
+_ASIDE, _BLOCKS = FLOATS | _ELEMENTS["aside"], SECTIONS | _ELEMENTS["block"]
 _FORMULAS = {"inline-formula", "disp-formula", "tex-math", "math"}
 _CITES = {"bibr", "ref"}
 _NOTES = {"fn", "table-fn", "tablefn"}
@@ -181,7 +180,7 @@ class Flow:
         elif name in _BLOCKS or name in _ASIDE or (name == "disp-formula" and not self._is_paragraph):
             self._end_line()
             self.pieces.append(child)
-        elif name in _FORMULAS or (name == "alternatives" and _is_formula(child)):
+        elif name in _FORMULAS or (name == "alternatives" and any(one.tag in ("math", "tex-math") for one in child)):
             space = " " if name == "disp-formula" else ""
             self._text += [space, formula_text(child) or IMAGE, space]
         elif name == "alternatives":
@@ -208,13 +207,9 @@ class Flow:
         """A superscript, subscript or reference, written so that a number keeps its meaning."""
         start = len(self._text)
         self._walk(element)
-        length = sum(map(len, self._text[start:]))
-        if not 0 < length <= _LONGEST_SCRIPT:
-            return
-        text = "".join(self._text[start:])
+        text, before = "".join(self._text[start:]), "".join(self._text[max(start - 3, 0) : start])[-3:]
         core = text.strip()
-        before = "".join(self._text[max(start - 3, 0) : start])[-3:]
-        if marked := _marked(element, core, before):
+        if 0 < len(text) <= _LONGEST_SCRIPT and core and (marked := _marked(element, core, before)):
             self._text[start:] = [text.replace(core, marked, 1)]
 
     def _end_line(self) -> None:
@@ -242,44 +237,36 @@ def _marked(element: Element, core: str, before: str) -> str:
     PubMed's abstracts; what has none gets "^" where it would be read as part of a number ("10^−0.5").
     """
     plain = normalized("NFKC", core)
-    if element.tag == "xref":
-        if attribute(element, "ref-type") in _NOTES:
-            return _note_mark(plain.removeprefix("^"), before)
-        is_number = attribute(element, "ref-type") in _CITES and _NUMBERS.fullmatch(plain)
-        is_glued = plain != core or re.search(r"(?:\w|[.)%”’\"']|\][,–−-]?)\Z", before)
-        return f"[{plain.replace('−', '–')}]" if is_number and is_glued else ""
-    if element.tag == "sub":
-        return in_script(core, SUBSCRIPTS)
-    if any(attribute(one, "ref-type") in _CITES for one in element.iter("xref")):
-        bare = core.replace("[", "").replace("]", "")
-        return f"[{bare}]" if _NUMBERS.fullmatch(bare) else ""
-    if any(attribute(one, "ref-type") in _NOTES for one in element.iter("xref")):
-        return ""  # marked already
+    refers_to = {attribute(one, "ref-type") for one in element.iter("xref")}
+    if element.tag == "xref" and refers_to & _NOTES:
+        return _note_mark(plain.removeprefix("^"), before)
+    if refers_to & _CITES:
+        bare = plain.replace("[", "").replace("]", "") if element.tag == "sup" else plain
+        is_glued = element.tag == "sup" or plain != core or re.search(r"(?:\w|[.)%”’\"']|\][,–−-]?)\Z", before)
+        return f"[{bare.replace('−', '–')}]" if is_glued and _NUMBERS.fullmatch(bare) else ""
+    if element.tag != "sup" or refers_to:  # a note is marked already
+        return in_script(core, SUBSCRIPTS) if element.tag == "sub" else ""
     if not before and core.isalpha():
         return f"{core} "  # the mark of a note
     if re.search(r"[^\W\d_]{2}(?:[^\W\d_]|[.,;:)”])\Z", before) and _NUMBER_LIST.fullmatch(core):
         return f"[{core}]"  # citations without links
     if script := in_script(core, SUPERSCRIPTS):
         return core if before.endswith("]") and not core[:1].isdigit() else script
-    return _raised_number(core) if re.search(r"[\w.,)\]]\Z", before) and _is_apart(core, before) else ""
+    if not re.search(r"[\w.,)\]]\Z", before) or not _is_apart(core, before):
+        return ""
+    return f"^{core}" if re.fullmatch(r"[+−–-]?[\w.,]+|\([^()]*\)", core) else f"^({core})"
 
 
 def _is_apart(core: str, before: str) -> bool:
     """Whether a superscript after `before` would be read as part of it: an exponent, the mark of a note."""
-    has_number = re.search("[0-9]", core)
     if core[0] in "+−–-":
         return len(core) > 1
-    if before[-1].isdigit():
-        is_word = re.search(r"[^\W\d_]\w{0,2}\Z", before)  # "CD4"
-        is_plain = len(core) > 1 and (is_word or core in _ORDINALS)  # "CD4low", "1st"
-        return bool(has_number) or core[0] == "(" or (core[0].isalnum() and not is_plain)
-    letters = (len(core) == 1 and core.isalpha()) or bool(_MARKS.fullmatch(core))
-    return letters or bool(before[-1].isalpha() and has_number and not core[0].isalpha())
-
-
-def _raised_number(core: str) -> str:
-    is_one = re.fullmatch(r"[+−–-]?[\w.,]+|\([^()]*\)", core)
-    return f"^{core}" if is_one else f"^({core})"
+    is_mark = len(core) == 1 or bool(_MARKS.fullmatch(core))
+    has_number = bool(re.search("[0-9]", core))
+    if not before[-1].isdigit():
+        return (is_mark and core[0].isalpha()) or (before[-1].isalpha() and has_number and not core[0].isalpha())
+    is_word = re.search(r"[^\W\d_]\w{0,2}\Z", before) or core in _ORDINALS  # "CD4low", "1st"
+    return has_number or core[0] == "(" or (core[0].isalnum() and (is_mark or not is_word))
 
 
 def _note_mark(mark: str, before: str) -> str:
@@ -289,7 +276,3 @@ def _note_mark(mark: str, before: str) -> str:
     if not re.search("[0-9]", mark):
         return f"^{mark}"
     return f"[{mark}]" if before[-1].isdigit() or not mark.isdecimal() else in_script(mark, SUPERSCRIPTS)
-
-
-def _is_formula(alternatives: Element) -> bool:
-    return any(child.tag in ("math", "tex-math") for child in alternatives)

@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.identifiers import normalize_doi, normalize_pmid, record_ids
 from deepcritical_mcp.models import UNKNOWN_DATE, AuthorName, DocumentStatus, split_name
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, data_lines
 from deepcritical_mcp.urls import clean_url, host_of, is_web_address
 
 _SHORT = 1_500
@@ -18,30 +18,7 @@ _SHORT = 1_500
 _BARE = 160
 _BODY = frozenset("introduction background methods results discussion conclusion conclusions findings".split())
 """Sections that only a whole article has, even a short one."""
-_SUBSCRIPTION = re.compile(
-    r"purchase (?:this |access|(?:the )?(?:pdf|article))|buy (?:this |the )?(?:article|chapter|pdf|now)|rent this "
-    r"article|subscribe (?:now|to (?:continue|read|this|get|view|unlock))|subscription (?:is )?required|get (?:full )?"
-    r"access to this|(?:log|sign) ?in (?:to|for) (?:continue|read|view|access|full)|access through your "
-    r"(?:institution|organi[sz]ation)|institutional (?:login|access)|preview of subscription content|access (?:to this "
-    r"\w+ )?(?:is )?(?:restricted|denied)|(?:only|exclusively) available to (?:members|subscribers)|you do not have "
-    r"(?:access|permission)|this is a preview|to read the full[ -]text",
-    re.IGNORECASE,
-)
-_CHALLENGE = re.compile(
-    r"verify(?:ing)? (?:that )?you are (?:a )?human|are you a robot|checking your browser|just a moment\b|"
-    r"unusual traffic|captcha|access denied|request (?:was )?blocked|attention required",
-    re.IGNORECASE,
-)
-_CONSENT = re.compile(
-    r"we (?:and our (?:\d+ )?partners )?use cookies|cookie (?:policy|consent|settings|preferences)|accept all"
-)
-_SCRIPTED = re.compile(
-    r"(?:enable|requires?|turn on|activate|without) javascript|javascript (?:is|must be|has been|to be) "
-    r"(?:disabled|enabled|required)|you need to enable",
-    re.IGNORECASE,
-)
-
-
+_PHRASES = [row.split(": ") for row in data_lines(__file__, "page_phrases.txt")]
 BROWSERS_ONLY = "This page asks for a check that only a browser passes, and does not serve programs."
 SCRIPTS_ONLY = "no text inside: this page needs JavaScript to show its text."
 
@@ -58,33 +35,30 @@ def shown(
         is_closed: whether it says itself that the text is not free to read.
         is_article: whether it is a journal article's page.
     """
-    asks_to_pay = is_closed or bool(_SUBSCRIPTION.search(everything))
+    asks_to_pay = is_closed or _says("pay", everything)
     has_sections = any(title.strip(" .:").lower() in _BODY for title in titles)
     if abstract and ((len(body) < _SHORT and not has_sections) or (asks_to_pay and len(body) < 4 * _SHORT)):
         asks = " and asks for a subscription or a login" if asks_to_pay else ""
         return "abstract_only", f"This page shows only an abstract{asks}."
-    if len(body) < _SHORT and _CHALLENGE.search(everything[:3_000]) and len(everything) < 3_000:
+    if len(body) < _SHORT and _says("check", everything[:3_000]) and len(everything) < 3_000:
         return "not_allowed", BROWSERS_ONLY
     if (len(body) < _SHORT and asks_to_pay and (is_article or len(body) < 2 * _BARE)) or (is_closed and is_article):
         return "not_allowed", "This page asks for a subscription or a login."
-    if len(body) < 2 * _BARE and _SCRIPTED.search(everything):
+    if len(body) < 2 * _BARE and _says("script", everything):
         return "no_text", SCRIPTS_ONLY
-    if len(body) < 4 * _BARE and _CONSENT.search(everything.lower()) and len(everything) < 3_000:
+    if len(body) < 4 * _BARE and _says("consent", everything) and len(everything) < 3_000:
         return "no_text", "no text inside: this page shows only a request for consent."
     if len(body) < _BARE // 4:
         return "no_text", "no text inside: this page has no text of its own."
     return "full_text", ""
 
 
-_TITLE = ("citation_title", "dc.title", "dcterms.title", "og:title", "twitter:title")
-_AUTHORS = ("citation_author", "dc.creator", "dcterms.creator", "author", "article:author")
-_DATE = (
-    "citation_publication_date", "citation_date", "citation_online_date", "prism.publicationdate", "dc.date",
-    "dcterms.date", "dcterms.issued", "article:published_time", "date", "citation_year",
-)  # fmt: skip
-_LANGUAGE = ("citation_language", "dc.language", "dcterms.language", "og:locale")
-_LICENCE = ("dc.rights", "dcterms.license", "dcterms.rights", "citation_license")
-_DOI = ("citation_doi", "prism.doi", "dc.identifier.doi")
+def _says(kind: str, text: str) -> bool:
+    lower = text.lower()
+    return any(phrase in lower for said, phrase in _PHRASES if said == kind)
+
+
+_NAMES = {kind: names.split() for kind, names in (row.split(": ") for row in data_lines(__file__, "page_fields.txt"))}
 _MOST_AUTHORS = 500
 _BYLINES = (
     '//*[@rel="author" or @itemprop="author" or contains(@class, "byline") or contains(@class, "author") or '
@@ -101,23 +75,18 @@ def fields_of(root: Any, url: str) -> Mapping[str, object]:
     canonical = _canonical(root, meta, url)
     ids = record_ids(canonical)
     html_language = str(root.get("lang") or "")
+    plain = ("journal", "journal_abbreviation", "volume", "issue", "publisher")
     fields: dict[str, object] = {
-        "title": _first(meta, _TITLE) or _title_element(root),
+        "title": _first(meta, "title") or _title_element(root),
         "authors": tuple(_authors(meta)),
         "date": _date(meta),
-        "doi": normalize_doi(_first(meta, ("citation_doi", "prism.doi", "dc.identifier.doi")))
-        or _dc_doi(meta)
-        or ids.doi,
-        "pmid": normalize_pmid(_first(meta, ("citation_pmid",))) or ids.pmid,
+        "doi": normalize_doi(_first(meta, "doi")) or _dc_doi(meta) or ids.doi,
+        "pmid": normalize_pmid(_first(meta, "pmid")) or ids.pmid,
         "pmcid": ids.pmcid,
         "nct": ids.nct,
-        "journal": _first(meta, ("citation_journal_title", "prism.publicationname")),
-        "journal_abbreviation": _first(meta, ("citation_journal_abbrev",)),
-        "volume": _first(meta, ("citation_volume", "prism.volume")),
-        "issue": _first(meta, ("citation_issue", "prism.number")),
+        **{name: _first(meta, name) for name in plain},
         "pages": _pages(meta),
-        "publisher": _first(meta, ("citation_publisher", "dc.publisher", "og:site_name")),
-        "language": (_first(meta, _LANGUAGE) or html_language).replace("_", "-").partition("-")[0].lower(),
+        "language": (_first(meta, "language") or html_language).replace("_", "-").partition("-")[0].lower(),
         "url": canonical,
         "byline": _byline(root),
     }
@@ -130,7 +99,7 @@ def licence_of_page(root: Any) -> str:
     named = next((value for value in meta.get("dc.rights", []) if "creativecommons.org/" in value), "")
     links = cast("list[str]", root.xpath('//*[contains(concat(" ", @rel, " "), " license ")]/@href'))
     linked = next((link for link in links if link.startswith(("http://", "https://", "//"))), "")
-    return clean_line(named or linked or _first(meta, _LICENCE))[:300]
+    return clean_line(named or linked or _first(meta, "licence"))[:300]
 
 
 def copies_named(root: Any, url: str) -> tuple[str, ...]:
@@ -145,7 +114,7 @@ def copies_named(root: Any, url: str) -> tuple[str, ...]:
 
 def abstract_in_head(root: Any) -> str:
     """The abstract among the metadata; descriptions for search engines do not count."""
-    found = _first(_meta(root), ("citation_abstract", "dcterms.abstract"))
+    found = _first(_meta(root), "abstract")
     return found if len(found) > 200 and not found.endswith(("...", "…")) else ""
 
 
@@ -159,8 +128,8 @@ def _meta(root: Any) -> dict[str, list[str]]:
     return found
 
 
-def _first(meta: Mapping[str, Sequence[str]], names: Sequence[str]) -> str:
-    return next((meta[name][0] for name in names if name in meta), "")
+def _first(meta: Mapping[str, Sequence[str]], kind: str) -> str:
+    return next((meta[name][0] for name in _NAMES[kind] if name in meta), "")
 
 
 def _title_element(root: Any) -> str:
@@ -172,7 +141,7 @@ def _title_element(root: Any) -> str:
 
 
 def _authors(meta: Mapping[str, Sequence[str]]) -> Iterator[AuthorName]:
-    values = meta.get(next((name for name in _AUTHORS if name in meta), ""), [])
+    values = meta.get(next((name for name in _NAMES["authors"] if name in meta), ""), [])
     names = [name for value in values for name in value.split(";")]
     for name in names[:_MOST_AUTHORS]:
         if (plain := clean_line(name)) and not is_web_address(plain):
@@ -189,7 +158,7 @@ def _byline(root: Any) -> str:
 
 
 def _date(meta: Mapping[str, Sequence[str]]) -> str:
-    for name in _DATE:
+    for name in _NAMES["date"]:
         for value in meta.get(name, []):
             if len(found := readings(value)) == 1 or (found and name.startswith("citation")):
                 return found[0]
@@ -202,7 +171,7 @@ def _dc_doi(meta: Mapping[str, Sequence[str]]) -> str:
 
 
 def _pages(meta: Mapping[str, Sequence[str]]) -> str:
-    first, last = _first(meta, ("citation_firstpage",)), _first(meta, ("citation_lastpage",))
+    first, last = _first(meta, "first_page"), _first(meta, "last_page")
     return f"{first}-{last}" if first and last and first != last else first
 
 

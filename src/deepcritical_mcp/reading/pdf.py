@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
 from statistics import median
 from typing import Any
 
 from deepcritical_mcp.errors import UnreadableDocumentError
-from deepcritical_mcp.reading import PageReading, Reading, Section, assembled
-from deepcritical_mcp.text import clean_line, counted
+from deepcritical_mcp.reading import Block, PageReading, Reading, Section, assembled, outline
+from deepcritical_mcp.text import clean_line, counted, data_lines
 
 HYPHEN = "\u0002"
 """PDFium's sign for a hyphen at the end of a line, and for that end."""
@@ -25,23 +25,11 @@ _LIGATURES = str.maketrans(
     {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
 )
 _NUMBER = re.compile(r"(?:(?:[1-9][0-9]?|[IVX]{1,5})(?:\.[1-9][0-9]?){0,3}\.?|[A-H]\.)[ \t]")
-_KNOWN = frozenset(
-    """abstract|summary|introduction|background|objective|objectives|aims|methods|method|materials and methods|
-    methods and materials|patients and methods|subjects and methods|methodology|experimental|experimental section|
-    results|findings|results and discussion|discussion|limitations|strengths and limitations|conclusion|conclusions|
-    discussion and conclusions|references|bibliography|literature cited|acknowledgements|acknowledgments|
-    acknowledgement|funding|appendix|supplementary material|supplementary materials|supporting information|
-    data availability|data availability statement|author contributions|authors' contributions|conflict of interest|
-    conflicts of interest|competing interests|declaration of competing interest|ethics statement|case report|
-    case presentation|statistical analysis|study design|keywords""".replace("\n", "")
-    .replace("    ", "")
-    .split("|")
-)
+_KNOWN = frozenset(data_lines(__file__, "headings.txt"))
 _PAGE_NUMBER = re.compile(
     r"(?:page )?(?:[0-9]{1,5}|(?=[ivxl])(?:xl|l?x{0,3})(?:ix|iv|v?i{0,3}))(?: (?:of|/) [0-9]{1,5})?", re.IGNORECASE
 )
-_NUMBER_FIRST = re.compile(r"([0-9]{1,5})(?![0-9]|[.,][0-9])")
-_NUMBER_LAST = re.compile(r"(?<![0-9])(?<![0-9][.,])([0-9]{1,5})$")
+_NUMBER_AT_END = re.compile(r"^[0-9]{1,5}(?![0-9]|[.,][0-9])|(?<![0-9])(?<![0-9][.,])[0-9]{1,5}$")
 _LEAST_REPEATS = 3
 _MARKS = ".,;:!?()[]\"'“”‘’"
 _ENDS_SENTENCE = re.compile(r"[.!?:;][\"”’)\]]?[0-9,–-]*$")
@@ -67,35 +55,11 @@ def sections_of(pages: Sequence[Sequence[PdfLine]], heights: Sequence[float]) ->
         return []
     body = _body_size(lines)
     words = {word.strip(_MARKS) for line in lines for word in line.text.lower().translate(_LIGATURES).split()} - {""}
-    blocks = [_Block(_joined(block, words), block[0].page, _is_heading(block, body)) for block in _blocks(lines)]
-    if sum(block.is_heading for block in blocks) < 2:
-        return _by_page(blocks)
-    return _by_heading(blocks)
-
-
-@dataclass(frozen=True)
-class _Block:
-    text: str
-    page: int
-    is_heading: bool
-
-
-def _by_page(blocks: Sequence[_Block]) -> list[Section]:
-    pages: dict[int, list[str]] = {}
-    for block in blocks:
-        pages.setdefault(block.page, []).append(block.text)
-    return [Section(f"s{page + 1}", texts, path=(f"Page {page + 1}",)) for page, texts in pages.items()]
-
-
-def _by_heading(blocks: Sequence[_Block]) -> list[Section]:
-    found: list[tuple[str, list[str]]] = [("", [])]
-    for block in blocks:
-        if block.is_heading:
-            found.append((_NUMBER.sub("", block.text, count=1), []))
-        else:
-            found[-1][1].append(block.text)
-    named = [Section(f"s{number}", texts, path=(title,)) for number, (title, texts) in enumerate(found[1:], start=1)]
-    return [Section("s0", found[0][1]), *named] if found[0][1] else named
+    found = [(block[0].page, _is_heading(block, body), _joined(block, words)) for block in _blocks(lines)]
+    if sum(is_heading for _, is_heading, _ in found) > 1:
+        return outline(Block(_NUMBER.sub("", text, count=1), 1) if head else Block(text) for _, head, text in found)
+    pages_found = groupby(found, key=lambda one: one[0])
+    return [Section(f"s{n + 1}", [one[2] for one in own], path=(f"Page {n + 1}",)) for n, own in pages_found]
 
 
 def _without_running_lines(pages: Sequence[Sequence[PdfLine]], heights: Sequence[float]) -> Iterator[list[PdfLine]]:
@@ -135,12 +99,8 @@ def _edges(page: Sequence[PdfLine], height: float) -> dict[str, list[PdfLine]]:
 def _forms(line: PdfLine, edge: str, page: int) -> list[tuple[str, ...]]:
     """What must be the same on other pages for the line to be a running one: its text, or the rest of it and how far
     the number at its beginning or end is from the number of the page."""
-    forms: list[tuple[str, ...]] = [(edge, line.text)]
-    if first := _NUMBER_FIRST.match(line.text):
-        forms.append((edge, "number first", line.text[first.end() :], str(int(first[1]) - page)))
-    if last := _NUMBER_LAST.search(line.text):
-        forms.append((edge, "number last", line.text[: last.start()], str(int(last[1]) - page)))
-    return forms
+    counted_up = _NUMBER_AT_END.sub(lambda number: f"page {int(number[0]) - page:+}", line.text, count=1)
+    return [(edge, line.text), (edge, "counted up", counted_up)][: 2 if counted_up != line.text else 1]
 
 
 def _is_often(on: set[int], pages: int) -> bool:
@@ -166,7 +126,7 @@ def in_reading_order(lines: Sequence[PdfLine]) -> list[PdfLine]:
     gutter = _gutter(lines, left_edge, right_edge)
     if gutter is None:
         return list(lines)
-    sides = [_side(line, gutter) for line in lines]
+    sides = ["left" if one.right <= gutter else "right" if one.left >= gutter else "both" for one in lines]
     columns = [side for side in sides if side != "both"]
     changes = sum(before != after for before, after in pairwise(columns))
     if changes <= 5:
@@ -180,10 +140,6 @@ def in_reading_order(lines: Sequence[PdfLine]) -> list[PdfLine]:
         else:
             band[side].append(line)
     return [*ordered, *band["left"], *band["right"]]
-
-
-def _side(line: PdfLine, gutter: float) -> str:
-    return "left" if line.right <= gutter else "right" if line.left >= gutter else "both"
 
 
 def _gutter(lines: Sequence[PdfLine], left: float, right: float) -> float | None:
@@ -258,29 +214,16 @@ def _joined(block: Sequence[PdfLine], known: set[str]) -> str:
     text = ""
     for line in block:
         words = line.text.strip().translate(_LIGATURES)
-        is_divided = text.endswith(HYPHEN) or (text.endswith("-") and _whole(text[:-1], words) in known)
-        text = _rejoined(text[:-1], words, known) if is_divided else f"{text} {words}".lstrip()
+        head, tail = text[:-1].rpartition(" ")[2], words.partition(" ")[0]
+        whole, compound = (f"{head}{sign}{tail}".lower().strip(_MARKS) for sign in ("", "-"))
+        goes_on = head[-1:].isalpha() and tail[:1].islower()
+        if text.endswith(HYPHEN):  # with its hyphen if it occurs so elsewhere too, or the rest cannot be one of a word
+            text = f"{text[:-1]}{'-' if compound in known or not tail[:1].islower() else ''}{words}"
+        elif text.endswith("-") and goes_on and whole in known:
+            text = f"{text[:-1]}{'-' if compound in known else ''}{words}"
+        else:
+            text = f"{text} {words}".lstrip()
     return text.replace(HYPHEN, "-")
-
-
-def _whole(first: str, second: str) -> str:
-    """The word that the end of a line and the beginning of the next one form; "" if the second cannot be the rest of a
-    word."""
-    head, tail = first.rpartition(" ")[2], second.partition(" ")[0]
-    return f"{head}{tail}".lower().strip(_MARKS) if head[-1:].isalpha() and tail[:1].islower() else ""
-
-
-def _rejoined(first: str, second: str, known: set[str]) -> str:
-    """A word divided at the end of a line; with its hyphen if it occurs so elsewhere too, or if what follows cannot be
-    the rest of a word."""
-    head, tail = first.rpartition(" ")[2], second.partition(" ")[0]
-    is_compound = f"{head}-{tail}".lower().strip(_MARKS) in known or not tail[:1].islower()
-    return f"{first}{'-' if is_compound else ''}{second}"
-
-
-def on_page(lines: Sequence[PdfLine], page: int) -> list[PdfLine]:
-    """The lines with the number of their page."""
-    return [replace(line, page=page) for line in lines]
 
 
 pdfium: Any = importlib.import_module("pypdfium2")  # no type hints
@@ -297,7 +240,6 @@ _MOST_OBJECTS = 10_000
 _SAMPLED = 200
 """Characters that tell which way the text of a page runs."""
 Box = tuple[float, float, float, float]
-_FILE_NAME = re.compile(r"\.(?:docx?|pdf|indd|tex|dvi|qxd)$|^(?:microsoft word|untitled|layout)\b", re.IGNORECASE)
 
 
 def read_pdf(content: bytes, *, url: str = "", charset: str = "") -> PageReading:
@@ -324,7 +266,7 @@ def read_pdf(content: bytes, *, url: str = "", charset: str = "") -> PageReading
         except pdfium.PdfiumError:
             failed += 1
             lines, height = [], 1.0
-        pages.append(on_page(lines, number))
+        pages.append([replace(line, page=number) for line in lines])
         heights.append(height)
     characters = sum(len(line.text) for page in pages for line in page)
     if failed == len(pages):
@@ -358,11 +300,7 @@ def _without_text(document: Any, pages: Sequence[Sequence[PdfLine]], content: by
         raise UnreadableDocumentError("This PDF is damaged: its end is missing, and what is there has no text.")
     if len(pages) < min(len(document), MAX_PAGES):
         raise UnreadableDocumentError("This document takes too long to read.", is_too_slow=True)
-    if images:
-        blank = len(pages) - images
-        what = f"{counted(images, 'page')} of images" + (f" and {counted(blank, 'other page')}" if blank else "")
-    else:
-        what = "the pages are empty"
+    what = f"{counted(images, 'page')} of images" if images else "the pages are empty"
     unread = len(document) - len(pages)
     rest = f"; the last {counted(unread, 'page')} not read" if unread else ""
     return PageReading(Reading(""), "no_text", f"no text inside: {what}{rest}")
@@ -381,7 +319,7 @@ def _fields(document: Any, beginning: str) -> dict[str, object]:
     title = clean_line(str(document.get_metadata_value("Title") or ""))
     plain = re.sub(r"\W+", "", title).lower()
     is_there = plain and plain in re.sub(r"\W+", "", beginning).lower()
-    return {"title": title} if is_there and len(title) >= 12 and not _FILE_NAME.search(title) else {}
+    return {"title": title} if is_there and len(title) >= 12 else {}
 
 
 def _page_lines(page: Any) -> tuple[list[PdfLine], float]:

@@ -43,6 +43,14 @@ _READERS = {
     "application/pdf": "deepcritical_mcp.reading.pdf:read_pdf",
     "text/plain": "deepcritical_mcp.reading.web_page:read_plain_text",
 }
+_REASONS: Mapping[type, str] = {
+    RecursionError: "its parts are nested too deeply",
+    MemoryError: "it would take too much memory",
+}
+_FAILURES: tuple[type[Exception], ...] = (
+    *(PydanticSerializationError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
+    *(RecursionError, MemoryError),
+)
 _PAGE = "deepcritical_mcp.reading.web_page:read_page"
 
 
@@ -64,12 +72,9 @@ def _answer(request: bytes) -> bytes:
             "is_protected": error.is_protected,
             "is_too_slow": error.is_too_slow,
         }
-    except RecursionError:
-        found = {"error": "This document cannot be read: its parts are nested too deeply."}
-    except MemoryError:
-        found = {"error": "This document cannot be read: it would take too much memory."}
-    except (PydanticSerializationError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        found = {"error": "This document cannot be read: it is damaged or too complex."}
+    except _FAILURES as error:
+        why = _REASONS.get(type(error), "it is damaged or too complex")
+        found = {"error": f"This document cannot be read: {why}."}
     return to_json(found)
 
 

@@ -7,15 +7,15 @@ headings or tables has no sections.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
-from deepcritical_mcp.reading import Reading, Section, assembled, bounded
-from deepcritical_mcp.reading.web_page import outline_of_html
+from deepcritical_mcp.reading import TABLE_CAPTION, Block, Reading, Section, assembled, bounded, outline
+from deepcritical_mcp.reading.web_page import blocks_of_html
+from deepcritical_mcp.text import data_lines
 
 SHORT_NOTE = 1_000
 """Characters: in plain text of no more, no line is taken for a heading."""
@@ -25,14 +25,12 @@ _WRAPPED = 50
 """Characters from which on a line that ends within a paragraph is taken for a wrapped one."""
 _HTML = re.compile(r"</?(?:h[1-6]|p|div|table|body|section|article)\b[^<>]{0,300}>", re.I)
 _NAMED = re.compile(
-    r"(?m)^[ \t]{0,3}((?:[0-9IVX]{1,4}(?:\.[0-9]{1,2}){0,3}\.? )?(?:abstract|summary|introduction|background|aims?"
-    r"|objectives?|(?:materials? and |patients and )?methods?|results|findings|discussion|conclusions?|limitations"
-    r"|references|acknowledge?ments|funding)):?[ \t]*$",
+    r"(?m)^[ \t]{0,3}((?:[0-9IVX]{1,4}(?:\.[0-9]{1,2}){0,3}\.? )?(?:"
+    rf"{'|'.join(data_lines(__file__, 'headings.txt'))})):?[ \t]*$",
     re.I,
 )
 _TITLE_LINE = re.compile(r"(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}\.? )?[^\W\d_a-z][^\n|.;?!]{2,79}(?<![,:])")
-_CAPTION = re.compile(r"(?:supplementary |appendix )?table\b", re.I)
-_NUMBER = re.compile(r"[0-9]{1,2}(?:(?:\.[0-9]{1,2}){1,3}\.?|\.)\s+(?=[^\W\d_])|[0-9]{1,2}\s+(?=[A-Z])")
+_NUMBER = re.compile(r"^(?:[0-9]{1,2}(?:(?:\.[0-9]{1,2}){1,3}\.?|\.)\s+(?=[^\W\d_])|[0-9]{1,2}\s+(?=[A-Z]))")
 
 
 class OwnText(NamedTuple):
@@ -45,45 +43,38 @@ class OwnText(NamedTuple):
 def read_own_text(content: str) -> OwnText:
     """Takes time in proportion to the length of `content`, which is any text."""
     is_html = len(_HTML.findall(content[:LONG_TEXT])) > 1
-    blocks = [] if is_html else _read(content) if len(content) <= SHORT_NOTE else _blocks_of(content)
-    if not (is_html or len(content) > LONG_TEXT or any(one.level or one.is_table for one in blocks)):
+    read = blocks_of_html if is_html else _read if len(content) <= SHORT_NOTE else _blocks_of
+    blocks = read(content)
+    if not (is_html or len(content) > LONG_TEXT or any(one.level or one.table for one in blocks)):
         return OwnText(Reading(content))
-    title, sections = _without_title(list(outline_of_html(content) if is_html else _sections(blocks)))
+    title, sections = _without_title(outline(blocks))
     body, parts = assembled(sections)
     has_parts = len(content) > LONG_TEXT or any(one.kind == "table" or one.path for one in sections)
     return OwnText(bounded(Reading(body, parts)) if body and has_parts else Reading(body or content), title)
 
 
-class _TextBlock(NamedTuple):
-    """A heading of a level, or a block of text of level 0."""
-
-    text: str
-    level: int = 0
-    is_table: bool = False
-
-
-def _blocks_of(content: str) -> list[_TextBlock]:
+def _blocks_of(content: str) -> list[Block]:
     """What stands in Markdown, in order, or in plain text, of which lines that look like headings are."""
     blocks = _read(content)
     return blocks if any(one.level for one in blocks) else _read(_with_headings(content))
 
 
-def _read(content: str) -> list[_TextBlock]:
+def _read(content: str) -> list[Block]:
     tokens = MarkdownIt("commonmark", {"html": False}).enable("table").disable(["code", "reference"]).parse(content)
-    return list(_blocks(tokens, content.split("\n")))
-
-
-def _blocks(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[_TextBlock]:
+    lines, found = content.split("\n"), list[Block]()
     for number, token in enumerate(tokens):
         if token.level or token.map is None:
             continue
         own = lines[slice(*token.map)]
         if token.type == "heading_open":
-            yield _TextBlock(tokens[number + 1].content.strip("*_ "), int(token.tag[1:]))
+            title = _NUMBER.sub("", tokens[number + 1].content.strip("*_ "), count=1)
+            found.append(Block(title, int(token.tag[1:])))
         elif token.type == "table_open":
-            yield _TextBlock(_as_table(own), is_table=True)
+            is_caption = bool(found) and not found[-1].level and TABLE_CAPTION.match(found[-1].text)
+            found.append(Block(found.pop().text if is_caption else "", table=(_as_table(own),)))
         else:
-            yield _TextBlock(_unwrapped(own) if token.type == "paragraph_open" else "\n".join(own))
+            found.append(Block(_unwrapped(own) if token.type == "paragraph_open" else "\n".join(own)))
+    return found
 
 
 def _as_table(lines: Sequence[str]) -> str:
@@ -109,43 +100,6 @@ def _with_headings(content: str) -> str:
         if own and not following and not paragraphs[number + 1].startswith("##"):
             paragraphs[number] = f"{'##' if number == 0 else '###'} {paragraphs[number].strip()}"
     return "\n\n".join(paragraphs)
-
-
-def _sections(blocks: Sequence[_TextBlock]) -> Iterator[Section]:
-    """A section for each heading, inside those of a higher level, and one for each table."""
-    levels: list[tuple[int, str, str]] = []  # level, anchor, title
-    counts: dict[str, int] = {}
-    own, tables, number = list[str](), list[Section](), 0
-
-    def close() -> Iterator[Section]:
-        parent = levels[-2][1] if len(levels) > 1 else ""
-        if own or levels:
-            path = tuple(title for *_, title in levels)
-            yield Section(levels[-1][1] if levels else "s0", list(own), path=path, parent=parent)
-        yield from tables
-        own.clear()
-        tables.clear()
-
-    for block in blocks:
-        if block.level:
-            yield from close()
-            while levels and levels[-1][0] >= block.level:
-                levels.pop()
-            parent = levels[-1][1] if levels else ""
-            counts[parent] = counts.get(parent, 0) + 1
-            anchor = f"{parent}.{counts[parent]}" if parent else f"s{counts[parent]}"
-            said = _NUMBER.match(block.text)
-            levels.append((block.level, anchor, block.text[said.end() :] if said else block.text))
-        elif block.is_table:
-            number += 1
-            caption = [own.pop()] if own and _CAPTION.match(own[-1]) else []
-            inside = (*(title for *_, title in levels), f"Table {number}")
-            tables.append(
-                Section(f"t{number}", [*caption, block.text], "table", inside, levels[-1][1] if levels else "")
-            )
-        else:
-            own.append(block.text)
-    yield from close()
 
 
 def _without_title(sections: Sequence[Section]) -> tuple[str, list[Section]]:

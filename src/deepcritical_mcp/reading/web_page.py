@@ -11,11 +11,20 @@ import importlib.util
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, cast
 
-from deepcritical_mcp.reading import PageReading, Reading, Section, assembled
+from deepcritical_mcp.reading import (
+    Block,
+    PageReading,
+    Reading,
+    Section,
+    assembled,
+    decoded,
+    outline,
+    with_text,
+)
+from deepcritical_mcp.reading.jats_tables import markdown_blocks
 from deepcritical_mcp.reading.page_metadata import abstract_in_head, copies_named, fields_of, licence_of_page, shown
 from deepcritical_mcp.text import clean_line
 
@@ -79,15 +88,10 @@ def _around(root: Any, main: MainText) -> Any:
         if len(text) < _TELLING or not main.holds(text):
             continue
         line = [*reversed([*element.iterancestors()]), element]
-        common = line if around is None else _common(around, line)
-        around = common
+        around = line if around is None else [one for one, other in zip(around, line, strict=False) if one is other]
     if not around:
         return None
     return around[-1] if around[-1].tag != "p" or len(around) < 2 else around[-2]
-
-
-def _common(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
-    return [one for one, other in zip(first, second, strict=False) if one is other]
 
 
 def _text(element: Any) -> str:
@@ -134,7 +138,7 @@ def parsed_html(text: str) -> Any:
         return None
 
 
-_HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SKIPPED = frozenset("script style noscript template nav form button select svg math-renderer iframe head".split())
 _BLOCKS = frozenset(
     "p div section article main li ul ol dl dt dd blockquote pre table figure figcaption header footer aside address "
@@ -142,7 +146,6 @@ _BLOCKS = frozenset(
 )
 _NUMBER = re.compile(r"(?:[1-9][0-9]?\.){1,4}(?:[1-9][0-9]?)?\s+(?=[^\W\d_])")
 _WHITE_SPACE = re.compile(r"[^\S\n]+")
-_ABSTRACT_ANCHOR = "abstract"
 _ABSTRACT = frozenset({"abstract", "summary", "structured abstract"})
 _MOST_SPANNED = 10_000
 _META_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s{0,5}=\s{0,5}["']?([\w-]{1,40})""", re.IGNORECASE)
@@ -150,7 +153,7 @@ _META_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s{0,5}=\s{0,5}["']?([\w
 
 def read_page(content: bytes, *, url: str, charset: str = "") -> PageReading:
     """An HTML page. Any content gives a reading; one without text says so."""
-    root = parsed_html(decoded(content, charset))
+    root = parsed_html(_decoded(content, charset))
     if root is None:
         return PageReading(Reading(""), "no_text", "This page is empty.")
     _limit_spans(root)
@@ -161,9 +164,9 @@ def read_page(content: bytes, *, url: str, charset: str = "") -> PageReading:
     is_article = bool({"doi", "pmid", "journal"} & fields.keys())
     main = main_text(root, url)
     title = str(fields.get("title", ""))
-    sections: Sequence[Section] = _Outline(main, title, is_article=is_article).read() if main else ()
-    own = [text for section in sections if section.anchor.startswith(_ABSTRACT_ANCHOR) for text in section.paragraphs]
-    sections = [section for section in sections if not section.anchor.startswith(_ABSTRACT_ANCHOR)]
+    blocks = _Blocks(main, title).found if main else []
+    own, rest = _abstract_apart(blocks) if is_article else ([], blocks)
+    sections = outline(with_text(rest))
     body, parts = assembled(sections)
     reading = Reading(body, parts, fields, "\n".join(own) or abstract, licence)
     titles = [section.path[-1] for section in sections if section.path and section.paragraphs]
@@ -175,37 +178,23 @@ def read_page(content: bytes, *, url: str, charset: str = "") -> PageReading:
 
 def read_plain_text(content: bytes, *, url: str = "", charset: str = "") -> PageReading:
     """A text file: paragraphs are what blank lines divide."""
-    paragraphs = re.split(r"\n[ \t]*\n", decoded(content, charset).replace("\r\n", "\n").replace("\r", "\n"))
+    paragraphs = re.split(r"\n[ \t]*\n", _decoded(content, charset).replace("\r\n", "\n").replace("\r", "\n"))
     body, parts = assembled([Section("s0", [" ".join(text.split()) for text in paragraphs])])
     return PageReading(Reading(body, parts), "full_text" if body else "no_text", "" if body else "This file is empty.")
 
 
-def outline_of_html(text: str) -> Sequence[Section]:
-    """The sections of all that a piece of HTML shows, as a user supplied it: not a page with menus."""
+def blocks_of_html(text: str) -> list[Block]:
+    """All that a piece of HTML shows, as a user supplied it: not a page with menus."""
     root = parsed_html(text)
     if root is None:
-        return ()
+        return []
     _limit_spans(root)
-    return _Outline(MainText(root), "", is_article=False).read()
+    return with_text(_Blocks(MainText(root)).found)
 
 
-def decoded(content: bytes, charset: str = "") -> str:
-    """The text of a page: by its byte order mark, else the first of header, `meta` and UTF-8 that fits, else as
-    browsers read what says nothing (windows-1252)."""
-    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
-        if content.startswith(mark):
-            return content[len(mark) :].decode(encoding, errors="replace")
+def _decoded(content: bytes, charset: str) -> str:
     named = _META_CHARSET.search(content[:4_096])
-    candidates = [charset, named[1].decode("ascii", errors="replace") if named else ""]
-    # Nothing but UTF-8 looks like UTF-8, so that it goes first where a header says Latin-1 out of habit.
-    is_vague = all(name.lower() in ("", "iso-8859-1", "latin-1", "us-ascii", "windows-1252") for name in candidates)
-    for encoding in ["utf-8", *candidates] if is_vague else [*candidates, "utf-8"]:
-        plain = "windows-1252" if encoding.lower() in ("iso-8859-1", "latin-1", "us-ascii") else encoding
-        try:
-            return content.decode(plain) if plain else content.decode("utf-8")
-        except (LookupError, UnicodeError, ValueError):
-            continue
-    return content.decode("windows-1252", errors="replace")
+    return decoded(content, charset, named[1].decode("ascii", "replace") if named else "")
 
 
 def _all_text(root: Any) -> str:
@@ -223,157 +212,68 @@ def _says_it_is_closed(root: Any) -> bool:
     return any(re.search(r'"isAccessibleForFree"\s?:\s?"?false', text, re.IGNORECASE) for text in scripts)
 
 
-@dataclass
-class _Outline:
-    """Walks through the main text and gathers sections: a heading opens one, below those of a higher level."""
+class _Blocks:
+    """Walks through the main text and gathers what stands in it."""
 
-    main: MainText
-    title: str
-    is_article: bool
-    _levels: list[tuple[int, str, str]] = field(default_factory=list[tuple[int, str, str]])  # level, anchor, title
-    _counts: dict[str, int] = field(default_factory=dict[str, int])
-    _own: list[str] = field(default_factory=list[str])
-    _tables: list[Section] = field(default_factory=list[Section])
-    _done: list[Section] = field(default_factory=list[Section])
-    _line: list[str] = field(default_factory=list[str])
-    _number_of_tables: int = 0
-
-    def read(self) -> Sequence[Section]:
-        """The sections in order; those of an article's abstract have the anchor "abstract", or one that begins so."""
-        self._walk(self.main.root, 0)
-        self._close()
-        return _without_empty(self._done)
-
-    @property
-    def _path(self) -> tuple[str, ...]:
-        return tuple(title for _, _, title in self._levels)
-
-    @property
-    def _anchor(self) -> str:
-        return self._levels[-1][1] if self._levels else "s0"
+    def __init__(self, main: MainText, title: str = "") -> None:
+        self.found: list[Block] = []
+        self._main, self._title = main, title.casefold()
+        self._line: list[str] = []
+        self._walk(main.root, 0)
+        self._end_paragraph()
 
     def _walk(self, element: Any, depth: int) -> None:
         tag = element.tag if isinstance(element.tag, str) else ""
         if not tag or tag in _SKIPPED or depth > 400:
             return
+        if tag in _BLOCKS:
+            self._end_paragraph()
         if tag in _HEADINGS:
+            self._open(int(tag[1]), _text_of(element))
+        elif tag == "table" and _has_cells(element):
+            caption = " ".join(_text_of(one) for one in element.iter("caption"))
+            self.found.append(Block(caption, table=tuple(markdown_blocks(element, is_html=True))))
+        else:
+            self._line += ["\n" if tag == "br" else "", element.text or ""]
+            for child in element:
+                self._walk(child, depth + 1)
+                self._line.append(child.tail or "")
+        if tag in _BLOCKS:
             self._end_paragraph()
-            self._open(_HEADINGS[tag], _text_of(element))
-            return
-        if tag == "table":
-            self._end_paragraph()
-            self._table(element, depth)
-            return
-        is_block = tag in _BLOCKS
-        if is_block:
-            self._end_paragraph()
-        if tag == "br":
-            self._line.append("\n")
-        self._line.append(element.text or "")
-        for child in element:
-            self._walk(child, depth + 1)
-            self._line.append(child.tail or "")
-        if is_block:
-            self._end_paragraph()
+
+    def _open(self, level: int, title: str) -> None:
+        title = _NUMBER.sub("", title, count=1)
+        if title and (self.found or title.casefold() != self._title):
+            self.found.append(Block(title, level))
 
     def _end_paragraph(self) -> None:
         text = "".join(self._line)
         self._line = []
         lines = [clean_line(line) for line in re.split(r"\n\s*\n", _WHITE_SPACE.sub(" ", text))]
-        self._own += [line for line in lines if line and self.main.holds(line)]
-
-    def _open(self, level: int, title: str) -> None:
-        title = _NUMBER.sub("", title, count=1)
-        if not title or (title.casefold() == self.title.casefold() and not self._levels and not self._own):
-            return
-        self._close()
-        while self._levels and self._levels[-1][0] >= level:
-            self._levels.pop()
-        parent = self._levels[-1][1] if self._levels else ""
-        if self.is_article and title.lower() in _ABSTRACT:
-            self._levels.append((level, _ABSTRACT_ANCHOR, title))
-            return
-        self._counts[parent] = self._counts.get(parent, 0) + 1
-        number = self._counts[parent]
-        self._levels.append((level, f"{parent}.{number}" if parent else f"s{number}", title))
-
-    def _close(self) -> None:
-        self._end_paragraph()
-        parent = self._levels[-2][1] if len(self._levels) > 1 else ""
-        if self._own or self._levels:
-            self._done.append(Section(self._anchor, self._own, path=self._path, parent=parent))
-        self._done += self._tables
-        self._own, self._tables = [], []
-
-    def _table(self, element: Any, depth: int) -> None:
-        rows = _rows(element)
-        if len(rows) < 2 or max(map(len, rows)) < 2:  # for layout only
-            for cell in element.iter("td", "th"):
-                if not any(ancestor.tag == "table" and ancestor is not element for ancestor in cell.iterancestors()):
-                    self._walk_cell(cell, depth)
-            return
-        self._number_of_tables += 1
-        caption = " ".join(_text_of(one) for one in element.iter("caption"))
-        label = f"Table {self._number_of_tables}"
-        own = self._levels[-1][1] if self._levels else ""
-        heading = caption if caption.lower().startswith("table") else f"{label}. {caption}" if caption else ""
-        texts = [*filter(None, [heading]), _markdown(rows)]
-        self._tables.append(
-            Section(f"t{self._number_of_tables}", texts, kind="table", path=(*self._path, label), parent=own)
-        )
-
-    def _walk_cell(self, cell: Any, depth: int) -> None:
-        self._line.append(cell.text or "")
-        for child in cell:
-            self._walk(child, depth + 1)
-            self._line.append(child.tail or "")
-        self._end_paragraph()
+        self.found += [Block(line) for line in lines if line and self._main.holds(line)]
 
 
-def _without_empty(sections: Sequence[Section]) -> list[Section]:
-    """The sections without headings that have no text below them: those of menus and of what was left out."""
-    used = {section.anchor for section in sections if section.paragraphs}
-    used |= {section.parent for section in sections if section.paragraphs}
-    return [
-        section
-        for section in sections
-        if section.anchor in used or any(anchor.startswith(f"{section.anchor}.") for anchor in used)
-    ]
+def _abstract_apart(blocks: Sequence[Block]) -> tuple[list[str], list[Block]]:
+    """The paragraphs of an article's abstract, and the other blocks."""
+    abstract, rest, level = list[str](), list[Block](), 0
+    for block in blocks:
+        if block.level and not 0 < level < block.level:
+            level = block.level if block.text.lower() in _ABSTRACT else 0
+        if not level:
+            rest.append(block)
+        elif not block.level:
+            abstract += filter(None, (block.text, *(block.table or ())))
+    return abstract, rest
+
+
+def _has_cells(table: Any) -> bool:
+    """Whether it is more than the layout of a page."""
+    own = [row for row in table.iter("tr") if next(row.iterancestors("table")) is table]
+    return len(own) > 1 and max(len([cell for cell in row if cell.tag in ("td", "th")]) for row in own) > 1
 
 
 def _text_of(element: Any) -> str:
     return clean_line("".join(cast("Iterator[str]", element.itertext())))
-
-
-def _rows(table: Any) -> list[list[str]]:
-    """The cells of a table; one that spans several places is repeated in each, at most 50 columns and 1,000 rows."""
-    rows: list[list[str]] = []
-    below: dict[int, tuple[int, str]] = {}
-    own = (row for row in table.iter("tr") if next(row.iterancestors("table")) is table)
-    for row, _ in zip(own, range(1_000), strict=False):
-        cells: list[str] = []
-        place = partial(_fill, cells, below)
-        for cell in row:
-            if cell.tag in ("td", "th") and len(cells) < 50:
-                place()
-                text = _text_of(cell)
-                for _ in range(_span(cell, "colspan")):
-                    if (down := _span(cell, "rowspan")) > 1:
-                        below[len(cells)] = (down - 1, text)
-                    cells.append(text)
-        place()
-        if any(cells):
-            rows.append(cells)
-    return rows
-
-
-def _fill(cells: list[str], below: dict[int, tuple[int, str]]) -> None:
-    """Add the cells that reach down from the rows above."""
-    while (column := len(cells)) in below:
-        left, text = below.pop(column)
-        if left > 1:
-            below[column] = (left - 1, text)
-        cells.append(text)
 
 
 def _limit_spans(root: Any) -> None:
@@ -389,10 +289,3 @@ def _limit_spans(root: Any) -> None:
 def _span(cell: Any, name: str) -> int:
     value = str(cell.get(name, "1")).strip()
     return max(1, min(int(value), 50)) if value.isascii() and value.isdecimal() else 1
-
-
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    width = max(map(len, rows))
-    first, *rest = [[cell.replace("|", "\\|") for cell in row] + [""] * (width - len(row)) for row in rows]
-    lines = [first, ["---"] * width, *rest]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -6,23 +6,22 @@ library's, after which they are typed here.
 
 from __future__ import annotations
 
-import codecs
 import re
 from html.entities import html5
 from typing import Any, NamedTuple, cast
 from xml.etree.ElementTree import Element
+from xml.sax.saxutils import escape
 
 from lxml import etree  # pyright: ignore[reportMissingTypeStubs, reportAttributeAccessIssue, reportUnknownVariableType]
 
 from deepcritical_mcp.errors import UnreadableDocumentError
+from deepcritical_mcp.reading import decoded
 
 _LXML = cast("Any", etree)  # it has no types
 _ENCODING = re.compile(rb"""<\?xml[^<>]{0,99}encoding=["']([A-Za-z0-9._-]{1,40})["']""")
-_LEGACY = re.compile(
-    r"(?:iso-8859-[0-9]{1,2}|windows-125[0-9]|gb[a-z0-9]{1,6}|big5|shift_jis|euc-[a-z]{2}|koi8-[ru])", re.I
+_IN_PROLOG = re.compile(
+    r"<!DOCTYPE|<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|\"[^\"]*+\"|'[^']*+'|[\[\]>]|<(?=[A-Za-z])", re.DOTALL
 )
-"""Encodings other than UTF-8 that documents may declare; no others are tried."""
-_IN_DOCTYPE = re.compile(r"<!--|[\"'\[\]>]")
 _REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9a-fA-F]{1,8})|([0-9]{1,10}));|([A-Za-z][A-Za-z0-9]{0,40});)?")
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ENTITIES = {"amp", "lt", "gt", "quot", "apos"}
@@ -48,9 +47,19 @@ def read_xml(data: bytes, *, is_huge: bool = False) -> XmlTree:
     Raises:
         XmlError: it is not XML.
     """
-    text = _without_declarations(_decoded(data))
+    declared = _ENCODING.match(data[:200].lstrip())
+    text = _without_declarations(decoded(data, declared[1].decode() if declared else ""))
     root, is_damaged = _parsed(_with_plain_references(text), is_huge=is_huge)
     return XmlTree(root, text, is_damaged)
+
+
+NOTHING = cast("Element", _LXML.Element("nothing"))
+
+
+def first(element: Element, path: str) -> Element:
+    """The first element at `path`; an empty one if there is none."""
+    found = element.find(path)
+    return NOTHING if found is None else found
 
 
 def new_element(name: str) -> Element:
@@ -66,57 +75,20 @@ def attribute(element: Element, name: str) -> str:
     return ""
 
 
-def _decoded(data: bytes) -> str:
-    """The text in UTF-8 if it can be, whatever it declares; else in the encoding that it declares, or Windows' own."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        if error.end >= len(data) - 3:  # cut off in the middle of a character
-            return data.decode("utf-8-sig", "replace")
-    declared = _ENCODING.match(data[:200].lstrip())
-    name = declared[1].decode() if declared else ""
-    return data.decode(name if _LEGACY.fullmatch(name) else "cp1252", "replace")
-
-
 def _without_declarations(text: str) -> str:
     """The text from the root element on: without the XML declaration and the document type with its entities."""
-    at = 0
-    while (at := text.find("<", at)) >= 0:
-        if text.startswith("<!DOCTYPE", at):
-            at = _end_of_doctype(text, at)
-        elif text.startswith("<!--", at):
-            at = _after(text, "-->", at + 4)
-        elif text.startswith("<?", at):
-            at = _after(text, "?>", at)
-        elif text[at + 1 : at + 2].isalpha():
-            return text[at:]
-        else:
-            at += 1
+    within = ""  # the document type, or "[" for its internal subset
+    for found in _IN_PROLOG.finditer(text):
+        mark = found[0]
+        if mark == "<" and not within:
+            return text[found.start() :]
+        if mark == "<!DOCTYPE" or (within and mark == "]"):
+            within = "<!DOCTYPE"
+        elif within and mark in ("[", ">"):
+            within = "[" if "[" in (mark, within) else ""
+    if within:
+        raise XmlError("it is cut off in its document type")
     return ""
-
-
-def _end_of_doctype(text: str, at: int) -> int:
-    """Where the document type that begins at `at` ends, with quotes, comments and the internal subset skipped."""
-    is_inside = False
-    while found := _IN_DOCTYPE.search(text, at):
-        mark, at = found[0], found.end()
-        if mark == ">" and not is_inside:
-            return at
-        if mark == "<!--":
-            at = _after(text, "-->", at)
-        elif mark in "\"'":
-            at = _after(text, mark, at)
-        elif mark in "[]":
-            is_inside = mark == "["
-    raise XmlError("it is cut off in its document type")
-
-
-def _after(text: str, mark: str, at: int) -> int:
-    """The position after the next `mark`, or the end of the text."""
-    found = text.find(mark, at)
-    return found + len(mark) if found >= 0 else len(text)
 
 
 def _with_plain_references(text: str) -> str:
@@ -134,16 +106,12 @@ def _plain_reference(found: re.Match[str]) -> str:
     hexadecimal, decimal, name = found.groups()
     if name:
         characters = html5.get(f"{name};", "")
-        return found[0] if name in _XML_ENTITIES else _escaped(characters or found[0])
+        return found[0] if name in _XML_ENTITIES else escape(characters or found[0])
     if not (hexadecimal or decimal):
         return "&amp;"
     code = int(hexadecimal, 16) if hexadecimal else int(decimal)
     is_legal = code in (9, 10, 13) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or 0x10000 <= code <= 0x10FFFF
     return found[0] if is_legal else ""
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _parsed(text: str, *, is_huge: bool) -> tuple[Element, bool]:

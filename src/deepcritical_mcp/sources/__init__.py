@@ -34,60 +34,36 @@ class SourceRow(NamedTuple):
         return self.name or self.source.split(".")[2].partition(":")[0]
 
 
-PUBMED = SourceRow(
-    "deepcritical_mcp.sources.pubmed.source:PubMed",
-    "deepcritical_mcp.sources.settings:PubMedSettings",
-    knows="pmid pmcid doi reference",
-)
-WEB = SourceRow(
-    "deepcritical_mcp.sources.web.chain:ProviderChain",
-    "deepcritical_mcp.sources.settings:WebSettings",
-)
-EUROPE_PMC_SETTINGS = "deepcritical_mcp.sources.settings:EuropePMCSettings"
-PREPRINTS = SourceRow(
-    "deepcritical_mcp.sources.europepmc.preprints:Preprints", EUROPE_PMC_SETTINGS, name="preprints", needs="europepmc"
-)
-TRIALS = SourceRow(
-    "deepcritical_mcp.sources.trials.services:Trials",
-    "deepcritical_mcp.sources.settings:TrialsSettings",
-)
+_HERE = "deepcritical_mcp.sources."
+_SETTINGS = f"{_HERE}settings:"
+PUBMED = SourceRow(f"{_HERE}pubmed.source:PubMed", f"{_SETTINGS}PubMedSettings", knows="pmid pmcid doi reference")
+WEB = SourceRow(f"{_HERE}web.chain:ProviderChain", f"{_SETTINGS}WebSettings")
+EUROPE_PMC_SETTINGS = f"{_SETTINGS}EuropePMCSettings"
+PREPRINTS = SourceRow(f"{_HERE}europepmc.preprints:Preprints", EUROPE_PMC_SETTINGS, name="preprints", needs="europepmc")
+TRIALS = SourceRow(f"{_HERE}trials.services:Trials", f"{_SETTINGS}TrialsSettings")
 SOURCES: tuple[SourceRow, ...] = (PUBMED, PREPRINTS, TRIALS, WEB)
 """In the order in which they are shown and searched."""
 
 FULL_TEXTS: tuple[SourceRow, ...] = (
-    SourceRow("deepcritical_mcp.sources.pubmed.pmc:PMC", PUBMED.settings, name="pmc", knows="pmcid"),
-    SourceRow(
-        "deepcritical_mcp.sources.europepmc.services:EuropePMC", EUROPE_PMC_SETTINGS, knows="doi preprint_number"
-    ),
-    SourceRow("deepcritical_mcp.sources.trials.services:ClinicalTrials", TRIALS.settings, knows="nct"),
-    SourceRow(
-        "deepcritical_mcp.sources.unpaywall:Unpaywall",
-        "deepcritical_mcp.sources.settings:UnpaywallSettings",
-    ),
-    SourceRow("deepcritical_mcp.sources.page:PageSource", knows="url"),
-    SourceRow("deepcritical_mcp.sources.web.tavily:TavilyExtract", WEB.settings),
+    SourceRow(f"{_HERE}pubmed.pmc:PMC", PUBMED.settings, name="pmc", knows="pmcid"),
+    SourceRow(f"{_HERE}europepmc.services:EuropePMC", EUROPE_PMC_SETTINGS, knows="doi preprint_number"),
+    SourceRow(f"{_HERE}trials.services:ClinicalTrials", TRIALS.settings, knows="nct"),
+    SourceRow(f"{_HERE}unpaywall:Unpaywall", f"{_SETTINGS}UnpaywallSettings"),
+    SourceRow(f"{_HERE}page:PageSource", knows="url"),
+    SourceRow(f"{_HERE}web.tavily:TavilyExtract", WEB.settings),
 )
 """Providers of full texts, each a `FullTextSource`, in the order in which they are asked. What reads pages comes last,
 since it also reads the addresses that the others name."""
 
-CROSSREF = SourceRow(
-    "deepcritical_mcp.sources.crossref.service:Crossref",
-    "deepcritical_mcp.sources.settings:CrossrefSettings",
-    knows="doi reference",
-)
-ICITE = SourceRow(
-    "deepcritical_mcp.sources.icite:ICite",
-    "deepcritical_mcp.sources.settings:ICiteSettings",
-)
+CROSSREF = SourceRow(f"{_HERE}crossref.service:Crossref", f"{_SETTINGS}CrossrefSettings", knows="doi reference")
+ICITE = SourceRow(f"{_HERE}icite:ICite", f"{_SETTINGS}ICiteSettings")
 LOOKUPS: tuple[SourceRow, ...] = (
-    SourceRow("deepcritical_mcp.sources.trials.services:TrialRecords", TRIALS.settings),
-    SourceRow("deepcritical_mcp.sources.pubmed.citmatch:ECitMatch", PUBMED.settings, name="ecitmatch"),
-    SourceRow(
-        "deepcritical_mcp.sources.pubmed.citmatch:CitationMatcher", PUBMED.settings, name="citmatch", knows="reference"
-    ),
-    SourceRow("deepcritical_mcp.sources.europepmc.services:EuropePMCRecords", EUROPE_PMC_SETTINGS),
+    SourceRow(f"{_HERE}trials.services:TrialRecords", TRIALS.settings),
+    SourceRow(f"{_HERE}pubmed.citmatch:ECitMatch", PUBMED.settings, name="ecitmatch"),
+    SourceRow(f"{_HERE}pubmed.citmatch:CitationMatcher", PUBMED.settings, name="citmatch", knows="reference"),
+    SourceRow(f"{_HERE}europepmc.services:EuropePMCRecords", EUROPE_PMC_SETTINGS),
     CROSSREF,
-    SourceRow("deepcritical_mcp.sources.europepmc.services:EuropePMCCitations", EUROPE_PMC_SETTINGS),
+    SourceRow(f"{_HERE}europepmc.services:EuropePMCCitations", EUROPE_PMC_SETTINGS),
     ICITE,
 )
 """Services that know something about documents, each a `Service`, in the order in which they are asked."""

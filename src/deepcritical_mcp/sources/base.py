@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import pkgutil
 import re
 from abc import ABC, abstractmethod
@@ -12,10 +11,18 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self, TypeVar
 
 from pydantic import model_validator
 
-from deepcritical_mcp.dates import readings
+from deepcritical_mcp.dates import iso_date
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import MAX_VARIANTS, CitationSource, ProviderReport, Publication, Value, query_problem
+from deepcritical_mcp.models import (
+    MAX_VARIANTS,
+    AuthorName,
+    CitationSource,
+    ProviderReport,
+    Publication,
+    Value,
+    query_problem,
+)
 from deepcritical_mcp.sources import switched_on
 from deepcritical_mcp.text import clean_line, counted
 
@@ -374,6 +381,18 @@ class Source(Service):
         return ""
 
 
+def author_of(
+    family: str, given: str = "", suffix: str = "", *, initials: str = "", whole: str = ""
+) -> AuthorName | None:
+    """An author in parts, with initials only where they are not those of the given name; one without a family name, or
+    a group, as a `whole`; None without any name."""
+    if not family:
+        return AuthorName(whole or given) if whole or given else None
+    ours = AuthorName(family, given or initials, suffix)
+    theirs = ours._replace(initials=initials)
+    return theirs if initials and theirs.short != ours.short else ours
+
+
 S = TypeVar("S", bound=Service)
 
 
@@ -407,10 +426,7 @@ def dates_in_words(min_date: str, max_date: str, what: str = "published") -> Ite
 
 def _checked_date(name: str, text: str) -> str:
     text = text.strip()
-    if not text or readings(text) == [text]:
+    if not text or iso_date(text):
         return text
-    if not _DATE.fullmatch(text):
-        raise InvalidInputError(f'{name} "{clean_line(text)[:40]}" is not a date: write YYYY, YYYY-MM or YYYY-MM-DD.')
-    days = calendar.monthrange(int(text[:4]), int(text[5:7]))[1] if readings(text[:7]) else 0
-    told = f"that month has {days} days" if days else "write YYYY, YYYY-MM or YYYY-MM-DD"
-    raise InvalidInputError(f'{name} "{text}" does not exist: {told}.')
+    what = "does not exist" if _DATE.fullmatch(text) else "is not a date"
+    raise InvalidInputError(f'{name} "{clean_line(text)[:40]}" {what}: write YYYY, YYYY-MM or YYYY-MM-DD.')

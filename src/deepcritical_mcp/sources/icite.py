@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Self, cast
+from typing import cast
 
 import httpx
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
 from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of, text_at, text_of
-from deepcritical_mcp.sources.base import Net, SourceCheck
-from deepcritical_mcp.sources.json_api import JsonApi
+from deepcritical_mcp.sources.base import SourceCheck
+from deepcritical_mcp.sources.json_api import ApiOfService, JsonService
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
 from deepcritical_mcp.sources.settings import ICiteSettings
 
@@ -23,7 +22,7 @@ _COUNT, _CITED_BY = "citation_count", "cited_by"
 _SAMPLE = "23456789"
 
 
-class ICite(CitingLookup):
+class ICite(JsonService, CitingLookup):
     """iCite's API. It counts the citations that NIH's Open Citation Collection knows, all of them between PMIDs.
 
     `api` is at an address that ends in /api.
@@ -33,13 +32,7 @@ class ICite(CitingLookup):
     title = TITLE
     counts_citations = True
 
-    def __init__(self, api: JsonApi) -> None:
-        self._api = api
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        base_url = settings.of(ICiteSettings).icite_base_url
-        return cls(JsonApi.create(settings, net, name=NAME, title=TITLE, base_url=base_url, spacing=SPACING))
+    api = ApiOfService(NAME, TITLE, lambda settings: settings.of(ICiteSettings).icite_base_url, SPACING)
 
     async def citing(self, pmid: str, limit: int) -> CitingDocuments:
         """The papers that cite one, those with the highest PMIDs first; none if iCite does not know the paper."""

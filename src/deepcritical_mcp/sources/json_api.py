@@ -6,20 +6,65 @@ import re
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import ClassVar, Self, TypeVar
+from typing import ClassVar, Literal, Self, TypeVar
 
 import httpx
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError
-from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
+from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight, RequestParts
 from deepcritical_mcp.net.fair_queue import Slots
 from deepcritical_mcp.net.pacing import shared_pacing
 from deepcritical_mcp.sources.base import Net
 
 T = TypeVar("T")
+Explain = Callable[[httpx.Response], ProviderError | None]
 _HEADERS = {"User-Agent": USER_AGENT, "Accept": "application/json, */*;q=0.5"}
 _WEB_PAGE = re.compile(rb"\s*<(?:.*<)?(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
+
+
+def paced_client(
+    settings: Settings,
+    net: Net,
+    *,
+    name: str,
+    title: str,
+    counted_by: str,
+    spacing: float,
+    explain: Explain | None = None,
+    steps: int = 1,
+    shared_pace: str = "",
+    key: str = "",
+    keyless: bool = True,
+) -> ApiClient:
+    """A client with `spacing` seconds between two starts, in all processes.
+
+    Args:
+        name, title: of the provider, on the wire and for people.
+        counted_by: what the provider counts by, besides the key.
+        explain, keyless: see `ApiClient`.
+        steps: how many requests a call sends, one after the other.
+        shared_pace: the name under which several providers share the pace; that of this one if "".
+        key: sent with each request, so that no redirect is followed.
+    """
+    limiter = shared_pacing(
+        spacing,
+        name=shared_pace or name,
+        identity=f"{counted_by}\n{key}" if shared_pace else counted_by,
+        folder=settings.cache_dir,
+        redis_url=settings.redis_url.get_secret_value(),
+        steps=steps,
+    )
+    return ApiClient(
+        net.http,
+        provider=name,
+        title=title,
+        retry=net.retry,
+        limiter=limiter,
+        explain=explain,
+        keyless=keyless,
+        follow_redirects=False if key else None,
+    )
 
 
 class JsonApi:
@@ -38,42 +83,6 @@ class JsonApi:
         self._slots = Slots(at_once) if at_once else None
         self._in_flight = InFlight()
 
-    @classmethod
-    def create(
-        cls,
-        settings: Settings,
-        net: Net,
-        *,
-        name: str,
-        title: str,
-        base_url: str,
-        spacing: float,
-        explain: Callable[[httpx.Response], ProviderError | None] | None = None,
-        steps: int = 1,
-        identity: Mapping[str, str] | None = None,
-        at_once: int = 0,
-    ) -> Self:
-        """The API at `base_url`, with `spacing` seconds between two starts.
-
-        Args:
-            name: wire name of the provider, under which all clients of it share the pace.
-            title: name for people.
-            explain: see `ApiClient`.
-            steps: how many requests a call sends, one after the other.
-        """
-        limiter = shared_pacing(
-            spacing,
-            name=name,
-            identity=base_url,
-            folder=settings.cache_dir,
-            redis_url=settings.redis_url.get_secret_value(),
-            steps=steps,
-        )
-        client = ApiClient(
-            net.http, provider=name, title=title, retry=net.retry, limiter=limiter, explain=explain, keyless=True
-        )
-        return cls(client, base_url, identity=identity, at_once=at_once)
-
     async def get(
         self,
         path: str,
@@ -82,15 +91,17 @@ class JsonApi:
         *,
         kind: Hashable = None,
         in_body: bool = False,
+        step: Literal["first", "next"] = "first",
     ) -> T:
-        """What `read` makes of the answer at `path`; requests of one `kind` at the same time share theirs."""
-        url, sent = f"{self._base_url}/{path}", {**params, **self._identity}
+        """What `read` makes of the answer at `path`; requests of one `kind` at the same time share theirs. Parameters
+        without a value are not sent; `step` is that of `ApiClient.run`."""
+        url, sent = f"{self._base_url}/{path}", {key: v for key, v in {**params, **self._identity}.items() if v}
+        method, parts = ("POST", RequestParts(data=sent)) if in_body else ("GET", RequestParts(params=sent))
+        parts["headers"] = _HEADERS
 
         async def request(begin: Callable[[], None]) -> T:
             async with self._slots.slot() if self._slots else nullcontext():
-                if in_body:
-                    return await self._client.request("POST", url, read, begin=begin, data=sent, headers=_HEADERS)
-                return await self._client.request("GET", url, read, begin=begin, params=sent, headers=_HEADERS)
+                return await self._client.request(method, url, read, step=step, begin=begin, **parts)
 
         return await self._in_flight.ask((path, tuple(params.items()), kind), request)
 
@@ -102,13 +113,13 @@ def is_web_page(body: bytes) -> bool:
 
 @dataclass(frozen=True)
 class ApiOfService:
-    """What `JsonApi.create` needs to know of an API; `base_url` takes it from the settings."""
+    """What `paced_client` needs to know of an API; `base_url` takes it from the settings."""
 
     name: str
     title: str
     base_url: Callable[[Settings], str]
     spacing: float
-    explain: Callable[[httpx.Response], ProviderError | None]
+    explain: Explain | None = None
 
 
 class JsonService:
@@ -123,15 +134,15 @@ class JsonService:
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         """The service as the settings describe it, at the pace that all services of the API share."""
-        api = cls.api
-        made = JsonApi.create(
+        api, base_url = cls.api, cls.api.base_url(settings)
+        client = paced_client(
             settings,
             net,
             name=api.name,
             title=api.title,
-            base_url=api.base_url(settings),
+            counted_by=base_url,
             spacing=api.spacing,
             explain=api.explain,
             steps=cls.steps,
         )
-        return cls(made)
+        return cls(JsonApi(client, base_url))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
@@ -12,13 +13,12 @@ from deepcritical_mcp.errors import (
     DocumentTooLargeError,
     DocumentTypeError,
     ProviderError,
-    ProviderUnavailableError,
     TooManyRedirectsError,
     UnreadableDocumentError,
 )
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import DocumentStatus
-from deepcritical_mcp.net.guard import UNRESOLVED, Guard, guard_of, is_refusal
+from deepcritical_mcp.net.guard import Guard, guard_of, is_refusal
 from deepcritical_mcp.reading import PageReading, Reading
 from deepcritical_mcp.reading.page_metadata import BROWSERS_ONLY, SCRIPTS_ONLY
 from deepcritical_mcp.reading.reader_process import read_document
@@ -31,25 +31,6 @@ if TYPE_CHECKING:
 _MOST_FETCHES = 4
 _UNPAID = (401, 402, 451)
 _BEST_FIRST: tuple[DocumentStatus, ...] = ("full_text", "abstract_only", "not_allowed", "no_text", "not_found")
-
-
-@dataclass
-class _Search:
-    """What was asked for, and what was found so far."""
-
-    wanted: Wanted
-    copies: list[Copy] = field(default_factory=list[Copy])
-    outages: list[ProviderError] = field(default_factory=list[ProviderError])
-
-    def answer(self) -> Copy:
-        """The best copy; an outage is raised if what could not be reached might be better than "not found"."""
-        best = min(self.copies, key=lambda copy: _BEST_FIRST.index(copy.status), default=None)
-        if self.outages and (best is None or best.status in ("not_found", "no_text")):
-            raise self.outages[0]
-        assert best is not None
-        if self.outages and best.status != "full_text":
-            return replace(best, detail=f"{best.detail} A copy elsewhere could not be read: {self.outages[0].message}")
-        return best
 
 
 class PageSource(FullTextSource):
@@ -72,7 +53,7 @@ class PageSource(FullTextSource):
 
     async def read(self, wanted: Wanted) -> Copy:
         by_doi = [f"{self._doi_resolver}{quote(wanted.ids.doi, safe='/:;()._-')}"] if wanted.ids.doi else []
-        found = _Search(wanted)
+        copies, outages = list[Copy](), list[ProviderError]()
         waiting, asked = [*wanted.urls, *by_doi], set[str]()
         while waiting and len(asked) < _MOST_FETCHES:
             url = waiting.pop(0)
@@ -82,13 +63,13 @@ class PageSource(FullTextSource):
             try:
                 copy = await self._copy(url, wanted)
             except ProviderError as error:
-                found.outages.append(_unresolved(error) if any(wanted.ids) else error)
+                outages.append(error)
                 continue
-            found.copies.append(copy)
+            copies.append(copy)
             if copy.status == "full_text":
                 return copy
             waiting = [*copy.elsewhere, *waiting]
-        return found.answer()
+        return _best(copies, outages)
 
     async def _copy(self, url: str, wanted: Wanted) -> Copy:
         """What one address has. Raises ProviderError for an outage."""
@@ -117,12 +98,15 @@ class PageSource(FullTextSource):
         return Copy(found.status, detail, reading, page.url, elsewhere=found.copies, needs_browser=needs_browser)
 
 
-def _unresolved(error: ProviderError) -> ProviderError:
-    """The same error without advice on how to spell a name: the caller gave an identifier."""
-    host = error.details.get(UNRESOLVED)
-    if not host:
-        return error
-    return ProviderUnavailableError(error.provider, f"The name {host} could not be resolved. Try again later.")
+def _best(copies: Sequence[Copy], outages: Sequence[ProviderError]) -> Copy:
+    """The best copy; an outage is raised if what could not be reached might be better than "not found"."""
+    best = min(copies, key=lambda copy: _BEST_FIRST.index(copy.status), default=None)
+    if outages and (best is None or best.status in ("not_found", "no_text")):
+        raise outages[0]
+    assert best is not None
+    if outages and best.status != "full_text":
+        return replace(best, detail=f"{best.detail} A copy elsewhere could not be read: {outages[0].message}")
+    return best
 
 
 def _names(found: PageReading, doi: str) -> bool:

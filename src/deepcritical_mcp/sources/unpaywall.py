@@ -61,14 +61,10 @@ class Unpaywall(FullTextSource):
     async def read(self, wanted: Wanted) -> Copy:
         """Where open copies are. The text itself is never in the answer."""
         doi = normalize_doi(wanted.ids.doi)
-        if self.off:
-            raise ProviderRequestError(NAME, f"{TITLE} is not asked: {self.off}.")
 
-        def read(response: httpx.Response) -> Copy:
-            return _copies(json_answer(NAME, TITLE, response), doi)
-
+        path, sent = quote(doi, safe="/"), {"email": self._email}
         try:
-            return await self._api.get(quote(doi, safe="/"), {"email": self._email}, read)
+            return await self._api.get(path, sent, lambda answer: _copies(json_answer(NAME, TITLE, answer), doi))
         except UnknownDoiError as error:
             return Copy("not_found", error.message)
 
@@ -92,10 +88,9 @@ def explain_unpaywall(response: httpx.Response) -> ProviderError | None:
         return None  # a page from someone else
     if response.status_code == 404:
         return UnknownDoiError(NAME, f"{TITLE} does not know this DOI.")
-    if "email" in said.lower():
-        message = f"{TITLE} does not accept the email address (HTTP 422): set NCBI_EMAIL to your own, real address."
-        return ProviderRequestError(NAME, message)
-    return ProviderRequestError(NAME, f"{TITLE} refused the request (HTTP 422).")
+    is_email = "email" in said.lower()
+    why = " does not accept the email address (HTTP 422): set NCBI_EMAIL to your own, real address." if is_email else ""
+    return ProviderRequestError(NAME, f"{TITLE}{why or ' refused the request (HTTP 422).'}")
 
 
 def _copies(payload: Mapping[str, object], doi: str) -> Copy:
@@ -104,13 +99,8 @@ def _copies(payload: Mapping[str, object], doi: str) -> Copy:
         raise ProviderResponseError(NAME, f"{TITLE} sent an answer that is not about the DOI it was asked for.")
     best = mapping_of(payload.get("best_oa_location"))
     locations = [one for one in (best, *rows_of(payload.get("oa_locations"))) if one]
-    rank = [*_VERSIONS]
-
-    def order(one: Mapping[str, object]) -> int:
-        version = text_at(one, "version")
-        return rank.index(version) if version in rank else len(rank)
-
-    locations.sort(key=order)
+    rank = [*_VERSIONS, ""]
+    locations.sort(key=lambda one: rank.index(version if (version := text_at(one, "version")) in rank else ""))
     pdfs = [text_at(one, "url_for_pdf") for one in locations]
     pages = [text_of(one.get(name)) for one in locations for name in ("url_for_landing_page", "url")]
     addresses = tuple(dict.fromkeys(url for url in (*pdfs, *pages) if is_web_address(url)))[:_MAX_COPIES]

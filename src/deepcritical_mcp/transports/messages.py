@@ -79,9 +79,7 @@ def has_too_many_values(raw: bytes) -> bool:
 
 def unread(start: bytes, end: bytes, problem: str) -> UnusableMessageError:
     """The error for a message that is too large to be read, from its first and last bytes."""
-    start = start.removeprefix(codecs.BOM_UTF8)
-    found = _ID_AT_START.match(start[:_END_LENGTH]) or _ID_AT_END.search(end[-_END_LENGTH:])
-    return UnusableMessageError([_error(json.loads(found[1]) if found else None, problem)])
+    return UnusableMessageError([_error(_id_in(start.removeprefix(codecs.BOM_UTF8), end), problem)])
 
 
 def _mended(raw: bytes) -> tuple[JSONRPCMessage, bytes]:
@@ -90,7 +88,7 @@ def _mended(raw: bytes) -> tuple[JSONRPCMessage, bytes]:
     except RecursionError as error:
         raise unread(raw, raw, TOO_DEEP) from error
     except ValueError as error:
-        raise UnusableMessageError([_error(_id_at_start(raw), NOT_JSON, PARSE_ERROR)]) from error
+        raise UnusableMessageError([_error(_id_in(raw), NOT_JSON, PARSE_ERROR)]) from error
     if isinstance(loaded, list):
         parts = [cast("dict[str, object]", one) for one in cast("list[object]", loaded) if isinstance(one, dict)]
         ids = [one["id"] for one in parts if "method" in one and "id" in one]
@@ -122,8 +120,8 @@ def _error(id: object, message: str, code: int = INVALID_REQUEST) -> AnyIdError:
     return AnyIdError(jsonrpc="2.0", id=known, error=ErrorData(code=code, message=message))
 
 
-def _id_at_start(raw: bytes) -> object:
-    found = _ID_AT_START.match(raw[:_END_LENGTH])
+def _id_in(start: bytes, end: bytes = b"") -> object:
+    found = _ID_AT_START.match(start[:_END_LENGTH]) or _ID_AT_END.search(end[-_END_LENGTH:])
     return json.loads(found[1].decode(errors="replace")) if found else None
 
 

@@ -9,11 +9,11 @@ import signal
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, NoReturn, Self, cast
+from typing import TYPE_CHECKING, BinaryIO, NoReturn, cast
 
 import anyio
 import anyio.to_thread
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
 
@@ -39,7 +39,7 @@ SHUTDOWN_SECONDS = 2.0
 _PART = 64_000
 
 
-class ClientMessages:
+class ClientMessages(ObjectReceiveStream[SessionMessage | Exception]):
     """The messages on stdin, as the SDK's stream of them; unusable ones get an error under their id.
 
     The SDK reads lines of any length, parses them on the event loop, and drops what it cannot use without an answer.
@@ -66,31 +66,14 @@ class ClientMessages:
                     await self._answers.send(SessionMessage(answer))
                 continue
             if message is None:
+                if self.end_process:
+                    exit_within(SHUTDOWN_SECONDS)
                 raise anyio.EndOfStream
             self.last_context = contextvars.copy_context()
             return SessionMessage(message)
 
     async def aclose(self) -> None:
         """Nothing to close: a thread may be blocked in a read until the process ends."""
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream as end:
-            if self.end_process:
-                exit_within(SHUTDOWN_SECONDS)
-            raise StopAsyncIteration from end
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
-    ) -> bool | None:
-        return None
 
     def _next(self) -> JSONRPCMessage | None:
         """The message in the next line that is not blank; None at the end."""
@@ -109,7 +92,7 @@ class ClientMessages:
         return None
 
 
-class RemainingAnswers:
+class RemainingAnswers(ObjectSendStream[SessionMessage]):
     """The SDK's stream of messages to the client, without the responses that were sent before it was imported."""
 
     def __init__(self, answers: ContextSendStream[SessionMessage], given: Mapping[int | str, str]) -> None:
@@ -126,14 +109,6 @@ class RemainingAnswers:
 
     async def aclose(self) -> None:
         await self._answers.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
-    ) -> bool | None:
-        return await self._answers.__aexit__(exc_type, exc_val, exc_tb)
 
 
 def run_stdio(server: MCPServer[AppContext], app: AppContext) -> NoReturn:

@@ -32,7 +32,7 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
     "American date": ({"min_date": "03/04/2020"}, "YYYY-MM-DD"),
     "half a month": ({"max_date": "2020-1"}, "YYYY-MM-DD"),
     "a month too many": ({"max_date": "2020-13"}, "does not exist"),
-    "a day too many": ({"max_date": "2021-02-29"}, "28 days"),
+    "a day too many": ({"max_date": "2021-02-29"}, "does not exist"),
     "no year": ({"min_date": "0000"}, "does not exist"),
     "reversed": ({"min_date": "2021", "max_date": "2020-12-31"}, "swap"),
     "reversed days": ({"min_date": "2021-05-02", "max_date": "2021-05-01"}, "swap"),

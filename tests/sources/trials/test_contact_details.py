@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deepcritical_mcp.sources.trials.contact_details import REMOVED, without_contacts
+from deepcritical_mcp.sources.trials.outline import REMOVED, without_contacts
 from tests.sources.trials.registry import desk, trial
 
 FORMATS = ("jsonl", "ris", "bibtex", "csl-json", "markdown")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 
 import httpx
@@ -12,12 +13,12 @@ from hypothesis import strategies as st
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.models import Citation
-from deepcritical_mcp.net.json_fields import MAX_ROWS, json_answer, number_of, text_of, without_markup
+from deepcritical_mcp.net.json_fields import MAX_ROWS, json_answer
 from deepcritical_mcp.sources.base import Hit, Net
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.brave import BraveTool
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
-from deepcritical_mcp.sources.web.provider import WebTool, hit_of, publication_date, read_hits, without_markdown
+from deepcritical_mcp.sources.web.provider import WebTool, hit_of, publication_date
 from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.sources.web.serpapi import SerpApiTool
 from deepcritical_mcp.sources.web.tavily import TavilyTool
@@ -32,32 +33,24 @@ JSON = st.recursive(
 )
 
 
-def test_rows_of_which_none_is_usable_are_junk_and_not_an_empty_answer():
-    with pytest.raises(ProviderResponseError):
-        read_hits(
-            "brave", "Brave", [{"title": "no address"}], lambda row: hit_of("brave", title="", url="", content="")
-        )
-    with pytest.raises(ProviderResponseError):
-        read_hits("brave", "Brave", {"a": 1}, lambda row: hit_of("brave", title="", url="", content=""))
-    assert read_hits("brave", "Brave", None, lambda row: hit_of("brave", title="", url="", content="")) == []
+def test_rows_of_which_none_is_usable_are_junk_and_not_an_empty_answer(http: httpx.AsyncClient):
+    brave = tool(BraveTool, "http://brave.test", http)
+    assert isinstance(brave, BraveTool)
+    for rows in ([{"title": "no address"}], {"a": 1}):
+        with pytest.raises(ProviderResponseError):
+            brave.hits(rows)
+    assert brave.hits(None) == []
 
 
 @given(JSON)
 def test_no_payload_whatever_raises_anything_but_a_provider_error(payload: object):
-    def hit(row: dict[str, object]):
-        return hit_of(
-            "p",
-            title=without_markup(text_of(row.get("title"))),
-            url=f"https://a.example/{text_of(row.get('url'))}",
-            content=without_markup(without_markdown(text_of(row.get("content")))),
-            score=number_of(row.get("score")),
+    serpapi = tool(SerpApiTool, "http://serpapi.test", httpx.AsyncClient())
+    assert isinstance(serpapi, SerpApiTool)
+    with contextlib.suppress(ProviderResponseError):
+        hits = serpapi.hits(
+            [{"title": payload, "link": payload, "snippet": payload, "score": payload, "date": payload}]
         )
-
-    try:
-        hits = read_hits("p", "P", [{"title": payload, "url": payload, "content": payload, "score": payload}], hit)  # pyright: ignore[reportArgumentType]
-    except ProviderResponseError:
-        return
-    assert all(isinstance(hit, Hit) for hit in hits)
+        assert all(isinstance(hit, Hit) for hit in hits)
 
 
 TODAY = datetime.date(2026, 3, 15)
@@ -70,13 +63,6 @@ def test_any_text_gives_a_date_that_a_citation_takes(text: str):
 
 def pages(number: int) -> list[Page]:
     return [Page(f"t{one}", f"https://a.example/{one}", "x") for one in range(number)]
-
-
-def lite(number: int, *, nested: bool = False) -> Answer:
-    row = '<tr><td><a class="result-link" href="https://a.example/{}">t</a></td></tr>'
-    rows = "".join(row.format(one) for one in range(number))
-    html = f"<html><body><table>{rows}</table></body></html>" if not nested else f"<html><body>{'<div>' * 200}{rows}"
-    return Answer(200, html.encode(), content_type="text/html")
 
 
 def one_result(number: int) -> Answer:
@@ -101,7 +87,7 @@ def tool(kind: type[WebTool], url: str, http: httpx.AsyncClient) -> WebTool:
         (BraveTool, wire.brave(pages(10_000))),
         (SerpApiTool, wire.serpapi(pages(10_000))),
         (DuckDuckGoTool, wire.duckduckgo(pages(650))),
-        (DuckDuckGoTool, lite(6_000)),
+        (DuckDuckGoTool, wire.duckduckgo_lite(pages(6_000))),
     ],
 )
 async def test_rows_are_capped_before_they_are_looked_at(kind: type[WebTool], answer: Answer, http: httpx.AsyncClient):

@@ -141,15 +141,15 @@ async def test_markdown_becomes_sections(http: httpx.AsyncClient):
     assert copy.reading is not None
     assert copy.reading.fields == {"title": "A trial of metformin", "url": copy.url}
     assert [(part.anchor, part.path, part.parent) for part in copy.reading.parts] == [
-        ("s0", (), ""),
-        ("s1", ("Results",), ""),
-        ("s1.1", ("Results", "Harms"), "s1"),
+        ("s1", (), ""),
+        ("s1.1", ("Results",), "s1"),
+        ("t1", ("Results", "Table 1"), "s1.1"),
+        ("s1.1.1", ("Results", "Harms"), "s1.1"),
     ]
     assert copy.reading.content.split("\n\n") == [
         f"{TEXT} It was *large*.",
         f"Link to all results. {TEXT} It goes on here.",
-        "First item",
-        "Second item",
+        "- First item\n- Second item",
         "| Arm | Value |\n| --- | --- |\n| Metformin | 12 |",
         TEXT,
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, groupby
 from typing import Self, TypeVar
 from urllib.parse import quote
 
@@ -24,10 +25,10 @@ from deepcritical_mcp.net.json_fields import (
 )
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.crossref.work import NAME, SELECT, TITLE, read_work, updates_of
-from deepcritical_mcp.sources.json_api import JsonApi, is_web_page
+from deepcritical_mcp.sources.json_api import JsonApi, is_web_page, paced_client
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup, ReferenceLookup, StatusLookup
 from deepcritical_mcp.sources.settings import CrossrefSettings
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, data_lines
 
 T = TypeVar("T")
 Work = Mapping[str, object]
@@ -51,9 +52,8 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
     if response.status_code not in (400, 404):
         return None
     if is_web_page(response.content):
-        return ProviderUnavailableError(
-            NAME, f"{TITLE} answered with a web page (HTTP {response.status_code}). Try again later."
-        )
+        told = f"{TITLE} answered with a web page (HTTP {response.status_code}). Try again later."
+        return ProviderUnavailableError(NAME, told)
     try:
         failures = rows_of(json_answer(NAME, TITLE, response).get("message"))
     except ProviderResponseError:
@@ -66,17 +66,10 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
 
 
 def _batches(dois: Sequence[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    length = 0
-    for doi in dois:
-        size = len(quote(f"doi:{doi},", safe=""))
-        if batch and (len(batch) == MAX_DOIS or length + size > MAX_FILTER):
-            yield batch
-            batch, length = [], 0
-        batch.append(doi)
-        length += size
-    if batch:
-        yield batch
+    ends = accumulate(len(quote(f"doi:{doi},", safe="")) for doi in dois)
+    numbered = zip(dois, ends, range(len(dois)), strict=True)
+    for _, batch in groupby(numbered, key=lambda one: (one[1] // MAX_FILTER, one[2] // MAX_DOIS)):
+        yield [doi for doi, *_ in batch]
 
 
 def _works(response: httpx.Response, read: Callable[[Work], T], dois: Sequence[str]) -> dict[str, T]:
@@ -109,15 +102,7 @@ MAX_AGENCIES = 3
 """Requests that ask who registered DOIs which Crossref does not have."""
 _SAMPLE = "10.1371/journal.pmed.0020124"
 _DATACITE = "DataCite"
-# Whose DOIs begin so; all of them are registered with DataCite.
-_OWNERS = {
-    "10.48550": "arXiv",
-    "10.5281": "Zenodo",
-    "10.6084": "figshare",
-    "10.5061": "Dryad",
-    "10.7910": "Harvard Dataverse",
-    "10.17632": "Mendeley Data",
-}
+_OWNERS = dict(row.split(": ") for row in data_lines(__file__, "datacite_prefixes.txt"))
 
 logger = logging.getLogger(__name__)
 
@@ -137,17 +122,12 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         base_url, email = settings.of(CrossrefSettings).crossref_base_url, settings.ncbi_email.strip()
-        api = JsonApi.create(
-            settings,
-            net,
-            name=NAME,
-            title=TITLE,
-            base_url=base_url,
-            spacing=POLITE_SPACING if email else PUBLIC_SPACING,
-            explain=explain_crossref,
-            identity={"mailto": email} if email else {},
-            at_once=AT_ONCE[bool(email)],
+        spacing = POLITE_SPACING if email else PUBLIC_SPACING
+        client = paced_client(
+            settings, net, name=NAME, title=TITLE, counted_by=base_url, spacing=spacing, explain=explain_crossref
         )
+        identity = {"mailto": email} if email else {}
+        api = JsonApi(client, base_url, identity=identity, at_once=AT_ONCE[bool(email)])
         return cls(api, is_polite=bool(email))
 
     async def works(self, dois: Sequence[str], read: Callable[[Work], T], *, select: str = "") -> dict[str, T]:

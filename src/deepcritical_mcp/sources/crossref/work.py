@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
+from typing import cast
 
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.identifiers import normalize_doi, normalize_trial
@@ -25,34 +25,23 @@ from deepcritical_mcp.net.json_fields import (
     list_of,
     mapping_of,
     number_of,
+    plain_abstract,
     rows_of,
     text_at,
     text_of,
     texts_of,
 )
-from deepcritical_mcp.text import clean_line, clean_text
+from deepcritical_mcp.sources.base import author_of
+from deepcritical_mcp.text import clean_line, data_lines
 from deepcritical_mcp.urls import is_web_address
 
 NAME, TITLE = "crossref", "Crossref"
 SELECT = "DOI,updated-by,update-to,relation"
 """The fields that are read here, for a request."""
-# Crossref's types of updates.
-_KINDS: Mapping[str, NoticeKind] = {
-    "retraction": "retraction",
-    "withdrawal": "retraction",
-    "removal": "retraction",
-    "expression_of_concern": "concern",
-    "partial_retraction": "partial_retraction",
-    "correction": "erratum",
-    "corrigendum": "erratum",
-    "erratum": "erratum",
-    "addendum": "erratum",
-    "clarification": "erratum",
-    "new_version": "update",
-    "new_edition": "update",
-}
-_SAYS_ITSELF = ("retraction", "partial_retraction", "expression_of_concern", "correction", "erratum", "new_version")
-"""Types of updates that the label of their kind already names."""
+_ROWS = (row.split(": ") for row in data_lines(__file__, "update_types.txt"))
+_TYPES: dict[str, NoticeKind] = {name: cast("NoticeKind", kind) for kind, names in _ROWS for name in names.split()}
+_KINDS: dict[str, NoticeKind] = {name.strip("()"): kind for name, kind in _TYPES.items()}
+"""Kinds of notices by Crossref's types of updates."""
 _REINSTATEMENT = "reinstatement"
 _RELATIONS: Mapping[str, NoticeKind] = {"is-preprint-of": "published", "has-preprint": "preprint"}
 _REPORTERS = {"retraction-watch": "Retraction Watch", "publisher": "publisher"}
@@ -116,7 +105,7 @@ def _related(work: Mapping[str, object], own: str) -> Iterator[StatusNotice]:
 def _report(update: Mapping[str, object]) -> str:
     """What it is, if its kind does not say so, who has reported it, and when."""
     type, date = _type(update), date_of(update.get("updated"))
-    what = "" if type in _SAYS_ITSELF else f"{type.replace('_', ' ').capitalize()}: "
+    what = "" if type in _TYPES else f"{type.replace('_', ' ').capitalize()}: "
     who = _REPORTERS.get(text_at(update, "source"), "Crossref")
     return f"{what}{who}{'' if date == UNKNOWN_DATE else f', {date}'}"
 
@@ -151,16 +140,6 @@ _SERIES = re.compile(
     re.IGNORECASE,
 )
 
-_NAMESPACE = re.compile(r"(</?)(?:jats|mml):")
-_TEX = re.compile(r"<tex-math(?:\s[^<>]*)?>[^<]*</tex-math>")
-_INLINE = re.compile(
-    r"</?(?!(?:title|label|p|sec|list|list-item|break|br|disp-formula|div|li|ul|ol)\b)[a-z][a-z0-9-]*(?:\s[^<>]*)?/?>",
-    re.IGNORECASE,
-)
-_HEADING = re.compile(r"<title(?:\s[^<>]*)?>([^<]*)</title>(?:\s{0,20}<p(?:\s[^<>]*)?>)?", re.IGNORECASE)
-_BLOCK = re.compile(r"</?[a-z][a-z0-9-]*(?:\s[^<>]*)?/?>", re.IGNORECASE)
-_NO_HEADING = ("abstract", "summary")
-
 
 def read_work(work: Mapping[str, object]) -> Publication:
     """The record of a work, with its status."""
@@ -169,7 +148,7 @@ def read_work(work: Mapping[str, object]) -> Publication:
     title, notices = _title(work), updates_of(work)
     record = Publication.of(
         "abstract",
-        plain_jats(text_at(work, "abstract")) or NO_ABSTRACT,
+        plain_abstract(text_at(work, "abstract")) or NO_ABSTRACT,
         provider=NAME,
         source="preprint" if is_preprint else "web",
         title=title or NO_TITLE,
@@ -199,20 +178,8 @@ def read_work(work: Mapping[str, object]) -> Publication:
     return record.model_copy(update={"texts": (record.text.model_copy(update={"licence": licence}),)})
 
 
-def plain_jats(text: str) -> str:
-    """An abstract without JATS, a section on each line with its heading in front: "Background: …"."""
-    text = _INLINE.sub("", _TEX.sub("", _NAMESPACE.sub(r"\1", text)))
-    lines = _BLOCK.sub("\n", _HEADING.sub(_heading, text)).split("\n")
-    return clean_text("\n".join(filter(None, (" ".join(html.unescape(line).split()) for line in lines))))
-
-
-def _heading(found: re.Match[str]) -> str:
-    name = found[1].strip().rstrip(":.")
-    return "\n" if name.lower() in _NO_HEADING or not name else f"\n{name}: "
-
-
 def _plain_line(text: str) -> str:
-    return clean_line(html.unescape(plain_jats(text)))
+    return clean_line(plain_abstract(text))
 
 
 def _title(work: Mapping[str, object]) -> str:
@@ -252,11 +219,8 @@ def _date(work: Mapping[str, object]) -> str:
 
 def _name(author: Mapping[str, object]) -> AuthorName | None:
     """An author in parts; a group has only a name."""
-    family, given = _plain_line(text_at(author, "family")), _plain_line(text_at(author, "given"))
-    if not family:
-        whole = _plain_line(text_at(author, "name")) or given
-        return AuthorName(whole) if whole else None
-    return AuthorName(family, given, text_at(author, "suffix"))
+    family, given, whole = (_plain_line(text_at(author, name)) for name in ("family", "given", "name"))
+    return author_of(family, given, text_at(author, "suffix"), whole=whole)
 
 
 def _registrations(work: Mapping[str, object]) -> Iterator[str]:

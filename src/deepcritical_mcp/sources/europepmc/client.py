@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import httpx
 
@@ -15,8 +15,7 @@ from deepcritical_mcp.errors import (
     ProviderResponseError,
     ProviderUnavailableError,
 )
-from deepcritical_mcp.identifiers import normalize_pmid
-from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, number_of, text_at
+from deepcritical_mcp.net.json_fields import field_at, first_records, json_answer, number_of, text_at
 from deepcritical_mcp.sources.europepmc.record import PROVIDER, EuropePMCRecord, read_record
 from deepcritical_mcp.sources.json_api import ApiOfService, JsonService, is_web_page
 from deepcritical_mcp.sources.settings import EuropePMCSettings
@@ -47,26 +46,6 @@ class EuropePMCPage(Generic[T]):
     total: int
     next_cursor: str = ""
     skipped: int = 0
-
-
-class CitingRow(NamedTuple):
-    """A document that cites a paper, by Europe PMC's code of its source and its number there."""
-
-    source: str
-    id: str
-
-    @property
-    def pmid(self) -> str:
-        """Its PMID; "" if it is not in PubMed."""
-        return normalize_pmid(self.id) if self.source == "MED" else ""
-
-
-@dataclass(frozen=True)
-class CitingPage:
-    """The first documents that cite a paper, of `total`."""
-
-    rows: tuple[CitingRow, ...]
-    total: int
 
 
 def explain_status(response: httpx.Response) -> ProviderError | None:
@@ -111,15 +90,17 @@ class EuropePMCService(JsonService):
         sent |= {"format": "json", **({"sort": sort} if sort else {})}
 
         def read(response: httpx.Response) -> EuropePMCPage[T]:
-            return _page(response, cursor, read_row)
+            return _page(response, read_row, cursor=cursor)
 
         is_long = len(query) > MAX_QUERY_STRING
         return await self._api.get("searchPOST" if is_long else "search", sent, read, kind=read_row, in_body=is_long)
 
-    async def citations(self, source: str, id: str, *, page_size: int) -> CitingPage:
-        """The documents that cite the one with this number of that source, e.g. "MED" and a PMID; at most 1,000."""
+    async def citations(self, pmid: str, *, page_size: int) -> EuropePMCPage[tuple[str, str]]:
+        """The documents that cite a paper, by Europe PMC's code of their source and their number there; at most
+        1,000."""
         sent = {"page": "1", "pageSize": str(page_size), "format": "json"}
-        return await self._api.get(f"{source}/{id}/citations", sent, _citing_page)
+        place = "citationList.citation"
+        return await self._api.get(f"MED/{pmid}/citations", sent, lambda one: _page(one, _citing_row, place=place))
 
     async def full_text(self, id: str) -> bytes:
         """The JATS of "PMC3040717" or "PPR1036674".
@@ -133,46 +114,38 @@ class EuropePMCService(JsonService):
             if found := _ERROR_BEAN.search(body[:2_000]):
                 raise _error_of(int(found[1]), found[2].decode("utf-8", "replace"))
             if not body.rstrip().endswith(b"</article>"):
-                raise ProviderResponseError(
-                    PROVIDER, f"{TITLE} sent a full text that is cut off, or something else. Try again in a minute."
-                )
+                told = f"{TITLE} sent a full text that is cut off, or something else. Try again in a minute."
+                raise ProviderResponseError(PROVIDER, told)
             return body
 
         return await self._api.get(f"{id}/fullTextXML", {}, checked)
 
 
 def _page(
-    response: httpx.Response, cursor: str, read_row: Callable[[Mapping[str, object]], T | None]
+    response: httpx.Response,
+    read_row: Callable[[Mapping[str, object]], T | None],
+    *,
+    place: str = "resultList.result",
+    cursor: str = "",
 ) -> EuropePMCPage[T]:
-    payload, total, rows = _listed(response, "resultList", "result")
+    payload = json_answer(PROVIDER, TITLE, response)
+    if "errCode" in payload:
+        raise _error_of(int(number_of(payload["errCode"]) or 0), text_at(payload, "errMsg"))
+    total, listed = number_of(payload.get("hitCount")), field_at(payload, *place.split("."))
+    if total is None or listed is None:
+        raise ProviderResponseError(PROVIDER, f"{TITLE} sent JSON without a {place.partition('.')[0]}.")
+    rows = first_records(listed)
     records = tuple(record for record in map(read_row, rows) if record is not None)
     if rows and not records:
         raise ProviderResponseError(PROVIDER, f"{TITLE} sent records without ids.")
     following = text_at(payload, "nextCursorMark")
     next_cursor = following if records and following != cursor else ""
-    return EuropePMCPage(records, total, next_cursor, len(rows) - len(records))
+    return EuropePMCPage(records, int(total), next_cursor, len(rows) - len(records))
 
 
-def _listed(
-    response: httpx.Response, place: str, name: str
-) -> tuple[Mapping[str, object], int, list[Mapping[str, object]]]:
-    """An answer, how many rows there are in all, and those in it."""
-    payload = json_answer(PROVIDER, TITLE, response)
-    if "errCode" in payload:
-        raise _error_of(int(number_of(payload["errCode"]) or 0), text_at(payload, "errMsg"))
-    total, listed = number_of(payload.get("hitCount")), mapping_of(payload.get(place))
-    if total is None or name not in listed:
-        raise ProviderResponseError(PROVIDER, f"{TITLE} sent JSON without a {place}.")
-    return payload, int(total), first_records(listed[name])
-
-
-def _citing_page(response: httpx.Response) -> CitingPage:
-    _, total, listed = _listed(response, "citationList", "citation")
-    rows = tuple(CitingRow(text_at(row, "source"), text_at(row, "id")) for row in listed)
-    named = tuple(row for row in rows if row.source and row.id)
-    if rows and not named:
-        raise ProviderResponseError(PROVIDER, f"{TITLE} sent citing documents without ids.")
-    return CitingPage(named, total)
+def _citing_row(row: Mapping[str, object]) -> tuple[str, str] | None:
+    source, number = text_at(row, "source"), text_at(row, "id")
+    return (source, number) if source and number else None
 
 
 def _error_of(code: int, message: str) -> ProviderError:

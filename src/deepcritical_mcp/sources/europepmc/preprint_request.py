@@ -21,20 +21,23 @@ from deepcritical_mcp.sources.base import (
 )
 from deepcritical_mcp.text import clean_line, counted, data_lines, without_question_words
 
-_FIELDS = (
-    "ABSTRACT|ACCESSION_TYPE|ACK_FUND|AFF|AUTH|AUTHOR|AUTHORID|AUTH_FIRST|AUTH_LAST|BODY|CHEM|CITED|CITES|CONCL|"
-    "CREATION_DATE|DISCUSS|DISEASE|DOI|EXT_ID|E_PDATE|FIG|FIRST_IDATE|FIRST_PDATE|GENE_PROTEIN|GRANT_AGENCY|GRANT_ID|"
-    "HAS_ABSTRACT|HAS_DATA|HAS_FT|HAS_FULLTEXT|HAS_PDF|HAS_REFLIST|HAS_SUPPL|INTRO|IN_EPMC|IN_PMC|JOURNAL|KW|LABS_PUBS|"
-    "LANG|LICENSE|METHODS|OPEN_ACCESS|ORGANISM|PMCID|PUBLISHER|PUB_TYPE|PUB_YEAR|P_PDATE|REF|RESULTS|SRC|SUPPL|TABLE|"
-    "TITLE|TITLE_ABS|UPDATE_DATE"
-)
+_FIELDS = "|".join(data_lines(__file__, "query_fields.txt"))
 _TAG = r"\[(?![^\[\]]{1,40} TO )[^\[\]]{1,60}\]"
 _NARROWING_TAG = (
     r"(?:\"[^\"\[\]]{1,80}\"|[^\s()\"\[\]]{1,80})\s?\[(?:dp|pdat|edat|crdt|date[^\[\]]{0,40}|la|lang|language|pt|ptyp|"
     r"publication type|sb|filter|subset)\]"
 )
-_LEFT_OUT = re.compile(_NARROWING_TAG, re.IGNORECASE)
-_TAGS = re.compile(_TAG)
+_NOTATIONS = (
+    (
+        re.compile(_NARROWING_TAG, re.IGNORECASE),
+        "{} is PubMed's notation and was left out; min_date and max_date limit dates.",
+    ),
+    (
+        re.compile(_TAG),
+        "PubMed's field tags ({}) were left out; Europe PMC's fields are TITLE:, AUTH: and so on.",
+    ),
+)
+"""Of PubMed, and what is said of it."""
 _TOKEN = re.compile(
     rf'(?P<open>(?:(?:{_FIELDS}):)?\()|(?P<close>\))|(?P<kept>(?:(?:{_FIELDS}):)?"[^"]*"'
     rf'|\b(?:{_FIELDS}):(?:\[[^\[\]]{{1,80}}\]|[^\s()"\[\]]+))'
@@ -59,16 +62,10 @@ def europe_pmc_query(text: str) -> Translated:
         return Translated(number)
     text = without_question_words(text)
     remarks: list[str] = []
-    if left_out := list(dict.fromkeys(_LEFT_OUT.findall(text))):
-        listed = ", ".join(left_out[:5])
-        remarks.append(f"{listed} is PubMed's notation and was left out; min_date and max_date limit dates.")
-        text = _LEFT_OUT.sub(" ", text)
-    if tags := list(dict.fromkeys(_TAGS.findall(text))):
-        listed = ", ".join(tags[:3])
-        remarks.append(
-            f"PubMed's field tags ({listed}) were left out; Europe PMC's fields are TITLE:, AUTH: and so on."
-        )
-        text = _TAGS.sub(" ", text)
+    for pattern, remark in _NOTATIONS:
+        if found := list(dict.fromkeys(pattern.findall(text))):
+            remarks.append(remark.format(", ".join(found[:5])))
+            text = pattern.sub(" ", text)
     if text.count('"') % 2:
         remarks.append("A quotation mark that is not closed was left out.")
         text = "".join(text.rsplit('"', 1))

@@ -67,9 +67,8 @@ class Preprints(EuropePMCService, Source):
             done += len(page.records) + page.skipped
             total, cursor = page.total, page.next_cursor
         if total and not done:
-            raise ProviderResponseError(
-                PROVIDER, f"{TITLE} counts {counted(total, 'result')}, but delivers none. Try again in a minute."
-            )
+            told = f"{TITLE} counts {counted(total, 'result')}, but delivers none. Try again in a minute."
+            raise ProviderResponseError(PROVIDER, told)
         remarks = request.remarks(variant)
         if skipped:
             remarks += (f"{TITLE} sent {counted(skipped, 'record')} without an id, which cannot be shown.",)

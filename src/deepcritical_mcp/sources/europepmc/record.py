@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from deepcritical_mcp.dates import current_date, readings
+from deepcritical_mcp.dates import current_date, iso_date, readings
 from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
@@ -19,8 +18,19 @@ from deepcritical_mcp.models import (
     split_names,
     status_from_links,
 )
-from deepcritical_mcp.net.json_fields import field_at, mapping_of, rows_of, text_at, text_of, texts_of, without_markup
-from deepcritical_mcp.text import clean_line, clean_text
+from deepcritical_mcp.net.json_fields import (
+    field_at,
+    fields_at,
+    mapping_of,
+    plain_abstract,
+    rows_of,
+    text_at,
+    text_of,
+    texts_of,
+    without_markup,
+)
+from deepcritical_mcp.sources.base import author_of
+from deepcritical_mcp.text import clean_line, data_lines
 from deepcritical_mcp.urls import is_web_address
 
 PROVIDER = "europepmc"
@@ -28,8 +38,7 @@ PREPRINTS = "PPR"
 """The source code of preprints."""
 _WITH_STATUS = ("MED", "PMC", PREPRINTS)
 """Source codes of records that have links to retractions and the like; patents and theses have none."""
-_HEADING = re.compile(r"<h[1-6]>([^<>]{0,200})</h[1-6]>", re.IGNORECASE)
-_BREAK = re.compile(r"</?(?:p|br|li|ul|ol)\s*/?>", re.IGNORECASE)
+_FIELDS = {name: paths.split() for name, paths in (row.split(": ") for row in data_lines(__file__, "fields.txt"))}
 _FREE = ("OA", "F")
 """Codes of full texts that anybody may read: open access, and free."""
 
@@ -43,7 +52,6 @@ class EuropePMCRecord:
         id: Europe PMC's own, e.g. "PPR1036674".
         is_open: whether it is open access.
         full_text_id: under which Europe PMC has the full text; "" if it has none.
-        licence: "cc by" and the like; "" if unknown.
         free_copies: addresses of copies that anybody may read, PDFs first.
     """
 
@@ -52,7 +60,6 @@ class EuropePMCRecord:
     id: str
     is_open: bool = False
     full_text_id: str = ""
-    licence: str = ""
     free_copies: tuple[str, ...] = ()
 
     @property
@@ -87,7 +94,6 @@ def read_record(row: Mapping[str, object]) -> EuropePMCRecord | None:
         full_text_id=next((one for one in (*ids, normalize_pmcid(text_at(row, "pmcid"))) if one), "")
         if has_text
         else "",
-        licence=text_at(row, "license"),
         free_copies=_free_copies(row),
     )
 
@@ -108,20 +114,14 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
         title=clean_line(without_markup(text_at(row, "title"))) or NO_TITLE,
         url=_address(source, number, pmid, doi),
         date=_date(row, is_preprint=is_preprint),
-        electronic_date=_iso_date(text_at(row, "electronicPublicationDate")),
+        electronic_date=iso_date(text_at(row, "electronicPublicationDate")) or UNKNOWN_DATE,
         pmid=pmid,
         pmcid=normalize_pmcid(text_at(row, "pmcid")),
         doi=doi,
         authors=_authors(row),
-        journal=text_at(journal, "title") or text_at(row, "journalTitle"),
+        **fields_at(row, _FIELDS),
         journal_abbreviation=abbreviation or medline,
         medline_abbreviation="" if medline == abbreviation or not abbreviation else medline,
-        volume=text_at(row, "journalInfo.volume", "journalVolume"),
-        issue=text_at(row, "journalInfo.issue", "issue"),
-        pages=text_at(row, "pageInfo"),
-        issn=text_at(journal, "issn", "essn"),
-        language=text_at(row, "language"),
-        publisher=text_at(row, "bookOrReportDetails.publisher"),
         version=_version(row, number) if is_preprint else "",
         preprint_number=number if is_preprint else "",
         publication_types=types,
@@ -184,31 +184,23 @@ def _authors(row: Mapping[str, object]) -> tuple[AuthorName, ...]:
 
 def _name(author: Mapping[str, object]) -> AuthorName | None:
     """An author in parts; `initials` only where they are not those of the given name."""
-    if collective := text_at(author, "collectiveName"):
-        return AuthorName(collective)
-    family, initials = text_at(author, "lastName"), text_at(author, "initials")
-    if not family:
-        whole = text_at(author, "fullName")
-        return AuthorName(whole) if whole else None
-    ours = AuthorName(family, text_at(author, "firstName") or initials, text_at(author, "suffix"))
-    return ours if ours.short == (theirs := ours._replace(initials=initials)).short else theirs
+    whole = text_at(author, "collectiveName")
+    family, given, suffix = ("" if whole else text_at(author, name) for name in ("lastName", "firstName", "suffix"))
+    initials = text_at(author, "initials")
+    return author_of(family, given, suffix, initials=initials, whole=whole or text_at(author, "fullName"))
 
 
 def _date(row: Mapping[str, object], *, is_preprint: bool) -> str:
     """That of the issue; of a preprint, when it was posted."""
-    posted = _iso_date(text_at(row, "firstPublicationDate"))
+    posted = iso_date(text_at(row, "firstPublicationDate")) or UNKNOWN_DATE
     if is_preprint and posted != UNKNOWN_DATE:
         return posted
     issue = mapping_of(row.get("journalInfo"))
-    year = _iso_date(text_at(issue, "yearOfPublication") or text_at(row, "pubYear"))
+    year = iso_date(text_at(issue, "yearOfPublication") or text_at(row, "pubYear")) or UNKNOWN_DATE
     if written := text_at(issue, "dateOfPublication"):
         # The words may be a season or a range: then only the year is sure.
         return next(iter(readings(written)), year)
     return posted if year in (posted[:4], UNKNOWN_DATE) else year
-
-
-def _iso_date(text: str) -> str:
-    return text if re.fullmatch(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?", text) else UNKNOWN_DATE
 
 
 def _named(rows: object, name: str) -> tuple[str, ...]:
@@ -227,10 +219,3 @@ def _free_copies(row: Mapping[str, object]) -> tuple[str, ...]:
     free = [one for one in rows if one.get("availabilityCode") in _FREE and is_web_address(text_at(one, "url"))]
     free.sort(key=lambda one: (one.get("documentStyle") != "pdf", one.get("availabilityCode") != "OA"))
     return tuple(dict.fromkeys(text_at(one, "url") for one in free))
-
-
-def plain_abstract(text: str) -> str:
-    """An abstract without HTML, a section on each line with its heading in front: "Background: …"."""
-    text = _BREAK.sub("\n", _HEADING.sub(r"\n\1: ", text))
-    lines = (" ".join(without_markup(line).split()) for line in text.split("\n"))
-    return clean_text("\n".join(filter(None, lines)))

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.identifiers import RecordIds, normalize_doi, preprint_number
+from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmid, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentStatus, Publication
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.sources.base import SourceCheck
 from deepcritical_mcp.sources.europepmc.client import (
     MAX_PAGE,
     TITLE,
-    CitingRow,
     EuropePMCService,
     NoOpenTextError,
 )
@@ -104,19 +103,16 @@ class EuropePMC(EuropePMCService, FullTextSource):
             return Copy("not_found", f"{TITLE} has no record with these identifiers.")
         record, remark = found[0], " ".join(_remarks(found))
         if not record.is_open:
-            detail = f"{TITLE} has the record; its text is not open access."
-            return _without_text(record, "not_allowed", detail, remark)
+            return _without_text(record, "not_allowed", "; its text is not open access.", remark)
         if not record.full_text_id:
-            detail = f"{TITLE} has the record, and says that the text is open access, but has no text of its own."
-            return _without_text(record, "abstract_only", detail, remark)
+            why = ", and says that the text is open access, but has no text of its own."
+            return _without_text(record, "abstract_only", why, remark)
         try:
             reading = await _reading(await self.full_text(record.full_text_id), record)
         except NoOpenTextError:
-            detail = f"{TITLE} has the record, but no open text of it."
-            return _without_text(record, "abstract_only", detail, remark)
+            return _without_text(record, "abstract_only", ", but no open text of it.", remark)
         if not reading.content:
-            detail = f"{TITLE} has the record; the file of its text has no text inside."
-            return _without_text(record, "no_text", detail, remark)
+            return _without_text(record, "no_text", "; the file of its text has no text inside.", remark)
         source = PREPRINTS if record.full_text_id.startswith(PREPRINTS) else "PMC"
         return Copy("full_text", remark, reading, europe_pmc_page(source, record.full_text_id), record.free_copies)
 
@@ -155,15 +151,12 @@ def _remarks(found: list[EuropePMCRecord]) -> Iterator[str]:
         yield f"This is the published article; its preprint ({preprint}) has the same identifier."
 
 
-def _without_text(record: EuropePMCRecord, status: DocumentStatus, *details: str) -> Copy:
-    return Copy(status, " ".join(filter(None, details)), _abstract(record), "", record.free_copies)
-
-
-def _abstract(record: EuropePMCRecord) -> Reading:
+def _without_text(record: EuropePMCRecord, status: DocumentStatus, why: str, remark: str) -> Copy:
     """What the record says, without a text."""
-    abstract = record.publication.text.content
-    abstract = "" if abstract == NO_ABSTRACT else abstract
-    return Reading("", fields=_fields(record), abstract=abstract, licence=record.licence)
+    text = record.publication.text
+    abstract = "" if text.content == NO_ABSTRACT else text.content
+    reading = Reading("", fields=_fields(record), abstract=abstract, licence=text.licence)
+    return Copy(status, f"{TITLE} has the record{why} {remark}".strip(), reading, "", record.free_copies)
 
 
 def _fields(record: EuropePMCRecord) -> dict[str, object]:
@@ -181,7 +174,7 @@ async def _reading(body: bytes, record: EuropePMCRecord) -> Reading:
         raise ProviderResponseError(PROVIDER, f"{TITLE} was asked for {record.full_text_id} and sent something else.")
     reading = articles[0]
     fields = {**reading.fields, **_fields(record)}
-    return dataclasses.replace(reading, fields=fields, licence=reading.licence or record.licence)
+    return dataclasses.replace(reading, fields=fields, licence=reading.licence or record.publication.text.licence)
 
 
 MAX_RECORDS = 100
@@ -197,15 +190,17 @@ class EuropePMCCitations(EuropePMCService, CitingLookup):
 
     async def citing(self, pmid: str, limit: int) -> CitingDocuments:
         """Documents in the order of Europe PMC. A second request fetches the first 100 of those without a PMID."""
-        page = await self.citations("MED", pmid, page_size=min(limit, MAX_PAGE))
-        others = [row for row in page.rows if not row.pmid and _SAFE.fullmatch(row.source + row.id)][:MAX_RECORDS]
-        records = await self._records(others) if others else ()
-        pmids = (*(row.pmid for row in page.rows if row.pmid), *(one.pmid for one in records if one.pmid))
-        ids = tuple(RecordIds(pmid=pmid) for pmid in dict.fromkeys(pmids))
+        page = await self.citations(pmid, page_size=min(limit, MAX_PAGE))
+        known: dict[str, None] = dict.fromkeys(filter(None, map(_pmid_of, page.records)))
+        others = [row for row in page.records if not _pmid_of(row) and _SAFE.fullmatch("".join(row))][:MAX_RECORDS]
+        query = " OR ".join(f"(EXT_ID:{number} AND SRC:{source})" for source, number in others)
+        found = (await self.search(query, page_size=len(others))).records if others else ()
+        by_id = {(record.source, record.id): record.publication for record in found}
+        records = [by_id[row] for row in others if row in by_id]
+        known |= dict.fromkeys(one.pmid for one in records if one.pmid)
+        ids = tuple(RecordIds(pmid=one) for one in known)
         return CitingDocuments(page.total, ids, tuple(one for one in records if not one.pmid))
 
-    async def _records(self, rows: list[CitingRow]) -> tuple[Publication, ...]:
-        query = " OR ".join(f"(EXT_ID:{row.id} AND SRC:{row.source})" for row in rows)
-        found = await self.search(query, page_size=len(rows))
-        by_id = {(record.source, record.id): record.publication for record in found.records}
-        return tuple(by_id[row] for row in rows if row in by_id)
+
+def _pmid_of(row: tuple[str, str]) -> str:
+    return normalize_pmid(row[1]) if row[0] == "MED" else ""

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Literal, TypeVar
 
-import anyio.to_thread
-import httpx
 from pydantic import SecretStr
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError
 from deepcritical_mcp.logs import hide
-from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight
-from deepcritical_mcp.net.pacing import shared_pacing
+from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.json_api import Explain, JsonApi, paced_client
 from deepcritical_mcp.sources.pubmed.eutils_answers import (
     PROVIDER,
     ESearchAnswer,
@@ -43,11 +41,9 @@ class EUtilities:
     """
 
     def __init__(self, client: ApiClient, *, base_url: str, email: str = "", api_key: SecretStr = NO_KEY) -> None:
-        self._client = client
-        self._base_url = base_url
         self._key = api_key.get_secret_value()
-        self._in_flight = InFlight()
         self._identity = {"tool": TOOL, "email": email, "api_key": self._key}
+        self._api = JsonApi(client, base_url, identity=self._identity)
         self.has_key = bool(self._key)
         self.has_email = bool(email)
 
@@ -126,19 +122,16 @@ class EUtilities:
         script: Literal["fcgi", "cgi"] = "fcgi",
     ) -> T:
         """Send a request, or wait for the same one; `reader` distinguishes requests that are parsed differently."""
-        sent = {name: value for name, value in {**params, **self._identity}.items() if value}
-        in_body = in_body or self.has_key or sum(map(len, sent.values())) > MAX_QUERY_STRING
-        url, headers = f"{self._base_url}/{utility}.{script}", {"User-Agent": USER_AGENT}
-
-        async def attempt() -> T:
-            body = {"data": sent} if in_body else {"params": sent}
-            response = await self._client.send("POST" if in_body else "GET", url, headers=headers, **body)
-            return await anyio.to_thread.run_sync(read, response.content, abandon_on_cancel=True)
-
+        is_long = sum(map(len, (*params.values(), *self._identity.values()))) > MAX_QUERY_STRING
+        in_body = in_body or self.has_key or is_long
         try:
-            return await self._in_flight.ask(
-                (utility, tuple(params.items()), reader),
-                lambda begin: self._client.run(attempt, step=step, begin=begin),
+            return await self._api.get(
+                f"{utility}.{script}",
+                params,
+                lambda answer: read(answer.content),
+                kind=reader,
+                in_body=in_body,
+                step=step,
             )
         except ProviderError as error:
             if not self._key or self._key not in error.message:
@@ -152,7 +145,6 @@ SPACING_WITH_KEY = 0.11
 """Seconds between two starts. NCBI allows 3 requests a second, 10 with a key; a tenth is left for network jitter."""
 MAX_IDS = 200
 """Identifiers in one request."""
-Explain = Callable[[httpx.Response], ProviderError | None]
 
 
 def ncbi_client(
@@ -161,22 +153,18 @@ def ncbi_client(
     """A client at the pace that all of NCBI's services share; `steps` is how many requests a call sends."""
     ours = settings.of(PubMedSettings)
     key = ours.ncbi_api_key.get_secret_value()
-    limiter = shared_pacing(
-        SPACING_WITH_KEY if key else SPACING_WITHOUT_KEY,
-        name="ncbi",
-        identity=f"{ours.ncbi_base_url}\n{key}",
-        folder=settings.cache_dir,
-        redis_url=settings.redis_url.get_secret_value(),
-        steps=steps,
-    )
-    return ApiClient(
-        net.http,
-        provider=provider,
+    return paced_client(
+        settings,
+        net,
+        name=provider,
         title=title,
-        retry=net.retry,
-        limiter=limiter,
+        counted_by=ours.ncbi_base_url,
+        spacing=SPACING_WITH_KEY if key else SPACING_WITHOUT_KEY,
         explain=explain,
-        follow_redirects=False if key else None,
+        steps=steps,
+        shared_pace="ncbi",
+        key=key,
+        keyless=False,
     )
 
 

@@ -73,10 +73,14 @@ class IdConverter:
         for kind in _VALID:
             values = dict.fromkeys(v for k, v in asked.values() if k == kind and v not in refused)
             for batch in in_batches([*values]):
-                found, bad = await self._ask_in_parts(kind, batch)
-                known |= {(kind, value): one for value, one in found.items()}
+                answered, bad = await self._ask_in_parts(kind, batch)
+                known |= {(kind, value): one for value, one in answered.items()}
                 refused += bad
-        completed = (_completed(one, known.get(asked[at]) if at in asked else None) for at, one in enumerate(ids))
+        found = [known.get(asked[at], RecordIds()) if at in asked else RecordIds() for at in range(len(ids))]
+        completed = (
+            RecordIds(*(one or other for one, other in zip(given, more, strict=True)))
+            for given, more in zip(ids, found, strict=True)
+        )
         return Conversion(tuple(completed), tuple(dict.fromkeys(refused)))
 
     async def _ask_in_parts(self, kind: IdKind, batch: Sequence[str]) -> tuple[dict[str, RecordIds], list[str]]:
@@ -99,10 +103,7 @@ class IdConverter:
     async def _ask(self, kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
         params = {"ids": ",".join(batch), "idtype": kind, "format": "json"}
 
-        def read(response: httpx.Response) -> dict[str, RecordIds]:
-            return _read(json_answer(NAME, TITLE, response), kind, batch)
-
-        return await self._api.get("", params, read)
+        return await self._api.get("", params, lambda one: _read(json_answer(NAME, TITLE, one), kind, batch))
 
     def check(self) -> SourceCheck:
         """The check for `doctor`."""
@@ -118,14 +119,6 @@ def _key(ids: RecordIds) -> tuple[IdKind, str] | None:
     if ids.pmcid:
         return "pmcid", ids.pmcid.upper()
     return ("doi", normalize_doi(ids.doi)) if ids.doi else None
-
-
-def _completed(given: RecordIds, found: RecordIds | None) -> RecordIds:
-    return (
-        given
-        if found is None
-        else given._replace(pmid=given.pmid or found.pmid, pmcid=given.pmcid or found.pmcid, doi=given.doi or found.doi)
-    )
 
 
 def _read(payload: Mapping[str, object], kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:

@@ -10,7 +10,7 @@ import httpx
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError
-from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.identifiers import RecordIds, normalize_pmcid
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from deepcritical_mcp.reading import JatsReading
 from deepcritical_mcp.sources.base import Net, SourceCheck
@@ -49,7 +49,7 @@ class PMC(FullTextSource):
         return cls(eutilities(settings, client))
 
     def accepts(self, wanted: Wanted) -> bool:
-        return bool(_pmcid(wanted.ids.pmcid))
+        return bool(normalize_pmcid(wanted.ids.pmcid))
 
     async def read(self, wanted: Wanted) -> Copy:
         ((_, copy),) = await self.records_and_copies([wanted])
@@ -57,7 +57,7 @@ class PMC(FullTextSource):
 
     async def records_and_copies(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Publication | None, Copy]]:
         """What the articles say about themselves; PubMed knows more of those that it has."""
-        pmcids = [_pmcid(one.ids.pmcid) for one in wanted]
+        pmcids = [normalize_pmcid(one.ids.pmcid) for one in wanted]
         asked = list(dict.fromkeys(pmcids))
         try:
             body = await self._eutils.efetch_pmc(asked, _checked)
@@ -83,12 +83,6 @@ def _of_pmc(error: ProviderError) -> ProviderError:
     return type(error)(NAME, message, retry_after=error.retry_after)
 
 
-def _pmcid(text: str) -> str:
-    """A PMCID as "PMC3040717", which older articles have without the letters; "" for anything else."""
-    found = re.fullmatch(r"(?:PMC)?0{0,9}([1-9][0-9]{0,9})(?:\.[0-9]{1,3})?", text.strip(), re.IGNORECASE)
-    return f"PMC{found[1]}" if found else ""
-
-
 def _record(copy: Copy) -> Publication | None:
     """What an article says about itself."""
     if (reading := copy.reading) is None:
@@ -99,7 +93,7 @@ def _record(copy: Copy) -> Publication | None:
 
 def _copies(found: Sequence[JatsReading], body: bytes, pmcids: Sequence[str]) -> dict[str, Copy]:
     """What an answer of efetch says about articles; a ProviderError if it is about another one than the only one."""
-    articles = {_pmcid(str(one.fields.get("pmcid", ""))): one for one in found}
+    articles = {normalize_pmcid(str(one.fields.get("pmcid", ""))): one for one in found}
     if len(pmcids) == 1 and [*articles] == [""]:  # an old article may name none
         articles = {pmcids[0]: articles[""]}
     if len(pmcids) == 1 and articles and pmcids[0] not in articles:

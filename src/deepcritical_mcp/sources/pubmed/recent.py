@@ -11,7 +11,6 @@ import anyio.to_thread
 
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.sources.pubmed.eutils_answers import ESearchAnswer
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -19,8 +18,8 @@ KEPT_FOR_PAGES = 600.0
 """Seconds for which a next page uses the answer that the first one got."""
 MAX_KEPT_IDS = 100_000
 """Of all answers: some 7 MB. The longest answer has 10,000, that of a variant on the first pages 200."""
-_FIXED = 20
-"""What the rest of an answer takes, counted in ids."""
+ANSWER_IDS = 20
+"""What an answer takes besides its ids, counted in ids."""
 KEPT = 6 * 3_600.0
 """Seconds that a record counts, but never beyond its day (UTC): the day that a citation names as read stays true."""
 MAX_BYTES = 8 * 1024 * 1024
@@ -62,21 +61,6 @@ class Recent(Generic[K, V]):
         for key in keys:
             if entry := self._entries.pop(key, None):
                 self.size -= entry[1]
-
-
-class RecentAnswers:
-    """The latest answers to searches, by what was asked."""
-
-    def __init__(self) -> None:
-        self._answers = Recent[Hashable, ESearchAnswer](MAX_KEPT_IDS, KEPT_FOR_PAGES)
-
-    def get(self, key: Hashable) -> ESearchAnswer | None:
-        """The answer to `key`, if it is recent."""
-        return self._answers.get(key)
-
-    def put(self, key: Hashable, answer: ESearchAnswer) -> None:
-        """Keep an answer in place of an earlier one."""
-        self._answers.put(key, answer, _FIXED + len(answer.ids))
 
 
 class RecentRecords:

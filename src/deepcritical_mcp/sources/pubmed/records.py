@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import datetime
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from xml.etree.ElementTree import Element
 
+from deepcritical_mcp.dates import date_of_parts
 from deepcritical_mcp.models import (
     AHEAD_OF_PRINT,
     NO_ABSTRACT,
@@ -23,29 +21,15 @@ from deepcritical_mcp.models import (
     language_names,
     status_from_links,
 )
-from deepcritical_mcp.reading.xml_tree import XmlError, new_element, read_xml
+from deepcritical_mcp.reading.jats_text import SUBSCRIPTS, SUPERSCRIPTS, in_script
+from deepcritical_mcp.reading.xml_tree import XmlError, first, new_element, read_xml
+from deepcritical_mcp.sources.base import author_of
 from deepcritical_mcp.sources.pubmed.eutils_answers import refuse_other_data, refuse_xml_errors, unreadable
 from deepcritical_mcp.text import MONTHS, clean_line, clean_text, limited
 
-# Only digits, signs and brackets: letters exist too, but "CD4ˡᵒʷ" is hard to read and to search for.
-_SCRIPTS = {
-    "sup": str.maketrans("0123456789+-−–=()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁼⁽⁾"),
-    "sub": str.maketrans("0123456789+-−–=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋₌₍₎"),
-}
+_SCRIPTS = {"sup": SUPERSCRIPTS, "sub": SUBSCRIPTS}
 MAX_TEXT = 100_000
 """Characters of one element: many times the longest abstract."""
-# The two bytes of a Latin letter in UTF-8, each read as a character of Latin-1. After "Ã" the second one may be a sign
-# ("Ã©" for "é"); after "Ä" and "Å" only a control character counts, because "Å³" and the like are units.
-_ENCODED_TWICE = re.compile("(?:Ã[\x80-\xbf]|[ÄÅ][\x80-\x9f])+")
-
-
-_NOTHING = Element("nothing")
-
-
-def first(element: Element, path: str) -> Element:
-    """The first element at `path`; an empty one if there is none."""
-    found = element.find(path)
-    return _NOTHING if found is None else found
 
 
 def text_at(element: Element, *paths: str) -> str:
@@ -56,34 +40,13 @@ def text_at(element: Element, *paths: str) -> str:
 def texts_at(element: Element, path: str) -> tuple[str, ...]:
     """The texts of the elements at `path` that are not empty, each on one line."""
     texts = (limited(_plain(found), MAX_TEXT) for found in element.iterfind(path))
-    lines = (" ".join(repair_letters(text).split()) for text in texts)
-    return tuple(filter(None, lines))
-
-
-def repair_letters(text: str) -> str:
-    """`text` with Latin letters decoded that older records have encoded twice: "FÅ\\x93tus" becomes "Fœtus".
-
-    Only what is certain is touched, within a word: correct text has no capital "Ã" and a sign next to a lower-case
-    letter, and no control character next to any letter.
-    """
-    return _ENCODED_TWICE.sub(_decoded, text)
-
-
-def _decoded(match: re.Match[str]) -> str:
-    start, end = match.span()
-    around = match.string[max(start - 1, 0) : start], match.string[end : end + 1]
-    has_control = any(letter < "\xa0" for letter in match[0])
-    if not any(one.islower() or (has_control and one.isalpha()) for one in around):
-        return match[0]
-    letters = match[0].encode("latin-1").decode("utf-8", "replace")
-    return letters if letters.isalpha() else match[0]
+    return tuple(filter(None, (" ".join(text.split()) for text in texts)))
 
 
 def _plain(element: Element) -> str:
     text = (element.text or "") + "".join(_plain(child) + (child.tail or "") for child in element)
     core, table = text.strip(), _SCRIPTS.get(element.tag)
-    has_form = core and table and all(ord(character) in table for character in core)
-    return text.replace(core, core.translate(table)) if table and has_form else text
+    return text.replace(core, in_script(core, table) or core) if table and core else text
 
 
 def status_of(
@@ -272,17 +235,14 @@ def _names(*parents: Element, editors: bool = False) -> tuple[AuthorName, ...]:
         for author in one.iterfind("Author")
         if author.get("ValidYN") != "N"
     )
-    return tuple(name for name in map(_name, people) if name.family)
+    return tuple(filter(None, map(_name, people)))
 
 
-def _name(author: Element) -> AuthorName:
-    if collective := text_at(author, "CollectiveName"):
-        return AuthorName(collective)
+def _name(author: Element) -> AuthorName | None:
+    whole = text_at(author, "CollectiveName")
     given, initials = text_at(author, "ForeName", "FirstName", "Initials"), text_at(author, "Initials")
-    if not (family := text_at(author, "LastName")):
-        return AuthorName(given)
-    ours = AuthorName(family, given, text_at(author, "Suffix"))
-    return ours if ours.short == (theirs := ours._replace(initials=initials)).short else theirs
+    family = "" if whole else text_at(author, "LastName")
+    return author_of(family, given, text_at(author, "Suffix"), initials=initials, whole=whole)
 
 
 def _older_pmcid(citation: Element) -> str:
@@ -331,23 +291,16 @@ def _words_of_date(journal: Element) -> str:
 
 def _date_of(element: Element) -> str:
     year, month, day = (text_at(element, name) for name in ("Year", "Month", "Day"))
-    text = " ".join((year, month, day, text_at(element, "Season"), text_at(element, "MedlineDate")))
+    text = " ".join((month, text_at(element, "Season"), text_at(element, "MedlineDate")))
     found, named = _YEAR.search(year or text), _MONTH.search(text)
-    if not found:
-        return ""
-    number = int(month) if re.fullmatch("0?[1-9]|1[0-2]", month) else 0
-    if not number and named:
-        number = MONTHS[named[1].lower()]
-    if month and number:
-        with suppress(ValueError):
-            return datetime.date(int(found[0]), number, int(day)).isoformat()
-    return f"{found[0]}-{number:02}" if number else found[0]
+    written = (found[0] if found else "", named[1] if named else month, day if month else "")
+    return date_of_parts(*written)
 
 
 _SETS = {"PubmedArticleSet", "PubmedBookArticleSet", "MedlineCitationSet", "BookDocumentSet"}
 _DELETIONS = {"DeleteCitation", "DeleteDocument"}
 _ROOT = re.compile(r"<([A-Za-z]\w*)")
-_RECORD_TAG = re.compile(r"<(/?)(PubmedArticle|PubmedBookArticle|DeleteCitation)(?:\s[^<>]*+)?>")
+_RECORD = re.compile(r"(?=<(?:PubmedArticle|PubmedBookArticle|DeleteCitation)[\s>])")
 _PMID = re.compile(r"<PMID[^<>]*+>\s*+(\d+)")
 MAX_TAGS = 1_000_000
 """Of a document: 3,000 authors with their affiliations take 100,000."""
@@ -415,7 +368,8 @@ def _records_in(root: Element, body: bytes) -> list[Element]:
 
 def _split_one_by_one(text: str) -> tuple[list[Element], list[tuple[str, str]]]:
     """Like `_split`, one record at a time, so that a broken one does not affect the others."""
-    root = _ROOT.search(text)
+    before, *pieces = _RECORD.split(text)[: MAX_RECORDS + 1]
+    root = _ROOT.match(before or text)
     if not root or root[1] not in _ROOTS:
         refuse_xml_errors(text.encode())
         raise unreadable("it is not XML")
@@ -423,26 +377,18 @@ def _split_one_by_one(text: str) -> tuple[list[Element], list[tuple[str, str]]]:
         raise unreadable("it is cut off")
     records: list[Element] = []
     broken: list[tuple[str, str]] = []
-    for record in islice(_texts_of_records(text), MAX_RECORDS):
-        element, _, is_damaged = read_xml(record.encode())
+    for piece in pieces:
+        element, _, is_damaged = read_xml(
+            piece.rpartition(f"</{root[1]}>")[0].encode() if piece is pieces[-1] else piece.encode()
+        )
         if is_damaged:
-            pmid = _PMID.search(record)
+            pmid = _PMID.search(piece)
             broken.append((pmid[1] if pmid else "", "it is not valid XML"))
         else:
             records.append(element)
     if not records:
         raise unreadable("it is not valid XML")
     return records, broken or [("", "the text between the records is not valid XML")]
-
-
-def _texts_of_records(text: str) -> Iterator[str]:
-    """From each closing tag back to the last opening one of its kind."""
-    opened: dict[str, int] = {}
-    for tag in _RECORD_TAG.finditer(text):
-        if not tag[1]:
-            opened[tag[2]] = tag.start()
-        elif tag[2] in opened:
-            yield text[opened.pop(tag[2]) : tag.end()]
 
 
 def _within(name: str, inner: Element) -> Element:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import model_validator
@@ -80,16 +80,10 @@ def near_publication_types(name: str, *, limit: int = 3) -> list[str]:
     wanted = _numbered(name)
     if vague := next(filter(None, map(_VAGUE_NAMES.get, _numbers_of(name))), ""):
         return [vague]
-    likeness = {key: _likeness(wanted, key) for key in _BY_NAME}
-    near = [key for key in sorted(likeness, key=lambda key: likeness[key], reverse=True) if max(likeness[key]) >= _NEAR]
+    words, close = set(wanted.split()), get_close_matches(wanted, _BY_NAME, n=len(_BY_NAME), cutoff=0.0)
+    within = [key for key in close if words and (words <= set(key.split()) or set(key.split()) <= words)]
+    near = [*within, *get_close_matches(wanted, close, n=limit, cutoff=_NEAR)]
     return [one for one in dict.fromkeys([_understood(name), *(_BY_NAME[key] for key in near)]) if one][:limit]
-
-
-def _likeness(wanted: str, name: str) -> tuple[float, float]:
-    """1.0 if one has all words of the other, else 0.0; and the similarity of their spelling."""
-    words, others = set(wanted.split()), set(name.split())
-    within = bool(words) and (words <= others or others <= words)
-    return float(within), SequenceMatcher(None, wanted, name).ratio()
 
 
 StudyFilter = Literal[

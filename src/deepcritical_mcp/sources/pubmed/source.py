@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Self
@@ -31,7 +31,14 @@ from deepcritical_mcp.sources.pubmed.eutils_answers import (
     unreadable,
 )
 from deepcritical_mcp.sources.pubmed.id_converter import IdConverter
-from deepcritical_mcp.sources.pubmed.recent import KEPT, RecentAnswers, RecentRecords
+from deepcritical_mcp.sources.pubmed.recent import (
+    ANSWER_IDS,
+    KEPT,
+    KEPT_FOR_PAGES,
+    MAX_KEPT_IDS,
+    Recent,
+    RecentRecords,
+)
 from deepcritical_mcp.sources.pubmed.records import Records, read_records
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest, Sort
 from deepcritical_mcp.sources.pubmed.vocabulary import PubMedVocabulary
@@ -70,7 +77,7 @@ class PubMed(Source):
         self.completer = completer
         self._eutils = eutils
         self._recent = RecentRecords()
-        self._answers = RecentAnswers()
+        self._answers = Recent[Hashable, ESearchAnswer](MAX_KEPT_IDS, KEPT_FOR_PAGES)
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
@@ -98,7 +105,7 @@ class PubMed(Source):
             if any(word in variant.lower() for word in _ABOUT_STATUS):
                 self._recent.forget(found.ids)
             if len(request.queries) > 1:
-                self._answers.put(key, found)
+                self._answers.put(key, found, ANSWER_IDS + len(found.ids))
         return Answer(
             found.ids,
             found.count,

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import count
 
 from deepcritical_mcp.net.json_fields import field_at, list_of, mapping_of, rows_of, text_at, text_of, without_markup
-from deepcritical_mcp.reading import Section
-from deepcritical_mcp.sources.trials.contact_details import without_contacts
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.reading import Block, markdown_table
+from deepcritical_mcp.text import clean_line, data_lines
 
 MAX_CHARACTERS = 100_000
 """Of one field; ClinicalTrials.gov allows 32,000."""
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!<>~|=&-])")
 _ITEM = re.compile(r"\s*(?:[*•-]|[0-9]{1,2}[.)])\s+")
-_WORDS = {
-    "NA": "Not applicable",
-    "ESTIMATED": "estimated",
-    "ACTUAL": "actual",
-    "DERIVED": "Found by NLM's matching",
-    "NON_RANDOMIZED": "Non-randomized",
-}
+_WORDS = dict(row.split(": ") for row in data_lines(__file__, "codes.txt"))
 _PHASE = re.compile(r"PHASE([0-9])")
 
 
 def in_words(code: str) -> str:
     """The words for a code: "ACTIVE_NOT_RECRUITING" is "Active not recruiting", "PHASE2" "Phase 2"."""
     return _WORDS.get(code) or _PHASE.sub(r"PHASE \1", code).replace("_", " ").capitalize()
+
+
+def sponsor_kind(code: str) -> str:
+    """The words for a class of sponsors; "" for others."""
+    return _WORDS.get(f"class {code}", "")
 
 
 def line(value: object) -> str:
@@ -59,70 +56,31 @@ def _on_one_line(text: str) -> str:
     return without_contacts(clean_line(without_markup(_ESCAPE.sub(r"\1", text))))
 
 
-class TrialPart:
-    """A section of a registration, with its tables and the sections in it. What is empty is never written."""
-
-    def __init__(self, title: str, texts: Iterable[str] = (), *, is_table: bool = False) -> None:
-        self._title = title
-        self._texts = [*texts]
-        self._is_table = is_table
-        self._inner: list[TrialPart] = []
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether neither it nor its parts have text."""
-        return not self._texts and all(part.is_empty for part in self._inner)
-
-    def add(self, title: str, texts: Iterable[str] = ()) -> TrialPart:
-        """Add a section to this one."""
-        self._inner.append(TrialPart(title, texts))
-        return self._inner[-1]
-
-    def add_table(
-        self, caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Iterable[str] = ()
-    ) -> None:
-        """Add a table, with its notes after it; of a table without rows, the caption and the notes remain."""
-        table = [_markdown(header, rows)] if rows else []
-        self._inner.append(TrialPart(caption, [*table, *notes], is_table=True))
-
-    def written(self) -> Iterator[Section]:
-        """The sections in this one, numbered: "s2.1" is the first section within the second, "t3" a table."""
-        return self._written("", (), count(1))
-
-    def _written(self, parent: str, path: tuple[str, ...], tables: Iterator[int]) -> Iterator[Section]:
-        numbers = count(1)
-        for part in self._inner:
-            if part._is_table:
-                name = f"Table {(number := next(tables))}"
-                texts = [f"{name}. {part._title}", *part._texts]
-                yield Section(f"t{number}", texts, "table", (*path, name), parent)
-            elif not part.is_empty:
-                anchor = f"{parent}.{next(numbers)}" if parent else f"s{next(numbers)}"
-                inner = (*path, part._title)
-                yield Section(anchor, part._texts, path=inner, parent=parent)
-                yield from part._written(anchor, inner, tables)
+def part(level: int, title: str, texts: Iterable[str] = ()) -> list[Block]:
+    """A section of this level with its own paragraphs; the sections and tables in it follow."""
+    return [Block(title, level), *map(Block, texts)]
 
 
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(clean_line(cell).replace("|", "\\|") for cell in row) + " |" for row in lines)
+def _table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Iterable[str] = ()) -> Block:
+    """A table, with its notes after it; of a table without rows, the caption and the notes remain."""
+    cells = [[clean_line(cell) for cell in row] for row in rows]
+    return Block(caption, table=(*([markdown_table(header, cells)] if rows else []), *notes))
 
 
 Row = Mapping[str, object]
 TableRow = list[str]
 
 
-def add_results(outline: TrialPart, results: Row) -> None:
-    """Add everything in a study's results to `outline`; nothing if it has none."""
-    whole = outline.add("Results")
-    _add_flow(whole, mapping_of(results.get("participantFlowModule")))
-    _add_baseline(whole, mapping_of(results.get("baselineCharacteristicsModule")))
-    measures = whole.add("Outcome measures")
-    for measure in rows_of(field_at(results, "outcomeMeasuresModule", "outcomeMeasures")):
-        _add_measure(measures, measure)
-    _add_events(whole, mapping_of(results.get("adverseEventsModule")))
+def results_of(results: Row) -> Iterator[Block]:
+    """Everything in a study's results."""
+    yield from part(1, "Results")
+    yield from _flow(mapping_of(results.get("participantFlowModule")))
+    yield from _baseline(mapping_of(results.get("baselineCharacteristicsModule")))
+    yield from part(2, "Outcome measures")
+    yield from map(_measure, rows_of(field_at(results, "outcomeMeasuresModule", "outcomeMeasures")))
+    yield from _events(mapping_of(results.get("adverseEventsModule")))
     limits = field_at(results, "moreInfoModule", "limitationsAndCaveats", "description")
-    whole.add("Limitations and caveats", paragraphs(limits))
+    yield from part(2, "Limitations and caveats", paragraphs(limits))
 
 
 class _Groups:
@@ -144,10 +102,10 @@ class _Groups:
         return [values.get(number, "") for number in self.ids]
 
 
-def _add_flow(whole: TrialPart, flow: Row) -> None:
+def _flow(flow: Row) -> Iterator[Block]:
     groups = _Groups(flow.get("groups"))
     texts = [*paragraphs(flow.get("recruitmentDetails")), *paragraphs(flow.get("preAssignmentDetails"))]
-    section = whole.add("Participant flow", [*texts, *groups.described()])
+    yield from part(2, "Participant flow", [*texts, *groups.described()])
     for period in rows_of(flow.get("periods")):
         rows = [
             [in_words(text_at(one, "type")), *groups.cells(_counts(one.get("achievements")))]
@@ -157,7 +115,7 @@ def _add_flow(whole: TrialPart, flow: Row) -> None:
             [f"Left: {line(one.get('type'))}", *groups.cells(_counts(one.get("reasons")))]
             for one in rows_of(period.get("dropWithdraws"))
         ]
-        section.add_table(line(period.get("title")), groups.header("Milestone"), rows)
+        yield _table(line(period.get("title")), groups.header("Milestone"), rows)
 
 
 def _counts(rows: object) -> dict[str, str]:
@@ -174,10 +132,10 @@ def _comment(row: Row) -> str:
     return f"({comment})" if (comment := line(row.get("comment"))) else ""
 
 
-def _add_baseline(whole: TrialPart, baseline: Row) -> None:
+def _baseline(baseline: Row) -> Iterator[Block]:
     groups = _Groups(baseline.get("groups"))
     texts = [*paragraphs(baseline.get("populationDescription")), *groups.described()]
-    section = whole.add("Baseline characteristics", texts)
+    yield from part(2, "Baseline characteristics", texts)
     rows = whole_rows = _denominators(baseline, groups)
     notes: list[str] = []
     for measure in rows_of(baseline.get("measures")):
@@ -185,7 +143,7 @@ def _add_baseline(whole: TrialPart, baseline: Row) -> None:
         rows = [*rows, *_measurements(measure, groups, f"{line(measure.get('title'))}{name}", whole_rows)]
         notes += labeled(line(measure.get("title")), line(measure.get("description")))
     if rows:
-        section.add_table("Baseline characteristics", groups.header("Characteristic"), rows, notes)
+        yield _table("Baseline characteristics", groups.header("Characteristic"), rows, notes)
 
 
 def _measured(measure: Row) -> str:
@@ -230,7 +188,7 @@ def _value(row: Row) -> str:
     return " ".join(filter(None, parts))
 
 
-def _add_measure(within: TrialPart, measure: Row) -> None:
+def _measure(measure: Row) -> Block:
     groups = _Groups(measure.get("groups"))
     kind = in_words(text_at(measure, "type"))
     frame = line(measure.get("timeFrame"))
@@ -238,10 +196,9 @@ def _add_measure(within: TrialPart, measure: Row) -> None:
     analyzed = _denominators(measure, groups)
     rows = [*analyzed, *_measurements(measure, groups, "", analyzed)]
     notes = [*paragraphs(measure.get("description")), *paragraphs(measure.get("populationDescription"))]
-    for analysis in rows_of(measure.get("analyses")):
-        notes.append(_analysis(analysis, groups))
+    notes += [_analysis(analysis, groups) for analysis in rows_of(measure.get("analyses"))]
     caption = f"{title}. Time frame: {frame}" if frame else title
-    within.add_table(caption, groups.header("Measure"), rows, notes)
+    return _table(caption, groups.header("Measure"), rows, notes)
 
 
 def _analysis(analysis: Row, groups: _Groups) -> str:
@@ -267,7 +224,7 @@ def _analysis(analysis: Row, groups: _Groups) -> str:
     return f"Analysis of {compared or 'all groups'}: {'; '.join(filter(None, parts))}"
 
 
-def _add_events(whole: TrialPart, events: Row) -> None:
+def _events(events: Row) -> Iterator[Block]:
     groups = _Groups(events.get("eventGroups"))
     threshold = text_at(events, "frequencyThreshold")
     texts = [
@@ -276,17 +233,17 @@ def _add_events(whole: TrialPart, events: Row) -> None:
         *labeled("Other events are listed above a frequency of", f"{threshold}%" if threshold else ""),
         *groups.described(),
     ]
-    section = whole.add("Adverse events", texts)
+    yield from part(2, "Adverse events", texts)
     totals = [row for row in _totals(groups) if any(row[1:])]
     if totals:
         # Groups may overlap: their numbers must never be added up.
         note = "Participants affected / at risk. Groups may overlap, so their numbers cannot be added up."
-        section.add_table("Totals", groups.header("Events"), totals, [note])
+        yield _table("Totals", groups.header("Events"), totals, [note])
     for name, caption in (("seriousEvents", "Serious adverse events"), ("otherEvents", "Other adverse events")):
         rows = [_event(one, groups) for one in rows_of(events.get(name))]
         if rows:
             note = "Participants affected / at risk, and events in brackets."
-            section.add_table(caption, groups.header("Event"), rows, [note])
+            yield _table(caption, groups.header("Event"), rows, [note])
 
 
 def _totals(groups: _Groups) -> Iterator[TableRow]:
@@ -317,3 +274,74 @@ def outcome_rows(outcomes: object) -> Sequence[str]:
         frame, text = line(one.get("timeFrame")), line(one.get("description"))
         found.append(line(one.get("measure")) + (f" [{frame}]" if frame else "") + (f": {text}" if text else ""))
     return found
+
+
+REMOVED = "[contact removed]"
+_EMAIL = re.compile(
+    r"(?:mailto: ?)?(?<![\w.%+-])[\w.%+-]{1,64}+(?:@| ?[\[(] ?at ?[\])] ?)"
+    r"[a-z0-9-]{1,63}(?:(?:\.| ?[\[(] ?dot ?[\])] ?)[a-z0-9-]{1,63}){0,5}(?:\.| ?[\[(] ?dot ?[\])] ?)[a-z]{2,24}"
+    r"(?![\w-])",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"(?<![\w.,/:+)\]\-\u2010-\u2013])[+(]{0,2}[0-9](?:[ ()./\-\u2010-\u2013]{0,2}[0-9]){6,14}"
+    r"(?![\w%])(?![.,/:-][0-9])(?! ?(?:%|[x×] |mg|g|kg|[µμ]g|ug|mcg|ng|m?l|[im]?u|units?|cells?|copies|times|seconds?|"
+    r"minutes?|hours?|days?|weeks?|months?|years?|patients|participants|subjects|people)\b)"
+    r"(?: ?(?:ext\.?|extension|x)[ :.]{0,2}[0-9]{1,6})?",
+    re.IGNORECASE,
+)
+"""What may be a telephone number: not before another digit, nor before what is counted."""
+_NORTH_AMERICAN = re.compile(
+    r"(?:1[ .-]{1,2})?(?:\([2-9][0-9]{2}\)[ .-]{0,2}|[2-9][0-9]{2}[ .\-\u2010-\u2013])"
+    r"[0-9]{3}[ .\-\u2010-\u2013][0-9]{4}(?![0-9])"
+)
+"""555-234-5678, (555) 234-5678, 1-800-234-5678."""
+_TELEPHONE = r"\b(?:tel|telephone|phone|cellphone|mobile|fax|telefax|hotline|whatsapp|call|dial"
+_LABEL = re.compile(
+    rf"{_TELEPHONE})\b[ :.;#,]{{0,3}}(?:(?:no|nr|number|numbers|line|at|on|is)\b[ :.#]{{0,3}}){{0,2}}$", re.IGNORECASE
+)
+_CUE = re.compile(rf"{_TELEPHONE}|reach|contact(?! (?:lens|dermat)))\b", re.IGNORECASE)
+_STUDY_NUMBER = re.compile(
+    r"\b(?:study|trial|protocol|number|no\.?|id|registry|code|reference|eudract)[ :#]{0,3}$", re.I
+)
+_REACH = 80
+"""Characters before a number in which a word must say that it is a telephone number."""
+_DAY = re.compile(
+    r"(?:19|20)[0-9]{2}[ ./-][0-9]{1,2}[ ./-][0-9]{1,2}|[0-9]{1,2}[ ./-][0-9]{1,2}[ ./-](?:19|20)[0-9]{2}"
+    r"|\(?(?:19|20)[0-9]{2}[ /\-\u2010-\u2013]{1,3}(?:19|20)[0-9]{2}|(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])[0-3][0-9]"
+)
+
+
+def without_contacts(text: str) -> str:
+    """`text` on one line, with `REMOVED` in place of e-mail addresses and telephone numbers.
+
+    A number is only taken for a telephone number if its form says so, or a word in front of it: no dose, date, range or
+    number of a study is removed.
+    """
+    return _NUMBER.sub(lambda found: REMOVED if _is_telephone(found) else found[0], _EMAIL.sub(REMOVED, text))
+
+
+def _is_telephone(found: re.Match[str]) -> bool:
+    number, before = found[0], found.string[max(0, found.start() - _REACH) : found.start()]
+    groups = re.findall("[0-9]+", number)
+    if number.startswith(("+", "(+")):
+        return not re.search("[ .]000(?![0-9])", number)  # not "+100 000 000"
+    # A date, a period, or a row of small numbers: "12 24 36 48".
+    is_row = len(groups) > 2 and all(len(one) < 3 for one in groups) and not number.startswith(("0", "(0"))
+    is_date = _DAY.fullmatch(number) is not None
+    if label := _LABEL.search(before):
+        is_sure = re.search(r":|\b(?:no|nr|numbers?)\b", label[0], re.IGNORECASE) is not None
+        return not is_date and (is_sure or not is_row)
+    is_announced = _CUE.search(before) is not None and _STUDY_NUMBER.search(before) is None
+    if form := _NORTH_AMERICAN.match(number):
+        # "250-500-1000" are doses, "301-302-2016" is a protocol and its year.
+        ends = re.findall("[0-9]+", form[0])[-3:]
+        is_plain = " " not in number and not all(one.endswith("0") for one in ends) and ends[2][:2] not in ("19", "20")
+        return "(" in number or is_plain or is_announced
+    # The 0 of most countries in front; other numbers begin so too.
+    return (
+        re.match(r"\(?0[1-9]", number) is not None
+        and is_announced
+        and not (is_row or is_date)
+        and sum(map(len, groups)) > 8
+    )

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from deepcritical_mcp.dates import current_date
+from deepcritical_mcp.dates import current_date, iso_date
 from deepcritical_mcp.identifiers import normalize_pmid, normalize_trial
 from deepcritical_mcp.models import (
     MAX_TRIAL_PAPERS,
@@ -19,39 +19,26 @@ from deepcritical_mcp.models import (
     StatusNotice,
 )
 from deepcritical_mcp.net.json_fields import field_at, mapping_of, number_of, rows_of, text_at, text_of, texts_of
-from deepcritical_mcp.reading import Reading, Section, assembled
-from deepcritical_mcp.sources.trials.contact_details import without_contacts
+from deepcritical_mcp.reading import Block, Reading, Section, assembled, outline, with_text
 from deepcritical_mcp.sources.trials.outline import (
-    TrialPart,
-    add_results,
     in_words,
     labeled,
     line,
     outcome_rows,
     paragraphs,
+    part,
+    results_of,
+    sponsor_kind,
+    without_contacts,
 )
 from deepcritical_mcp.text import clipped, counted, data_lines
 
-FIELDS = ",".join(
-    """NCTId NCTIdAlias Acronym BriefTitle OfficialTitle OrgStudyIdInfo SecondaryIdInfo StatusModule LeadSponsor
-    Collaborator DescriptionModule ConditionsModule DesignModule ArmsInterventionsModule OutcomesModule
-    EligibilityModule LocationFacility LocationStatus LocationCity LocationState LocationCountry ReferencesModule
-    ParticipantFlowModule BaselineCharacteristicsModule OutcomeMeasuresModule AdverseEventsModule
-    LimitationsAndCaveats ConditionMeshTerm InterventionMeshTerm VersionHolder HasResults""".split()
-)
-"""The fields that are read of a whole study; no contact persons."""
-RECORD_FIELDS = ",".join(
-    """NCTId NCTIdAlias Acronym BriefTitle OfficialTitle SecondaryIdInfo StatusModule LeadSponsor BriefSummary
-    ConditionsModule DesignModule ArmGroupLabel ArmGroupType InterventionType InterventionName PrimaryOutcomeMeasure
-    PrimaryOutcomeTimeFrame LocationCountry ReferencesModule ConditionMeshTerm InterventionMeshTerm VersionHolder
-    HasResults""".split()
-)
-"""The fields that a record of a study needs."""
+FIELDS, RECORD_FIELDS = data_lines(__file__, "fields.txt")
+"""The fields that are read of a whole study, and those that a record of one needs; no contact persons."""
 REGISTRY = "ClinicalTrials.gov"
 ADDRESS = "https://clinicaltrials.gov/study/"
 UNKNOWN_COUNT = 99_999_999
 NCT_NUMBER = re.compile(r"NCT[0-9]{8}")
-_DATE = re.compile(r"[0-9]{4}(?:-[0-9]{2}(?:-[0-9]{2})?)?")
 Study = Mapping[str, object]
 
 
@@ -127,29 +114,30 @@ def _status_words(study: Study) -> Iterator[str]:
 
 def trial_reading(study: Study) -> Reading:
     """The registration and, if there are any, its results."""
-    outline = TrialPart("Registration")
     protocol = mapping_of(study.get("protocolSection"))
-    description = mapping_of(protocol.get("descriptionModule"))
-    outline.add("Brief summary", paragraphs(description.get("briefSummary")))
-    outline.add("Detailed description", paragraphs(description.get("detailedDescription")))
-    outline.add("Identification", _lines(protocol, "Identification"))
-    outline.add("Status", [*_lines(protocol, "Status"), *_lines(protocol, "Dates")])
-    outline.add("Design", _lines(protocol, "Design"))
-    outline.add("Conditions", _lines(protocol, "Conditions"))
-    outline.add("Arms and interventions", _arms(mapping_of(protocol.get("armsInterventionsModule"))))
-    outcomes = mapping_of(protocol.get("outcomesModule"))
-    planned = outline.add("Planned outcomes")
-    for kind in ("Primary", "Secondary", "Other"):
-        planned.add(f"{kind} outcomes", outcome_rows(outcomes.get(f"{kind.lower()}Outcomes")))
-    eligibility = mapping_of(protocol.get("eligibilityModule"))
-    criteria = [*paragraphs(eligibility.get("eligibilityCriteria")), *paragraphs(eligibility.get("studyPopulation"))]
-    outline.add("Eligibility", [*criteria, *_lines(protocol, "Eligibility")])
-    outline.add("Locations", _locations(rows_of(field_at(protocol, "contactsLocationsModule", "locations"))))
-    add_results(outline, mapping_of(study.get("resultsSection")))
-    content, parts = assembled([*outline.written(), *_references(mapping_of(protocol.get("referencesModule")))])
+    sections = [*outline(with_text([*_registration(protocol), *results_of(mapping_of(study.get("resultsSection")))]))]
+    content, parts = assembled([*sections, *_references(mapping_of(protocol.get("referencesModule")))])
     return Reading(
         content, parts, trial_fields(study), licence="Free to use, with attribution", remarks=(attribution(study),)
     )
+
+
+def _registration(protocol: Study) -> Iterator[Block]:
+    description, eligibility = (mapping_of(protocol.get(f"{one}Module")) for one in ("description", "eligibility"))
+    criteria = [*paragraphs(eligibility.get("eligibilityCriteria")), *paragraphs(eligibility.get("studyPopulation"))]
+    outcomes = mapping_of(protocol.get("outcomesModule"))
+    yield from part(1, "Brief summary", paragraphs(description.get("briefSummary")))
+    yield from part(1, "Detailed description", paragraphs(description.get("detailedDescription")))
+    yield from part(1, "Identification", _lines(protocol, "Identification"))
+    yield from part(1, "Status", [*_lines(protocol, "Status"), *_lines(protocol, "Dates")])
+    yield from part(1, "Design", _lines(protocol, "Design"))
+    yield from part(1, "Conditions", _lines(protocol, "Conditions"))
+    yield from part(1, "Arms and interventions", _arms(mapping_of(protocol.get("armsInterventionsModule"))))
+    yield from part(1, "Planned outcomes")
+    for kind in ("Primary", "Secondary", "Other"):
+        yield from part(2, f"{kind} outcomes", outcome_rows(outcomes.get(f"{kind.lower()}Outcomes")))
+    yield from part(1, "Eligibility", [*criteria, *_lines(protocol, "Eligibility")])
+    yield from part(1, "Locations", _locations(rows_of(field_at(protocol, "contactsLocationsModule", "locations"))))
 
 
 def _lines(protocol: Study, section: str) -> list[str]:
@@ -200,17 +188,15 @@ def _typed(label: str, row: Study, name: str) -> str:
 
 def _locations(rows: list[Mapping[str, object]]) -> list[str]:
     """Sites by country, without the persons who answer there."""
-    countries = Counter(line(row.get("country")) or "Country unknown" for row in rows)
-    found = [f"{counted(len(rows), 'site')} in {counted(len(countries), 'country', 'countries')}"] if rows else []
-    for country, count in countries.items():
-        sites = (_site(row) for row in rows if (line(row.get("country")) or "Country unknown") == country)
-        named = "; ".join(dict.fromkeys(site for site in sites if site))
-        found.append(f"{country} ({count}): {named}" if named else f"{country} ({count})")
+    by_country: dict[str, list[str]] = {}
+    for row in rows:
+        site = ", ".join(filter(None, (line(row.get(name)) for name in ("facility", "city", "state"))))
+        by_country.setdefault(line(row.get("country")) or "Country unknown", []).append(site)
+    found = [f"{counted(len(rows), 'site')} in {counted(len(by_country), 'country', 'countries')}"] if rows else []
+    for country, sites in by_country.items():
+        named = "; ".join(dict.fromkeys(filter(None, sites)))
+        found.append(f"{country} ({len(sites)}){f': {named}' if named else ''}")
     return found
-
-
-def _site(row: Mapping[str, object]) -> str:
-    return ", ".join(filter(None, (line(row.get(name)) for name in ("facility", "city", "state"))))
 
 
 def _references(module: Study) -> Iterator[Section]:
@@ -218,11 +204,7 @@ def _references(module: Study) -> Iterator[Section]:
     rows: list[str] = []
     for one in rows_of(module.get("references")):
         pmid, kind = text_at(one, "pmid"), in_words(text_at(one, "type"))
-        marks = (
-            f"PMID {pmid}." if pmid else "",
-            f"[{kind}]" if kind else "",
-            "[Retracted]" if is_retracted(one) else "",
-        )
+        marks = (f"PMID {pmid}." * bool(pmid), f"[{kind}]" * bool(kind), "[Retracted]" * is_retracted(one))
         rows.append(" ".join(filter(None, (line(one.get("citation")), *marks))))
     for one in rows_of(module.get("seeAlsoLinks")):
         rows.append(" ".join(filter(None, (line(one.get("label")), without_contacts(text_at(one, "url"))))))
@@ -236,8 +218,7 @@ def is_retracted(reference: Study) -> bool:
 
 
 def _date(value: object) -> str:
-    day = text_of(value)[:10]
-    return day if _DATE.fullmatch(day) else ""
+    return iso_date(text_of(value)[:10])
 
 
 def _date_in(status: Study, name: str) -> str:
@@ -249,14 +230,6 @@ _MAX_LISTED = 500
 """Characters of a list in one line."""
 _CITED, _MAX_CITATION = 5, 200
 """Characters of the citation that are kept of the first papers that the sponsor names; of others, only the PMID."""
-_SPONSORS = {
-    "INDUSTRY": "industry",
-    "NIH": "NIH",
-    "FED": "U.S. federal agency",
-    "OTHER_GOV": "government",
-    "NETWORK": "network",
-    "INDIV": "individual",
-}
 _PAPERS: dict[str, NoticeKind] = {"RESULT": "result", "DERIVED": "derived"}
 
 
@@ -321,7 +294,7 @@ def _listed(texts: Sequence[str]) -> str:
 
 
 def _sponsor(sponsor: object) -> str:
-    name, kind = line(field_at(sponsor, "name")), _SPONSORS.get(text_at(sponsor, "class"), "")
+    name, kind = line(field_at(sponsor, "name")), sponsor_kind(text_at(sponsor, "class"))
     return f"{name} ({kind})" if name and kind else name
 
 

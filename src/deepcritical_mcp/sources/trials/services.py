@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
 
 import httpx
 
@@ -52,8 +52,7 @@ class UnreadableQueryError(ProviderRequestError):
     """The query is not valid in ClinicalTrials.gov's query language."""
 
 
-@dataclass(frozen=True)
-class StudyPage:
+class StudyPage(NamedTuple):
     """The first studies of a search, as asked for, and how many there are in all."""
 
     studies: tuple[Study, ...]
@@ -251,14 +250,13 @@ class ClinicalTrials(TrialsService, FullTextSource):
 
     async def records_and_copies(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Publication | None, Copy | None]]:
         """The registration with what matters most of it as text, and the whole of it, of one answer."""
-        return [await self._record_and_copy(normalize_trial(one.ids.nct)) for one in wanted]
-
-    async def _record_and_copy(self, number: str) -> tuple[Publication | None, Copy | None]:
-        try:
-            study = await self.study(number) if NCT_NUMBER.fullmatch(number) else None
-        except UnknownTrialError:
-            study = None
-        return (trial_publication(study), _copy(number, study)) if study else (None, None)
+        found: list[tuple[Publication | None, Copy | None]] = [(None, None)] * len(wanted)
+        for place, number in enumerate(normalize_trial(one.ids.nct) for one in wanted):
+            with suppress(UnknownTrialError):
+                if NCT_NUMBER.fullmatch(number):
+                    study = await self.study(number)
+                    found[place] = trial_publication(study), _copy(number, study)
+        return found
 
 
 def _copy(number: str, study: Study) -> Copy:

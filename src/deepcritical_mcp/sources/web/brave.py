@@ -98,15 +98,12 @@ class BraveTool(KeyedTool):
 
 def _limit_error(response: httpx.Response, code: str, meta: Mapping[str, object]) -> ProviderError | None:
     quota, used = number_of(meta.get("quota_limit")), number_of(meta.get("quota_current"))
-    # "1, 0": requests left in this second, and in this month.
-    left = response.headers.get("x-ratelimit-remaining", "").partition(",")[2].strip()
-    if "QUOTA" in code or (quota and used is not None and used >= quota) or left == "0":
+    # "1, 0": requests left in this second, and in this month; "1, 1419704": seconds until these limits reset.
+    left, reset = (response.headers.get(f"x-ratelimit-{name}", "").partition(",") for name in ("remaining", "reset"))
+    if "QUOTA" in code or (quota and used is not None and used >= quota) or left[2].strip() == "0":
         return QuotaExceededError("brave", "The plan's quota at Brave Search is used up (HTTP 429).")
-    if retry_after_seconds(response.headers.get("retry-after", "")):
-        return None
-    # "1, 1419704": seconds until the per-second and the monthly limit reset.
-    wait = number_of(response.headers.get("x-ratelimit-reset", "").partition(",")[0])
-    if not wait or wait < 0:
+    wait = number_of(reset[0])
+    if retry_after_seconds(response.headers.get("retry-after", "")) or not wait or wait < 0:
         return None
     message = f"Brave Search's rate limit has been reached (HTTP 429). Try again in {math.ceil(wait)} s."
     return RateLimitError("brave", message, retry_after=wait)

@@ -145,9 +145,8 @@ class ProviderChain(Source):
                 seconds = even_share(end, following)
                 with anyio.move_on_after(seconds):
                     return await provider.ask(query, max_results, options)
-                raise ProviderTimeoutError(
-                    provider.name, f"{provider.title} did not answer within {seconds:.3g} seconds."
-                )
+                told = f"{provider.title} did not answer within {seconds:.3g} seconds."
+                raise ProviderTimeoutError(provider.name, told)
         finally:
             slots.release()
 

@@ -33,23 +33,6 @@ if TYPE_CHECKING:
 _SITE_SUFFIX = re.compile(r"\s[-–—|]\s(PubMed( Central)?|PMC|NIH|NCBI|Europe PMC|PMC - NIH|PMC - PubMed Central)$")
 
 
-def read_hits(provider: str, title: str, rows: object, read: Callable[[Mapping[str, object]], Hit | None]) -> list[Hit]:
-    """The usable hits among the rows of an answer; a row without a web address does not count.
-
-    Raises:
-        ProviderResponseError: no row is usable, or `rows` is not a list.
-    """
-    if rows is None:
-        return []
-    if not isinstance(rows, list):
-        raise ProviderResponseError(provider, f"{title} sent results that are not a list.")
-    mappings = map(mapping_of, cast(list[object], rows)[:MAX_ROWS])
-    hits = [hit for mapping in mappings if mapping and (hit := read(mapping))]
-    if rows and not hits:
-        raise ProviderResponseError(provider, f"{title} sent results without addresses.")
-    return hits
-
-
 def hit_of(
     provider: str,
     *,
@@ -79,14 +62,14 @@ def hit_of(
 _MARKDOWN = (
     (re.compile(r"!?\[([^\[\]]*+)\]\(\s*+<?[^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*(?:\s++\"[^\"]*+\")?\s*+\)"), r"\1"),
     (re.compile(r"(\*{2,3})(?=[^\s*])(?=((?:[^*\n]|\*(?!\*))+))\2(?<=\S)\1"), r"\2"),
-    (re.compile(r"(^|(?<=[\s.]))#{1,6}\s+", re.MULTILINE), ""),
     (re.compile(r"(?<!`)`([^`\n]+)`(?!`)"), r"\1"),
+    (re.compile(r"(^|(?<=[\s.]))#{1,6}\s+", re.MULTILINE), ""),
 )
 
 
-def without_markdown(text: str) -> str:
+def without_markdown(text: str, *, keeps_headings: bool = False) -> str:
     """`text` without Markdown's headings, bold, code marks and link targets."""
-    for pattern, replacement in _MARKDOWN:
+    for pattern, replacement in _MARKDOWN[: -1 if keeps_headings else None]:
         text = pattern.sub(replacement, text)
     return text
 
@@ -302,8 +285,19 @@ class KeyedTool(WebTool):
         return text.replace(self._key, "***") if self._key else text
 
     def hits(self, rows: object) -> list[Hit]:
-        """The usable results among `rows` (see `read_hits`); masks the API key in case the provider repeats it."""
-        return read_hits(self.name, self.title, rows, self._hit)
+        """The usable results among `rows`; a row without a web address does not count. Masks the API key in case the
+        provider repeats it.
+
+        Raises:
+            ProviderResponseError: no row is usable, or `rows` is not a list.
+        """
+        if rows is not None and not isinstance(rows, list):
+            raise ProviderResponseError(self.name, f"{self.title} sent results that are not a list.")
+        given = cast("list[object]", rows or [])
+        hits = [hit for row in map(mapping_of, given[:MAX_ROWS]) if row and (hit := self._hit(row))]
+        if given and not hits:
+            raise ProviderResponseError(self.name, f"{self.title} sent results without addresses.")
+        return hits
 
     def content(self, row: Mapping[str, object]) -> str:
         """The text of a result."""

@@ -1,35 +1,21 @@
-"""Tavily: searches through its own client over our connection pool, and reads pages that do not serve programs."""
+"""Tavily: searches, and reads pages that do not serve programs."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, Self, cast
-
-import anyio.to_thread
-import httpx
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
 
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError
-from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.guard import Guard, guard_of, is_refusal
-from deepcritical_mcp.net.json_fields import (
-    MAX_ROWS,
-    first_records,
-    json_answer,
-    mapping_of,
-    number_of,
-    text_of,
-    without_markup,
-)
-from deepcritical_mcp.reading import Reading, Section, assembled
+from deepcritical_mcp.net.json_fields import first_records, text_of, without_markup
 from deepcritical_mcp.reading.page_metadata import shown
 from deepcritical_mcp.sources.base import Hit, Net, as_sent
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage, without_markdown
 from deepcritical_mcp.sources.web.request import WebOptions
-from deepcritical_mcp.text import clean_line, clean_text
+from deepcritical_mcp.text import clean_text
 
 if TYPE_CHECKING:
     from deepcritical_mcp.config import Settings
@@ -40,46 +26,8 @@ _MAX_INCLUDED = 300
 _MAX_EXCLUDED = 150
 
 
-class _TavilyClient(Protocol):
-    """The part of `tavily.AsyncTavilyClient` that is used here."""
-
-    async def search(self, query: str, **options: object) -> Mapping[str, object]: ...
-
-
-class _Relay(httpx.AsyncBaseTransport):
-    """Sends the requests of Tavily's client over our pool, and checks the responses before that client does.
-
-    That client would confuse 403 with a used-up quota (432, 433), lose `Retry-After`, treat `{}` as no results, and
-    add its key to the headers of the `httpx` client it gets. So it gets a separate one, with this transport.
-    """
-
-    def __init__(self, client: ApiClient) -> None:
-        self._client = client
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        headers = {name: value for name, value in request.headers.items() if name.startswith(("authorization", "x-"))}
-        body: object = json.loads(await request.aread())
-        response = await self._client.send(request.method, str(request.url), json=body, headers=headers)
-        return httpx.Response(200, content=await anyio.to_thread.run_sync(self._checked, response))
-
-    def _checked(self, response: httpx.Response) -> bytes:
-        """The rows that are read, with the texts limited: that client parses them on the event loop."""
-        payload = json_answer(self._client.provider, self._client.title, response)
-        if "results" not in payload:
-            raise ProviderResponseError(self._client.provider, "Tavily sent an answer without results.")
-        rows = payload["results"]
-        if not isinstance(rows, list):
-            return response.content
-        kept = [mapping_of(row) for row in cast(list[object], rows)[:MAX_ROWS]]
-        texts = ("title", "url", "content", "published_date")
-        short = [
-            {**{name: text_of(row.get(name)) for name in texts}, "score": number_of(row.get("score"))} for row in kept
-        ]
-        return json.dumps({"results": short}).encode()
-
-
 class TavilyTool(KeyedTool):
-    """Searches the web with Tavily; `search_depth` is passed on. Its client would silently search without a key."""
+    """Searches the web with Tavily; `search_depth` is passed on."""
 
     name = "tavily"
     title = "Tavily"
@@ -87,7 +35,6 @@ class TavilyTool(KeyedTool):
     site_operators = False
     key_header = ("Authorization", "Bearer {}")
     date_fields = ("published_date",)
-    _tavily: _TavilyClient | None = None
 
     @classmethod
     def spacing(cls, settings: WebSettings) -> float:
@@ -98,26 +45,17 @@ class TavilyTool(KeyedTool):
         return await self.get("usage", dict)
 
     async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
-        tavily = self._tavily = self._tavily or await anyio.to_thread.run_sync(self._connect)
-
-        parameters = _parameters(wanted, options)
-
-        async def attempt() -> list[Hit]:
-            payload = await tavily.search(query, **parameters)
-            return await anyio.to_thread.run_sync(self.hits, payload["results"], abandon_on_cancel=True)
-
+        body = {"query": query, **_parameters(wanted, options)}
         limit = (f"Tavily returns at most {_MAX_RESULTS} results.",) if wanted > _MAX_RESULTS else ()
-        sent = as_sent({"query": query, **parameters})
-        return WebPage(await self._client.run(attempt), warnings=limit, sent=sent)
+        return WebPage(await self.get("search", self._read, body=body), warnings=limit, sent=as_sent(body))
+
+    def _read(self, payload: Mapping[str, object]) -> list[Hit]:
+        if "results" not in payload:
+            raise ProviderResponseError(self.name, "Tavily sent an answer without results.")
+        return self.hits(payload["results"])
 
     def content(self, row: Mapping[str, object]) -> str:
         return without_markup(without_markdown(text_of(row.get("content"))))
-
-    def _connect(self) -> _TavilyClient:
-        from tavily import AsyncTavilyClient  # pyright: ignore[reportMissingTypeStubs]  # no type hints
-
-        own = httpx.AsyncClient(base_url=self._base_url, transport=_Relay(self._client), trust_env=False)
-        return cast(_TavilyClient, AsyncTavilyClient(api_key=self._key, client=own))
 
 
 def _parameters(max_results: int, options: WebOptions) -> dict[str, object]:
@@ -140,8 +78,6 @@ def _host(rule: str) -> str:
 
 
 _MOST_CHARACTERS = 2_000_000
-_HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
-_BULLET = re.compile(r"[-*+][ \t]+")
 
 
 class TavilyExtract(FullTextSource):
@@ -179,54 +115,10 @@ class TavilyExtract(FullTextSource):
         text = next((value for row in rows if isinstance(value := row.get("raw_content"), str) and value.strip()), "")
         if not text:
             return Copy("no_text", "Tavily could not read this page either.", url=url)
+        from deepcritical_mcp.reading.user_text import read_own_text
+
         text = clean_text(self._tool.masked(text)[:_MOST_CHARACTERS])
-        title, sections = _sections(text)
-        content, parts = assembled(sections)
-        status, detail = shown(content, "", content, is_closed=False, is_article=False)
+        reading, title = read_own_text(without_markup(without_markdown(text, keeps_headings=True)))
+        status, detail = shown(reading.content, "", reading.content, is_closed=False, is_article=False)
         fields = {"title": title, "url": url} if title else {"url": url}
-        return Copy(status, detail, Reading(content, parts, fields) if content else None, url)
-
-
-def _sections(markdown: str) -> tuple[str, Sequence[Section]]:
-    """The title, if the text begins with one, and the sections below the headings of a Markdown text."""
-    found: list[tuple[tuple[str, ...], list[str]]] = [((), [])]
-    title, levels = "", list[tuple[int, str]]()
-    for block in re.split(r"\n[ \t]*\n", markdown):
-        lines = block.strip().split("\n")
-        for line in lines if not lines[0].startswith("|") else [block.strip()]:
-            heading = _HEADING.fullmatch(line.strip())
-            if heading is None:
-                _add(found[-1][1], line, is_new=line is lines[0])
-                continue
-            name = clean_line(without_markdown(heading[2]).strip("#* "))
-            if len(heading[1]) == 1 and not title and len(found) == 1 and not found[0][1]:
-                title = name
-                continue
-            levels = [*(one for one in levels if one[0] < len(heading[1])), (len(heading[1]), name)]
-            found.append((tuple(one[1] for one in levels), []))
-    return title, _numbered(found)
-
-
-def _add(paragraphs: list[str], line: str, *, is_new: bool) -> None:
-    """A line of a block: an item of a list and a table are paragraphs of their own, others go on in the last one."""
-    if line.startswith("|"):
-        paragraphs.append(line)
-        return
-    bullet = _BULLET.match(line.strip())
-    text = clean_line(without_markup(without_markdown(line.strip()[bullet.end() if bullet else 0 :])))
-    if text and (is_new or bullet or not paragraphs):
-        paragraphs.append(text)
-    elif text:
-        paragraphs[-1] = f"{paragraphs[-1]} {text}"
-
-
-def _numbered(found: Sequence[tuple[tuple[str, ...], list[str]]]) -> list[Section]:
-    sections = [Section("s0", found[0][1])] if found[0][1] else []
-    anchors, counts = dict[tuple[str, ...], str](), dict[str, int]()
-    for path, paragraphs in found[1:]:
-        parent = anchors.get(path[:-1], "")
-        counts[parent] = counts.get(parent, 0) + 1
-        anchor = f"{parent}.{counts[parent]}" if parent else f"s{counts[parent]}"
-        anchors[path] = anchor
-        sections.append(Section(anchor, paragraphs, path=path, parent=parent))
-    return sections
+        return Copy(status, detail, replace(reading, fields=fields) if reading.content else None, url)

@@ -90,9 +90,8 @@ class BodyLimits:
         if len(body) > self._max_body:
             return self._too_large()
         if has_too_many_values(body):
-            return refusal(
-                413, "too_many_values", f"The request has more than {MAX_VALUES:,} values. Send fewer items per call."
-            )
+            text = f"The request has more than {MAX_VALUES:,} values. Send fewer items per call."
+            return refusal(413, "too_many_values", text)
         try:
             return read_message(body)[1]
         except UnusableMessageError as error:

@@ -129,8 +129,7 @@ class BoundedProtocol(H11Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._head_timer: asyncio.TimerHandle | None = None
-        self._write_timer: asyncio.TimerHandle | None = None
+        self._timers: dict[Literal["head", "write"], asyncio.TimerHandle] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -140,7 +139,7 @@ class BoundedProtocol(H11Protocol):
     @property
     def waits_until(self) -> float:
         """When it will be closed unless its client sends or reads; 0 = it does not wait for its client."""
-        timer = self._write_timer or (self._head_timer if self.is_idle else None)
+        timer = self._timers.get("write") or (self._timers.get("head") if self.is_idle else None)
         return timer.when() if timer else 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -165,7 +164,7 @@ class BoundedProtocol(H11Protocol):
             return
         super().data_received(data)
         if not self.is_idle:
-            self._stop_timer()
+            self._stop("head")
 
     def on_response_complete(self) -> None:
         """Start the timer for the next request. If it has already arrived, close: no client of ours pipelines, and one
@@ -184,12 +183,11 @@ class BoundedProtocol(H11Protocol):
     def resume_writing(self) -> None:
         """Stop that timer: everything has been sent."""
         super().resume_writing()
-        self._stop_write_timer()
+        self._stop("write")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the timers."""
-        self._stop_timer()
-        self._stop_write_timer()
+        self._stop("head", "write")
         super().connection_lost(exc)
 
     def end(self) -> None:
@@ -198,8 +196,8 @@ class BoundedProtocol(H11Protocol):
         self.connections.discard(self)
 
     def _expect_head(self, within: float) -> None:
-        self._stop_timer()
-        self._head_timer = self.loop.call_later(within, self.end)
+        self._stop("head")
+        self._timers["head"] = self.loop.call_later(within, self.end)
 
     def _expect_reading(self, unsent: int) -> None:
         def check() -> None:
@@ -209,18 +207,13 @@ class BoundedProtocol(H11Protocol):
             else:
                 self._expect_reading(rest)
 
-        self._stop_write_timer()
-        self._write_timer = self.loop.call_later(self.request_timeout, check)
+        self._stop("write")
+        self._timers["write"] = self.loop.call_later(self.request_timeout, check)
 
-    def _stop_write_timer(self) -> None:
-        if self._write_timer is not None:
-            self._write_timer.cancel()
-            self._write_timer = None
-
-    def _stop_timer(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
+    def _stop(self, *names: Literal["head", "write"]) -> None:
+        for name in names:
+            if timer := self._timers.pop(name, None):
+                timer.cancel()
 
 
 def _close_one_that_waits(connections: Sequence[BoundedProtocol]) -> bool:
