@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deepcritical_mcp.models import AuthorName, Publication
-from deepcritical_mcp.sources.pubmed.records import read_records
+from deepcritical_mcp.sources.pubmed.records import read_records, repair_letters
 from tests.sources.ncbi import article, efetch, notice
 
 
@@ -115,3 +119,32 @@ def test_a_whole_book_has_its_editors_and_years() -> None:
     assert (found.authors, found.editors) == ((), (AuthorName("Adam", "Margaret P"),))
     assert read(book()).book_years == ""
     assert read(book(title="A chapter")).book_years == "1993"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a volume of 1.5 Å³ at 2 Å",
+        "inÅ³mol",
+        "NESTLÉ® and «CAFÉ» and MAÇÃ®",
+        "Åsa på Ängen, SÃO PAULO",
+        "Weiß²",
+    ],
+)
+def test_correct_text_is_left_alone(text: str) -> None:
+    assert repair_letters(text) == text
+
+
+LETTERS = st.characters(categories=("Lu", "Ll"), max_codepoint=0xFF).filter(lambda letter: letter not in "ªµº")
+
+
+@given(st.text(LETTERS, max_size=12))
+def test_what_was_encoded_twice_comes_back_within_a_word(word: str) -> None:
+    for written in (f"a{word.lower()}a", f"A{word.upper()}A"):
+        if all(letter <= "\xff" for letter in written):
+            assert repair_letters(written.encode().decode("latin-1")) == written
+
+
+@given(st.text(st.characters(exclude_categories=("Cc", "Cs")), max_size=40))
+def test_no_text_without_the_mark_of_double_encoding_is_touched(text: str) -> None:
+    assert repair_letters(text) == text or re.search("Ã[\xa0-\xbf]", text)

@@ -28,6 +28,9 @@ from deepcritical_mcp.sources.pubmed.eutils_answers import refuse_other_data, re
 from deepcritical_mcp.text import MONTHS, clean_line, clean_text, limited
 
 _SCRIPTS = {"sup": SUPERSCRIPTS, "sub": SUBSCRIPTS}
+# The two bytes of a Latin letter in UTF-8, each read as a character of Latin-1. After "Ã" the second one may be a sign
+# ("Ã©" for "é"); after "Ä" and "Å" only a control character counts, because "Å³" and the like are units.
+_ENCODED_TWICE = re.compile("(?:Ã[\x80-\xbf]|[ÄÅ][\x80-\x9f])+")
 MAX_TEXT = 100_000
 """Characters of one element: many times the longest abstract."""
 
@@ -40,7 +43,26 @@ def text_at(element: Element, *paths: str) -> str:
 def texts_at(element: Element, path: str) -> tuple[str, ...]:
     """The texts of the elements at `path` that are not empty, each on one line."""
     texts = (limited(_plain(found), MAX_TEXT) for found in element.iterfind(path))
-    return tuple(filter(None, (" ".join(text.split()) for text in texts)))
+    return tuple(filter(None, (" ".join(repair_letters(text).split()) for text in texts)))
+
+
+def repair_letters(text: str) -> str:
+    """`text` with Latin letters decoded that older records have encoded twice: "FÅ\\x93tus" becomes "Fœtus".
+
+    Only what is certain is touched, within a word: correct text has no capital "Ã" and a sign next to a lower-case
+    letter, and no control character next to any letter.
+    """
+    return _ENCODED_TWICE.sub(_decoded, text)
+
+
+def _decoded(match: re.Match[str]) -> str:
+    start, end = match.span()
+    around = match.string[max(start - 1, 0) : start], match.string[end : end + 1]
+    has_control = any(letter < "\xa0" for letter in match[0])
+    if not any(one.islower() or (has_control and one.isalpha()) for one in around):
+        return match[0]
+    letters = match[0].encode("latin-1").decode("utf-8", "replace")
+    return letters if letters.isalpha() else match[0]
 
 
 def _plain(element: Element) -> str:
