@@ -122,7 +122,7 @@ class Part:
         """How sure it is that papers on the topic name it: what it is, and where it stands. What is compared, in
         parentheses, or changes without being a disease is named by fewer."""
         if self.either:
-            return max(one.evidence for one in self.either)
+            return NONE if self.role == "person" else max(one.evidence for one in self.either)
         found = evidence_of(self.role, self.text, self.concept.record if self.concept else None)
         if self.concept and self.concept.forms and not self.concept.record:
             found = SURE
@@ -258,8 +258,12 @@ class _TopicReader:
             self._before = lower
         if lower in _COMPARING or pair in _COMPARED_WITH:
             self._is_compared = True
-        elif lower in _ENDS_COMPARISON and self._label != "C":
+        elif (lower in _ENDS_COMPARISON or (is_filler(lower) and self._is_named())) and self._label != "C":
             self._is_compared = False
+
+    def _is_named(self) -> bool:
+        """Whether what is compared has been named ("than placebo associated with")."""
+        return bool(self._found) and self._found[-1].is_compared
 
     def _take(self, text: str, role: QueryRole, concept: TopicConcept | None = None) -> None:
         if role != "filler":

@@ -18,6 +18,7 @@ from deepcritical_mcp.search.expansion.roles import NAMED, SURE, WEAK
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
 
+_OF_WHOM = word_list("of whom")
 _COMBINED = ("combin", "concomitant", "interact", "together")
 
 
@@ -32,7 +33,7 @@ def grouped_parts(parts: Sequence[Part]) -> list[Part]:
         is_apart = bool(others) and not combined and run[0].before != "between"
         joints = {one.before for one in run[1:]}
         is_alike = run[0].kind in ("D", "disease") or run[0].is_outcome
-        if joints == {","} and "" in {one.kind for one in run}:  # keywords
+        if joints == {","} and "" in {one.kind for one in run} and run[0].before not in _OF_WHOM:  # keywords
             return False
         return len(run) > 2 or not joints <= {",", "and"} or run[0].role == "place" or (is_apart and is_alike)
 
@@ -69,12 +70,10 @@ def _goes_on(run: Sequence[Part], other: Part) -> bool:
         return False
     kinds = {one.kind for one in (*run, other)} - {""}
     if other.before in ("or", "and/or"):
-        return (
-            len(kinds) < 2
-            and min(first.evidence, other.evidence) >= WEAK
-            and {first.role, other.role} <= {"subject", "group", "place"}
-        )
-    is_alike = len(kinds) == 1 if other.before == "," else first.kind == other.kind != ""
+        is_said = min(first.evidence, other.evidence) >= WEAK
+        return len(kinds) < 2 and is_said and {first.role, other.role} <= {"subject", "group", "place"}
+    is_named = other.evidence >= NAMED and (other.before == "," or (first.is_disease and first.before in _OF_WHOM))
+    is_alike = len(kinds) == 1 and ("" not in (first.kind, other.kind) or is_named)
     return first.role == other.role and (is_alike or (first.is_outcome and other.before != ","))
 
 
@@ -115,7 +114,7 @@ def select(parts: Sequence[Part]) -> Selection:
 
 def _worth(pair: tuple[Part, Part]) -> float:
     one, other = pair
-    whom = sum(part.before in word_list("of whom") and not part.is_disease for part in pair)
+    whom = sum(part.before in _OF_WHOM and not part.is_disease for part in pair)
     subjects = sum(part.role == "subject" and part.kind != "A" for part in pair)
     is_mixed = one.is_disease != other.is_disease
     return one.evidence + other.evidence + WEAK * (is_mixed - whom) + WEAK / 4 * subjects
