@@ -40,7 +40,7 @@ _DRUGS = ("D",)
 _SPECIALTIES = ("H02",)
 # Disciplines, education, technology, culture, information and services.
 _NO_NATURE = ("G", "I", "J", "K", "L", "N")
-_OTHER_SENSES = (*_NO_NATURE, "D")
+_OTHER_SENSES = (*_NO_NATURE, "B", "D")
 _WITH_LEAD = re.compile("batter|blood|bone|chelat|dust|expos|metal|paint|pipe|poison|soil|toxic|water")
 # A longer topic gets no spelling correction, and only its first words are looked up in MeSH.
 _MAX_WORDS = 15
@@ -227,7 +227,7 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
         return not text.lower().endswith(("s", "y", "medicine"))
     words = text.split()
     if not words[1:] and is_adjective(text) and text != record.name.lower():  # "moral"
-        return not record.is_of(("C", "M"))
+        return not record.is_of(("C", "D", "M"))
     is_frequent = all(word in common_words() or singular(word) in common_words() for word in words)
     is_other = is_frequent and bool(record.tree_numbers) and not stems(text) & stems(record.name)
     return is_other and record.is_of(_OTHER_SENSES if len(words) == 1 else _NO_NATURE)
@@ -245,7 +245,10 @@ def _found(
     long_forms = {one.short: one for one in abbreviations}
     options: list[tuple[str, MeshDescriptor]] = []
     for name, text in candidates(topic).items():
+        is_longer = name.endswith(_ENDS_OF_NAMES) and not text.endswith(_ENDS_OF_NAMES)
         if name in records and not _is_another_sense(text, records[name], topic):
+            if is_longer and records[name].name.lower() != name:  # "Alzheimer", but no "heart"
+                continue
             options.append((text, records[name]))
     options += [(name, records[name]) for one in topic.negations for name in _names_of(one) if name in records]
     found: dict[range, TopicConcept] = {}

@@ -51,7 +51,7 @@ _COMPARED_WITH = word_list("compared with")
 _ENDS_COMPARISON = word_list("ends a comparison") | {",", ";"}
 _BEGINS_EXAMPLES = {one.split()[0] for one in EXAMPLES}
 _MAX_PHRASE_WORDS = 3
-_SYMPTOMS = ("C23.888",)
+_SYMPTOMS, _PROTEINS = ("C23.888",), ("D08", "D12", "D13")
 _PERSONS = ("group", "person")
 
 
@@ -115,7 +115,7 @@ class Part:
             return "disease" if ends_like_disease(self.text) else ""
         places = concept.record.tree_numbers or ("D",)
         is_disease = any(one.startswith(OF_DISEASES) and not one.startswith(_SYMPTOMS) for one in places)
-        return "disease" if is_disease else places[0][0]
+        return "disease" if is_disease else places[0][: 3 if places[0].startswith(_PROTEINS) else 1]
 
     @property
     def evidence(self) -> float:
@@ -126,10 +126,10 @@ class Part:
         found = evidence_of(self.role, self.text, self.concept.record if self.concept else None)
         if self.concept and self.concept.forms and not self.concept.record:
             found = SURE
-        if self.is_looked_up and self.concept is None and is_common(self.text.split()) and found == WEAK:
-            found = NONE  # "absence", "use"
+        if self.is_looked_up and self.concept is None and is_common(self.text.split()) and self.before:
+            found = NONE  # "absence", but "nurse turnover"
         found -= WEAK * (self.is_compared + 2 * (self.label == ASIDE))
-        if self.is_outcome and (self.is_known or self.label):
+        if self.is_outcome and (self.is_known or self.label) and self.role != "group":
             found -= WEAK * (not self.is_disease)
         is_tried = self.label == "I" and self.role == "subject"
         return max(found, NAMED * is_tried) + (WEAK / 2 if self.label in ("P", "I") and found >= NAMED else 0)
@@ -309,7 +309,8 @@ class _TopicReader:
         names = [text for text in telling if is_name(text)]
         if is_apart:  # "tight glycemic control", "metformin therapy"
             words = [one for one in words if one[0] in telling]
-        if words[1:] and (is_gerund(words[0][0]) or (is_adjective(words[0][0]) and names)):  # "open appendicectomy"
+        if words[1:] and (is_gerund(words[0][0]) or (is_adjective(words[0][0]) and is_common(words[0][:1]) and names)):
+            # "open appendicectomy"
             words = words[1:]
         while len(words) > 2 and role_of_word(words[-1][0]) == "head":
             words.pop()

@@ -33,7 +33,8 @@ def grouped_parts(parts: Sequence[Part]) -> list[Part]:
         is_apart = bool(others) and not combined and run[0].before != "between"
         joints = {one.before for one in run[1:]}
         is_alike = run[0].kind in ("D", "disease") or run[0].is_outcome
-        if joints == {","} and "" in {one.kind for one in run} and run[0].before not in _OF_WHOM:  # keywords
+        is_keywords = joints == {","} and run[0].before not in _OF_WHOM
+        if is_keywords and (len(run) == 2 or "" in {one.kind for one in run}):
             return False
         return len(run) > 2 or not joints <= {",", "and"} or run[0].role == "place" or (is_apart and is_alike)
 
@@ -97,7 +98,8 @@ def select(parts: Sequence[Part]) -> Selection:
     is tried or measured rather than two of a kind; a third one only if it is as sure as can be. Of what says little,
     one part is, if there is only one other."""
     kept = [one for one in parts if one.is_negation or one.role == "animal"]
-    others = [one for one in parts if one not in kept]
+    persons = [one for one in parts if one.role == "person"]
+    others = [one for one in parts if one not in kept and (one not in persons or len(persons) == 1)]
     strong = [one for one in others if one.evidence >= NAMED]
     animals = [one for one in kept if not one.is_negation]
     pool = strong if len(strong) + len(animals) > 1 else [one for one in others if one.evidence >= WEAK]

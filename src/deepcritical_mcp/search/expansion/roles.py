@@ -97,7 +97,7 @@ def role_of_word(word: str) -> QueryRole:
         return "animal"
     if lower in QUERY_FUNCTION_WORDS and word.islower():
         return "filler"
-    if word.isupper() and len(word) > 1 and _by_word().get(lower) not in ("setting", "place"):  # "WHO", "ICU"
+    if word.isupper() and len(word) > 1 and _by_word().get(lower) not in ("setting", "place", "kind"):  # "WHO", "ICU"
         return "subject"
     is_described = word.islower() and (lower.startswith("non") or lower.endswith(("-associated", "-based", "-derived")))
     is_general = is_described or stems(word) <= general_stems()
@@ -139,7 +139,7 @@ def evidence_of_words(words: Sequence[str]) -> float:
 def is_code(word: str) -> bool:
     """Whether it is a symbol and no abbreviation, which has several meanings: "TRPV1", "IL-6", but not "CKD"."""
     letters = word.rstrip("s")
-    return is_symbol(word) and " " not in word and not (letters.isalpha() and letters.isupper())
+    return is_symbol(word) and len(word) > 2 and " " not in word and not (letters.isalpha() and letters.isupper())
 
 
 def ends_like_disease(text: str) -> bool:
@@ -148,8 +148,12 @@ def ends_like_disease(text: str) -> bool:
 
 
 def is_branch(record: MeshDescriptor) -> bool:
-    """Whether it is a heading near the top of the tree, such as "Neoplasms" and "Behavior"."""
-    return bool(record.tree_numbers) and all(one.count(".") < 2 for one in record.tree_numbers)
+    """Whether it is a heading near the top of the tree, such as "Neoplasms" and "Behavior", and no chemical."""
+    return (
+        not record.is_of(("D",))
+        and bool(record.tree_numbers)
+        and all(one.count(".") < 2 for one in record.tree_numbers)
+    )
 
 
 def is_name(word: str) -> bool:
