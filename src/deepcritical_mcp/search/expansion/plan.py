@@ -69,7 +69,7 @@ def _goes_on(run: Sequence[Part], other: Part) -> bool:
     first = run[0]
     if first.is_negation or other.is_negation or other.is_compared or other.before not in JOINING:
         return False
-    kinds = {one.kind for one in (*run, other)} - {""}
+    kinds = {one.kind if one.kind != "C" else "disease" for one in (*run, other)} - {""}  # "arthritis or back pain"
     if other.before in ("or", "and/or"):
         is_said = min(first.evidence, other.evidence) >= WEAK
         return len(kinds) < 2 and is_said and {first.role, other.role} <= {"subject", "group", "place"}
@@ -108,7 +108,8 @@ def select(parts: Sequence[Part]) -> Selection:
         pairs = [pair for pair in pairs if strong[0] in pair]
     chosen = list(max(pairs, key=_worth, default=pool[:1]))
     if len(chosen) == 2 and not kept:
-        chosen += [one for one in strong if one.evidence >= SURE and one not in chosen][:1]
+        sure = [one for one in strong if one.evidence >= SURE and one.before != "of"]  # "symptoms of dementia"
+        chosen += [one for one in sure if one not in chosen][:1]
     required = tuple(one for one in parts if one in kept or one in chosen) or tuple(parts[:2])
     surplus = tuple(one for one in strong if one.role == "subject" and one not in required)
     return Selection(required, tuple(one for one in parts if one not in required), surplus)
