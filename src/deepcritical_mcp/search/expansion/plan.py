@@ -108,7 +108,7 @@ def select(parts: Sequence[Part]) -> Selection:
         pairs = [pair for pair in pairs if strong[0] in pair]
     chosen = list(max(pairs, key=_worth, default=pool[:1]))
     if len(chosen) == 2 and not kept:
-        sure = [one for one in strong if one.evidence >= SURE and one.before != "of"]  # "symptoms of dementia"
+        sure = [one for one in strong if one.evidence >= SURE and (one.before != "of" or one.is_outcome)]
         chosen += [one for one in sure if one not in chosen][:1]
     required = tuple(one for one in parts if one in kept or one in chosen) or tuple(parts[:2])
     surplus = tuple(one for one in strong if one.role == "subject" and one not in required)
