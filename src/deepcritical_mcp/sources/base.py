@@ -245,13 +245,6 @@ class MeshDescriptor(Value):
         return bool(self.tree_numbers) and all(number.startswith(branches) for number in self.tree_numbers)
 
 
-class MappedTerm(Value):
-    """Words of a query, and the names in MeSH (in lower case) that PubMed's term mapping maps them to."""
-
-    text: str
-    headings: tuple[str, ...]
-
-
 class Hits(Value):
     """How many records a query finds; the query as the source read it, and its phrases that the source does not have,
     if they were asked for."""
@@ -266,7 +259,6 @@ class Vocabulary(Protocol):
     ProviderErrors only."""
 
     async def corrected(self, text: str) -> str: ...
-    async def mapped(self, text: str) -> tuple[MappedTerm, ...]: ...
     async def descriptors(self, headings: Sequence[str]) -> dict[str, MeshDescriptor]: ...
     async def by_uid(self, uids: Sequence[str]) -> dict[str, MeshDescriptor]: ...
     async def members(self, action: str) -> tuple[tuple[str, ...], tuple[str, ...]]: ...

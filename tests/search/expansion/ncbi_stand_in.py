@@ -61,8 +61,10 @@ class Record:
         }
 
 
-METFORMIN = Record(8687, ("Metformin", "Dimethylbiguanidine", "Glucophage", "Metformin Hydrochloride"), "D02", (1645,))
-BIGUANIDES = Record(1645, ("Biguanides",), "D02", (0,), (8687,))
+METFORMIN = Record(
+    8687, ("Metformin", "Dimethylbiguanidine", "Glucophage", "Metformin Hydrochloride"), "D02.078.370", (1645,)
+)
+BIGUANIDES = Record(1645, ("Biguanides",), "D02.078.370", (0,), (8687,))
 ALZHEIMER = Record(
     544,
     ("Alzheimer Disease", "Alzheimer's Disease", "Disease, Alzheimer", "Senile Dementia", "Dementia, Presenile"),
@@ -77,14 +79,14 @@ RECORDS = (METFORMIN, BIGUANIDES, ALZHEIMER, DEMENTIA, TAUOPATHIES, EARLY_ONSET)
 LIBRARY = (
     *RECORDS,
     Record(8881, ("Migraine Disorders", "Migraine", "Migraines", "Sick Headache"), "C10.228.140"),
-    Record(77236, ("Topiramate", "Topamax"), "D09"),
-    Record(11433, ("Propranolol", "Inderal"), "D02"),
+    Record(77236, ("Topiramate", "Topamax"), "D09.408.180"),
+    Record(11433, ("Propranolol", "Inderal"), "D02.078.370"),
     Record(7010, ("Hyponatremia", "Hyponatremias"), "C18.452"),
-    Record(20127, ("Thiazides", "Thiazide Diuretics"), "D03"),
+    Record(20127, ("Thiazides", "Thiazide Diuretics"), "D03.383.663"),
     Record(6528, ("Carcinoma, Hepatocellular", "Hepatocellular Carcinoma", "Hepatoma"), "C04.588"),
     Record(3924, ("Gout", "Gouts"), "C05.550"),
-    Record(493, ("Allopurinol", "Zyloprim"), "D03"),
-    Record(69465, ("Febuxostat", "Uloric"), "D03"),
+    Record(493, ("Allopurinol", "Zyloprim"), "D03.383.663"),
+    Record(69465, ("Febuxostat", "Uloric"), "D03.383.663"),
     Record(15994, ("Incidence", "Incidence Rate"), "E05.318.308"),
     Record(9026, ("Mortality", "Death Rate"), "E05.318.308"),
     Record(11788, ("Quality of Life", "Life Quality"), "I01.800"),
@@ -116,12 +118,6 @@ LIBRARY = (
 )
 """Records for topics of all kinds."""
 
-MAPPINGS = {
-    "anaemia": '"anaemia"[All Fields] OR "anemia"[MeSH Terms] OR "anemia"[All Fields]',
-    "metformin": '"metformin"[MeSH Terms] OR "metformin"[All Fields] OR "metformin\'s"[All Fields]',
-    "alzheimer": '"alzheimer disease"[MeSH Terms] OR ("alzheimer"[All Fields] AND "disease"[All Fields])',
-    "apc": '"anaphase promoting complex"[Supplementary Concept] OR "acta pharmacol clin"[Journal] OR "apc"[All Fields]',
-}
 SPELLINGS = {"metfromin": "metformin", "alzhiemer": "alzheimer", "ampk": "amok", "tirzepatinib": "tirzepatide"}
 
 
@@ -138,7 +134,6 @@ class NcbiStandIn:
     """
 
     records: Sequence[Record] = RECORDS
-    mappings: Mapping[str, str] = field(default_factory=lambda: MAPPINGS)
     spellings: Mapping[str, str] = field(default_factory=lambda: SPELLINGS)
     papers: Mapping[str, int] = field(default_factory=dict[str, int])
     unknown: Sequence[str] = ()
@@ -182,7 +177,6 @@ class NcbiStandIn:
 
     def _esearch(self, params: Mapping[str, str]) -> httpx.Response:
         term, words = params["term"], re.findall(r"\w+", params["term"].lower())
-        translations = [{"from": word, "to": self.mappings[word]} for word in words if word in self.mappings]
         found = [text for text in self.papers if finds(term, text)]
         count = sum(self.papers[text] for text in found)
         if not self.papers:
@@ -190,7 +184,7 @@ class NcbiStandIn:
         result: dict[str, object] = {"count": str(count), "retmax": params["retmax"], "retstart": "0"}
         result |= {"idlist": [text.split()[0] for text in found][: int(params["retmax"])]}
         missing = [f'"{one}"[Title/Abstract]' for one in self.unknown if f'"{one}"' in term.lower()]
-        result |= {"translationset": translations, "warninglist": {"quotedphrasesnotfound": missing}}
+        result |= {"translationset": [], "warninglist": {"quotedphrasesnotfound": missing}}
         return _json("esearch", {"esearchresult": result | {"querytranslation": term}})
 
     def _esearch_mesh(self, params: Mapping[str, str]) -> httpx.Response:

@@ -118,8 +118,7 @@ async def test_another_name_that_pubmed_does_not_have_as_a_phrase_is_left_out(as
 
 async def test_the_longest_name_in_mesh_is_one_concept(ask: Ask):
     stay = Record(7902, ("Length of Stay", "Hospital Stay"), "N02.421.585", (0,))
-    mappings = {"stay": '"migraine disorders"[MeSH Terms]'}
-    found = await ask("gout and length of stay", ncbi=NcbiStandIn(records=(*LIBRARY, stay), mappings=mappings))
+    found = await ask("gout and length of stay", records=(*LIBRARY, stay))
     assert [one.mesh_term for one in found.concepts] == ["Gout", "Length of Stay"]
 
 
@@ -188,10 +187,9 @@ async def test_an_abbreviation_of_several_things_is_searched_in_all_its_meanings
     assert [one.partition(":")[0] for one in found.concepts[0].abbreviation_of][-1] == "physical education"
 
 
-async def test_an_abbreviation_means_what_the_session_says_and_not_what_pubmed_maps_it_to(ask: Ask):
-    ncbi = NcbiStandIn(mappings={"ad": '"alzheimer disease"[MeSH Terms]', "als": '"biguanides"[MeSH Terms]'})
+async def test_an_abbreviation_means_what_the_session_says(ask: Ask):
     text = "In antilymphocyte serum (ALS) and Alzheimer disease (AD) metformin was given."
-    found = await ask("ALS AD", ncbi=ncbi, store=FakeStore([paper(1, "ALS and metformin", text)]))
+    found = await ask("ALS AD", store=FakeStore([paper(1, "ALS and metformin", text)]))
     named = {one.term: one.mesh_term for one in found.concepts if one.kind != "evidence"}
-    assert named == {"AD": "Alzheimer Disease", "ALS": ""}
+    assert named == {"AD": "", "ALS": ""}
     assert finds(found.queries[0].pubmed_query, "antilymphocyte serum ; alzheimer disease")

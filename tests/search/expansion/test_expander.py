@@ -193,7 +193,7 @@ async def test_a_correction_of_a_symbol_a_drug_or_a_word_that_papers_use_is_not_
     assert (await ask(topic, ncbi=NcbiStandIn(spellings=spellings, papers={topic: 900}))).corrected_query == ""
 
 
-@pytest.mark.parametrize("utility", ["espell", "esearch", "esearch mesh", "esummary"])
+@pytest.mark.parametrize("utility", ["espell", "esearch mesh", "esummary"])
 async def test_the_evidence_is_used_when_ncbi_is_down(utility: str, ask: Ask):
     ncbi = NcbiStandIn(faults={utility: lambda _: httpx.Response(503)})
     found = await ask("metformin alzheimer", ncbi=ncbi, store=FakeStore(NEUROPROTECTION))

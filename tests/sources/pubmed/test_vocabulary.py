@@ -26,10 +26,10 @@ async def test_answers_are_kept_for_other_processes(tmp_path: Path):
     for ncbi in (first, second):
         concepts = ncbi.concepts(tmp_path)
         assert await concepts.corrected("metfromin") == "metformin"
-        assert len(await concepts.mapped("metformin")) == 1
+        assert len(await concepts.descriptors(["metformin"])) == 1
         assert list(await concepts.descriptors(["metformin"])) == ["metformin"]
         assert list(await concepts.by_uid([ALZHEIMER.uid, METFORMIN.uid])) == [ALZHEIMER.uid, METFORMIN.uid]
-    assert len(first.requests) == 5
+    assert len(first.requests) == 4
     assert second.requests == []
 
 
@@ -44,12 +44,12 @@ async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(tmp_path: Path
 
 async def test_a_cached_answer_that_cannot_be_read_is_asked_for_again(tmp_path: Path):
     concepts = NcbiStandIn().concepts(tmp_path)
-    await concepts.mapped("metformin")
+    await concepts.descriptors(["metformin"])
     await concepts.descriptors(["metformin"])
     with sqlite3.connect(tmp_path / CACHE_FILE) as database:
         database.execute('UPDATE entries SET value = \'{"of": "another version"}\'')
     database.close()
-    assert len(await concepts.mapped("metformin")) == 1
+    assert len(await concepts.descriptors(["metformin"])) == 1
     assert list(await concepts.descriptors(["metformin"])) == ["metformin"]
 
 
@@ -68,9 +68,9 @@ async def test_an_outage_is_an_error_and_is_not_kept(
     ncbi = NcbiStandIn(faults={"esearch": lambda _: answer, "esearch mesh": lambda _: answer})
     concepts = ncbi.concepts(tmp_path)
     with pytest.raises(error):
-        await concepts.mapped("metformin")
+        await concepts.descriptors(["metformin"])
     with pytest.raises(error):
         await concepts.descriptors(["metformin"])
     ncbi.faults.clear()
-    assert len(await concepts.mapped("metformin")) == 1
+    assert len(await concepts.descriptors(["metformin"])) == 1
     assert list(await concepts.descriptors(["metformin"])) == ["metformin"]

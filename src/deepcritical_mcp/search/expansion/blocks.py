@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from deepcritical_mcp.models import Concept
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import Abbreviation
-from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, natural_order, stems
+from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, natural_order, singular, stems
 from deepcritical_mcp.search.expansion.roles import is_never_noun
-from deepcritical_mcp.search.expansion.word_lists import endings, word_groups
+from deepcritical_mcp.search.expansion.word_lists import endings
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, other_spelling
 
@@ -29,7 +29,6 @@ _AGE_GROUPS = ("M01.060",)
 _INFLECTED = endings("inflected endings")
 # Words without a plural that papers use, and words that only look like one.
 _NO_PLURAL = endings("no plural")
-_ONLY_LOOK_PLURAL = endings("only look plural")
 _PREFIX = re.compile(r"\b(anti|non|post|pre|co|multi|sub|intra|inter|peri)-(?=[a-z]{4})")
 
 
@@ -151,24 +150,11 @@ def numbers(name: str, *, is_substance: bool = False) -> list[str]:
     many = lower if one != lower else plural(lower)
     if is_substance and one == lower:  # "metformin" has no plural, "statins" has a singular
         return [name]
-    if (lower.endswith(_NO_PLURAL) or is_never_noun(lower) or lower in _ONLY_LOOK_PLURAL) and one == lower:
+    if (lower.endswith(_NO_PLURAL) or is_never_noun(lower) or lower in endings("only look plural")) and one == lower:
         return [name]
     if many == f"{one}s" and (before or one.endswith(_INFLECTED)) and not (is_substance and not before):
         return [" ".join([*before, f"{one}*"])]
     return [" ".join([*before, form]) for form in dict.fromkeys((last if last.lower() == one else one, many))]
-
-
-def singular(word: str) -> str:
-    """A word in small letters in the singular: "biopsies" -> "biopsy", "diagnoses" -> "diagnosis"."""
-    if word in _ONLY_LOOK_PLURAL:
-        return word
-    if word.endswith("ies") and len(word) > 5:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "xes", "ches", "shes", "viruses", "sinuses")):
-        return word[:-2]
-    if word.endswith(("oses", "yses", "stases", "psies")):
-        return word[:-2] + "is"
-    return word[:-1] if word.endswith("s") and not word.endswith(_ONLY_LOOK_PLURAL) else word
 
 
 def plural(word: str) -> str:
@@ -275,13 +261,6 @@ def words_block(text: str, unindexed: frozenset[str]) -> str:
     """Up to three words as a phrase; more, and the name of a gene with what follows it, wherever they stand; an animal
     by all its names."""
     words = text.split()
-    for word in words:
-        if nouns := word_groups("species").get(word):
-            names = [pubmed_syntax.phrase(nouns[0], "MeSH Terms"), *(f"{one}[tiab]" for one in (word, *nouns[1:]))]
-            rest = " ".join(one for one in words if one != word)
-            return pubmed_syntax.all_of(
-                [pubmed_syntax.any_of(names), *([words_block(rest, unindexed)] if rest else [])]
-            )
     if all(map(is_never_noun, words)):  # "agitated", "feline hypertrophic"
         return pubmed_syntax.all_of(f"{_ENDING.sub('', word)}*[tiab]" for word in words)
     if len(words) == 1 and re.fullmatch("[A-Z]{3,}s?", text):  # "DOACs"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise, takewhile
+from itertools import pairwise, takewhile
 
 import anyio
 
@@ -16,12 +17,20 @@ from deepcritical_mcp.search.expansion.abbreviations import (
     abbreviations_of,
     look_up_abbreviation,
 )
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, has_name, is_action, plural, singular
-from deepcritical_mcp.search.expansion.phrases import general_stems, is_drug, is_symbol, natural_order, phrases, stems
-from deepcritical_mcp.search.expansion.roles import role_of_heading
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, has_name, is_action, plural
+from deepcritical_mcp.search.expansion.phrases import (
+    general_stems,
+    is_drug,
+    is_symbol,
+    natural_order,
+    phrases,
+    singular,
+    stems,
+)
+from deepcritical_mcp.search.expansion.roles import is_adjective, role_of_heading, role_of_word
 from deepcritical_mcp.search.expansion.topic import Topic, read_topic
-from deepcritical_mcp.search.expansion.word_lists import common_words, endings, word_list
-from deepcritical_mcp.sources.base import MappedTerm, MeshDescriptor, Vocabulary
+from deepcritical_mcp.search.expansion.word_lists import common_words, endings
+from deepcritical_mcp.sources.base import MeshDescriptor, Vocabulary
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS, other_spelling
 
 NO_VOCABULARY = "Without MeSH and numbers of hits: {why}. The queries use only your words and the session's evidence."
@@ -31,18 +40,22 @@ _DRUGS = ("D",)
 _SPECIALTIES = ("H02",)
 # Disciplines, education, technology, culture, information and services.
 _NO_NATURE = ("G", "I", "J", "K", "L", "N")
-_WITH_LEAD = word_list("with lead")
+_OTHER_SENSES = (*_NO_NATURE, "B", "D")
+_WITH_LEAD = re.compile("batter|blood|bone|chelat|dust|expos|metal|paint|pipe|poison|soil|toxic|water")
 # A longer topic gets no spelling correction, and only its first words are looked up in MeSH.
 _MAX_WORDS = 15
 _MAX_WORDS_MAPPED = 80
 _MAX_PHRASE = 5
-_MAX_PHRASES = 400
+_MAX_PHRASES = 600
 _BOUNDS = QUERY_FUNCTION_WORDS | {",", ";"}
 MAX_MEMBERS = 80
 """Drugs of a class whose names stand in its block; of a larger class, none that MeSH has only as a supplementary
 concept."""
 # "Pembrolizumab-induced colitis" is about pembrolizumab.
 _CONNECTED = endings("connected endings")
+# "Leishmaniosis" is what vets call leishmaniasis.
+_OSIS, _IASIS = re.compile("osis$"), re.compile("iasis$")
+_ENDS_OF_NAMES = ("disease", "syndrome", "mellitus", "analysis")
 _MAX_NEIGHBORS = 60
 _MAX_BELOW = 4
 
@@ -90,17 +103,14 @@ async def _steps(topic: Topic, vocabulary: Vocabulary) -> AsyncIterator[NcbiView
     yield view
     if view.corrected:
         topic = read_topic(view.corrected)
-    wanted = _for_mapping(topic)
-    mapped = await vocabulary.mapped(wanted) if wanted else ()
-    short_forms = [short for short in abbreviations_of(topic) if not _is_heading(short, mapped)]
+    names = dict.fromkeys([*candidates(topic), *(name for one in topic.negations for name in _names_of(one))])
+    records = await vocabulary.descriptors(list(names)) if names else {}
+    short_forms = [short for short in abbreviations_of(topic) if not _is_heading(short, records)]
     asked = [await look_up_abbreviation(short, topic, vocabulary) for short in short_forms[:MAX_LOOKED_UP]]
     known = [one for one in asked if one.meanings or one.in_context]
-    names = dict.fromkeys(heading for term in mapped for heading in term.headings)
-    names |= dict.fromkeys(one.long_form.lower() for one in known if one.long_form)
-    names |= dict.fromkeys(() if topic.syntax else candidates(topic))
-    names |= dict.fromkeys(name for negation in topic.negations for name in _names_of(negation))
-    records = await vocabulary.descriptors(list(names)) if names else {}
-    found = _found(topic, mapped, records, known)
+    if long_forms := [one.long_form.lower() for one in known if one.long_form]:
+        records |= await vocabulary.descriptors(long_forms)
+    found = _found(topic, records, known)
     view = replace(view, is_mapped=True)
     yield replace(view, concepts=found)
     uids = [uid for one in found if one.record for uid in (*one.record.parents, *one.record.children)]
@@ -152,20 +162,10 @@ async def _is_credible(suggestion: str, topic: Topic, vocabulary: Vocabulary) ->
     return True
 
 
-def _is_heading(short: str, mapped: Sequence[MappedTerm]) -> bool:
-    """Whether an abbreviation is itself the name of a heading that PubMed maps it to ("HIV")."""
-    return any(short.lower() == term.text.lower() and short.lower() in term.headings for term in mapped)
-
-
-def _for_mapping(topic: Topic) -> str:
-    """The words to map to MeSH: the topic without negated phrases, which also separate the phrases around them."""
-    if topic.syntax:
-        return " AND ".join(" ".join(phrase) for phrase in phrases(topic.subject))
-    words = [
-        one.text for one in topic.tokens[:_MAX_WORDS_MAPPED] if one.text.lower() not in ("and", "or", "versus", "vs")
-    ]
-    runs = groupby(words, key=lambda word: word in (",", ";") or word.startswith('"'))
-    return " AND ".join(" ".join(run) for separates, run in runs if not separates)
+def _is_heading(short: str, records: Mapping[str, MeshDescriptor]) -> bool:
+    """Whether an abbreviation is itself the name of a heading ("HIV")."""
+    record = records.get(short.lower())
+    return record is not None and record.name.lower() == short.lower()
 
 
 def candidates(topic: Topic) -> dict[str, str]:
@@ -173,6 +173,8 @@ def candidates(topic: Topic) -> dict[str, str]:
     longest first, with their last word in the singular and in the plural; of "breast or ovarian cancer", "breast
     cancer" for "breast"."""
     tokens = [one.text.lower() for one in topic.tokens[:_MAX_WORDS_MAPPED]]
+    if topic.syntax:
+        tokens = [word.lower() for run in phrases(topic.subject) for word in (*run, ",")][:_MAX_WORDS_MAPPED]
     spans = [
         tokens[start : start + length]
         for length in range(_MAX_PHRASE, 0, -1)
@@ -189,8 +191,8 @@ def candidates(topic: Topic) -> dict[str, str]:
         last = next((span[-1].removesuffix(end) for end in _CONNECTED if span[-1].endswith(end)), span[-1])
         for form in (last, singular(last), plural(last)):
             name = " ".join([*span[:-1], form])
-            found.setdefault(name, text)
-            found.setdefault(other_spelling(name), text)
+            for one in (name, other_spelling(name), _OSIS.sub("iasis", name), _IASIS.sub("osis", name)):
+                found.setdefault(one, text)
     for first, joint, *rest in (tokens[place : place + 4] for place in range(len(tokens) - 2)):
         for size in (2, 1) if joint == "of" and not _BOUNDS & {first, *rest} else ():  # "consumption of alcohol"
             found.setdefault(" ".join([*rest[:size], first]), " ".join([first, joint, *rest[:size]]))
@@ -199,6 +201,11 @@ def candidates(topic: Topic) -> dict[str, str]:
         if joint in ("and", "or", "and/or") and place and tokens[place - 1] not in _BOUNDS:
             for start in range(1, len(after)):
                 found.setdefault(" ".join([tokens[place - 1], *after[start:]]), tokens[place - 1])
+    for text in [
+        one for one in found if one.count(" ") < 2 and role_of_word(one) == "subject" and not is_adjective(one)
+    ]:  # "Alzheimer"
+        for end in _ENDS_OF_NAMES:
+            found.setdefault(f"{text} {end}", found[text])
     return dict(list(found.items())[:_MAX_PHRASES])
 
 
@@ -209,56 +216,50 @@ def _names_of(negation: str) -> tuple[str, ...]:
 
 
 def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
-    """Whether the words mean something else than the record: the words of a name in another order are of two things
-    ("handover patient"), an adjective is no medical specialty ("pediatric"), "aids" are not AIDS, "sensitivity" alone
-    is not that of a test, and "lead" is the metal only among words that go with it."""
-    names = [natural_order(name).lower().replace("-", " ").split() for name in (record.name, *record.entry_terms)]
-    words = text.lower().replace("-", " ").split()
-    if words not in names and sorted(words) in map(sorted, names):
-        return True
-    typed = {one.text for one in topic.tokens}
-    if record.name == "Acquired Immunodeficiency Syndrome" and "aids" in typed:  # "visual aids"
-        return "HIV" not in typed
-    if record.name == "Sensitivity and Specificity" and len(words) == 1:  # "wheat sensitivity"
-        return not {"sensitivity", "specificity"} <= {*topic.words.lower().split()}
-    if len(words) == 1 and words[0] in common_words() and record.is_of(_NO_NATURE) and record.tree_numbers:
-        return not stems(words[0]) <= stems(record.name)  # "consumption" is not economics
-    is_single = len(words) == 1 and words[0] in common_words() and not stems(words[0]) & stems(record.name)
-    if is_single and (record.is_of(_DRUGS) or f" to {words[0]}" in topic.text.lower()):  # "glue ear", "safe to fly"
-        return True
+    """Whether the words mean something else than the record: an adjective is no medical specialty ("pediatric"), "aids"
+    are not AIDS, frequent words are no phenomenon, service or chemical of another name ("heat waves" and infrared rays,
+    "glue"), and a metal is meant only if something else says so ("lead")."""
+    if record.name == "Acquired Immunodeficiency Syndrome":  # "visual aids"
+        return "aids" in {one.text for one in topic.tokens} and "HIV" not in topic.text
+    if record.name == "Lead":
+        return not any(_WITH_LEAD.search(one.text) for one in topic.tokens)
     if record.is_of(_SPECIALTIES):
         return not text.lower().endswith(("s", "y", "medicine"))
-    return record.name == "Lead" and not stems(" ".join(_WITH_LEAD)) & stems(topic.subject)
+    words = text.split()
+    if not words[1:] and is_adjective(text) and text != record.name.lower():  # "moral"
+        return not record.is_of(("C", "D", "M"))
+    is_frequent = all(word in common_words() or singular(word) in common_words() for word in words)
+    is_other = is_frequent and bool(record.tree_numbers) and not stems(text) & stems(record.name)
+    return is_other and record.is_of(_OTHER_SENSES if len(words) == 1 else _NO_NATURE)
 
 
 def _found(
     topic: Topic,
-    mapped: Sequence[MappedTerm],
     records: Mapping[str, MeshDescriptor],
     abbreviations: Sequence[Abbreviation],
 ) -> tuple[TopicConcept, ...]:
-    """The concepts of the topic, in its order: the longest phrases that are names in MeSH first, then what PubMed maps.
+    """The concepts of the topic, in its order: the longest phrases that are names in MeSH first.
 
     Left out are words too general to be a concept, and kinds of publication.
     """
     long_forms = {one.short: one for one in abbreviations}
     options: list[tuple[str, MeshDescriptor]] = []
-    for name, text in candidates(topic).items() if not topic.syntax else ():
+    for name, text in candidates(topic).items():
+        is_longer = name.endswith(_ENDS_OF_NAMES) and not text.endswith(_ENDS_OF_NAMES)
         if name in records and not _is_another_sense(text, records[name], topic):
+            if is_longer and records[name].name.lower() != name:  # "Alzheimer", but no "heart"
+                continue
             options.append((text, records[name]))
     options += [(name, records[name]) for one in topic.negations for name in _names_of(one) if name in records]
-    for term in mapped:
-        known = [records[heading] for heading in term.headings if heading in records]
-        known = [one for one in known if not _is_another_sense(term.text, one, topic)]
-        if known and term.text not in long_forms and term.text.upper() not in long_forms:
-            options.append((term.text, min(known, key=lambda one: not has_name(one, term.text))))
     found: dict[range, TopicConcept] = {}
-    taken: set[int] = set()
+    taken, said = set[int](), set[str]()
 
     def take(text: str, concept: TopicConcept) -> None:
         span = topic.find(text)
         if topic.syntax:
-            found[range(len(found), len(found) + 1)] = concept
+            if not {*text.split()} & said:
+                found[range(len(found), len(found) + 1)] = concept
+            said.update(text.split())
         elif span and not taken & {*span}:
             taken.update(span)
             found[span] = replace(concept, text=" ".join(one.text for one in topic.tokens[span.start : span.stop]))

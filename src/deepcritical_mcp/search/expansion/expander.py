@@ -26,7 +26,7 @@ from deepcritical_mcp.search.expansion.evidence_terms import (
     read_evidence,
 )
 from deepcritical_mcp.search.expansion.filters import fitting_filters
-from deepcritical_mcp.search.expansion.operands import Operand
+from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import definitions, general_stems, phrases, stems
 from deepcritical_mcp.search.expansion.plan import Plan
 from deepcritical_mcp.search.expansion.proposals import (
@@ -229,7 +229,7 @@ class QueryExpander:
         # Where nobody knows what adds papers, or little is found at all, other narrowings are better than nothing.
         narrower = specific[1:] if not is_counted or (count > _USUAL and least < _FEW) else []
         if count <= _USUAL:  # one that is not sure to fit is left out
-            specific = [one for one in specific if not one.is_spare and plan.is_sure]
+            specific = [one for one in specific if not one.is_spare]
         if least > 0:
             specific = [one for one in specific[:_MAX_NARROWED] if one.pubmed not in hits or hits[one.pubmed].count]
         ours = [_with_gain(one, least, hits) for one in (*broader[:1], *specific[:1], *broader[1:], *narrower)]
@@ -345,9 +345,9 @@ def _several(questions: Sequence[str]) -> str:
     return f"These are {len(questions)} questions: {listed}. Call once for each." if questions else ""
 
 
-def _of_words(part: Operand) -> Concept:
+def _of_words(part: Part) -> Concept:
     """What the direct query requires although MeSH does not have it."""
-    return Concept(term=part.said, kind="words", pubmed_block=part.pubmed)
+    return Concept(term=part.said, kind="words", pubmed_block=part.block())
 
 
 def _of_evidence(term: EvidenceTerm) -> Concept:

@@ -7,16 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise, zip_longest
-from typing import Literal, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple, cast
 
 from deepcritical_mcp.models import SearchFilter
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.operands import Operand
-from deepcritical_mcp.search.expansion.phrases import is_drug, stems
-from deepcritical_mcp.search.expansion.roles import EFFICACY
+from deepcritical_mcp.search.expansion.parts import Part
+from deepcritical_mcp.search.expansion.phrases import is_drug
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic
-from deepcritical_mcp.search.expansion.word_lists import endings, word_groups, word_list
+from deepcritical_mcp.search.expansion.word_lists import endings, word_groups
 from deepcritical_mcp.sources.pubmed.request import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup
 
 QuestionKind = Literal[
@@ -85,127 +83,54 @@ _ANIMAL_WORDS = re.compile(
     r"scratch))",
     re.IGNORECASE,
 )
-_HARM = re.compile(
-    r"\bassociat\w{1,5}\b|\blink(?:ed|s)?\b|\b(?:consumption|intake)\b|"
-    r"\brisk (?:factors?|for|of)\b|\brisk$|\bside effects?\b|\bsmok(?:ers?|ing)\b(?! cessation)|"
-    r"\b(?:blood|exposure) levels?\b",
-    re.IGNORECASE,
-)
-_CAUSED = re.compile(r"(?:-induced|\bbecause of|\bcaused by|\bdue to)\b", re.IGNORECASE)
-_SAFETY = re.compile(
-    r"\b(?:adverse|interactions?|safe(?:ly|r|st|ty)?|side effects?|tolerability|toxicity)\b", re.IGNORECASE
-)
-_DIAGNOSIS = re.compile(
-    r"\bscreening (?:instruments?|questionnaires?|tests?|tools?)\b|\bhow (?:accurate|reliable)\b|"
-    r"\brule[- ]out\b|\bruling out\b|\bsensitivity (?:and|for|of|to detect)\b",
-    re.IGNORECASE,
-)
-# How something works, which is read about in reviews, not in systematic ones.
-_BASIC = re.compile(
-    r"^why\b|\b(?:mechanisms?|molecular|pathogenesis|pathophysiology|pathways?|signal+ing|structures?|in vitro)\b",
-    re.IGNORECASE,
-)
-_COURSE = re.compile(r"\b(?:long[- ]term (?:outcomes?|results|survival)|natural history|prognos[ei]s)\b", re.IGNORECASE)
-_DISEASES = ("C", "F03")
-# Signs and symptoms, disorders by chemicals, injuries.
+# Signs and symptoms, disorders by chemicals, injuries: what a drug may cause or be tried for.
 _INJURIES = ("C23.888", "C25", "C26")
 # Drugs by their structure or origin, hormones, vitamins; therapeutics and operations.
-_TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 E02 E04".split())
-# With the first, a topic asks of a course; with the second too, of a rule by which it is told.
-_PREDICTING, _RULES = "predict prediction predictor predictive prognostic", "model rule validation validate"
-# A topic with these asks of care, not whether a treatment works.
-_OF_SERVICES = "access staffing"
-_PREVALENCE = re.compile(
-    r"\bhow (?:common|frequent|many|often)\b|"
-    r"\b(?:anti\w{1,20}|drug|multidrug|insecticide|\w{1,30}?(?:cillin|micin|mycin|oxacin|penem)) resistance\b|"
-    r"\bsusceptibility\b|(?<![\w-])\w{1,30}?(?:cillin|micin|mycin|oxacin|penem)-resistant\b",
-    re.IGNORECASE,
-)
-# Where or when something happens, not what is tried: "delirium after surgery".
-_SETTING = re.compile(
+_TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 D27.505 E02 E04".split())
+_TREATMENT_ENDINGS = endings("treatment endings")
+# Of the home, and where or when something happens, not what is tried: "delirium after surgery".
+_AROUND = re.compile(
     r"\b(?:(?:after|before|during|following|undergoing) (?:\w+ ){0,2}?|in (?:\w+ )?)"
     r"(?:chemotherapy|dialysis|replacement|surgery|transplantation|treatment)\b",
     re.IGNORECASE,
 )
-_EFFECT_VERBS = word_list("effect verbs")
-_TREATMENT_ENDINGS = endings("treatment endings")
 
 
-def question_kinds(topic: Topic, parts: Sequence[Operand], required: Sequence[Operand]) -> set[QuestionKind]:
-    """What the topic asks about, as far as its words and concepts show; what it negates does not count.
-
-    Views on a treatment ("vaccine hesitancy"), its costs, and how common something is are not questions of treatment.
-    """
-    text = _SETTING.sub(" ", topic.affirmed)
-    for name in [one.concept.text for one in parts if one.concept and one.concept.record and " " in one.concept.text]:
-        text = text.replace(name, " ") if stems(name) != stems(text) else text  # "test anxiety" is no test
-    asked = stems(text)
-    known = word_groups("of")
-    kinds: set[QuestionKind] = {kind for kind in get_args(QuestionKind) if stems(" ".join(known.get(kind, ()))) & asked}
-    is_caused = _CAUSED.search(text) is not None
-    kinds |= {"harm"} if is_caused or _HARM.search(text) else set()
-    kinds |= {"course"} if _COURSE.search(topic.text) else set()
-    if stems(_PREDICTING) & asked and stems(_RULES) & asked:
-        kinds.add("prediction")
-    kinds |= {"diagnosis"} if _DIAGNOSIS.search(topic.text) else set()
-    kinds |= {"prevalence"} if _PREVALENCE.search(topic.text) else set()
-    if re.search(r"\bbarriers? (?:and|to)\b", topic.text, re.IGNORECASE):
-        kinds.add("views")
-    if "views" in kinds or stems(_OF_SERVICES) & asked or "waiting time" in text.lower():
-        return kinds & {"views"}
-    verbs = {word for word in topic.text.lower().split() if word in _EFFECT_VERBS}
-    tried = [
-        one for part in required for one in part.either or (part,) if one.role == "subject" and not one.is_negation
-    ]
-    records = [one.concept.record for one in tried if one.concept and one.concept.record]
-    offered = [one for one in tried if not (one.is_disease or one.is_whom)]
-    words = " ".join(one.text.lower() for one in offered).split()
-    is_named = any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in words)
-    is_compared = any(one.is_compared for one in offered) and any(not one.is_compared for one in offered)
-    is_for = any(one.before == "for" and one.is_disease for one in parts[1:])
-    is_ill = any(record.is_of(_DISEASES) for record in records)
-    is_tried = is_ill and (
-        is_named or any(one.concept and one.concept.record and one.concept.record.is_of(_TREATMENTS) for one in offered)
-    )
-    is_intervention = any(one.label == "I" for one in parts) and "exposure" not in topic.text.lower()
-    if _SAFETY.search(text) and not is_intervention and EFFICACY.isdisjoint(text.lower().split()):
-        return {*(kinds & {"harm"}), "safety"}
-    if _BASIC.search(topic.text) and not is_compared:
-        return set()
-    is_placebo = any(one.role == "comparator" for one in parts)
-    if kinds & {"costs"} or (kinds & {"prevalence"} and not verbs and not is_compared and not is_placebo):
-        return kinds & {"costs", "prevalence", "course"}
-    is_asked = (
-        bool(verbs) or not EFFICACY.isdisjoint(text.lower().split()) or is_placebo or is_compared or is_intervention
-    )
-    if not is_asked and is_caused and any(one.is_drug for one in tried):
-        return {"safety"}
-    is_pair = any(last.is_drug and _is_injury(one) and not one.before for last, one in pairwise(parts))
-    if is_pair and not is_asked:  # "propranolol seizures" may be tried for them, or cause them
-        return kinds - {"treatment", "harm"}
-    if "harm" in kinds and not is_asked:
-        kinds.discard("treatment")
-    if is_asked or ((is_tried or is_for) and not kinds & {"diagnosis", "harm"}):
-        kinds.discard("prevalence")
-        kinds.add("treatment")
-    if (
-        not kinds
-        and len(tried) == 1
-        and records
-        and not tried[0].beside
-        and all(one.role in ("subject", "kind") for one in parts)
-    ):  # a disease or a drug alone: what most people want to know of it
-        record = records[0]
-        kinds |= {"treatment", "diagnosis"} if record.is_of(_DISEASES) else set()
-        kinds |= {"treatment"} if record.is_supplementary or record.is_of(("D",)) else set()
-    is_of_effect = is_asked or is_for or "treatment" in text.lower()
-    is_of_effect = is_of_effect and not _COURSE.search(topic.text)
-    return kinds - {"course" if is_of_effect else "treatment"} if {"course", "treatment"} <= kinds else kinds
+@cache
+def _asked() -> Mapping[str, re.Pattern[str]]:
+    return {
+        kind: re.compile(rf"(?<![\w-])(?:{'|'.join(found)})(?![\w-])", re.IGNORECASE)
+        for kind, found in word_groups("asks").items()
+    }
 
 
-def _is_injury(part: Operand) -> bool:
-    record = part.concept.record if part.concept else None
-    return record is not None and any(one.startswith(_INJURIES) for one in record.tree_numbers)
+def question_kinds(topic: Topic, required: Sequence[Part]) -> set[QuestionKind]:
+    """What the topic clearly asks about, by its words: the first kind that fits; else a treatment, if something that is
+    tried and a disease are all that it requires. What it negates and the names of its concepts do not count."""
+    text = _AROUND.sub(" ", topic.text if topic.syntax == "" and not topic.negations else topic.affirmed)
+    every = [one for part in required for one in part.either or (part,) if not one.is_negation]
+    for name in [one.concept.text for one in every if one.concept and one.concept.record and " " in one.concept.text]:
+        text = text.replace(name, " ")  # "test anxiety" is no test
+    offered = [one for one in every if _is_tried(one)]
+    ill = [one for one in every if one.concept and one.concept.record and one.concept.record.is_of(("C", "F"))]
+    for kind, pattern in _asked().items():
+        if pattern.search(text) and (kind != "effect" or offered):
+            return {"treatment"} if kind == "effect" else set() if kind == "basic" else {cast(QuestionKind, kind)}
+    is_for = any(one.before in ("for", "in") for one in ill)
+    places = [place for one in ill if one.concept and one.concept.record for place in one.concept.record.tree_numbers]
+    is_ill = bool(ill) and not any(place.startswith(_INJURIES) for place in places)
+    return {"treatment"} if offered and (is_for or is_ill) else set()
+
+
+def _is_tried(part: Part) -> bool:
+    """Whether it is a drug, a therapy, an operation, or labeled as an intervention."""
+    if part.label == "I":
+        return True
+    if part.concept and part.concept.record:
+        record = part.concept.record
+        return record.is_supplementary or any(one.startswith(_TREATMENTS) for one in record.tree_numbers)
+    words = part.text.lower().split()
+    return any(is_drug(word) or word.endswith(_TREATMENT_ENDINGS) for word in words)
 
 
 _TAGGED = re.compile(r"(?<![^\s()])[^\s()\[\]]{0,60}+(\[\w{1,20}\])")
@@ -230,20 +155,16 @@ def names_animals(topic: Topic) -> bool:
 
 def asks_how(topic: Topic) -> bool:
     """Whether it asks how something works."""
-    return _BASIC.search(topic.affirmed) is not None
+    return _asked()["basic"].search(topic.affirmed) is not None or topic.text.lower().startswith("why ")
 
 
 def _filters(topic: Topic, kinds: set[QuestionKind], *, is_clinical: bool, year: int) -> Iterator[FittingFilter]:
     is_of_animals = names_animals(topic)
     is_basic = not kinds and asks_how(topic)
     every = {**STUDY_FILTERS, **_own_filters()}
-    fitting = [
-        rows
-        for kind, rows in _OF_QUESTIONS.items()
-        if kind in kinds and not (is_of_animals and kind in ("treatment", "harm"))
-    ]
-    for found, words in (row for rows in zip_longest(*fitting) for row in rows if row is not None):
-        yield FittingFilter(every[found], words, "question")
+    for found, words in (row for kind in kinds for row in _OF_QUESTIONS[kind]):
+        if not (is_of_animals and kinds & {"treatment", "harm"}):
+            yield FittingFilter(every[found], words, "question")
     if topic.ages:
         blocks = pubmed_syntax.any_of(map(age_block, topic.ages))
         aged = SearchFilter(name=" ".join(topic.ages), pubmed=blocks, source="MeSH age groups, and the usual words")

@@ -52,6 +52,19 @@ def phrases(text: str) -> Iterator[tuple[str, ...]]:
             run = []
 
 
+def singular(word: str) -> str:
+    """A word in small letters in the singular: "biopsies" -> "biopsy", "diagnoses" -> "diagnosis"."""
+    if word in endings("only look plural"):
+        return word
+    if word.endswith("ies") and len(word) > 5:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "xes", "ches", "shes", "viruses", "sinuses")):
+        return word[:-2]
+    if word.endswith(("oses", "yses", "stases", "psies")):
+        return word[:-2] + "is"
+    return word[:-1] if word.endswith("s") and not word.endswith(endings("only look plural")) else word
+
+
 def natural_order(heading: str) -> str:
     """An inverted heading in natural order: "Diabetes Mellitus, Type 2" -> "Type 2 Diabetes Mellitus"."""
     return " ".join(reversed(heading.split(", "))) if heading.count(", ") in (1, 2) else heading

@@ -18,9 +18,10 @@ from deepcritical_mcp.models import ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, synonyms, text_words, uncapitalized
 from deepcritical_mcp.search.expansion.filters import FittingFilter, asks_how, fitting_filters, names_animals
-from deepcritical_mcp.search.expansion.operands import Operand
+from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
 from deepcritical_mcp.search.expansion.plan import Plan
+from deepcritical_mcp.search.expansion.roles import NAMED, SURE
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
 from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.sources.base import MeshDescriptor
@@ -56,10 +57,10 @@ class Proposal:
     rationale: str
     source: Literal["mesh", "rules"] = "rules"
     reformulation: Literal["syntactic", "semantic"] = "syntactic"
-    is_spare: bool = False
-    """Whether it is without a subject that the question needs, or part of another proposal."""
     is_loose: bool = False
     """Whether it is a class of drugs without the disease."""
+    is_spare: bool = False
+    """Whether it is without a subject that the question needs, or part of another proposal."""
 
     def proposed(self) -> ExpandedQuery:
         return ExpandedQuery(
@@ -110,7 +111,7 @@ def direct_query(plan: Plan) -> ExpandedQuery:
     """The topic as the user wrote it; in PubMed each of its subjects by all its names."""
     asked, topic = plan.asked, plan.topic
     query = fit_web(asked.subject if asked.syntax or any(one.label for one in asked.tokens) else asked.text)
-    ranking = [*(one.said for one in plan.ranking if one.role != "filler"), *topic.either_way]
+    ranking = [*(one.said for one in plan.ranking), *topic.either_way]
     unlisted = [one.concept for one in plan.subjects if one.concept and one.concept.unlisted]
     remarks = [
         _origin(asked)
@@ -160,47 +161,28 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
 
 
 def _without(plan: Plan) -> Iterator[Proposal]:
-    """The topic without one of its parts if two subjects are left, of them what is tried and a condition; a class of
-    drugs alone, since its reviews are searched so; at last without any other part."""
-    tried = next((one for one in plan.subjects if not (one.is_disease or one.is_whom)), None)
-    for one in sorted(plan.required, key=_dispensable, reverse=True):
+    """The topic without a negation, or without those in whom or what it is compared with, if two subjects are left; a
+    class of drugs alone, since its reviews are searched so; at last without any other part."""
+    for one in sorted(plan.required, key=lambda part: (not part.is_negation, part.role == "animal", part.evidence)):
         rest = [other for other in plan.required if other is not one]
         left = [other for other in rest if not other.is_negation]
-        if not left:
-            continue
-        is_option = one.is_negation or one.role not in ("subject", "general")
-        is_fine = len([other for other in left if other.role == "subject"]) > 1 and (
-            is_option
-            or (
-                (one is not plan.subjects[0] or any(_dispensable(one)))
-                and one is not tried
-                and not (one.is_whom and any(other.is_compared for other in left))
-                and any(other.is_disease or not other.is_known for other in left if other is not tried)
-            )
-        )
-        is_class = not is_fine and one.is_disease and any(other.is_class for other in left)
-        found = f"Without “{one.said}”, which papers may leave to the full text or word otherwise."
-        spare = not (is_fine or is_class)
-        yield Proposal("broader", _words(rest), plan.query(rest), found, is_spare=spare, is_loose=is_class)
+        if left:
+            found = f"Without “{one.said}”, which papers may leave to the full text or word otherwise."
+            is_option = one.is_compared or one.label == "P" or one.before in word_list("of whom")
+            is_class = one.is_disease and any(other.is_class for other in left)
+            is_spare = not (is_class or one.is_negation or (len(left) > 1 and is_option and any(map(_is_sure, left))))
+            yield Proposal("broader", _words(rest), plan.query(rest), found, is_spare=is_spare, is_loose=is_class)
 
 
-def _dispensable(one: Operand) -> tuple[bool, ...]:
-    """The greater, the sooner papers may leave it out."""
-    return (
-        one.is_negation or one.role != "subject",
-        one.is_outcome and not one.is_disease,
-        one.is_compared,
-        one.is_whom and not one.is_disease,
-        one.is_outcome,
-        one.is_whom,
-    )
+def _is_sure(part: Part) -> bool:
+    return part.evidence >= SURE
 
 
 def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     """The same subjects in more words: in all ways at once, then in each; drug therapy stands in for one drug alone."""
-    drug = next((one for one in plan.subjects if one.is_drug), None)
+    drug = next((one for one in plan.subjects if one.kind == "D"), None)
 
-    def treated(part: Operand) -> list[str]:
+    def treated(part: Part) -> list[str]:
         return _drug_therapy(plan) if part is drug and "treatment" in plan.kinds else []
 
     ways = (
@@ -226,15 +208,15 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
 def _drug_therapy(plan: Plan) -> list[str]:
     """The required diseases with MeSH's subheading, since papers on several drugs may name none of them."""
     parts = [one for part in plan.subjects if part.is_disease for one in part.either or (part,)]
-    records = [one.concept.record for one in parts if one.concept and one.concept.record and not one.beside]
+    records = [one.concept.record for one in parts if one.concept and one.concept.record]
     return [pubmed_syntax.phrase(f"{one.name}/drug therapy", "MeSH Terms") for one in records]
 
 
 def _with_parent(plan: Plan) -> Iterator[Proposal]:
     """A disease or an operation with the heading above it, the last first, because topics often begin with a drug."""
     named = {one.record.name for one in plan.concepts if one.record}
-    for part in reversed(plan.subjects):
-        near = part.concept.broader if part.concept and not part.beside else ()
+    for part in reversed(plan.subjects) if len(plan.subjects) > 1 and all(map(_is_sure, plan.subjects)) else ():
+        near = part.concept.broader if part.concept else ()
         for parent in [one for one in near if one.name not in named and part.concept and _is_close(one, part.concept)][
             :1
         ]:
@@ -257,16 +239,16 @@ def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
     return is_fitting and not is_head and stems(parent.name) <= stems(" ".join((concept.text, *concept.names)))
 
 
-def _narrower(part: Operand) -> list[str]:
+def _narrower(part: Part) -> list[str]:
     """The names of what stands below a heading in the tree, by which a paper is found before it is indexed."""
     terms: list[str] = []
     for one in part.either or (part,):
-        below = one.concept.narrower if one.concept and not one.concept.members and not one.beside else ()
+        below = one.concept.narrower if one.concept and not one.concept.members else ()
         terms += [term for record in below for name in synonyms(record) for term in text_words(name, is_own=False)]
     return list(dict.fromkeys(terms))[:_MAX_NARROWER]
 
 
-def _looser(part: Operand) -> list[str]:
+def _looser(part: Part) -> list[str]:
     """The words of a part near each other, and as PubMed reads them by itself."""
     looked_up = [one for one in part.either or (part,) if one.is_looked_up]
     near = [" ".join(words) for one in looked_up if 2 <= len(words := _telling(one)) <= 4]
@@ -276,7 +258,7 @@ def _looser(part: Operand) -> list[str]:
     ]
 
 
-def _telling(part: Operand) -> list[str]:
+def _telling(part: Part) -> list[str]:
     return [word for word in part.text.split() if word not in PUBMED_STOP_WORDS]
 
 
@@ -321,12 +303,12 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Pr
     ]
     of_question = [one for one in every if plan.kinds and one.kind in ("question", "persons")]
     yield from (_narrowed(plan, one, subject) for one in of_question)
-    for one in plan.ranking:
-        is_named = one.concept or one.text.lower() in word_list("adverse")
-        if one.is_negation or (is_named and one.role in ("group", "place", "aspect")):
+    for one in sorted(plan.ranking, key=lambda part: -part.evidence):
+        is_named = one.concept is not None and one.role in ("subject", "group", "place")
+        if one.is_negation or (is_named and one.evidence >= NAMED):
             found = f"Only papers that say “{one.said}”."
             yield Proposal(
-                "specific", f"{subject}: {one.said}", f"{core} AND {pubmed_syntax.grouped(one.pubmed)}", found
+                "specific", f"{subject}: {one.said}", f"{core} AND {pubmed_syntax.grouped(one.block())}", found
             )
     is_of_care = plan.is_clinical and not names_animals(topic) and not asks_how(topic)
     for one in every:
@@ -346,7 +328,7 @@ def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Proposal:
     )
 
 
-def _words(parts: Sequence[Operand]) -> str:
+def _words(parts: Sequence[Part]) -> str:
     return " ".join(one.said for one in parts)
 
 

@@ -1,4 +1,4 @@
-"""What a part of a topic is to a search: which parts every paper must be about, and which only rank or narrow.
+"""What words and headings are to a search, and how sure it is that papers on a topic name them.
 
 One table for headings, by their place in the MeSH tree, and one for words that MeSH does not have (`words.txt`). What
 neither knows is a subject: a gene, a device, a new drug.
@@ -12,7 +12,7 @@ from functools import cache
 from itertools import takewhile
 from typing import Literal, get_args
 
-from deepcritical_mcp.search.expansion.phrases import general_stems, stems
+from deepcritical_mcp.search.expansion.phrases import general_stems, is_drug, is_symbol, singular, stems
 from deepcritical_mcp.search.expansion.word_lists import (
     common_words,
     endings,
@@ -26,51 +26,59 @@ from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
 QueryRole = Literal[
     "subject",
-    "general",
+    "animal",
     "group",
     "place",
+    "general",
     "person",
     "setting",
     "aspect",
-    "modifier",
+    "head",
     "kind",
+    "modifier",
     "measure",
     "comparator",
     "filler",
 ]
-"""subject: what a paper must be about. general (surgery), group (nurses, prisoners): required as long as there is
-room. person (by age and sex), place (Kenya), setting, aspect (an outcome or a measure), modifier ("uncomplicated"):
-required if fewer than two others are, else they rank. kind ("treatment", "cohort study"): answered by a filter, ranks.
-measure (a dose, a time) and comparator (placebo): rank. filler: left out."""
+"""subject: what a paper may have to be about. animal (dogs): always required. group (nurses), place (Kenya), general
+(surgery), person (by age and sex), setting, aspect (an outcome): required if few others are. The others only rank: head
+("therapy", which makes one thing of the words before it), kind (answered by a filter), modifier ("acute"), measure (a
+dose, a time), comparator (placebo). filler: left out."""
 
-# Branches of the MeSH tree that are no subjects ("branches …"); the longest that fits decides. A heading is what it is
-# in all of its places; in any other place it is a subject: "Breast Feeding" (behavior and physiology), "Pregnancy".
-# Some say nothing of a subject wherever they stand, or little beside one ("headings …").
+SURE, NAMED, WEAK, NONE = 3.0, 2.0, 1.0, 0.0
+"""The evidence that papers on a topic name something; without any, it only ranks."""
+_BY_ROLE: Mapping[QueryRole, float] = {
+    "animal": NAMED,
+    "group": NAMED,
+    "place": (WEAK + NAMED) / 2,
+    "person": WEAK,
+    "setting": WEAK,
+    "aspect": WEAK,
+}
+"""What is not here has none."""
+# Of disorders, symptoms and behavior.
+OF_DISEASES = ("C", "F01", "F02", "F03")
+# Of these, organisms, chemicals, techniques and reproduction, papers have to name what they are about.
+_SURE = (*OF_DISEASES, "B", "D", "E", "G08", "A11")
 _ADJECTIVE_ENDINGS = endings("adjective endings")
 """Of words that no list of English words has ("supraventricular")."""
-EFFICACY = word_list("efficacy")
-"""With these beside it, harm is one side of the question of a treatment."""
-UNSPECIFIC = word_list("unspecific")
-"""Before what something is compared with: no paper has to say so."""
-DESIGNS = word_list("designs")
-"""Words that papers seldom say of themselves, by which nothing is ranked."""
 
 
 @cache
-def _roles_of(kind: str) -> Mapping[str, str]:
+def _roles_of(kind: str) -> Mapping[str, QueryRole]:
     """What the lists of a kind ("branches", "headings") have -> the role that they stand for."""
-    return {one: role for role, found in word_groups(kind).items() for one in found}
+    return {one: _ROLES[role] for role, found in word_groups(kind).items() for one in found}
 
 
 @cache
-def _by_word() -> Mapping[str, str]:
-    return {word: role for role in (*_ROLES, "head", "light") if role != "subject" for word in word_list(role)}
+def _by_word() -> Mapping[str, QueryRole]:
+    return {word: role for role in _ROLES.values() if role not in ("subject", "animal") for word in word_list(role)}
 
 
 def role_of_heading(record: MeshDescriptor) -> QueryRole:
-    """What a record of MeSH is to a search."""
+    """What a record of MeSH is to a search; of one in several places, a subject if it is that in any."""
     if role := _roles_of("headings").get(record.name):
-        return _ROLES[role]
+        return role
     if " " not in record.name and (said := role_of_word(record.name)) not in ("subject", "modifier"):
         return said
     found: list[QueryRole] = sorted({_role_of_place(number) for number in record.tree_numbers})
@@ -79,32 +87,81 @@ def role_of_heading(record: MeshDescriptor) -> QueryRole:
 
 def _role_of_place(number: str) -> QueryRole:
     fitting = [branch for branch in _roles_of("branches") if number.startswith(branch)]
-    return _ROLES[_roles_of("branches")[max(fitting, key=len)]] if fitting else "subject"
+    return _roles_of("branches")[max(fitting, key=len)] if fitting else "subject"
 
 
 def role_of_word(word: str) -> QueryRole:
     """What a word that stands alone is to a search."""
-    role = _by_word().get(word.lower(), "")
-    if role in ("head", "light"):
-        return "kind" if role == "head" else "aspect"
-    return _ROLES.get(role) or ("aspect" if stems(word) <= general_stems() else "subject")
+    lower = word.lower()
+    if lower in word_groups("species"):
+        return "animal"
+    if lower in QUERY_FUNCTION_WORDS and word.islower():
+        return "filler"
+    if word.isupper() and len(word) > 1 and _by_word().get(lower) not in ("setting", "place", "kind"):  # "WHO", "ICU"
+        return "subject"
+    is_described = word.islower() and (lower.startswith("non") or lower.endswith(("-associated", "-based", "-derived")))
+    is_general = is_described or stems(word) <= general_stems()
+    general: QueryRole = "modifier" if is_general else "subject"
+    return _by_word().get(lower, general)
 
 
 _ROLES: Mapping[str, QueryRole] = {one: one for one in get_args(QueryRole)}
 
 
-def is_light(word: str) -> bool:
-    """Whether, beside other words, a word need not be said: "acute", "levels", "women", "delayed"."""
+def evidence_of(role: QueryRole, text: str, record: MeshDescriptor | None) -> float:
+    """How sure it is that papers name a part of a topic, alone: diseases, drugs, organisms and techniques by their
+    headings, symbols and rare names, then other headings and phrases, then what says little."""
+    words = text.split()
+    if role != "subject":
+        bonus = {"group": -WEAK if not (record or words[1:]) else 0, "setting": WEAK / 2 if words[1:] else 0}
+        return _BY_ROLE.get(role, NONE) + bonus.get(role, NONE)
+    if record is None:
+        return evidence_of_words(words)
+    if is_branch(record):
+        return NAMED if record.is_of(OF_DISEASES) else WEAK
+    if record.is_of(("A",)) and not record.is_of(("A11",)):
+        return WEAK
+    is_common_word = is_common(words) and not record.is_of(OF_DISEASES)
+    is_sure = any(one.startswith(_SURE) for one in record.tree_numbers or ("D",)) and not is_common_word
+    return SURE if is_sure else NAMED
+
+
+def evidence_of_words(words: Sequence[str]) -> float:
+    """The same for words that no vocabulary has."""
+    if any(is_drug(word) or ends_like_disease(word) or is_code(word) for word in words):
+        return SURE
+    if any(map(is_name, words)):
+        return NAMED
+    nouns = [word for word in words if is_gerund(word) or not (is_adjective(word) or is_never_noun(word))]
+    return (WEAK if len(words) < 2 else NAMED) if nouns else NONE
+
+
+def is_code(word: str) -> bool:
+    """Whether it is a symbol and no abbreviation, which has several meanings: "TRPV1", "IL-6", but not "CKD"."""
+    letters = word.rstrip("s")
+    return is_symbol(word) and len(word) > 2 and " " not in word and not (letters.isalpha() and letters.isupper())
+
+
+def ends_like_disease(text: str) -> bool:
+    """Whether words that no vocabulary has end like a disease ("laminitis")."""
+    return text.islower() and len(text) > 6 and text.endswith(endings("disease endings"))
+
+
+def is_branch(record: MeshDescriptor) -> bool:
+    """Whether it is a heading near the top of the tree, such as "Neoplasms" and "Behavior", and no chemical."""
+    return (
+        not record.is_of(("D",))
+        and bool(record.tree_numbers)
+        and all(one.count(".") < 2 for one in record.tree_numbers)
+    )
+
+
+def is_name(word: str) -> bool:
+    """Whether a word is rare enough to name a subject: a symbol, or a noun that is not frequent in English."""
     lower = word.lower()
-    if word.isupper() and len(word) > 1:  # "WHO", "ICU"
-        return _by_word().get(lower) == "setting"
-    is_described = word.islower() and (lower.startswith("non") or lower.endswith(("-associated", "-based", "-derived")))
-    return _by_word().get(lower, "head") != "head" or is_described
-
-
-def is_head(word: str) -> bool:
-    """Whether a word makes one thing of the words before it: "therapy"."""
-    return _by_word().get(word.lower()) == "head"
+    is_frequent = is_common([lower]) or is_common([singular(lower)])
+    is_other = is_never_noun(lower) or is_adjective(lower) or role_of_word(word) != "subject"
+    return is_symbol(word) or not (is_frequent or is_other)
 
 
 def is_adjective(word: str) -> bool:
@@ -112,8 +169,11 @@ def is_adjective(word: str) -> bool:
     is tried."""
     if not word.islower() or word.endswith(("-guided", "-led")):
         return False
+    first, _, last = word.partition("-")
+    if last:  # "low-dose", "hospital-acquired", but "tongue-tie"
+        return is_adjective(first) or is_adjective(last) or not role_of_word(first) == role_of_word(last) == "subject"
     is_known = word_classes().get(word) == "adjective" or is_participle(word)
-    return is_known or "-" in word or word.endswith(_ADJECTIVE_ENDINGS)
+    return is_known or (word not in common_words() and word.endswith(_ADJECTIVE_ENDINGS))
 
 
 def is_never_noun(word: str) -> bool:
@@ -122,11 +182,8 @@ def is_never_noun(word: str) -> bool:
 
 
 def is_common(words: Sequence[str]) -> bool:
-    """Whether some words in small letters say little without a heading: one that is frequent in English ("tools",
-    "alternatives"), alone or before a head ("imaging test")."""
-    *_, last = words
-    kept = words[:-1] if len(words) == 2 and is_head(last) else words
-    return len(kept) == 1 and kept[0] in common_words()
+    """Whether it is a single word that is frequent in English ("tools")."""
+    return len(words) == 1 and words[0] in common_words()
 
 
 def is_participle(word: str) -> bool:
@@ -153,7 +210,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _STAGE = re.compile(r"(?:class|grade|level|phase|stage) (?:\d[a-d]?|[IVX]{1,4}[A-Da-d]?|[A-E])")
 _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve")
 _AMOUNT = re.compile(
-    r"\d[\d.,]*(?:[-–]\d[\d.,]*)+%?|\d[\d.,]*(?:%|[-–](?:day|hour|minute|month|week|year)s?(?:-old)?|(?:mg|g|kg|ml|mcg|µg|h|d|wk|mo|y))"
+    r"\d[\d.,]*(?:[-–]\d[\d.,]*)+%?|\d[\d.,]*(?:s|%|[-–](?:day|hour|minute|month|week|year)s?(?:-old)?|(?:mg|g|kg|ml|mcg|µg|h|d|wk|mo|y))"
 )
 
 

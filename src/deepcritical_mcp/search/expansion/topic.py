@@ -50,7 +50,7 @@ _WHO = re.compile(
 _SPAN = re.compile(
     r" (?:during|from|in|over|within) the (?:last|past) (?:[\w-]+ )?(?:decades?|months|years?)\b", re.IGNORECASE
 )
-_MAY_I = re.compile("^(?:can|could|do|may|must|should) (?:i|one|we|you) (?=.)", re.IGNORECASE)
+_MAY_I = re.compile("^(?:can|could|do|may|must|should) (?:i|one|we|you) (?:[a-z]+ (?=for )|(?=.))", re.IGNORECASE)
 _WISH = re.compile(
     "[,.;?!] (?:if possible|ideally|please|preferably|thanks|thank you)(?![^ ,.!]).{0,200}$", re.IGNORECASE
 )

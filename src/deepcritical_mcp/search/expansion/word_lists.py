@@ -31,6 +31,7 @@ def endings(name: str) -> tuple[str, ...]:
     return tuple(_lists()[name])
 
 
+@cache
 def word_groups(name: str) -> Mapping[str, tuple[str, ...]]:
     """The lists whose names begin with `name`, in their order, by the rest of their names."""
     every = _lists().items()

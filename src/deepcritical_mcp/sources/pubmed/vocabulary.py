@@ -1,4 +1,4 @@
-"""What NCBI knows about the words of a topic: spelling, term mapping, MeSH, how authors use an abbreviation, and how
+"""What NCBI knows about the words of a topic: spelling, MeSH, how authors use an abbreviation, and how
 many papers a query finds.
 
 The MeSH database is searched through E-utilities (`db=mesh`): esearch finds a name; esummary returns all names of its
@@ -21,7 +21,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.cache import Cache, cache_key
-from deepcritical_mcp.sources.base import Hits, MappedTerm, MeshDescriptor, Vocabulary
+from deepcritical_mcp.sources.base import Hits, MeshDescriptor, Vocabulary
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.records import read_records
 from deepcritical_mcp.text import clean_line
@@ -33,8 +33,6 @@ CACHE_BYTES = 64 * 1024 * 1024
 ONE_YEAR = 365 * 86_400.0
 """Seconds: NLM publishes a new edition of MeSH once a year."""
 
-# Automatic Term Mapping also maps to journals ("APC"), authors and free text; only names in MeSH are trusted.
-_HEADING = re.compile(r'"([^"]+)"\[(?:MeSH Terms(?::noexp)?|Supplementary Concept)\]', re.IGNORECASE)
 # The record number of an older record is its id with the letter as ASCII code: D000544 -> 68000544, C508053 ->
 # 67508053; that of a newer one is any number, but not one of the roots of the tree.
 _OLD_UID = re.compile(r"6[78](\d{6})")
@@ -63,20 +61,6 @@ class PubMedVocabulary(Vocabulary):
             return {text: "" if suggestion.casefold() == text.casefold() else suggestion}
 
         return (await self._cached("spelling", [text], str, ask))[text]
-
-    async def mapped(self, text: str) -> tuple[MappedTerm, ...]:
-        """The words of `text` that PubMed maps to MeSH headings, in their order in `text`."""
-
-        async def ask(_: Sequence[str]) -> dict[str, tuple[MappedTerm, ...]]:
-            answer = await self._eutils.esearch(text, retmax=0)
-            terms = tuple(
-                MappedTerm(text=clean_line(given), headings=headings)
-                for given, translation in answer.translations
-                if (headings := tuple(dict.fromkeys(heading.lower() for heading in _HEADING.findall(translation))))
-            )
-            return {text: terms}
-
-        return (await self._cached("mapping", [text], tuple[MappedTerm, ...], ask)).get(text, ())
 
     async def descriptors(self, headings: Sequence[str]) -> dict[str, MeshDescriptor]:
         """The records with these names (in any case), by name as given; unknown names are left out."""
