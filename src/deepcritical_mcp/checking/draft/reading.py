@@ -37,7 +37,6 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     is_whole_entry,
     starts_with_names,
 )
-from deepcritical_mcp.checking.draft.latex_draft import latex_as_markdown
 from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, entry_place, manager_entries
 from deepcritical_mcp.checking.draft.markdown_draft import (
     blocks_of_markdown,
@@ -96,7 +95,10 @@ def read_draft(text: str) -> Draft:
     if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _says_more(rest)):
         listed = (DraftReference(at, one.text, one.label) for at, one in enumerate(managed.entries, 1))
         return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
-    rest = latex_as_markdown(rest) if _LATEX.search(rest) else rest
+    if _LATEX.search(rest):
+        from deepcritical_mcp.search.references.latex_text import latex_as_markdown
+
+        rest = latex_as_markdown(rest)
     return _of_blocks(blocks_of_markdown(with_lists_apart(html_as_markdown(rest))), managed)
 
 

@@ -23,8 +23,8 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     is_whole_entry,
     starts_like_entry,
     starts_with_names,
-    stated_ids,
 )
+from deepcritical_mcp.search.references.stated_ids import stated_ids
 
 POINTS = "it names a work in a few words, or points at another note: give the whole reference"
 STRAY = "it stands among the references, and does not look like one"
