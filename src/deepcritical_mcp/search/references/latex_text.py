@@ -22,6 +22,7 @@ logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # what is wrong in a
 _CITES = {f"{one}{end}" for name in listed_words("latex cites") for one in (name, name.title()) for end in ("", "s")}
 _DROPPED = listed_words("latex dropped")
 """Commands that print nothing of what they are given."""
+_SWITCHES = listed_words("latex switches")
 _HEADINGS = {"title": 1, "part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
 _FRAMES = {name: f"\n\n{'#' * level} {{}}\n\n" for name, level in _HEADINGS.items()} | {
     "caption": "\n\n{}\n\n", "enquote": "“{}”", "textquote": "“{}”", "blockquote": "“{}”", "doi": " doi:{} ",
@@ -102,18 +103,20 @@ class _Reader(LatexNodes2Text):
         if name in _FRAMES:
             return _FRAMES[name].format("".join(self._given(node)[-1:]))
         if name in _CITES:
-            return f"[{'; '.join(f'@{key.strip()}' for key in self._given(node)[-1].split(','))}]"
+            return f"[{'; '.join(f'@{key.strip()}' for key in ''.join(self._given(node)[-1:]).split(','))}]"
         if name in ("footnote", "thanks", "footnotetext", "endnote"):
-            self.notes.append(" ".join(self._given(node)[-1].split()))
+            self.notes.append(" ".join("".join(self._given(node)[-1:]).split()))
             return f"[^{len(self.notes)}]"
         if name == "item":
             mark = next(self._lists[-1]) if self._lists else "-"
             return " ".join((f"\n{'    ' * (len(self._lists) - 1)}{mark}", *self._given(node), ""))
         if name == "href":
-            address, shown = self._given(node)
-            return f"[{shown}]({address})"
-        is_nothing = name in _DROPPED or name in ("maketitle", "ref", "author")
-        return " " if is_nothing else super().macro_node_to_text(node)
+            given = ["", "", *self._given(node)]
+            return f"[{given[-1]}]({given[-2]})"
+        if name in _DROPPED | _SWITCHES:
+            return " "
+        is_known = self.latex_context.get_macro_spec(name) is not None
+        return super().macro_node_to_text(node) if is_known else "".join(self._given(node)) or name
 
     def specials_node_to_text(self, node: Any) -> str:
         """The text of characters that stand for others."""
