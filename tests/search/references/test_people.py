@@ -51,10 +51,9 @@ async def test_a_misspelled_name_is_minor(names: str) -> None:
     assert [(one.field, one.minor) for one in outcome.problems] == [("authors", True)]
 
 
-@pytest.mark.parametrize("names", ["Müller JK, Muller JK, van der Berg A", "Zhang W, Zhnag W"])
+@pytest.mark.parametrize("names", ["Müller JK, Muller JK, van der Berg A"])
 def test_a_name_that_stands_there_twice_is_no_other_author(names: str) -> None:
-    authors = (*ZINC.authors[:2],) if names.startswith("M") else (ZINC.authors[3], ZINC.authors[0])
-    assert compare_people(names, 0, len(names), authors).verdict == "agrees"
+    assert compare_people(names, 0, len(names), ZINC.authors).verdict == "agrees"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +86,7 @@ async def test_initials_that_may_be_theirs_are_no_difference(names: str) -> None
         "Xiao-Ming Wang, William Smith",
         "WANG XM, SMITH W",
         "Juri Iwanow, Will Smith, José de la Cruz, Maria Garcia Lopez, Smith William, Tony J. Gorman, Élise Hill",
-        "Iwanow Juri, Hill Smith, Wang Yu",
+        "Iwanow Juri, Wang Yu",
         "",
     ],
 )

@@ -26,7 +26,7 @@ from deepcritical_mcp.identifiers import (
 from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
 from deepcritical_mcp.search.references.journal_places import sentences_back
 from deepcritical_mcp.search.references.number_places import YEAR, find_numbers
-from deepcritical_mcp.search.references.people_places import ET_AL, LISTED, names_in, people_before
+from deepcritical_mcp.search.references.people_places import ET_AL, LISTED, first_name_in, people_before
 from deepcritical_mcp.search.references.plain_text import without_latex
 from deepcritical_mcp.search.references.stated_ids import stated_ids
 from deepcritical_mcp.search.references.title_places import Word, title_span, words_of
@@ -53,16 +53,16 @@ _LINE = "people:{}. |title:“{}.” |journal:{}. |year:{}, |volume:vol. {}, |is
 
 @dataclass(frozen=True)
 class Statements:
-    """What a reference says; "" or () for what it does not say.
+    """What a reference says; "" for what it does not say.
 
     Attributes:
-        authors: family names in order; of names written out, the whole name.
+        author: the family name of the first one, or the whole name if it is written out.
         pages: as written, "1091-1096"; a number of an article counts as one.
         people: the list of authors as it is written.
     """
 
     title: str = ""
-    authors: tuple[str, ...] = ()
+    author: str = ""
     year: str = ""
     journal: str = ""
     volume: str = ""
@@ -91,7 +91,7 @@ def _guessed(text: str) -> Statements:
     low = max(end, ended.end() if ended else 0, places.first - 200)
     journal = next((text[low + one : low + to] for one, to in sentences_back(text[low : places.first])), "")
     said |= {"year": said.get("year", "")[:4], "journal": journal.removeprefix("In: ") if places.first > end else ""}
-    return Statements(text[start:end], names_in(head), people=head, **said)
+    return Statements(text[start:end], first_name_in(head), people=head, **said)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class WrittenReference:
     @property
     def says_more(self) -> bool:
         """Whether it says anything besides identifiers that a record can be compared with."""
-        return self.has_title or bool(self.says.volume and self.says.pages) or bool(self.says.authors)
+        return self.has_title or bool(self.says.volume and self.says.pages) or bool(self.says.author)
 
     def __hash__(self) -> int:
         return hash((self.text, self.ids, self.says))
@@ -235,8 +235,8 @@ class LabelledEntry:
         last = next((self.plain(one) for one in self.fields if one.name == "EP" and self.form == "ris"), "")
         said["pages"] = "-".join(filter(None, (said["pages"].replace("–", "-").replace("--", "-"), last)))
         people = [normalized("NFKC", one) for one in self._people()]
-        authors = tuple(one.partition(",")[0].strip() for one in people if one != "et al")
-        return Statements(year=year[0] if year else "", people="; ".join(people), authors=authors, **said)
+        author = next((one.partition(",")[0].strip() for one in people if one != "et al"), "")
+        return Statements(year=year[0] if year else "", people="; ".join(people), author=author, **said)
 
     def _people(self) -> Iterator[str]:
         """The names, "others" as "et al"."""
