@@ -16,6 +16,8 @@ from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.references import MAX_REFERENCE, compare, read_reference
 from deepcritical_mcp.search.references.agreement import PREPRINT_SERVER, own_number
+from deepcritical_mcp.search.references.alignment import place_of
+from deepcritical_mcp.search.references.number_places import numbers_of
 from deepcritical_mcp.search.references.plain_text import Span, blanked
 from deepcritical_mcp.search.references.stated_ids import stated_ids
 from deepcritical_mcp.text import FUNCTION_WORDS, clean_line
@@ -153,9 +155,14 @@ def _is_right(patched: str, line: str, publication: Publication, wrong: Mapping[
     said = {one.field for one in before.fields if one.verdict != "absent" and one.field != "title"}
     after = {one.field: one.verdict for one in compare(reference, publication).fields}
     ids = ((getattr(reference.ids, field).lower(), wrong[field].true.lower()) for field in IDS if field in wrong)
-    return all(one in ("", true) for one, true in ids) and not any(
-        (verdict == "differs" and field not in known) or (verdict == "absent" and field in said)
-        for field, verdict in after.items()
+    own = numbers_of(place_of(publication)["year"]) & numbers_of(line)
+    return (
+        all(one in ("", true) for one, true in ids)
+        and own <= numbers_of(patched)
+        and not any(
+            (verdict == "differs" and field not in known) or (verdict == "absent" and field in said)
+            for field, verdict in after.items()
+        )
     )
 
 

@@ -85,7 +85,7 @@ async def test_initials_that_may_be_theirs_are_no_difference(names: str) -> None
         "Doe JQ 3rd, Doe Q, Bare J, Old Group",
         "Xiao-Ming Wang, William Smith",
         "WANG XM, SMITH W",
-        "Juri Iwanow, Will Smith, José de la Cruz, Maria Garcia Lopez, Smith William, Tony J. Gorman, Élise Hill",
+        "Juri Iwanow, Will Smith, José de la Cruz, Maria Garcia Lopez, Smith William, Élise Hill",
         "Iwanow Juri, Wang Yu",
         "",
     ],

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from html import unescape
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -63,7 +64,7 @@ def html_as_markdown(text: str) -> str:
     head, *comments = text.split("<!--")
     parted = [one.partition("-->") for one in comments]
     text = "".join((head, *(after if end else f"<!--{before}" for before, end, after in parted)))
-    return _BLOCK_TAG.sub(_tag_as_markdown, text) if "<" in text else text
+    return unescape(_BLOCK_TAG.sub(_tag_as_markdown, text) if "<" in text else text)
 
 
 def _tag_as_markdown(tag: re.Match[str]) -> str:
@@ -141,7 +142,7 @@ def _row(tokens: Sequence[Token], number: int) -> Block:
             cells.append(text)
             at += len(text) + 1
         number += 1
-    return Block("row", "\t".join(cells), "\t".join(cells), marks=tuple(marks))
+    return Block("paragraph", "\t".join(cells), "\t".join(cells), marks=tuple(marks))
 
 
 def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:

@@ -120,7 +120,10 @@ class _Piece:
             return ListEntry(f"{self.label}. {text}" if self.label else text, self.first.place, "", STRAY)
         is_like = not is_remark(text) or (starts_with_names(text) and not is_prose(text))
         is_like = is_like and (self.is_marked or not is_among_marked or is_whole_entry(text))
-        reason = POINTS if is_repeated(text) else "" if self.label or is_like else STRAY
+        is_like = is_like or (
+            self.label != "" and not (has_verbs(text) and is_remark(text) and not starts_like_entry(text))
+        )
+        reason = POINTS if is_repeated(text) else "" if is_like else STRAY
         return ListEntry(text, self.first.place, self.label, reason)
 
 
@@ -256,6 +259,8 @@ def _with_list_apart(text: str) -> str:
     title = next((tail for tail in tails if _title(tail) in draft_words("list")), "")
     is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and not is_prose(pieces[0])
     is_apart = len(parts) > 1 and (not before or "\n" in text[len(before) : starts[0]])
+    if 2 * sum(text[at - 1 : at] in ("", "\n") for at in starts) > len(starts):  # the entries have lines of their own
+        return text
     if is_list and (title or is_apart):
         return "\n".join((before[: len(before) - len(title)], title, *parts))
     return text
@@ -283,7 +288,7 @@ def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
         is_sure = title in draft_words("list") or (line.block.kind == "heading" and pattern in found)
         is_heading = line.block.kind == "heading" or words <= known
         names_list = is_heading and any(words >= {*one.split()} for one in draft_words("words"))
-        if line.block.kind not in ("item", "row") and (is_sure or names_list or title in draft_words("maybe")):
+        if line.block.kind != "item" and (is_sure or names_list or title in draft_words("maybe")):
             end = _end(lines, at + 1, line.block.level)
             entries = entries_in(lines[at + 1 : end])
             if is_sure or _are_entries(entries):

@@ -160,6 +160,13 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
         named = [at for key in keys for at in owners.get(key, ()) if len(key) > 1]
         at = min(named, key=lambda one: (not {*_family(authors[one])} <= {*keys}, one in taken), default=-1)
         family = _key(authors[at].family) if at >= 0 else ()
+        own = [n for n, key in enumerate(keys) if key in (*family, "".join(family))]
+        behind = own[-1] + 1 if own else len(words)
+        while own and behind < len(words) and is_initials(words[behind][0]):
+            behind += 1
+        if own and behind > own[-1] + 1:  # "Robeck S. Corrigendum"
+            words, keys = words[:behind], keys[:behind]
+            every = [one for one in every if one.start() <= words[-1].start()]
         rest = [one[0] for one, key in zip(words, keys, strict=True) if key not in (*family, "".join(family))]
         letters = "".join(one if is_initials(one) else one[0] for one in rest) if at >= 0 else ""
         is_all, last = all(map(is_initials, rest)), found[-1] if found else None
@@ -245,10 +252,15 @@ def _known(author: AuthorName) -> str:
 
 
 def _initials_differ(letters: str, author: AuthorName) -> int:
-    """2 if initials are somebody else's, 1 if the first is another spelling, otherwise 0. Those of middle names, and of
-    a part of the family name, count too."""
+    """2 if initials are somebody else's, 1 if one of them is, or the first in another spelling, otherwise 0. Those of
+    middle names, and of a part of the family name, count too."""
     known = _known(author)
     pair = f"{letters[0]}{known[:1]}"
+    is_like = not {pair, pair[::-1]}.isdisjoint(listed_words("like letters"))
     if not {*known}.isdisjoint(letters):
-        return 0
-    return 2 - (not {pair, pair[::-1]}.isdisjoint(listed_words("like letters")))
+        return int(
+            not is_like
+            and not {*letters} <= {*known}
+            and len(letters) <= len({*_plain(author.short.rpartition(" ")[2])})
+        )
+    return 2 - is_like
