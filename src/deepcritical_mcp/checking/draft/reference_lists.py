@@ -251,6 +251,8 @@ def _with_list_apart(text: str) -> str:
     starts = max((one for of_form in chains.values() for one in of_form), key=len)
     if not starts:
         return text
+    of_lines = [at for at in starts if text[at - 1 : at] in ("", "\n")]
+    starts = of_lines if 2 * len(of_lines) > len(starts) else starts  # the entries have lines of their own
     before = text[: starts[0]].rstrip()
     parts = [text[one:two] for one, two in pairwise((*starts, len(text)))]
     pieces = [part.partition(" ")[2] for part in parts]
@@ -259,8 +261,6 @@ def _with_list_apart(text: str) -> str:
     title = next((tail for tail in tails if _title(tail) in draft_words("list")), "")
     is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and not is_prose(pieces[0])
     is_apart = len(parts) > 1 and (not before or "\n" in text[len(before) : starts[0]])
-    if 2 * sum(text[at - 1 : at] in ("", "\n") for at in starts) > len(starts):  # the entries have lines of their own
-        return text
     if is_list and (title or is_apart):
         return "\n".join((before[: len(before) - len(title)], title, *parts))
     return text
