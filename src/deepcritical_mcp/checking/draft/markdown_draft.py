@@ -222,9 +222,15 @@ def _of_pages(lines: Sequence[str], filled: Sequence[int]) -> set[int]:
     edges |= {0, len(filled)} if edges else set[int]()
     near = {one + step for one in edges for step in range(-_NEAR, _NEAR + 1)}
     for places in alike.values():
-        recurring, least = near.intersection(places), max(2, len(edges) // 3, _MOST_OF_IT * len(places))
-        if len(recurring) >= least and not is_bare_id(lines[filled[places[0]]]):
-            found |= recurring
+        recurring = [one for one in places if one in near]
+        shown = [lines[filled[one]] for one in recurring]
+        is_same = all(one.split() == two.split() or _are_next(one, two) for one, two in pairwise(shown))
+        if (
+            is_same
+            and len(recurring) >= max(2, len(edges) // 3, _MOST_OF_IT * len(places))
+            and not is_bare_id(shown[0])
+        ):
+            found.update(recurring)
     return found
 
 
