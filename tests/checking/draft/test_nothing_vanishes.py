@@ -240,3 +240,17 @@ def test_json_among_references_hides_none_of_them() -> None:
         item,
         OKA,
     ]
+
+
+def test_thanks_among_the_references_are_told_as_unread() -> None:
+    thanks = "We thank R. Jones, who has read this, and our patients."
+    assert read(f"{HEAD}1. {BERG}\n2. {thanks}\n3. {OKA}\n") == ([BERG, OKA], [thanks])
+
+
+def test_entities_are_decoded_and_lettered_items_outside_the_lists_are_told() -> None:
+    text = (
+        f"We read this, which was good.\n\na. {OKA}\nb. {BERG}\n\n## References\n\n1. Lind &amp; Oka. Copper. 2003;1:2."
+    )
+    entries, unread = read(text)
+    assert entries == ["Lind & Oka. Copper. 2003;1:2."]
+    assert any("Oka E" in one for one in unread)

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from deepcritical_mcp.checking.draft import read_draft
-from deepcritical_mcp.search.references.latex_text import latex_as_markdown
 from deepcritical_mcp.checking.draft.manager_files import manager_entries
 from deepcritical_mcp.search.references import read_reference
+from deepcritical_mcp.search.references.latex_text import latex_as_markdown
 
 LATEX = r"""\documentclass{article}\usepackage[utf8]{inputenc}
 \title{Zinc in wounds}

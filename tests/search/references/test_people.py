@@ -38,9 +38,9 @@ async def test_initials_of_somebody_else_are_a_difference(names: str, written: s
 
 @pytest.mark.parametrize(
     "names",
-    ["Müller JK, van der Berg W", "Müller JK, O'Connor X"],
+    ["Müller JK, van der Berg W", "Müller JK, O'Connor X", "Müller JX, van der Berg A"],
 )
-async def test_the_other_initials_of_one_later_author_are_minor(names: str) -> None:
+async def test_other_initials_of_one_later_author_and_one_of_the_first_are_minor(names: str) -> None:
     outcome = await checked(f"{names}. {REST}")
     assert [(one.field, one.minor) for one in outcome.problems] == [("authors", True)]
 

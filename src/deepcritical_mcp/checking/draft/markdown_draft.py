@@ -209,7 +209,7 @@ def _of_pages(lines: Sequence[str], filled: Sequence[int]) -> set[int]:
     to form feeds."""
     alike, found = dict[str, list[int]](), set[int]()
     for number, at in enumerate(filled):
-        if len(lines[at]) <= _LONGEST_HEAD:
+        if len(lines[at]) <= _LONGEST_HEAD and not is_bare_id(lines[at]):
             alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(number)
     for form, places in alike.items():
         is_number = form.strip("-–— ") in _PAGE_NUMBERS

@@ -30,9 +30,10 @@ _FRAMES = {name: f"\n\n{'#' * level} {{}}\n\n" for name, level in _HEADINGS.item
     "foreignlanguage": "{}", "url": "{}", "path": "{}", "%": "%",
 }  # fmt: skip
 """What commands put around the last thing that they are given."""
-_TWO = dict.fromkeys(("bibinfo", "bibfield", "href@noop", "color", "textcolor", "foreignlanguage", "href"), "{{")
+_TWO = dict.fromkeys(("bibinfo", "bibfield", "href@noop", "color", "textcolor", "foreignlanguage", "href"), "{{") | {
+    "textsuperscript": "{"
+}
 _GIVEN = _TWO | dict.fromkeys(_CITES, "*[[{") | {"enquote": "*{", "textquote": "[{", "blockquote": "[{", "doi": "{"}
-_GIVEN |= {"textsuperscript": "{"}
 _LISTS = frozenset({"itemize", "enumerate", "description"})
 _QUOTATIONS = frozenset({"quote", "quotation", "displayquote", "displaycquote", "quoting"})
 _SKIPPED = frozenset({"verbatim", "verbatim*", "lstlisting", "minted", "comment", "tikzpicture", "filecontents"})
@@ -62,7 +63,7 @@ def latex_as_markdown(text: str) -> str:
     reader, text = _Reader(), _ENTRY.sub("", text)
     whole = _nodes(text)
     parts = [(text, whole)] if whole is not None else [(one, _nodes(one)) for one in text.split("\n\n")]
-    read = [part if nodes is None else reader.nodelist_to_text(nodes) for part, nodes in parts]
+    read: list[str] = [part if nodes is None else reader.nodelist_to_text(nodes) for part, nodes in parts]
     notes = (f"[^{number}]: {note}" for number, note in enumerate(reader.notes, 1))
     return "\n\n".join((*read, *entries, *notes)).replace(_PERCENT, "%")
 
@@ -116,11 +117,11 @@ class _Reader(LatexNodes2Text):
         if name in _DROPPED | _SWITCHES:
             return " "
         is_known = self.latex_context.get_macro_spec(name) is not None
-        return super().macro_node_to_text(node) if is_known else "".join(self._given(node)) or name
+        return str(super().macro_node_to_text(node)) if is_known else "".join(self._given(node)) or name
 
     def specials_node_to_text(self, node: Any) -> str:
         """The text of characters that stand for others."""
-        return {"~": " ", "&": "&"}.get(node.specials_chars) or super().specials_node_to_text(node)
+        return {"~": " ", "&": "&"}.get(node.specials_chars) or str(super().specials_node_to_text(node))
 
     def math_node_to_text(self, node: Any) -> str:
         """The text of a formula; one that is raised cites."""
@@ -135,7 +136,7 @@ class _Reader(LatexNodes2Text):
             return ""
         if name in _LISTS:
             self._lists.append((f"{number}." for number in count(1)) if name == "enumerate" else repeat("-"))
-        text = self.nodelist_to_text(node.nodelist)
+        text = str(self.nodelist_to_text(node.nodelist))
         if name in _LISTS:
             self._lists.pop()
         if name in _QUOTATIONS:
