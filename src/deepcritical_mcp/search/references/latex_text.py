@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # pylatexenc has no types:
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUntypedBaseClass=false
+# pyright: reportUntypedBaseClass=false, reportUnknownArgumentType=false
 import logging
 import re
 from collections.abc import Iterator, Sequence
