@@ -120,10 +120,8 @@ class _Piece:
             return ListEntry(f"{self.label}. {text}" if self.label else text, self.first.place, "", STRAY)
         is_like = not is_remark(text) or (starts_with_names(text) and not is_prose(text))
         is_like = is_like and (self.is_marked or not is_among_marked or is_whole_entry(text))
-        is_like = is_like or (
-            self.label != "" and not (has_verbs(text) and is_remark(text) and not starts_like_entry(text))
-        )
-        reason = POINTS if is_repeated(text) else "" if is_like else STRAY
+        is_told = has_verbs(text) and not (self.is_dated or starts_like_entry(text))  # "We thank R. Jones"
+        reason = POINTS if is_repeated(text) else "" if is_like or (self.label and not is_told) else STRAY
         return ListEntry(text, self.first.place, self.label, reason)
 
 
