@@ -7,47 +7,26 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
-from urllib.parse import unquote
+from collections.abc import Mapping, Sequence
 
+from deepcritical_mcp.checking.reference_meaning import IDS
 from deepcritical_mcp.export.reference import Reference
 from deepcritical_mcp.export.reference_managers import bibtex_entry, csl_entry, ris_entry
-from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid, normalize_trial
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.references import MAX_REFERENCE, compare, read_reference
 from deepcritical_mcp.search.references.agreement import PREPRINT_SERVER, own_number
-from deepcritical_mcp.search.references.plain_text import Span
-from deepcritical_mcp.search.references.written import (
-    BARE_PMID,
-    DOI,
-    PMCID,
-    PMID,
-    TRIAL,
-    balanced,
-)
+from deepcritical_mcp.search.references.alignment import place_of
+from deepcritical_mcp.search.references.number_places import numbers_of
+from deepcritical_mcp.search.references.plain_text import Span, blanked
+from deepcritical_mcp.search.references.stated_ids import stated_ids
 from deepcritical_mcp.text import FUNCTION_WORDS, clean_line
 
-_IDS = {
-    "pmid": (PMID, normalize_pmid),
-    "doi": (DOI, normalize_doi),
-    "pmcid": (PMCID, normalize_pmcid),
-    "nct": (TRIAL, normalize_trial),
-}
 _RETRACTED = "[Retracted]"
 _HAS_MARK = re.compile(r"[(\[](?:retracted|withdrawn)\b|\bretracted(?: article)?:", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,200}>")
 _WRITTEN = ("title", "vernacular_title", "journal", "journal_abbreviation", "medline_abbreviation", "publisher", "doi")
 """Fields of a record that get into a corrected line; its numbers are the source's own."""
-
-
-class _Edit(NamedTuple):
-    """`new` for what stands at `start` to `end`."""
-
-    start: int
-    end: int
-    new: str
 
 
 def corrected(written: str, publication: Publication, problems: Sequence[ReferenceProblem]) -> str:
@@ -86,51 +65,53 @@ def _is_changed(one: ReferenceProblem) -> bool:
     not be the journal's."""
     if one.minor and (one.field == "authors" or (one.field == "journal" and PREPRINT_SERVER.search(one.written))):
         return False
-    return one.field == "status" or bool(one.written and (one.true or one.field in _IDS))
+    return one.field == "status" or bool(one.written and (one.true or one.field in IDS))
 
 
 def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceProblem]) -> str:
     """A line with the wrong stretches replaced; "" if that cannot be done for certain."""
-    places, edits, fields = _places(line, publication), list[_Edit](), dict.fromkeys(wrong)
+    places, edits, fields = _places(line, publication), list[tuple[int, int, str]](), dict.fromkeys(wrong)
     if not fields.keys().isdisjoint(("volume", "pages")):  # with the issue they are one place
         if compare(read_reference(line), publication).unread:
             return ""
         fields |= dict.fromkeys(one for one in ("volume", "issue") if one in places)
+    new = line
     for field in fields:
-        if field in _IDS and wrong[field].true:
-            edits += _id_edits(line, wrong[field])
-        elif field in places:
+        if field in places:
             edits.append(_edit(line, field, places[field], publication))
-        elif field in _IDS or (field != "status" and not wrong[field].minor):
+        elif field not in IDS and field != "status" and not wrong[field].minor:
             return ""
-    new = _applied(line, edits)
+    for start, end, value in sorted(edits, reverse=True):
+        new = f"{new[:start]}{value}{new[end:]}"
+    for one in (wrong[field] for field in IDS if field in wrong):
+        if not one.true or one.true.lower().startswith(one.written.lower()):  # where the rest of it stands is not known
+            return ""
+        new = re.sub(rf"(?<!\w){re.escape(one.written)}(?!\w)", lambda _, true=one.true: true, new, flags=re.IGNORECASE)
     if not _is_right(new, line, publication, wrong):
         return ""
     return _marked(new, publication) if "status" in wrong else new
 
 
-def _edit(line: str, field: str, span: Span, publication: Publication) -> _Edit:
+def _edit(line: str, field: str, span: Span, publication: Publication) -> tuple[int, int, str]:
     """What puts the record's value in the place of a field."""
     (start, end), old = span, line[slice(*span)]
-    behind = line[end : end + 1]
     if field == "title":
         end -= len(old) - len(old.rstrip(".,?!"))
         title, mark = _title_alone(publication.title), line[end : end + 1]
-        mark = mark if mark in (".", "?", "!") else ""
-        is_closed = mark in ("?", "!") and line[end + 1 : end + 2] in tuple("”“\"’',")
-        stop = "." if mark and not is_closed and title[-1:] not in ("?", "!") else ""
-        return _Edit(start, end + len(mark), title + stop)
+        is_stop = mark != "" and mark in ".?!"
+        has_stop = is_stop and (mark == "." or line[end + 1 : end + 2] == " ") and title[-1:] not in ("?", "!")
+        return start, end + is_stop, title + "." * has_stop
     if field == "year":  # the month and day are those of the wrong year
         month = re.match(r" [A-Z][a-z]{2}(?: \d{1,2})?(?=;)", line[end:])
-        return _Edit(start, end + (month.end() if month else 0), own_number(field, publication))
+        return start, end + (month.end() if month else 0), own_number(field, publication)
     if field == "journal":
         name = _journal(old, publication)
-        return _Edit(start, end, name.rstrip(".") if behind == "." else name)
+        return start, end, name.rstrip(".") if line[end : end + 1] == "." else name
     if field == "issue" and not publication.issue:
-        is_alone = line[start - 1] + behind == "()"
-        return _Edit(start - is_alone, end + is_alone, "")
+        is_alone = line[start - 1 : start] + line[end : end + 1] == "()"
+        return start - is_alone, end + is_alone, ""
     dash = next((one for one in ("--", "–") if one in old), "-")
-    return _Edit(start, end, str(getattr(publication, field)).replace("-", dash))
+    return start, end, str(getattr(publication, field)).replace("-", dash)
 
 
 def _journal(old: str, publication: Publication) -> str:
@@ -141,35 +122,21 @@ def _journal(old: str, publication: Publication) -> str:
     return next(filter(None, names), publication.book_title or publication.publisher)
 
 
-def _applied(text: str, edits: Sequence[_Edit]) -> str:
-    """`text` with the edits that do not overlap with earlier ones."""
-    parts, at = list[str](), 0
-    for edit in sorted(edits):
-        if edit.start >= at:
-            parts += text[at : edit.start], edit.new
-            at = edit.end
-    return "".join([*parts, text[at:]])
-
-
-def _id_edits(text: str, problem: ReferenceProblem) -> Iterator[_Edit]:
-    """What puts the record's identifier in the places of a wrong one."""
-    pattern, in_one_form = _IDS.get(problem.field, (None, str))
-    found = [*pattern.finditer(text)] if pattern and problem.true else []
-    found += [one] if problem.field == "pmid" and problem.true and (one := BARE_PMID.search(text)) else []
-    for one in found:
-        value, start = balanced(one[1])[0], one.start(1)
-        if in_one_form(unquote(value)).lower() == problem.written.lower():
-            rest = problem.true[len(value) :] if problem.true.lower().startswith(value.lower()) else ""
-            # Blanks may break a number.
-            tail = re.match(r"\s*".join(map(re.escape, ("", *rest))), text[start + len(value) :], re.IGNORECASE)
-            yield _Edit(start, start + len(value) + (tail.end() if tail and rest else 0), problem.true)
-
-
 def _places(line: str, publication: Publication) -> dict[str, Span]:
-    """Where the statements of a reference stand, as a record that is laid along it tells."""
+    """Where the statements of a reference stand in its line, as far as a record that is laid along it tells: not what
+    stands there with markup, or as often in an identifier."""
     reference = read_reference(line)
-    spans = ((one.field, one.span) for one in compare(reference, publication).fields if one.span)
-    return {field: reference.plain.written_at(*span) for field, span in spans if span[0] < span[1]}
+    bare = blanked(line, ((one.start, one.end) for one in stated_ids(line)))
+    found = dict[str, Span]()
+    for one in compare(reference, publication).fields:
+        start, end = one.span or (0, 0)
+        old = reference.text[start:end]
+        if old and reference.text.count(old) == bare.count(old):
+            at = -1
+            for _ in range(reference.text.count(old, 0, start) + 1):
+                at = bare.find(old, at + 1)
+            found[one.field] = at, at + len(old)
+    return found
 
 
 def _marked(line: str, publication: Publication) -> str:
@@ -187,10 +154,15 @@ def _is_right(patched: str, line: str, publication: Publication, wrong: Mapping[
     known = {one.field for one in before.differences} - wrong.keys()
     said = {one.field for one in before.fields if one.verdict != "absent" and one.field != "title"}
     after = {one.field: one.verdict for one in compare(reference, publication).fields}
-    ids = ((getattr(reference.ids, field).lower(), wrong[field].true.lower()) for field in _IDS if field in wrong)
-    return all(one in ("", true) for one, true in ids) and not any(
-        (verdict == "differs" and field not in known) or (verdict == "absent" and field in said)
-        for field, verdict in after.items()
+    ids = ((getattr(reference.ids, field).lower(), wrong[field].true.lower()) for field in IDS if field in wrong)
+    own = numbers_of(place_of(publication)["year"]) & numbers_of(line)
+    return (
+        all(one in ("", true) for one, true in ids)
+        and own <= numbers_of(patched)
+        and not any(
+            (verdict == "differs" and field not in known) or (verdict == "absent" and field in said)
+            for field, verdict in after.items()
+        )
     )
 
 

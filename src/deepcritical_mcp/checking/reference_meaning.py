@@ -9,7 +9,6 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from deepcritical_mcp.checking.draft.entry_looks import are_forms, stated_ids
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.titles import content_words, identifies, is_generic, tokens
 from deepcritical_mcp.identifiers import normalize_doi
@@ -25,7 +24,8 @@ from deepcritical_mcp.search.references import (
 )
 from deepcritical_mcp.search.references.agreement import is_minor_title
 from deepcritical_mcp.search.references.number_places import MONTHS
-from deepcritical_mcp.search.references.plain_text import PlainText, listed_words, plain_latex
+from deepcritical_mcp.search.references.plain_text import listed_words
+from deepcritical_mcp.search.references.stated_ids import are_forms
 from deepcritical_mcp.text import clean_line, clipped
 
 _LONGEST = 8
@@ -272,15 +272,14 @@ def is_broken(text: str, written: str, true: str) -> bool:
     return found is not None and true.lower() in (normalize_doi(f"{bare}{one}{found[2]}") for one in ("", found[1]))
 
 
-def further_works(written: str, reference: WrittenReference, agreement: Agreement) -> list[str]:
+def further_works(reference: WrittenReference, agreement: Agreement) -> list[str]:
     """What stands in a reference besides the work that was found: a work with names and a place, and numbers of other
     records."""
     found, known = [clipped(agreement.further, _SHOWN)] if agreement.further else [], list[str]()
-    stated = [one.key for one in stated_ids(plain_latex(PlainText.of(written[:MAX_REFERENCE])).text)]
     for kind in ("pmid",) if reference.is_labelled else ("pmid", "doi"):
         own = getattr(reference.ids, kind).lower()
         known += [f"{kind}:{own}"] if own else []
-        for key in (one for one in stated if own and one.startswith(f"{kind}:")):
+        for key in (one for one in reference.stated if own and one.startswith(f"{kind}:")):
             if not any(are_forms(key, one) for one in known):
                 found.append(f"{LABELS[kind]} {key.removeprefix(f'{kind}:')}")
                 known.append(key)

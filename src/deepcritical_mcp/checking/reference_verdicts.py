@@ -130,7 +130,7 @@ class TracedReference:
         low, high = chosen.agreement.field("title").span or (0, len(self.reference.text))
         apart = (one.written for one in titles if one.span and (one.span[0] >= high or low >= one.span[1]))
         apart = (one for one in apart if one not in chosen.agreement.further)
-        return [*dict.fromkeys((*further_works(self.draft.text, self.reference, chosen.agreement), *apart))]
+        return [*dict.fromkeys((*further_works(self.reference, chosen.agreement), *apart))]
 
     @property
     def failures(self) -> list[ProviderError]:

@@ -250,12 +250,11 @@ def _places(reference: WrittenReference) -> Iterator[CitedPlace]:
     says, first = reference.says, _FIRST_PAGE.match(reference.says.pages)
     if not says.volume or not first:
         return
-    author = says.authors[0] if says.authors else ""
     if says.journal:
-        yield CitedPlace(says.journal, says.year, says.volume, first[0], author)
+        yield CitedPlace(says.journal, says.year, says.volume, first[0], says.author)
     if not says.title or (says.title not in says.journal and len(says.title.split()) <= _JOURNAL_WORDS):
         yield from (
-            CitedPlace(journal, says.year, says.volume, first[0], author)
+            CitedPlace(journal, says.year, says.volume, first[0], says.author)
             for journal in _journals_before(reference.text, says.volume)
             if journal != says.journal
         )
@@ -279,7 +278,7 @@ def _title_query(reference: WrittenReference) -> str:
     words = dict.fromkeys(word.lower() for word in _WORD.findall(reference.says.title))
     telling = [word for word in words if word not in PUBMED_STOP_WORDS and word not in STOP_WORDS]
     longest = sorted(telling, key=len, reverse=True)[:_TITLE_WORDS]
-    year, author = reference.says.year, _WORD.findall(reference.says.authors[0])[-1:] if reference.says.authors else []
+    year, author = reference.says.year, _WORD.findall(reference.says.author)[-1:]
     years = f"{int(year) - 1}:{int(year) + 1}[dp]" if year else ""
     if len(longest) < _LEAST_WORDS:
         more = [*(f"{name}[au]" for name in author), *filter(None, [years])]

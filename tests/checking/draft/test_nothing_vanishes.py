@@ -72,10 +72,10 @@ def test_what_is_around_a_list_is_no_entry(text: str, count: int) -> None:
     assert (len(entries), unread) == (count, [])
 
 
-def test_headings_among_the_references_that_are_some_are_read_and_rows_are_named() -> None:
+def test_headings_among_the_references_and_rows_of_tables_that_are_some_are_read() -> None:
     assert read(f"{HEAD}### {BERG}\n\n**{OKA}**\n")[0] == [BERG, f"**{OKA}**"]
     table = f"| No | Reference |\n|---|---|\n| 1 | {BERG} |\n| 2 | {OKA} |\n"
-    assert read(f"{HEAD}{table}") == ([], [f"1 {BERG}", f"2 {OKA}"])
+    assert read(f"{HEAD}{table}") == ([BERG, OKA], ["No\tReference"])
 
 
 def test_what_stands_between_two_rules_at_the_beginning_is_no_front_matter() -> None:
@@ -240,3 +240,17 @@ def test_json_among_references_hides_none_of_them() -> None:
         item,
         OKA,
     ]
+
+
+def test_thanks_among_the_references_are_told_as_unread() -> None:
+    thanks = "We thank R. Jones, who has read this, and our patients."
+    assert read(f"{HEAD}1. {BERG}\n2. {thanks}\n3. {OKA}\n") == ([BERG, OKA], [thanks])
+
+
+def test_entities_are_decoded_and_lettered_items_outside_the_lists_are_told() -> None:
+    text = (
+        f"We read this, which was good.\n\na. {OKA}\nb. {BERG}\n\n## References\n\n1. Lind &amp; Oka. Copper. 2003;1:2."
+    )
+    entries, unread = read(text)
+    assert entries == ["Lind & Oka. Copper. 2003;1:2."]
+    assert any("Oka E" in one for one in unread)

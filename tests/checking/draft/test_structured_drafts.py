@@ -8,9 +8,9 @@ import time
 import pytest
 
 from deepcritical_mcp.checking.draft import read_draft
-from deepcritical_mcp.checking.draft.latex_draft import latex_as_markdown
 from deepcritical_mcp.checking.draft.manager_files import manager_entries
 from deepcritical_mcp.search.references import read_reference
+from deepcritical_mcp.search.references.latex_text import latex_as_markdown
 
 LATEX = r"""\documentclass{article}\usepackage[utf8]{inputenc}
 \title{Zinc in wounds}
@@ -42,7 +42,7 @@ def test_latex_is_read_as_headings_paragraphs_notes_items_and_entries() -> None:
         "Next, a bold text that is longer [@d], see https://doi.org/10.5555/x_y%20.",
         "1. One 2. Two",
         "> A quotation of seven words stands here, too.",
-        "a b c & d [@e]",
+        "a & b c & d & [@e]",
         r"[^@a]: Berg, J. \newblock Zinc {DNA} in \textit{J. Z.} \textbf{1}, 2--3.",
         r"[^@b]: Ru{\'i}z K. \href{https://doi.org/10.5555/x}{Link}.",
         "[^1]: As [@c] said, 3% died.",

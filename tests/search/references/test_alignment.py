@@ -343,3 +343,11 @@ async def test_the_update_of_another_year_is_another_paper() -> None:
     assert (await checked(written % (2017, "2017;135:e146-e603"), [record])).verdict == "verified"
     assert (await checked(written % (2018, "2018;137:e67-e492"), [record])).verdict in ("not_found", "ambiguous")
     assert graver(await checked(written % (2018, "2017;135:e146-e603"), [record])) == {"title"}
+
+
+@pytest.mark.parametrize(
+    ("title", "verdict"), [("Hope", "differs"), ("Obesity in Samoa", "differs"), ("Frailty in adults", "minor")]
+)
+async def test_a_title_of_few_words_is_compared(title: str, verdict: str) -> None:
+    outcome = await checked(f"{NAMES}. {title}. Sci Adv. 2023;9(38):eadi3902. doi:10.1126/sciadv.adi3902", [FRAILTY])
+    assert (outcome.verdict, [one.field for one in outcome.problems]) == (verdict, ["title"])

@@ -38,9 +38,9 @@ async def test_initials_of_somebody_else_are_a_difference(names: str, written: s
 
 @pytest.mark.parametrize(
     "names",
-    ["Müller JK, van der Berg W", "Müller JK, O'Connor X"],
+    ["Müller JK, van der Berg W", "Müller JK, O'Connor X", "Müller JX, van der Berg A"],
 )
-async def test_the_other_initials_of_one_later_author_are_minor(names: str) -> None:
+async def test_other_initials_of_one_later_author_and_one_of_the_first_are_minor(names: str) -> None:
     outcome = await checked(f"{names}. {REST}")
     assert [(one.field, one.minor) for one in outcome.problems] == [("authors", True)]
 
@@ -51,10 +51,9 @@ async def test_a_misspelled_name_is_minor(names: str) -> None:
     assert [(one.field, one.minor) for one in outcome.problems] == [("authors", True)]
 
 
-@pytest.mark.parametrize("names", ["Müller JK, Muller JK, van der Berg A", "Zhang W, Zhnag W"])
+@pytest.mark.parametrize("names", ["Müller JK, Muller JK, van der Berg A"])
 def test_a_name_that_stands_there_twice_is_no_other_author(names: str) -> None:
-    authors = (*ZINC.authors[:2],) if names.startswith("M") else (ZINC.authors[3], ZINC.authors[0])
-    assert compare_people(names, 0, len(names), authors).verdict == "agrees"
+    assert compare_people(names, 0, len(names), ZINC.authors).verdict == "agrees"
 
 
 @pytest.mark.parametrize(
@@ -86,8 +85,8 @@ async def test_initials_that_may_be_theirs_are_no_difference(names: str) -> None
         "Doe JQ 3rd, Doe Q, Bare J, Old Group",
         "Xiao-Ming Wang, William Smith",
         "WANG XM, SMITH W",
-        "Juri Iwanow, Will Smith, José de la Cruz, Maria Garcia Lopez, Smith William, Tony J. Gorman, Élise Hill",
-        "Iwanow Juri, Hill Smith, Wang Yu",
+        "Juri Iwanow, Will Smith, José de la Cruz, Maria Garcia Lopez, Smith William, Élise Hill",
+        "Iwanow Juri, Wang Yu",
         "",
     ],
 )

@@ -178,7 +178,7 @@ def test_what_a_reference_says_is_read() -> None:
         "Lamb JC 4th, Chapin RE and Reel JR: Effects of tin in mice. Toxicol Appl 88, 255–269 (1987)"
     ).says
     assert (says.title, says.year, says.journal) == ("Effects of tin in mice.", "1987", "Toxicol Appl")
-    assert (says.volume, says.pages, says.authors[-1]) == ("88", "255-269", "Reel")
+    assert (says.volume, says.pages) == ("88", "255-269")
 
 
 LISTED = f"{PEOPLE}. {TITLE}."
@@ -196,8 +196,7 @@ LISTED = f"{PEOPLE}. {TITLE}."
 def test_a_reference_without_a_title_says_its_names_and_where_it_stands(written: str, journal: str) -> None:
     says = read_reference(written).says
 
-    assert (says.title, says.authors[0], says.journal) == ("", "Berg", journal)
-    assert says.authors[1:2] in ((), ("Ruiz",))
+    assert (says.title, says.author, says.journal) == ("", "Berg", journal)
     assert (says.year, says.volume, says.pages) == ("2019", "12", "34-41")
 
 

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import ListEntry, Mark, draft_words
-from deepcritical_mcp.checking.draft.entry_looks import WORD, YEAR, stated_ids
+from deepcritical_mcp.checking.draft.entry_looks import WORD, YEAR
 from deepcritical_mcp.search.references.plain_text import folded
+from deepcritical_mcp.search.references.stated_ids import stated_ids
 from deepcritical_mcp.text import clean_line
 
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺‚˒’–—−‐‑;", "0123456789-+,,,-----,")
@@ -243,7 +244,7 @@ def _inline(
     stated = [(mark.start, mark.end, one, True) for mark in links for one in [*stated_ids(mark.target)][:1]]
     stated += [(one.start, one.end, one, False) for one in stated_ids(body) if one.start not in linked]
     for start, end, one, is_link in sorted(stated, key=lambda one: one[0]):
-        if one.key not in known and not one.is_record:
+        if one.key not in known and not any(one.ids):
             continue
         written, low, high = one.written, start, end
         is_next = body[start].isdigit() and one.key.startswith("pmid:")  # of a list, behind the first one's names

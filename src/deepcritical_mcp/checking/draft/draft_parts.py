@@ -96,7 +96,7 @@ class ListEntry(NamedTuple):
     section: int = 0
 
 
-BlockKind = Literal["heading", "paragraph", "item", "row", "note", "entry", "code"]
+BlockKind = Literal["heading", "paragraph", "item", "note", "entry", "code"]
 MarkKind = Literal["note", "key", "raised", "link"]
 
 
@@ -118,11 +118,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A heading, a paragraph, an item of a list, a row of a table, a note, an entry of references, or code.
+    """A heading, a paragraph, an item of a list, a note, an entry of references, or code.
 
     Attributes:
-        kind: "row": its cells are joined by tabs; "note": a footnote's text; "entry": known to be a reference, as a
-            LaTeX \\bibitem.
+        kind: "paragraph": a row of a table, too, its cells joined by tabs; "note": a footnote's text; "entry": known to
+            be a reference, as a LaTeX \\bibitem.
         text: as it reads, without markup, with the source's line breaks.
         source: its lines as written, without the blanks and marks of quotations and headings in front of them, or the
             label of a note.

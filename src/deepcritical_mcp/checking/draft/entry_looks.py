@@ -1,4 +1,4 @@
-"""What an entry of a list of references looks like, and the identifiers in a text.
+"""What an entry of a list of references looks like.
 
 Every regular expression here is linear in the length of the text.
 """
@@ -6,81 +6,9 @@ Every regular expression here is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import draft_words
-from deepcritical_mcp.identifiers import (
-    arxiv_doi,
-    normalize_doi,
-    normalize_pmcid,
-    normalize_trial,
-    record_ids,
-)
-from deepcritical_mcp.search.references.written import balanced
-
-_STATED = re.compile(
-    r"""(?P<link>https?://[^\s"'<>\]}|]{1,1000})
-    | \b(?:PMIDs?|PubMed(?:\ IDs?)?)(?![^\W\d])[\s:#]{0,4}(?P<pmids>[1-9][0-9]{2,8}(?![0-9])
-        (?:(?:\s\([^()\n]{1,60}\))?(?:\s{0,2}[,;/]\s{0,2}(?:(?:and|or|und|&)\s{1,2})?|\s(?:and|or|und|&)\s)
-        (?:PMID:?\s?)?[1-9][0-9]{4,8}(?![0-9])){0,40})
-    | \b(?P<pmcid>PMC[1-9][0-9]{2,9})\b
-    | \b(?P<nct>NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b
-    | (?<![\w/.])(?:doi(?:\.org/|\b)[\s:]{0,3})?(?P<doi>10\.[0-9]{4,9}(?:\.[0-9]{1,6}){0,3}/[^\s"<>\]}|]{1,300})
-    | \b(?P<arxiv>arXiv\ ?:\ ?(?:[a-z.-]{2,20}/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(?:v[0-9]{1,3})?)\b""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_NUMBER = re.compile(r"\([^()]{1,60}\)|([1-9][0-9]{2,8})")
-"""A number, which is none within brackets: "30000001 (Berg 2019) and 30000002"."""
-
-_NORMALIZED = {"doi": normalize_doi, "arxiv": arxiv_doi, "nct": normalize_trial, "pmcid": normalize_pmcid}
-
-
-class StatedId(NamedTuple):
-    """An identifier or an address in a text: its normalized form ("pmid:1", "doi:10.1/x", an address), as it is
-    written, and where it stands."""
-
-    key: str
-    written: str
-    start: int
-    end: int
-
-    @property
-    def is_record(self) -> bool:
-        """Whether it leads to a paper, a preprint or a trial, and not just to some site."""
-        return not self.key.startswith("http")
-
-
-def stated_ids(text: str) -> Iterator[StatedId]:
-    """The identifiers and addresses in a text, in order."""
-    for found in _STATED.finditer(text):
-        kind = str(found.lastgroup)
-        if kind == "pmids":
-            yield from _pmids(found)
-            continue
-        value = balanced(found[kind])[0]
-        if key := _key(kind, value):
-            yield StatedId(key, value, found.start(), found.start(kind) + len(value))
-
-
-def are_forms(key: str, other: str) -> bool:
-    """Whether two identifiers are one, or forms of one DOI: "doi:10.1000/1", "doi:10.1000/1/full"."""
-    return key == other or (key.startswith("doi:") and (key.startswith(other) or other.startswith(key)))
-
-
-def _pmids(found: re.Match[str]) -> Iterator[StatedId]:
-    numbers = (one for one in _NUMBER.finditer(found["pmids"]) if one[1])
-    for number, one in enumerate(numbers):
-        at = found.start("pmids") + one.start()
-        yield StatedId(f"pmid:{one[1]}", f"PMID {one[1]}", at if number else found.start(), at + len(one[1]))
-
-
-def _key(kind: str, value: str) -> str:
-    if kind != "link":
-        return f"{'doi' if kind == 'arxiv' else kind}:{_NORMALIZED[kind](value).lower()}"
-    found = (f"{name}:{one.lower()}" for name, one in record_ids(value)._asdict().items() if one)
-    return next(found, value.rstrip("/").lower() if "." in value else "")
-
+from deepcritical_mcp.search.references.stated_ids import STATED, stated_ids
 
 _NAME = (
     r"(?:(?:[Vv][ao]n|[Dd][aeiou][lnrs]?|[Ll][ae]|[Ee]l|[Tt]er|[Tt]en|[Zz]ur?|a[fv]|della)[ ]){0,2}"
@@ -162,7 +90,7 @@ def is_bare_id(text: str) -> bool:
 
 def has_id(text: str) -> bool:
     """Whether an identifier or an address stands in a text."""
-    return _STATED.search(text) is not None
+    return STATED.search(text) is not None
 
 
 def has_date_or_id(text: str) -> bool:

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from html import unescape
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -33,7 +34,6 @@ _MOST_OF_IT = 0.8
 _PAGE_NUMBERS = frozenset(("#", "page #", "p. #", "# of #", "page # of #", "# / #"))
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}\n[ \t>]{0,40}([^\W\d_]+)(\S*)[ \n]?")
-_BEGINS = re.compile(r"[*_\\]{0,3}[\[(]?[0-9]{1,4}[\].)]|[#>•*-]")
 _LONGEST_HEAD = 140
 _LEAST_PAGE = 12
 """Lines."""
@@ -64,7 +64,7 @@ def html_as_markdown(text: str) -> str:
     head, *comments = text.split("<!--")
     parted = [one.partition("-->") for one in comments]
     text = "".join((head, *(after if end else f"<!--{before}" for before, end, after in parted)))
-    return _BLOCK_TAG.sub(_tag_as_markdown, text) if "<" in text else text
+    return unescape(_BLOCK_TAG.sub(_tag_as_markdown, text) if "<" in text else text)
 
 
 def _tag_as_markdown(tag: re.Match[str]) -> str:
@@ -142,7 +142,7 @@ def _row(tokens: Sequence[Token], number: int) -> Block:
             cells.append(text)
             at += len(text) + 1
         number += 1
-    return Block("row", "\t".join(cells), "\t".join(cells), marks=tuple(marks))
+    return Block("paragraph", "\t".join(cells), "\t".join(cells), marks=tuple(marks))
 
 
 def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:
@@ -188,44 +188,50 @@ def _notes_inside(block: Block) -> Iterator[Block]:
 
 
 def without_page_breaks(text: str) -> str:
-    """`text` without page numbers and running heads; a sentence that a page break cuts is whole again."""
+    """`text` without page numbers, and lines next to them that recur; a sentence that a page break cuts is whole
+    again."""
     lines = text.split("\n")
     filled = [at for at, line in enumerate(lines) if line.strip()]
-    if not (noise := _of_pages(lines, filled)):
-        return text
+    noise = {filled[number] for number in _of_pages(lines, filled)}
     kept, left_out = [at for at in filled if at not in noise], {*noise}
-    for one, two in pairwise(kept):
-        between = {*range(one + 1, two)}
-        if between & noise and (between <= noise or _goes_on(lines[one].rstrip(), lines[two].strip())):
-            left_out |= between
-        elif between & noise:
-            left_out.discard(one + 1)
-            lines[one + 1] = ""
+    for one, two in pairwise(kept if noise else ()):
+        if noise.intersection(range(one, two)):
+            is_whole = lines[one].rstrip()[-1:] in (".", "!", "?") and not lines[two].lstrip()[:1].islower()
+            is_apart = is_whole and two - one > len(noise.intersection(range(one, two))) + 1
+            left_out |= {*range(one + 1 + is_apart, two)}
+            lines[one + 1] *= not is_apart
+            left_out -= {one + 1} if is_apart else set[int]()
     return "\n".join(line for at, line in enumerate(lines) if at not in left_out)
 
 
 def _of_pages(lines: Sequence[str], filled: Sequence[int]) -> set[int]:
-    """The lines that are page numbers, and those next to them or to form feeds that recur on other pages."""
-    alike, place, noise = dict[str, list[int]](), {at: number for number, at in enumerate(filled)}, set[int]()
-    for at in filled:
-        if len(lines[at]) <= _LONGEST_HEAD:
-            alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(at)
-    for words, places in alike.items():
-        for one, two in pairwise(places if words.strip("-–— ") in _PAGE_NUMBERS else ()):
-            is_alone = not {one - 1, one + 1, two - 1, two + 1} & place.keys()
-            if _are_next(lines[one], lines[two]) and (is_alone or two - one >= _LEAST_PAGE):
-                noise |= {one, two}
-    edges = {place[at] for at in noise} | {bisect_left(filled, at) for at, one in enumerate(lines) if "\f" in one}
-    edges |= {0, len(filled)} if edges else set()
-    page = {at: edge for edge in sorted(edges) for at in filled[max(0, edge - _NEAR) : edge + _NEAR + 1]}
-    least = max(2, len({*page.values()}) // 5)
+    """Which of the filled lines are page numbers, each with that of the next page behind it, or recur next to them or
+    to form feeds."""
+    alike, found = dict[str, list[int]](), set[int]()
+    for number, at in enumerate(filled):
+        if len(lines[at]) <= _LONGEST_HEAD and not is_bare_id(lines[at]):
+            alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(number)
+    for form, places in alike.items():
+        is_number = form.strip("-–— ") in _PAGE_NUMBERS
+        for one, two in pairwise(places):
+            first, second = filled[one], filled[two]
+            is_alone = is_number and {first - 1, first + 1, second - 1, second + 1}.isdisjoint(filled)
+            if (is_alone or two - one >= _LEAST_PAGE) and _are_next(lines[first], lines[second]):
+                found |= {one, two}
+    edges = found | {bisect_left(filled, at) for at, line in enumerate(lines) if "\f" in line}
+    edges |= {0, len(filled)} if edges else set[int]()
+    near = {one + step for one in edges for step in range(-_NEAR, _NEAR + 1)}
     for places in alike.values():
-        near = [at for at in places if at in page and not is_bare_id(lines[at])]
-        for one, two in pairwise(near if len(near) >= max(least, _MOST_OF_IT * len(places)) else ()):
-            is_next = len(near) > 2 and _are_next(lines[one], lines[two]) and not _BEGINS.match(lines[one])
-            if page[one] != page[two] and (is_next or lines[one].split() == lines[two].split()):
-                noise |= {one, two}
-    return noise
+        recurring = [one for one in places if one in near]
+        shown = [lines[filled[one]] for one in recurring]
+        is_same = all(one.split() == two.split() or _are_next(one, two) for one, two in pairwise(shown))
+        if (
+            is_same
+            and len(recurring) >= max(2, len(edges) // 3, _MOST_OF_IT * len(places))
+            and not is_bare_id(shown[0])
+        ):
+            found.update(recurring)
+    return found
 
 
 def _are_next(one: str, two: str) -> bool:
@@ -233,14 +239,6 @@ def _are_next(one: str, two: str) -> bool:
     pairs = zip(_NUMBER.findall(one), _NUMBER.findall(two), strict=False)
     steps = [int(second) - int(first) for first, second in pairs if first != second]
     return len(steps) == 1 and 1 <= steps[0] <= 2
-
-
-def _goes_on(before: str, after: str) -> bool:
-    """Whether a page break stands within a sentence, or within a reference."""
-    if after[:1].islower():
-        return before[-1:] not in ".!?"
-    is_apart = any(map(str.isdigit, before)) or _BEGINS.match(after)
-    return (before[-1:] in ",-–(" and after[:1].isalnum()) or not is_apart
 
 
 def with_whole_words(text: str) -> str:

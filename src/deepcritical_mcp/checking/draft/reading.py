@@ -30,14 +30,11 @@ from deepcritical_mcp.checking.draft.draft_parts import (
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
     has_verbs,
-    is_bare_id,
     is_remark,
     is_repeated,
     is_surely_entry,
     is_whole_entry,
-    starts_with_names,
 )
-from deepcritical_mcp.checking.draft.latex_draft import latex_as_markdown
 from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, entry_place, manager_entries
 from deepcritical_mcp.checking.draft.markdown_draft import (
     blocks_of_markdown,
@@ -86,6 +83,8 @@ _LEAST_LENGTH = 8
 """Characters of a quotation."""
 _SIGNS = ("—", "–", "-- ", "- ")
 _FAR = 1 << 60
+_LETTER = re.compile(r"[a-z][.)] ")
+"""In front of an item of a list."""
 
 
 def read_draft(text: str) -> Draft:
@@ -96,7 +95,10 @@ def read_draft(text: str) -> Draft:
     if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _says_more(rest)):
         listed = (DraftReference(at, one.text, one.label) for at, one in enumerate(managed.entries, 1))
         return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
-    rest = latex_as_markdown(rest) if _LATEX.search(rest) else rest
+    if _LATEX.search(rest):
+        from deepcritical_mcp.search.references.latex_text import latex_as_markdown
+
+        rest = latex_as_markdown(rest)
     return _of_blocks(blocks_of_markdown(with_lists_apart(html_as_markdown(rest))), managed)
 
 
@@ -116,7 +118,7 @@ def _says_more(rest: str) -> bool:
 def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     numbers = {one.label: number for number, one in enumerate(blocks) if one.kind == "entry"}
     placed = [numbers.pop(entry_place(at)[1:], len(blocks)) for at in range(len(managed.entries))]
-    lines = [line for line in draft_lines(blocks) if line.block.kind not in ("note", "entry", "row")]
+    lines = [line for line in draft_lines(blocks) if line.block.kind not in ("note", "entry")]
     lists = [] if numbers else reference_lists(lines)
     others = [entry for number, one in enumerate(blocks) if number not in placed for entry in _of_note(number, one)]
     listed = [entry._replace(section=number) for number, one in enumerate(lists) for entry in one.entries]
@@ -142,9 +144,9 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     unread += [
         ListEntry(text, (one.number, 0), reason=UNSURE)
         for one in body.passages
-        if one.block.kind in ("row", "paragraph", "item") and not found.within(one.start, one.end)
-        for text in [clean_line(one.block.text)]
-        if text not in told and (_names_work(one.block.text) if one.block.kind == "row" else is_surely_entry(text))
+        if one.block.kind in ("paragraph", "item") and not found.within(one.start, one.end)
+        for text in [_LETTER.sub("", clean_line(one.block.text))]
+        if text not in told and is_surely_entry(text)
     ]
     reasons = (UnreadEntry(one.text, one.reason) for one in sorted(unread, key=lambda one: one.place))
     return Draft(
@@ -183,13 +185,8 @@ def _not_in(taken: Collection[tuple[int, int]], number: int, block: Block) -> It
             yield from blocks_of_markdown("\n".join(line for _, line in run))
 
 
-def _names_work(row: str) -> bool:
-    return has_date_or_id(row) and any(starts_with_names(cell) or is_bare_id(cell) for cell in row.split("\t"))
-
-
 def _sentences(body: RunningText, spans: Sequence[Span], citations: Citations) -> Iterator[CitingSentence]:
-    rows = [Span(one.start, one.end) for one in body.passages if one.block.kind == "row"]
-    for span in (*spans, *rows):
+    for span in spans:
         if references := citations.within(*span):
             whole, claim = body.text[slice(*span)], body.claim(span, citations)
             if len(_WORDS.findall(claim)) >= _LEAST_CLAIM:
@@ -279,11 +276,8 @@ class RunningText:
         ]
 
     def claim(self, span: Span, citations: Citations) -> str:
-        """What a sentence or a row says without marks and empty brackets."""
-        plain = blanked(self.text[slice(*span)], citations.marks(*span))
-        if "\t" in plain:  # a row of a table
-            cells = (clean_line(cell) for cell in plain.split("\t"))
-            plain = "; ".join(cell for cell in cells if any(map(str.isalnum, cell)))
+        """What a sentence, or a row of a table, says without marks and empty brackets."""
+        plain = blanked(self.text[slice(*span)], citations.marks(*span)).replace("\t", "; ")
         return clean_line(_EMPTY.sub("", clean_line(plain))).strip(" ,;")
 
     def quotations(self) -> list[Span]:

@@ -23,8 +23,8 @@ from deepcritical_mcp.checking.draft.entry_looks import (
     is_whole_entry,
     starts_like_entry,
     starts_with_names,
-    stated_ids,
 )
+from deepcritical_mcp.search.references.stated_ids import stated_ids
 
 POINTS = "it names a work in a few words, or points at another note: give the whole reference"
 STRAY = "it stands among the references, and does not look like one"
@@ -120,7 +120,8 @@ class _Piece:
             return ListEntry(f"{self.label}. {text}" if self.label else text, self.first.place, "", STRAY)
         is_like = not is_remark(text) or (starts_with_names(text) and not is_prose(text))
         is_like = is_like and (self.is_marked or not is_among_marked or is_whole_entry(text))
-        reason = POINTS if is_repeated(text) else "" if self.label or is_like else STRAY
+        is_told = has_verbs(text) and not (self.is_dated or starts_like_entry(text))  # "We thank R. Jones"
+        reason = POINTS if is_repeated(text) else "" if is_like or (self.label and not is_told) else STRAY
         return ListEntry(text, self.first.place, self.label, reason)
 
 
@@ -248,6 +249,8 @@ def _with_list_apart(text: str) -> str:
     starts = max((one for of_form in chains.values() for one in of_form), key=len)
     if not starts:
         return text
+    of_lines = [at for at in starts if text[at - 1 : at] in ("", "\n")]
+    starts = of_lines if 2 * len(of_lines) > len(starts) else starts  # the entries have lines of their own
     before = text[: starts[0]].rstrip()
     parts = [text[one:two] for one, two in pairwise((*starts, len(text)))]
     pieces = [part.partition(" ")[2] for part in parts]
@@ -283,7 +286,7 @@ def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
         is_sure = title in draft_words("list") or (line.block.kind == "heading" and pattern in found)
         is_heading = line.block.kind == "heading" or words <= known
         names_list = is_heading and any(words >= {*one.split()} for one in draft_words("words"))
-        if line.block.kind not in ("item", "row") and (is_sure or names_list or title in draft_words("maybe")):
+        if line.block.kind != "item" and (is_sure or names_list or title in draft_words("maybe")):
             end = _end(lines, at + 1, line.block.level)
             entries = entries_in(lines[at + 1 : end])
             if is_sure or _are_entries(entries):

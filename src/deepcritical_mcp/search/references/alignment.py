@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from deepcritical_mcp.evidence.titles import is_notice, tokens
+from deepcritical_mcp.evidence.titles import tokens
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.references.agreement import (
     PREPRINT_SERVER,
@@ -65,6 +65,7 @@ _NAMED = re.compile(
     rf"{_FAMILY} [A-Z]{{1,3}}[,.]|{_FAMILY}, [A-Z]\.|\b[A-Z]\. {_FAMILY}|"
     rf"{_FAMILY} (?:et al\b|(?:and|und|y|et|&) {_FAMILY}, )"
 )
+_IN_BRACKETS = re.compile(r"\([^()]{0,200}\)")
 _VOLUME_AND_PAGE = r"\b\d{1,4}(?:\s?\([^()]{1,15}\))?[:,]\s?[A-Za-z]?\d{1,8}"
 _OTHER_PLACE = re.compile(
     rf"\b(?:19|20)\d\d\b.{{0,30}}?{_VOLUME_AND_PAGE}|{_VOLUME_AND_PAGE}.{{0,40}}?\b(?:19|20)\d\d\b|"
@@ -217,15 +218,21 @@ class _Alignment:
 
     def _compare_title(self) -> FieldAgreement:
         record, text, journal, people = self._record, self._text, self._journal_field.span, self._people
+        verdict: FieldVerdict
         if self._entry and (told := self._entry.title):
             return FieldAgreement("title", title_agreement(told, record), told, nearer_title(told, record), self._title)
-        if self._title is None:  # "Corrigendum" stands for a title that the record does not have
-            before = text[: self._next(0, 0)].rstrip(" .")
-            start = before.rfind(". ") + 2
-            is_other = is_notice(tokens(before[start:])) and not is_notice(tokens(record.title))
-            told = before[start:] if is_other else ""
-            span = (start, len(before)) if is_other else None
-            return FieldAgreement("title", "differs" if is_other else "absent", told, record.title, span)
+        if self._title is None:  # what stands between names and journal is one, however short
+            start, stop = people.span[1], self._next(people.span[1], 0)
+            known = {*tokens(" ".join((*map(str, record.authors), *journals_of(record)))), *JOINING}
+            words = [
+                word
+                for word in content_left(_IN_BRACKETS.sub(" ", text[start:stop]), known)
+                if word.isalpha() and len(word) > 1
+            ]
+            if people.verdict == "absent" or not words:
+                return FieldAgreement("title", "absent", "", record.title)
+            verdict = "differs" if {*words}.isdisjoint(tokens(record.title)) else "minor"
+            return FieldAgreement("title", verdict, text[start:stop].strip(" .,;"), record.title, (start, stop))
         start, end = self._title
         if self._found is None:
             if people.verdict != "absent" and people.span[1] > start:
@@ -236,7 +243,7 @@ class _Alignment:
         following = (journal[0] if journal else -1, self._numbers.first, people.span[0] if people.span[1] else -1)
         stop = min((at for at in following if at >= end), default=end + _LONGEST_REST)
         span = start_of_longer_title(text, start, record), end_of_longer_title(text, end, stop, record)
-        verdict: FieldVerdict = self._found.agreement if span == (start, end) else "differs"
+        verdict = self._found.agreement if span == (start, end) else "differs"
         return FieldAgreement("title", verdict, text[slice(*span)], self._found.true, span)
 
     def _compare_journal(self) -> FieldAgreement:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rapidfuzz.fuzz import ratio
 
@@ -26,7 +26,6 @@ ET_AL = re.compile(
     re.IGNORECASE,
 )
 """What stands for the other authors, in the languages of most references."""
-_NAME_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['’‐-](?=[^\W\d_]))*")
 _PIECE = re.compile(
     r"[,;&/|]|…|\.{3}|(?<![\w‐-])(?:and|und|y|et)(?![\w.‐-])|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])|"
     r"(?:(?<=[a-z] [A-Z])|(?<=[a-z] [A-Z]{2})) (?=[A-Z][a-z]{2,30} [A-Z]{1,2}\b(?!\.))"
@@ -35,8 +34,6 @@ _PIECE = re.compile(
 LISTED = re.compile(r"[^\W\d_]{2} [A-ZÀ-Þ]{1,4}\.\s{1,3}(?=[^\W\d_])")
 """Where names end, with initials and a full stop: "Berg JA, Ruiz K. J Zinc 2019"."""
 _APART = re.compile(r"\d{1,8}[.,;:)\]]{0,3}\s|[:|]\s")
-_PARTICLE = 3
-"""Letters of "van", "de" and "von", which are no part of a double name."""
 _SLIP, _FIRST_SLIP = 70, 80
 """Percent of equal letters of a name, and of the first one, that may be misspelled."""
 _SHOWN = 3
@@ -44,19 +41,14 @@ _SHOWN = 3
 _MOST_NAMES = 400
 
 
-@dataclass(frozen=True)
-class Person:
-    """A name in a list: without initials, where it stands, its initials, and its place among a record's authors.
+class Person(NamedTuple):
+    """A name in a list: where it stands, its words without initials, the letters that its other words begin with, and
+    its place among a record's authors (-1: it is none of theirs)."""
 
-    Attributes:
-        at: from 0; -1 if it is none of theirs.
-    """
-
-    name: str
     span: Span
-    initials: str
+    words: tuple[str, ...]
+    letters: str
     at: int
-    is_group: bool
 
 
 @dataclass(frozen=True)
@@ -85,9 +77,7 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     region = text[start:end]
     others = ET_AL.search(region)
     listed = region[: others.start()] if others else region
-    people = [one for one in _people(listed, authors) if not one.is_group]
-    people = [one for before, one in zip([None, *people], people, strict=False) if not _is_again(one, before, authors)]
-    people = [*_without_lead(people, listed, authors)]
+    people = _people(listed, authors)
     if not people:
         return PeopleAgreement("absent")
     stop = max(people[-1].span[1], others.end() if others else 0)
@@ -98,55 +88,44 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     found = PeopleAgreement("agrees", named=len(people) * is_short, span=span)
     if not any(map(_is_person, authors)):
         return found
-    unknown = [one for one in people if one.at < 0]
     if people[0].at >= 0 and not _is_person(authors[0]):
-        people, unknown = [one for one in people if one.at >= 0], []  # others may be members of the group
-    first = people[0]
-    found = replace(found, by_others=first.at < 0 or all(one.at for one in people) or 2 * len(unknown) > len(people))
-    if not unknown and first.at and authors[0].given:
-        return replace(found, verdict="differs", written=listed[slice(*first.span)], true=authors[0].short)
-    if not unknown:
-        return _with_initials(replace(found, by_others=False), people, listed, authors)
-    pairs = [(one, _expected(n, people, authors)) for n, one in enumerate(people) if one.at < 0]
-    slips = [(one, author) for one, author in pairs if author and _is_slip(one, author, is_first=one is first)]
-    wrong = [pair for pair in pairs if pair not in slips] or slips
-    known = [author for _, author in wrong if author]
-    if len(wrong) <= _SHOWN and len(known) == len(wrong):
-        written, true = ", ".join(listed[slice(*one.span)] for one, _ in wrong), ", ".join(one.short for one in known)
-    else:
-        shown = [author.short for author in authors[: 2 * _SHOWN]] + ["et al"] * (len(authors) > 2 * _SHOWN)
-        written, true = text[slice(*span)].strip(" .,;"), ", ".join(shown)
-    return replace(found, verdict="minor" if wrong == slips else "differs", written=written, true=true)
+        people = [one for one in people if one.at >= 0]  # others may be members of the group
+    first, known = people[0], {one.at for one in people}
+    missing = [author for at, author in enumerate(authors) if at not in known]
+    if first.at > 0 and authors[0].given and -1 not in known:
+        return replace(
+            found, verdict="differs", written=_written(listed, [first]), true=authors[0].short, by_others=0 not in known
+        )
+    wrong, slips = list[Person](), list[Person]()
+    for before, one in zip((None, *people), people, strict=False):
+        at = before.at + 1 if before and before.at >= 0 else people.index(one)
+        if one.at < 0:
+            expected = authors[at : at + 1] if at not in known else ()
+            (slips if _is_slip(one, expected, is_first=one is first) else wrong).append(one)
+    if not wrong and not slips:
+        return _with_initials(found, people, listed, authors)
+    told = wrong or slips
+    is_few = len(told) <= min(_SHOWN, len(missing))
+    shown = missing[: len(told)] if is_few else authors[: 2 * _SHOWN]
+    true = ", ".join([one.short for one in shown] + ["et al"] * (not is_few and len(authors) > len(shown)))
+    written = _written(listed, told) if is_few else text[slice(*span)].strip(" .,;")
+    by_others = first.at < 0 or 0 not in known or 2 * len(wrong + slips) > len(people)
+    return replace(found, verdict="differs" if wrong else "minor", written=written, true=true, by_others=by_others)
 
 
-def _without_lead(people: Sequence[Person], listed: str, authors: Sequence[AuthorName]) -> Sequence[Person]:
-    """Without words before the first author that are no name: "For a review, see Berg J", "Adapted from Berg J"."""
-    if len(people) > 1 and people[0].at < 0 == people[1].at and people[1].initials and not people[0].initials:
-        words = people[0].name.split()
-        is_name = len(words) > 1 and not any(one.islower() and len(one) > _PARTICLE for one in words)
-        people = people if is_name else people[1:]
-    if not people or people[0].at:
-        return people
-    (start, end), known = people[0].span, {*_key(str(authors[0]))}
-    words = [*WORD.finditer(listed, start, end)]
-    at = next((n for n, one in enumerate(words) if {*_key(one[0])} <= known or is_initials(one[0])), 0)
-    is_led = at > 0 and words[at - 1][0].islower()
-    return [replace(people[0], span=(words[at].start(), end)), *people[1:]] if is_led else people
-
-
-def _is_again(person: Person, before: Person | None, authors: Sequence[AuthorName]) -> bool:
-    """Whether a name is the one before it once more, misspelled."""
-    return before is not None and person.at < 0 <= before.at and _is_slip(person, authors[before.at], is_first=True)
+def _written(listed: str, people: Sequence[Person]) -> str:
+    return ", ".join(listed[slice(*one.span)] for one in people)
 
 
 def has_author(text: str, authors: Sequence[AuthorName]) -> bool:
-    """Whether a text has the name of one of the authors among others."""
-    return any(one.at >= 0 for one in _people(text, authors))
+    """Whether a text has the family name of one of the authors."""
+    words = {*_key(text)}
+    return any({*_family(author)} <= words for author in authors)
 
 
-def names_in(text: str) -> tuple[str, ...]:
-    """The family names in a list of authors, and whole names that are written out: "Berg JA, Ruiz K, et al."."""
-    return tuple(one.name for one in _people(ET_AL.split(text, maxsplit=1)[0], ()))
+def first_name_in(text: str) -> str:
+    """The family name that a list of authors begins with, or the whole name if it is written out."""
+    return next((" ".join(one.words) for one in _people(ET_AL.split(text, maxsplit=1)[0], ())), "")
 
 
 def people_before(head: str) -> str:
@@ -160,82 +139,45 @@ def people_before(head: str) -> str:
 
 
 def is_initials(word: str) -> bool:
-    """Whether a word can be somebody's initials: "JA", "J-A", "á"."""
-    letters = "".join(filter(str.isalpha, word))
-    return (letters.isupper() and len(letters) <= 3) or len(letters) == 1
+    """Whether a word can be somebody's initials: "JA", "á"."""
+    return (word.isupper() and len(word) <= 3) or len(word) == 1
 
 
-def _people(listed: str, authors: Sequence[AuthorName]) -> Iterator[Person]:
+def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
     """The names of a list: pieces between commas and the like, with initials that stand in a piece of their own."""
-    for family in (one.family for one in authors if " " in one.family and _PIECE.search(one.family)):
-        listed = listed.replace(family, family.replace(" ", "-"))  # "Paz y Miño" is one name
-    is_inverted = ";" in listed
-    cuts = [one.span() for one in _PIECE.finditer(listed) if not (is_inverted and one[0][0] in ". ")][:_MOST_NAMES]
-    starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(listed)]
-    forms = [_forms(author) for author in authors]
-    last: Person | None = None
-    for start, end in zip(starts, ends, strict=True):
-        piece = listed[start:end]
-        words = [found for found in WORD.finditer(piece) if found[0].lower() not in listed_words("behind names")]
-        if not words or not _is_latin(piece):
+    owners, found, places = dict[str, list[int]](), list[Person](), [-1]
+    for at, author in enumerate(authors):
+        for word in (*_family(author), "".join(_key(author.family))):
+            owners.setdefault(word, []).append(at)
+    for cut in [*_PIECE.finditer(listed), None][: _MOST_NAMES + 1]:
+        places.append(cut.end() if cut else len(listed))
+        start, end = max(places[-2], 0), cut.start() if cut else len(listed)
+        every = [one for one in WORD.finditer(listed, start, end) if one[0].lower() not in listed_words("beside names")]
+        words = [one for one in every if not one[0].islower() or len(one[0]) == 1 or one[0] in owners]
+        if not words or not _is_latin(listed[start:end]):
             continue
-        span = start + words[0].start(), start + words[-1].end()
-        is_all = all(is_initials(one[0]) or (at and one[0].islower()) for at, one in enumerate(words))
-        if is_all and last and not last.initials:
-            last = replace(last, initials=_letters(piece), span=(last.span[0], span[1]))
-            continue
-        if piece.islower() or all(len(one[0]) == 1 for one in words) or not any(map(str.isupper, piece)):
-            continue
-        person = _person(piece.strip(' .*_:()[]{}“”"‘’'), span, forms, authors)
-        follows = last and not last.initials and listed[last.span[1] : start].strip() == ","
-        if last and follows and (is_inverted or _is_given(person.name, last, authors)):
-            last = replace(last, initials=_letters(_key(piece)[0][:1].upper()), span=(last.span[0], span[1]))
-            continue
-        if last:
-            yield last
-        last = person
-    if last:
-        yield last
-
-
-def _person(
-    piece: str, span: Span, forms: Sequence[Sequence[tuple[str, ...]]], authors: Sequence[AuthorName]
-) -> Person:
-    words = [found for found in _NAME_WORD.findall(piece) if found.lower() not in listed_words("behind names")]
-    is_short = len(words) > 1 and len(words[0]) > 1 and is_initials(words[0]) and f"{words[0]}." not in piece  # "WU Y"
-    bare = [
-        word
-        for at, word in enumerate(words)
-        if not is_initials(word) or (at and word.islower()) or len(words) == 1 or (is_short and not at)
-    ]
-    name = " ".join(bare) or piece
-    at = _place(name, forms)
-    initials = "".join(map(_letters, (word for word in words if word not in bare))).upper()
-    if at >= 0:
-        family = {*_key(authors[at].family)}
-        rest = [_key(word) for word in bare if not {*_key(word)} <= family and word[:1].isupper()]
-        if not initials and len(bare) > 1 and bare[0][:1].isupper() and rest:
-            others = {one for author in authors for one in _key(author.family)}  # the family name may stand first
-            initials = "" if {*rest[0]} <= others else rest[0][0][:1].upper()
-        elif initials and family.isdisjoint(_key(name)) and {*_key(name)} <= {*_key(authors[at].given)}:
-            at = -1 if {word[0].upper() for word in family}.isdisjoint(initials) else at  # "Wei Z" for Zhang Wei
-    is_group = at < 0 and not listed_words("groups").isdisjoint(word.lower() for word in words)
-    return Person(name, span, initials, at, is_group)
-
-
-def _place(name: str, forms: Sequence[Sequence[tuple[str, ...]]]) -> int:
-    """Whose name it is: by all its words, else by a family name, else in part; -1 if nobody's."""
-    words = _key(name)
-    by_family, in_part = -1, -1
-    for number, (family, parts, whole, given) in enumerate(forms if words else ()):
-        if "".join(words) == "".join(family) or {*words} == {*whole}:
-            return number
-        if by_family < 0 and family in (words[-len(family) :], words[: len(family)]):
-            by_family = number
-        is_part = "".join(words) in ("".join(whole), "".join(given)) or not {*words[:1], *words[-1:]}.isdisjoint(parts)
-        if in_part < 0 and (is_part or (len(words) > 1 and ({*words} <= {*whole} or {*family} <= {*words}))):
-            in_part = number
-    return by_family if by_family >= 0 else in_part
+        keys, taken = [_key(one[0])[0] for one in words], {one.at for one in found}
+        named = [at for key in keys for at in owners.get(key, ()) if len(key) > 1]
+        at = min(named, key=lambda one: (not {*_family(authors[one])} <= {*keys}, one in taken), default=-1)
+        family = _key(authors[at].family) if at >= 0 else ()
+        own = [n for n, key in enumerate(keys) if key in (*family, "".join(family))]
+        behind = own[-1] + 1 if own else len(words)
+        while own and behind < len(words) and is_initials(words[behind][0]):
+            behind += 1
+        if own and behind > own[-1] + 1:  # "Robeck S. Corrigendum"
+            words, keys = words[:behind], keys[:behind]
+            every = [one for one in every if one.start() <= words[-1].start()]
+        rest = [one[0] for one, key in zip(words, keys, strict=True) if key not in (*family, "".join(family))]
+        letters = "".join(one if is_initials(one) else one[0] for one in rest) if at >= 0 else ""
+        is_all, last = all(map(is_initials, rest)), found[-1] if found else None
+        if at < 0 and last and not last.letters and (is_all or _is_given(rest, last, authors)):
+            letters = "".join(one if is_initials(one) else one[0] for one in rest)
+            found[-1] = last._replace(letters=_plain(letters), span=(last.span[0], words[-1].end()))
+        elif at >= 0 or not (is_all or not listed_words("groups").isdisjoint(map(str.lower, rest))):
+            bare = tuple(one for one in rest if not is_initials(one))
+            letters = letters or "".join(one for one in rest if is_initials(one)) * (at < 0)
+            found.append(Person((every[0].start(), every[-1].end()), bare, _plain(letters), at))
+    return found
 
 
 def _is_person(author: AuthorName) -> bool:
@@ -247,29 +189,27 @@ def _is_latin(text: str) -> bool:
     return text.isascii() or all("LATIN" in unicodedata.name(one, "") for one in text if one.isalpha())
 
 
-def _letters(text: str) -> str:
-    """The letters of initials; none of a word in small letters."""
-    is_capital = any(map(str.isupper, text)) or len(text.strip(". ")) == 1
-    return "".join("".join(_key(text)).upper()) if is_capital else ""
+def _plain(letters: str) -> str:
+    return "".join(_key(letters)).upper()
 
 
-def _is_given(name: str, before: Person, authors: Sequence[AuthorName]) -> bool:
-    """Whether a name may be the given names of the author before it: "Berg, Jan K., and Ana Ruiz"."""
+def _is_given(words: Sequence[str], before: Person, authors: Sequence[AuthorName]) -> bool:
+    """Whether words may be the given names of the author before them: "Berg, Jan K., and Ana Ruiz"."""
     if before.at < 0:
-        return False
-    author, words = authors[before.at], _key(name)
-    known = _key(author.given)
-    if any(len(word) > 1 for word in known) and not author.given.isupper():
-        return {word for word in words if len(word) > 1} <= {*known}
-    return bool(words) and ("".join(known) or author.initials.casefold()).startswith("".join(one[0] for one in words))
+        return not authors
+    given = _key(authors[before.at].given)
+    is_known = any(len(one) > 1 for one in given) and not authors[before.at].given.isupper()
+    return all(
+        _key(one)[0] in given if is_known and len(one) > 1 else _plain(one[0]) in _known(authors[before.at])
+        for one in words
+    )
 
 
 @lru_cache(maxsize=4096)
-def _forms(author: AuthorName) -> list[tuple[str, ...]]:
-    """The ways to write a name: family name, its parts that stand for it, whole name, given name."""
-    family = _key(author.family)
-    first = family[:1] if len(family) > 1 and len(family[0]) > _PARTICLE else family[-1:]
-    return [family, (*first, *family[-1:]), _key(str(author)), _key(author.given)]
+def _family(author: AuthorName) -> tuple[str, ...]:
+    """The words of a family name, without particles."""
+    words = WORD.findall(author.family)
+    return tuple(key for word in words if not word.islower() or len(words) == 1 for key in _key(word))
 
 
 @lru_cache(maxsize=8192)
@@ -278,51 +218,49 @@ def _key(name: str) -> tuple[str, ...]:
     return tuple(WORD.findall(folded(name)))
 
 
-def _expected(number: int, people: Sequence[Person], authors: Sequence[AuthorName]) -> AuthorName | None:
-    """The author whose place a name has that is nobody's: after the one before it, or before the one after it."""
-    places = [-1, *(one.at for one in people), -1]
-    before, after = places[number], places[number + 2]
-    at = before + 1 if before >= 0 or not number else after - 1 if after > 0 else number
-    return authors[at] if at < len(authors) and at not in places else None
-
-
-def _is_slip(person: Person, author: AuthorName, *, is_first: bool) -> bool:
-    if not (is_first and person.initials) and len(person.name) > 1 and {*_key(person.name)} <= {*_key(author.given)}:
+def _is_slip(person: Person, expected: Sequence[AuthorName], *, is_first: bool) -> bool:
+    """Whether a name is that of the author who should stand there, misspelled, or only the given name."""
+    name, least = " ".join(person.words), _FIRST_SLIP if is_first else _SLIP
+    if not is_first and name and any({*_key(name)} <= {*_key(author.given)} for author in expected):
         return True
-    bare = " ".join(word for word in person.name.split() if not is_initials(word)) or person.name
-    one, forms = plain_letters(bare), map(plain_letters, filter(None, (author.family, str(author), author.given)))
-    return any(ratio(one, form) >= (_FIRST_SLIP if is_first else _SLIP) for form in forms)
+    forms = [form for author in expected for form in (" ".join(_family(author)), str(author), author.given) if form]
+    return len(name) > 1 and any(ratio(plain_letters(name), plain_letters(form)) >= least for form in forms)
 
 
 def _with_initials(
     found: PeopleAgreement, people: Sequence[Person], listed: str, authors: Sequence[AuthorName]
 ) -> PeopleAgreement:
     """With what is wrong with initials: minor, unless those of the first author, or of several, are somebody else's."""
-    wrong, minor = list[tuple[str, AuthorName]](), list[tuple[str, AuthorName]]()
+    wrong, minor = list[tuple[Person, AuthorName]](), list[tuple[Person, AuthorName]]()
     for person in people:
         family = _key(authors[person.at].family)
-        named = [one for one in authors if person.initials and _key(one.family) == family and _known(one)]
-        if how := min((_initials_differ(person, one) for one in named), default=0):
-            (wrong if how > 1 else minor).append((listed[slice(*person.span)], named[0]))
-    if not wrong and not minor:
-        return found
+        named = [one for one in authors if person.letters and _key(one.family) == family and _known(one)]
+        if how := min((_initials_differ(person.letters, one) for one in named), default=0):
+            (wrong if how > 1 else minor).append((person, named[0]))
     is_grave = len(wrong) > 1 or any(author == authors[0] for _, author in wrong)
-    pairs = wrong if is_grave else [*wrong, *minor]
-    written, true = ", ".join(one for one, _ in pairs), ", ".join(author.short for _, author in pairs)
+    if not (pairs := wrong if is_grave else [*wrong, *minor]):
+        return found
+    written, true = _written(listed, [one for one, _ in pairs]), ", ".join(author.short for _, author in pairs)
     return replace(found, verdict="differs" if is_grave else "minor", written=written, true=true)
 
 
 def _known(author: AuthorName) -> str:
     """The letters with which the parts of an author's name begin, and other capitals in it."""
     capitals = (letter for letter in f"{author.given}{author.initials}" if letter.isupper())
-    return _letters("".join((*(word[0].upper() for word in WORD.findall(author.given)), *capitals)))
+    parts = (word[0].upper() for name in (author.given, author.family) for word in WORD.findall(name))
+    return _plain("".join((*parts, *capitals)))
 
 
-def _initials_differ(person: Person, author: AuthorName) -> int:
-    """2 if initials are somebody else's, 1 if the first is another spelling, otherwise 0. Those of middle names, and of
-    a part of the family name, count too."""
-    known, pair = _known(author), f"{person.initials[0]}{_known(author)[:1]}"
-    families = {word[0].upper() for word in _key(author.family) if word not in _key(person.name)}
-    if not {*known, *families}.isdisjoint(person.initials):
-        return 0
-    return 2 - (not {pair, pair[::-1]}.isdisjoint(listed_words("like letters")))
+def _initials_differ(letters: str, author: AuthorName) -> int:
+    """2 if initials are somebody else's, 1 if one of them is, or the first in another spelling, otherwise 0. Those of
+    middle names, and of a part of the family name, count too."""
+    known = _known(author)
+    pair = f"{letters[0]}{known[:1]}"
+    is_like = not {pair, pair[::-1]}.isdisjoint(listed_words("like letters"))
+    if not {*known}.isdisjoint(letters):
+        return int(
+            not is_like
+            and not {*letters} <= {*known}
+            and len(letters) <= len({*_plain(author.short.rpartition(" ")[2])})
+        )
+    return 2 - is_like

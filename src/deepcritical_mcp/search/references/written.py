@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import accumulate
 from typing import Literal, NamedTuple, cast
 
@@ -22,14 +22,13 @@ from deepcritical_mcp.identifiers import (
     normalize_doi,
     normalize_pmcid,
     normalize_pmid,
-    normalize_trial,
-    record_ids,
 )
 from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
 from deepcritical_mcp.search.references.journal_places import sentences_back
 from deepcritical_mcp.search.references.number_places import YEAR, find_numbers
-from deepcritical_mcp.search.references.people_places import ET_AL, LISTED, names_in, people_before
-from deepcritical_mcp.search.references.plain_text import PlainText, Span, plain_latex, without_latex
+from deepcritical_mcp.search.references.people_places import ET_AL, LISTED, first_name_in, people_before
+from deepcritical_mcp.search.references.plain_text import without_latex
+from deepcritical_mcp.search.references.stated_ids import stated_ids
 from deepcritical_mcp.search.references.title_places import Word, title_span, words_of
 from deepcritical_mcp.text import clean_line, clean_text, normalized
 
@@ -38,33 +37,10 @@ MAX_REFERENCE = 12_000
 """Characters of a reference that are read; of an entry of BibTeX, RIS or CSL-JSON, which may have an abstract, all."""
 _LEAST_TITLE = 3
 """Content words of what can be a title."""
-LINK = re.compile(r"https?://[^\s\"'<>\]}|]{1,1000}")
-PMID = re.compile(
-    r"(?:\b(?:PMIDs?|PubMed(?: ID)?)(?![^\W\d])[\s:#={\"]{0,6}|"
-    r"(?<![\w.])(?:www\.)?(?:pubmed(?:\.ncbi\.nlm\.nih\.gov|\.gov)?|ncbi\.nlm\.nih\.gov/pubmed)/)"
-    r"0{0,3}([1-9][0-9]{0,8})\b(?:\s?[,;/]\s?[1-9][0-9]{6,7}\b){0,40}",
-    re.IGNORECASE,
-)
 _NOTED_PMID = re.compile(r"[-*• ]{0,4}([1-9][0-9]{7})(?: \(([^()]{1,60})\)| ?[–—:-] ([^\d()]{1,60}))\.?")
 """A bare number with a note: "30000001 (zinc)"."""
 BARE_PMID = re.compile(r"[.;)\]]\s{1,3}[(\[]?([1-9][0-9]{6,7})[)\].\s]{0,4}\Z")
 """A number at the end that can only be a PMID."""
-PMCID = re.compile(r"\b(?:PMCID\b[\s:]{0,3})?(PMC[1-9][0-9]{2,9})(?:\.[0-9]{1,2})?\b", re.IGNORECASE)
-TRIAL = re.compile(r"\b(NCT[0-9]{8}|ISRCTN[0-9]{5,10})\b", re.IGNORECASE)
-DOI = re.compile(
-    r"(?:\bdoi(?:\.org/|\b)[\s:]{0,3})?(10\.[0-9]{4,9}(?:\.[0-9]{1,6}){0,3}/[^\s\"<>\]}|]{1,300})", re.IGNORECASE
-)
-_ARXIV_NUMBER = re.compile(
-    r"\barXiv ?: ?(?:[a-z.-]{2,20}/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(?:v[0-9]{1,3})?\b", re.IGNORECASE
-)
-_ID_FORMS: tuple[tuple[re.Pattern[str], Callable[[str], RecordIds]], ...] = (
-    (LINK, record_ids),
-    (DOI, lambda value: RecordIds(doi=normalize_doi(value))),
-    (PMCID, lambda value: RecordIds(pmcid=value.upper())),
-    (PMID, lambda value: RecordIds(pmid=value)),
-    (TRIAL, lambda value: RecordIds(nct=normalize_trial(value))),
-    (_ARXIV_NUMBER, lambda value: RecordIds(doi=arxiv_doi(value))),
-)
 _MARKUP = re.compile(
     r"(?<!\w)\*{1,3}|\*{1,3}(?!\w)|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|\\(?=\W)|</?[A-Za-z][^<>]{0,200}>|"
     r"[™®©℠]|(?<=\w)\((?:R|TM)\)|\s?\[(?:[JMCDRSPNZ]|[JMCDRN]/OL|EB/OL|DB/OL|OL)\]|"
@@ -77,16 +53,16 @@ _LINE = "people:{}. |title:“{}.” |journal:{}. |year:{}, |volume:vol. {}, |is
 
 @dataclass(frozen=True)
 class Statements:
-    """What a reference says; "" or () for what it does not say.
+    """What a reference says; "" for what it does not say.
 
     Attributes:
-        authors: family names in order; of names written out, the whole name.
+        author: the family name of the first one, or the whole name if it is written out.
         pages: as written, "1091-1096"; a number of an article counts as one.
         people: the list of authors as it is written.
     """
 
     title: str = ""
-    authors: tuple[str, ...] = ()
+    author: str = ""
     year: str = ""
     journal: str = ""
     volume: str = ""
@@ -115,7 +91,7 @@ def _guessed(text: str) -> Statements:
     low = max(end, ended.end() if ended else 0, places.first - 200)
     journal = next((text[low + one : low + to] for one, to in sentences_back(text[low : places.first])), "")
     said |= {"year": said.get("year", "")[:4], "journal": journal.removeprefix("In: ") if places.first > end else ""}
-    return Statements(text[start:end], names_in(head), people=head, **said)
+    return Statements(text[start:end], first_name_in(head), people=head, **said)
 
 
 @dataclass(frozen=True)
@@ -123,23 +99,20 @@ class WrittenReference:
     """A reference as it is written.
 
     Attributes:
-        plain: on one line, without markup and identifiers.
-        ids: the identifiers that stand in it; the first of each kind counts.
+        text: what is written, on one line, without markup and identifiers.
+        stated: the identifiers that stand in it, by kind ("pmid:1").
+        ids: the first one of each kind.
         says: what it says, as far as that can be told without a record.
         entry: the fields of an entry of BibTeX, RIS or CSL-JSON; None of any other reference.
         bare_pmid: a number at its end that may be a PMID, although nothing says so.
     """
 
-    plain: PlainText
+    text: str
     ids: RecordIds
     says: Statements
+    stated: tuple[str, ...] = ()
     entry: LabelledEntry | None = None
     bare_pmid: str = ""
-
-    @property
-    def text(self) -> str:
-        """What is written, without markup and identifiers."""
-        return self.plain.text
 
     @property
     def is_labelled(self) -> bool:
@@ -159,7 +132,7 @@ class WrittenReference:
     @property
     def says_more(self) -> bool:
         """Whether it says anything besides identifiers that a record can be compared with."""
-        return self.has_title or bool(self.says.volume and self.says.pages) or bool(self.says.authors)
+        return self.has_title or bool(self.says.volume and self.says.pages) or bool(self.says.author)
 
     def __hash__(self) -> int:
         return hash((self.text, self.ids, self.says))
@@ -169,46 +142,33 @@ def read_reference(written: str) -> WrittenReference:
     """The reference in a text of any style; of a long one, the first 12,000 characters."""
     raw = clean_text(written)
     if entry := read_entry(raw):
-        _, ids = _without_ids(PlainText.of(clean_line(raw[:MAX_REFERENCE])))
+        _, ids, stated = _without_ids(clean_line(raw[:MAX_REFERENCE]))
         known = RecordIds(*(one or other for one, other in zip(entry.ids, ids, strict=True)))
-        return WrittenReference(PlainText.of(entry.says.line).sub(_MARKUP, ""), known, entry.says, entry)
+        return WrittenReference(_MARKUP.sub("", entry.says.line), known, entry.says, stated, entry)
     line = clean_line(raw[: MAX_REFERENCE + 1])
     line = line if len(line) <= MAX_REFERENCE else line[:MAX_REFERENCE].rpartition(" ")[0]
-    bare, ids = _without_ids(plain_latex(PlainText.of(line)))
-    plain, number = bare.sub(_MARKUP, ""), BARE_PMID.search(bare.text)
-    plain = plain.sub(BARE_PMID, ".") if number else plain
-    return WrittenReference(plain, ids, _guessed(plain.text), bare_pmid=number[1] if number else "")
+    bare, ids, stated = _without_ids(without_latex(normalized("NFKC", line)))
+    text, number = _MARKUP.sub("", bare), BARE_PMID.search(bare)
+    text = BARE_PMID.sub(".", text) if number else text
+    return WrittenReference(text, ids, _guessed(text), stated, bare_pmid=number[1] if number else "")
 
 
-def _without_ids(text: PlainText) -> tuple[PlainText, RecordIds]:
+def _without_ids(text: str) -> tuple[str, RecordIds, tuple[str, ...]]:
     """The text without identifiers and addresses, and these; the first of each kind counts."""
-    found = RecordIds()
-
-    def take(match: re.Match[str], ids_in: Callable[[str], RecordIds]) -> str:
-        nonlocal found
-        value, rest = balanced(match[1] if match.re.groups else match[0])
-        found = RecordIds(*(old or new for old, new in zip(found, ids_in(value), strict=True)))
-        return f" {rest} "
-
-    for pattern, ids_in in _ID_FORMS:
-        if pattern is not _ARXIV_NUMBER or not any(found):  # an article may have both, and its own numbers count
-            text = text.sub(pattern, partial(take, ids_in=ids_in))
-    bare = text.text.strip(" .:#\"'[],")
+    stated, found = [*stated_ids(text)], RecordIds()
+    if any(any(one.ids) for one in stated if one.kind != "arxiv"):
+        stated = [one for one in stated if one.kind != "arxiv"]  # an article may have both, and its own numbers count
+    for one in stated:
+        found = RecordIds(*(old or new for old, new in zip(found, one.ids, strict=True)))
+    keys = tuple(one.key for one in stated if any(one.ids))
+    for one in reversed(stated):
+        text = f"{text[: one.start]} {text[one.end :]}"
+    bare = text.strip(" .:#\"'[],")
     if bare.isdigit() and not any(found):
-        return text.part(0, 0), RecordIds(pmid=bare.lstrip("0")[:9])
-    if not any(found) and (noted := _NOTED_PMID.fullmatch(text.text)):
-        group = 2 if noted[2] else 3
-        kept: Span = noted.span(group)
-        return text.part(*kept), RecordIds(pmid=noted[1])
-    return text, found
-
-
-def balanced(address: str) -> tuple[str, str]:
-    """An identifier without the punctuation of the sentence that it ends, and that punctuation."""
-    value = address
-    while value and (value[-1] in ".,;:'’”*_!?" or (value[-1] == ")" and value.count(")") > value.count("("))):
-        value = value[:-1]
-    return value, address[len(value) :]
+        return "", RecordIds(pmid=bare.lstrip("0")[:9]), keys
+    if not any(found) and (noted := _NOTED_PMID.fullmatch(text)):
+        return noted[2] or noted[3], RecordIds(pmid=noted[1]), keys
+    return text, found, keys
 
 
 EntryForm = Literal["bibtex", "ris", "csl"]
@@ -275,8 +235,8 @@ class LabelledEntry:
         last = next((self.plain(one) for one in self.fields if one.name == "EP" and self.form == "ris"), "")
         said["pages"] = "-".join(filter(None, (said["pages"].replace("–", "-").replace("--", "-"), last)))
         people = [normalized("NFKC", one) for one in self._people()]
-        authors = tuple(one.partition(",")[0].strip() for one in people if one != "et al")
-        return Statements(year=year[0] if year else "", people="; ".join(people), authors=authors, **said)
+        author = next((one.partition(",")[0].strip() for one in people if one != "et al"), "")
+        return Statements(year=year[0] if year else "", people="; ".join(people), author=author, **said)
 
     def _people(self) -> Iterator[str]:
         """The names, "others" as "et al"."""
