@@ -115,7 +115,8 @@ def question_kinds(topic: Topic, required: Sequence[Part]) -> set[QuestionKind]:
     ill = [one for one in every if one.concept and one.concept.record and one.concept.record.is_of(("C", "F"))]
     for kind, pattern in _asked().items():
         if pattern.search(text) and (kind != "effect" or offered):
-            return {"treatment"} if kind == "effect" else set() if kind == "basic" else {cast(QuestionKind, kind)}
+            is_trial = kind in ("effect", "trial")
+            return {"treatment"} if is_trial else set() if kind == "basic" else {cast(QuestionKind, kind)}
     is_for = any(one.before in ("for", "in") for one in ill)
     places = [place for one in ill if one.concept and one.concept.record for place in one.concept.record.tree_numbers]
     is_ill = bool(ill) and not any(place.startswith(_INJURIES) for place in places)
