@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 import anyio
+import anyio.lowlevel
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.errors import DeepCriticalError
@@ -95,7 +96,7 @@ def _with_same_texts(catalogue: Catalogue, publication: Publication) -> KeptItem
 
 logger = logging.getLogger(__name__)
 
-INDEXED_AT_ONCE = 64
+INDEXED_AT_ONCE = 48
 """Passages that are embedded in one turn: between turns, other calls get the model, and the session is written."""
 MAX_NAMED = 3
 """Papers named in warnings."""
@@ -128,6 +129,7 @@ class Indexing:
         self._session = session
         self._write = write
         self._turn = anyio.Lock()
+        self._first = ""
         self._task: asyncio.Task[None] | None = None
 
     def start(self, catalogue: Catalogue) -> None:
@@ -141,6 +143,15 @@ class Indexing:
         if self._task is not None:
             with anyio.move_on_after(seconds):
                 await asyncio.wait({self._task})
+
+    async def wait_for(self, id: str, catalogue: Catalogue, seconds: float) -> None:
+        """Wait until this publication has been embedded, before anything else, at most that long."""
+        self._first = id
+        self.start(catalogue)
+        with anyio.move_on_after(seconds):
+            while self._task is not None and not self._task.done() and id in catalogue.waiting():
+                async with self._turn:  # the task's next turn comes after this one
+                    await anyio.lowlevel.checkpoint()
 
     async def stop(self, working: threading.RLock) -> None:
         """End the task, and wait for the work that it has begun in a thread, which holds `working`."""
@@ -158,8 +169,10 @@ class Indexing:
     async def _run(self) -> None:
         try:
             async with self._session() as (space, catalogue):
-                while await self._turn_for(catalogue.waiting(), space, catalogue):
-                    pass
+                while waiting := catalogue.waiting():
+                    waiting.sort(key=self._first.__ne__)
+                    if not await self._turn_for(waiting, space, catalogue):
+                        break
         except DeepCriticalError as error:
             logger.warning("a session is not indexed further for now: %s", error.message)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from contextvars import ContextVar
 from typing import Literal
 
 import anyio
@@ -45,6 +46,13 @@ from deepcritical_mcp.models import (
 )
 
 READ_AT_ONCE = 200
+ORDERS = 100
+"""Questions of which the order of the first page is remembered."""
+OTHER_ORDER = (
+    "Texts were added or indexed since the first page, so passages may come twice or not at all: offset=0 begins again."
+)
+
+_has_other_order: ContextVar[bool] = ContextVar("has_other_order", default=False)
 
 
 async def placed(space: Space, catalogue: Catalogue, ids: Sequence[str], limit: int) -> dict[str, Point]:
@@ -115,6 +123,7 @@ class EvidenceStore(SessionAccess):
         super().__init__(session_id, shared=shared, open_session=open_session)
         self._embedder = PassageEmbedder(embedder)
         self._warning = warning
+        self._orders: dict[tuple[object, ...], object] = {}
         self._indexing = Indexing(self._embedder, batch=batch, session=self._session, write=self._write_alone)
         self._writer = Writer(
             self._embedder,
@@ -145,7 +154,7 @@ class EvidenceStore(SessionAccess):
         warnings = list(filter(None, (self._warning, damage, self._embedder.warning)))
         if self._catalogue is not None and not self._embedder.failure:
             warnings += unfinished(self._catalogue, ids)
-        return tuple(warnings)
+        return (*warnings, *([OTHER_ORDER] if _has_other_order.get() else []))
 
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
         """Add new publications, and merge known ones into what is stored; one outcome each, in order.
@@ -226,6 +235,7 @@ class EvidenceStore(SessionAccess):
             self._indexing.start(catalogue)
             await self._indexing.wait(seconds_for(TO_EMBED_FOR_ANSWER))
             seen = catalogue.changes
+            self._begin((query, *variants, scope, min_relevance), offset, seen)
             search = Search(space, catalogue, self.calibration, scope)
             page = PassagePage(characters, max_results, offset)
             found = await run_sync(search.best, query, words, vectors, min_relevance, page, abandon_on_cancel=True)
@@ -242,6 +252,14 @@ class EvidenceStore(SessionAccess):
             return (
                 found.without(await self._changed(found.evidence, space, catalogue, changes)) if self._shared else found
             )
+
+    def _begin(self, asked: tuple[object, ...], offset: int, order: object) -> None:
+        """Remember the order of a first page; for a later page, whether it is that order still."""
+        first = self._orders.setdefault(asked, order) if offset else order
+        _has_other_order.set(first != order)
+        self._orders[asked] = first
+        while len(self._orders) > ORDERS:
+            self._orders.pop(next(iter(self._orders)))
 
     async def _changed(
         self, found: Iterable[Evidence | RelatedEvidence], space: Space, catalogue: Catalogue, changes: int
@@ -273,8 +291,8 @@ class EvidenceStore(SessionAccess):
             publication, text = found
             vectors = await self._embedder.queries([question])
             if vectors is not None:
-                with anyio.move_on_after(seconds_for(TO_EMBED_FOR_ANSWER)):
-                    await self._indexing.complete([publication.id], (space, catalogue))
+                await self._indexing.wait_for(publication.id, catalogue, seconds_for(TO_EMBED_FOR_ANSWER))
+            self._begin((id, question), page.offset, (text, catalogue[publication.id].vector_count))
             vector = None if vectors is None else vectors[0]
             search = Search(space, catalogue, self.calibration)
             abstract = await abstract_of(self._embedder, publication, text, by_meaning=vector is not None)
