@@ -212,11 +212,10 @@ class EvidenceStore(SessionAccess):
         max_results: int = 5,
         scope: Scope = EVERYTHING,
         min_relevance: float = 0.0,
-        characters: int = sys.maxsize,
-        offset: int = 0,
+        page: PassagePage | None = None,
     ) -> Found:
-        """The evidence in `scope` that answers `query` best, by meaning and by words: at most `max_results` passages,
-        of about so many characters, after the first `offset` of them.
+        """The evidence in `scope` that answers `query` best, by meaning and by words: a page of passages, or at most
+        `max_results` of them.
 
         `variants` are rephrasings of the query. `relevance` is the cosine of the best passage to `query`, 0..1. Of
         nearly identical evidence only the best is returned; its `similar` names the others.
@@ -235,10 +234,10 @@ class EvidenceStore(SessionAccess):
             self._indexing.start(catalogue)
             await self._indexing.wait(seconds_for(TO_EMBED_FOR_ANSWER))
             seen = catalogue.changes
-            self._begin((query, *variants, scope, min_relevance), offset, seen)
+            shown = page or PassagePage(sys.maxsize, max_results)
+            self._begin((query, *variants, scope, min_relevance), shown.offset, seen)
             search = Search(space, catalogue, self.calibration, scope)
-            page = PassagePage(characters, max_results, offset)
-            found = await run_sync(search.best, query, words, vectors, min_relevance, page, abandon_on_cancel=True)
+            found = await run_sync(search.best, query, words, vectors, min_relevance, shown, abandon_on_cancel=True)
             changed = await self._changed(found.evidence, space, catalogue, changes)
             if not changed and (not self._shared or catalogue.changes == seen):
                 return found
@@ -246,7 +245,7 @@ class EvidenceStore(SessionAccess):
             def again() -> tuple[Found, int]:
                 """While this process writes nothing."""
                 search, changes = Search(space, catalogue, self.calibration, scope), catalogue.changes
-                return search.best(query, catalogue.by_words(asked), vectors, min_relevance, page), changes
+                return search.best(query, catalogue.by_words(asked), vectors, min_relevance, shown), changes
 
             found, changes = await run_sync(self._alone, again, abandon_on_cancel=True)
             return (
