@@ -38,13 +38,16 @@ BIG = Publication(
     texts=(Text(kind="full_text", content=CONTENT, provider="pmc", parts=PARTS, licence="CC BY"),),
 )
 REVIEWS = [
-    published(
-        f"In herd {one}, trimming hooves made goats walk further: {one + 30} % of them.",
-        source="pubmed",
-        title=f"Hooves of goats in herd {one}",
-        pmid=f"{one}",
+    published(content, source="pubmed", title=f"Hooves of goats, part {number}", pmid=f"{number}")
+    for number, content in enumerate(
+        (
+            "After trimming their hooves, mountain goats walked 2 km further than before.",
+            "Veterinarians reviewed nine trials: trimmed goats walked further in seven of them.",
+            "Goats in Peru walked further after trimming their hooves, and farmers thought it worth the price.",
+            "Kids walked further after trimming their hooves, even in winter.",
+        ),
+        start=10,
     )
-    for one in range(10, 14)
 ]
 
 
