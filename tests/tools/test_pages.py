@@ -61,7 +61,7 @@ async def asked(tool: str, own: str = "", **arguments: Any) -> tuple[str, dict[s
             arguments = {name: given if value == "OWN" else value for name, value in arguments.items()}
             arguments = {name: [given] if value == ["OWN"] else value for name, value in arguments.items()}
         result = await client.call_tool(tool, arguments)
-    text: str = result.content[0].text  # pyright: ignore
+    text = str(result.content[0].text)  # pyright: ignore
     return text.partition("\nNext: ")[0], wire(result) or {}
 
 
