@@ -45,7 +45,7 @@ EXTRA_CANDIDATES = 5
 """Ranks beyond those shown that are scored exactly, since some results are folded."""
 CROWDED = 2
 """How many times as many passages a search by meaning looks at where there are long texts."""
-AHEAD = 20
+AHEAD = 40
 """How many ranks later a passage of another publication may stand that comes first."""
 NEARLY_AS_GOOD = 0.85
 """Share of a passage's score down to which those of others come first, if most are of its publication."""
