@@ -117,8 +117,8 @@ async def test_pages_go_on_with_the_next_best_passages_until_there_are_none(regi
         some, offset = await store.best_passages("pubmed:11~2", "deaths in group 33", PassagePage(400, offset=offset))
         shown += [one.text for one in some]
     assert sum("Group 7 with" in one for one in shown) == 1
-    found = await store.search("deaths in group 33", max_results=20, characters=400)
-    then = await store.search("deaths in group 33", max_results=20, characters=400, offset=found.next_offset)
+    found = await store.search("deaths in group 33", page=PassagePage(400))
+    then = await store.search("deaths in group 33", page=PassagePage(400, offset=found.next_offset))
     assert found.next_offset > 0
     assert not {one.content for one in found.evidence} & {one.content for one in then.evidence}
 
@@ -166,6 +166,30 @@ async def test_what_a_closed_session_had_not_embedded_is_embedded_later(lasting_
     assert {*model.embedded, *again.embedded} - {"tumor"} == {one.content for one in passages(whole)}
     assert len(again.embedded) < len(passages(whole))
     await second.aclose()
+
+
+async def test_the_text_that_is_asked_is_embedded_first_and_a_later_page_says_that_the_order_has_changed(
+    slow: tuple[SlowModel, SessionRegistry],
+) -> None:
+    model, registry = slow
+    store = await registry.open()
+    for number, word in ((1, "tumor"), (2, "kidney")):
+        model.free = 2
+        text = paper(long_sections(f"the {word}", 120), f"On the {word}", pmid=str(number))
+        await store.add_evidence([text])
+    with anyio.fail_after(5):
+        await store.best_passages("pubmed:2", "step 7 of the kidney", PassagePage(300))
+    assert "still being indexed" in store.warnings_about(["pubmed:2"])[-1]
+    assert "busy" not in str(store.warnings)
+    model.may_go_on.set()
+    await store.best_passages("pubmed:2", "step 7 of the kidney", PassagePage(300, offset=1))
+    assert "offset=0 begins again" in store.warnings_about(["pubmed:2"])[-1]
+    await store.search("tumor")
+    places = {word: [at for at, one in enumerate(model.embedded) if word in one] for word in ("tumor", "kidney")}
+    assert max(places["kidney"], default=0) < max(places["tumor"])
+    await store.best_passages("pubmed:2", "step 7 of the kidney", PassagePage(300))
+    await store.best_passages("pubmed:2", "step 7 of the kidney", PassagePage(300, offset=1))
+    assert "offset=0" not in str(store.warnings)
 
 
 async def test_a_long_text_in_a_list_is_shown_by_its_beginning(registries: Registries) -> None:

@@ -51,6 +51,13 @@ def test_markdown_is_read_into_sections_with_anchors_and_tables() -> None:
     assert "Table 1. Deaths by arm\n\n| Arm | Deaths |\n" in reading.content
 
 
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("heading", ["Follow-up", "Methods"])
+def test_headings_that_are_all_equal_are_not_the_title(heading: str, count: int) -> None:
+    reading, title = read_own_text("\n\n".join(f"# {heading}\n\nGoat {one} limped." for one in range(count)))
+    assert (title, [part.path for part in reading.parts]) == ("", [(heading,)] * count)
+
+
 @pytest.mark.parametrize("text", [PLAIN, HTML])
 def test_plain_text_with_headings_and_html_have_sections_too(text: str) -> None:
     reading, _ = read_own_text(text)

@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 import anyio
+import anyio.lowlevel
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.errors import DeepCriticalError
@@ -28,7 +29,7 @@ from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
 
-INDEXED_AT_ONCE = 64
+INDEXED_AT_ONCE = 48
 """Passages that are embedded in one turn: between turns, other calls get the model, and the session is written."""
 MAX_NAMED = 3
 """Papers named in warnings."""
@@ -106,6 +107,15 @@ class IndexedSession(SessionAccess):
             with anyio.move_on_after(seconds):
                 await asyncio.wait({self._indexing})
 
+    async def _wait_for(self, id: str, catalogue: Catalogue, seconds: float) -> None:
+        """Wait until this publication has been embedded, before anything else, at most that long."""
+        self._first = id
+        self._start_indexing(catalogue)
+        with anyio.move_on_after(seconds):
+            while self._indexing is not None and not self._indexing.done() and id in catalogue.waiting():
+                async with self._indexing_turn:  # the task's next turn comes after this one
+                    await anyio.lowlevel.checkpoint()
+
     async def _complete(self, ids: Collection[str], space: Space, catalogue: Catalogue) -> None:
         """Embed what these publications lack, before anything else."""
         while await self._index_more(ids, space, catalogue):
@@ -114,8 +124,10 @@ class IndexedSession(SessionAccess):
     async def _index_all(self) -> None:
         try:
             async with self._session() as (space, catalogue):
-                while await self._index_more(catalogue.waiting(), space, catalogue):
-                    pass
+                while waiting := catalogue.waiting():
+                    waiting.sort(key=self._first.__ne__)
+                    if not await self._index_more(waiting, space, catalogue):
+                        break
         except DeepCriticalError as error:
             logger.warning("a session is not indexed further for now: %s", error.message)
 

@@ -8,16 +8,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import anyio
 
 from deepcritical_mcp.errors import AmbiguousSessionError, EvidenceStoreError, InvalidInputError
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.text import clean_line, clipped, counted, normalized
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.store import EvidenceStore
 
 SECONDS = 5.0
 """An entry that cannot be written in this time is given up, so that a cancelled call ends."""
@@ -46,7 +43,13 @@ async def log_search(store: KeepsDocument, search: LoggedSearch) -> None:
         raise EvidenceStoreError("The session could not be written in time.")
 
 
-async def search_log(store: EvidenceStore) -> tuple[LoggedSearch, ...]:
+class HasDocuments(Protocol):
+    """The part of `EvidenceStore` that holds the log."""
+
+    async def documents(self, prefix: str) -> dict[str, str]: ...
+
+
+async def search_log(store: HasDocuments) -> tuple[LoggedSearch, ...]:
     """The log of searches, the first one first, written by any process."""
     kept = await store.documents(LOG_PREFIX)
     return tuple(LoggedSearch.model_validate_json(one) for one in kept.values())

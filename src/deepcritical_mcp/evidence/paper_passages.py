@@ -11,11 +11,11 @@ from typing import NamedTuple, TypeVar
 
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, Passage
+from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, Passage, is_table
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT
 from deepcritical_mcp.evidence.lexical import LexicalIndex, LexicalScores, hybrid_score
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
-from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
+from deepcritical_mcp.evidence.passage_quotes import PassagePage, Quotation, by_place, page_of
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.excerpts import Span, best_sentences, has_figures, quoted, sentences
@@ -67,6 +67,8 @@ async def score_sentences(embedder: PassageEmbedder, question: str, texts: Seque
     enough = ENOUGH_WORDS if cosines else ENOUGH_ALONE
 
     def score(number: int) -> SentenceScore:
+        if not flat[number]:
+            return SentenceScore(0.0, answers=False)
         lexical, coverage = words.at(str(number))
         cosine = cosines.get(number)
         total = hybrid_score(lexical if cosine is None else cosine, lexical, coverage, words.terms, weight)
@@ -84,12 +86,25 @@ def missing_terms(question: str, text: str) -> set[str]:
 
 
 def _indexed(question: str, texts: Sequence[str]) -> tuple[list[list[str]], LexicalScores]:
-    found = [[text[a:b].strip() for a, b in sentences(text)] for text in texts]
+    found = [_told(text) for text in texts]
     index = LexicalIndex()
     for number, sentence in enumerate(sentence for some in found for sentence in some):
         index.add(str(number), words_of(sentence))
     told = [word for word in question.split() if word.lower().strip("?,.") not in _NO_SUBJECT]
     return found, index.score(" ".join(told) or question)
+
+
+def _told(text: str) -> list[str]:
+    """The sentences of a text; a row of a table below its header, which answers nothing alone: "" for that."""
+    found = [text[a:b].strip() for a, b in sentences(text)]
+    header = ""
+    for number, one in enumerate(found):
+        if is_table("\n".join((one, *found[number + 1 : number + 3]))):
+            header, found[number], found[number + 1] = one, "", ""
+        elif header and one:
+            header = header if one.startswith("|") else ""
+            found[number] = f"{header}\n{one}".strip()
+    return found
 
 
 async def _cosines(
@@ -240,18 +255,25 @@ def best_within(
         hybrid_score(near, *some, scores.terms, words_weight) + priority(passage, question)
         for near, some, passage in zip(relevance, words, passages, strict=True)
     ]
-    best = sorted(range(len(passages)), key=lambda at: -total[at])
-    best = [at for at in best if not wanted or wanted(passages[at].anchor if passages[at].part else ABSTRACT)]
-    shown = page_of([passages[at].end - passages[at].start for at in best], page)
-    chosen = best[shown]
-    groups = [[chosen[at] for at in some] for some in by_place([passages[at] for at in chosen])]
-    close = {at for at in chosen if words[at][1] >= CLOSE_COVERAGE or (at < len(cosines) and cosines[at] >= floor)}
-    close = close if cosines else {*chosen}
-    found = (
-        _shown([passages[at] for at in some], max(relevance[at] for at in some), not close.isdisjoint(some))
-        for some in groups
-    )
-    return tuple(found), shown.stop if shown.stop < len(best) else -1
+    best = [
+        at
+        for at in sorted(range(len(passages)), key=lambda at: -total[at])
+        if not wanted or wanted(_anchor(passages[at]))
+    ]
+    close = {at for at in best if words[at][1] >= CLOSE_COVERAGE or (at < len(cosines) and cosines[at] >= floor)}
+    close = close if cosines else {*best}
+
+    def shown(some: slice) -> tuple[DocumentPassage, ...]:
+        chosen = best[some]
+        return tuple(
+            _shown(passages[chosen[numbers[0]]], quoted, max(relevance[chosen[at]] for at in numbers)).model_copy(
+                update={"is_close": any(chosen[at] in close for at in numbers)}
+            )
+            for numbers, quoted in by_place([passages[at] for at in chosen])
+        )
+
+    place = page_of(len(best), page, lambda some: page.length(shown(some)))
+    return shown(place), place.stop if place.stop < len(best) else -1
 
 
 async def abstract_of(
@@ -279,14 +301,16 @@ def _in_abstract(publication: Publication, text: Text) -> list[Passage]:
     return found
 
 
-def _shown(passages: Sequence[Passage], relevance: float, is_close: bool) -> DocumentPassage:
-    """Passages of one part, or of a text without parts."""
-    part, is_abstract = passages[0].part, passages[0].text.kind == ABSTRACT
-    content, anchor = together(passages)
+def _anchor(passage: Passage) -> str:
+    return passage.anchor if passage.part else ABSTRACT
+
+
+def _shown(first: Passage, quotation: Quotation, relevance: float) -> DocumentPassage:
+    """What is quoted of one part, or of a text without parts, beginning with the passage that answers best."""
+    part, is_abstract = first.part, first.text.kind == ABSTRACT
     return DocumentPassage(
-        anchor=ABSTRACT if part is None and is_abstract else anchor,
+        anchor=ABSTRACT if part is None and is_abstract else quotation.anchor,
         section=part.path if part else ("Abstract",) if is_abstract else (),
-        text=content,
+        text=quotation.content,
         relevance=min(max(relevance, 0.0), 1.0),
-        is_close=is_close,
     )

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from itertools import groupby, pairwise
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from deepcritical_mcp.evidence.chunking import (
     Passage,
@@ -21,6 +21,7 @@ from deepcritical_mcp.evidence.chunking import (
 from deepcritical_mcp.excerpts import GAP, Span, sentences
 from deepcritical_mcp.models import (
     PARAGRAPH_BREAK,
+    DocumentPassage,
     Evidence,
     ParagraphAnchor,
     Part,
@@ -193,39 +194,67 @@ class Quotation(NamedTuple):
     anchor: str
 
 
+def _texts_length(shown: Sequence[DocumentPassage | Evidence]) -> int:
+    return sum(len(one.text if isinstance(one, DocumentPassage) else one.content) for one in shown)
+
+
 class PassagePage(NamedTuple):
-    """Which passages an answer shows: about so many characters, at most `limit`, after the first `offset` of them."""
+    """Which passages an answer shows: about so many characters, at most `limit`, after the first `offset` of them.
+    `length` says how many characters an answer with these passages has: `Evidence` of a session, or those of a text."""
 
     characters: int = 3_000
     limit: int = 50
     offset: int = 0
+    length: Callable[[Sequence[Any]], int] = _texts_length
 
 
 FIRST_PAGE = PassagePage()
 
 
-def page_of(lengths: Sequence[int], page: PassagePage) -> slice:
-    """Which of what is ranked, of these lengths, stand on a page; at least one."""
-    end, room = page.offset, page.characters
-    while end < min(len(lengths), page.offset + page.limit) and (end == page.offset or lengths[end] <= room):
-        room -= lengths[end]
-        end += 1
+def page_of(count: int, page: PassagePage, length: Callable[[slice], int]) -> slice:
+    """Which of `count` ranked passages stand on a page: at least one, and so many that its length is as near as
+    possible to `page.characters`."""
+    end, last = page.offset, 0
+    while end < min(count, page.offset + page.limit):
+        longer = length(slice(page.offset, end + 1))
+        if end > page.offset and longer - page.characters > page.characters - last:
+            break
+        end, last = end + 1, longer
     return slice(page.offset, end)
 
 
-def by_place(passages: Sequence[Passage]) -> list[list[int]]:
-    """The numbers of the passages in order, neighbors of one part of a text together."""
-    keys = [(id(one.text), one.part.anchor if one.part else "") for one in passages]
-    return [list(run) for _, run in groupby(range(len(passages)), key=keys.__getitem__)]
+def by_place(passages: Sequence[Passage]) -> Iterator[tuple[list[int], Quotation]]:
+    """The numbers of the passages in order, neighbors of one part of a text together, rows only with the rows next to
+    them, and what is quoted of each group; a table's caption and header are quoted once."""
+    groups: list[list[int]] = []
+    for number, one in enumerate(passages):
+        if groups and _belong_together(passages[groups[-1][-1]], one):
+            groups[-1].append(number)
+        else:
+            groups.append([number])
+    tables = set[tuple[int, Span]]()
+    for numbers in groups:
+        some = [passages[number] for number in numbers]
+        table = (id(some[0].text), some[0].table.header) if some[0].table else None
+        yield numbers, _together(some, headed=table not in tables)
+        tables |= {table} if table else set()
 
 
-def together(passages: Sequence[Passage]) -> Quotation:
+def _belong_together(one: Passage, other: Passage) -> bool:
+    are_rows = one.table is not None or other.table is not None
+    is_next = one.end == other.start or other.end == one.start
+    return one.text is other.text and one.part == other.part and (is_next or not are_rows)
+
+
+def _together(passages: Sequence[Passage], *, headed: bool) -> Quotation:
     """Passages of one part of a text, or of a text without parts, with gaps marked."""
     text, part = passages[0].text, passages[0].part
     spans = [Span(one.start, one.end) for one in passages]
+    if not passages[0].end:  # a title
+        return Quotation("", "")
     if part is None:
         return Quotation(_sentences_shown(text.content, Span(0, len(text.content)), sorted(spans))[1], "")
-    return quotation(text, part, spans)
+    return quotation(text, part, spans, headed=headed)
 
 
 def with_neighbors(passage: Passage, length: int) -> Quotation:
@@ -260,18 +289,20 @@ def with_neighbors(passage: Passage, length: int) -> Quotation:
     return Quotation(content[start:end].strip(), anchor_at(text, part, start, end))
 
 
-def quotation(text: Text, part: Part, chosen: Sequence[Span]) -> Quotation:
-    """Sentences of a part, in order, with gaps marked; rows of a table below its caption, its header and the row that
-    is their heading."""
+def quotation(text: Text, part: Part, chosen: Sequence[Span], *, headed: bool = True) -> Quotation:
+    """Sentences of a part, in order, with gaps marked; rows of a table below the row that is their heading, and, if
+    `headed`, below its caption and its header."""
     content, chosen = text.content, sorted(chosen)
     found = paragraph_spans(content, own_span(text, part))
     quoted = [one for one in found if any(some.start < one.end and one.start < some.end for some in chosen)]
     tables = [one for one in quoted if is_table(content[slice(*one)])]
     pieces = [
-        (one, _rows_shown(content, one, chosen)) if one in tables else _sentences_shown(content, one, chosen)
+        (one, _rows_shown(content, one, chosen, headed=headed))
+        if one in tables
+        else _sentences_shown(content, one, chosen)
         for one in quoted
     ]
-    if part.kind == "table" and tables and not is_table(content[slice(*found[0])]):
+    if headed and part.kind == "table" and tables and not is_table(content[slice(*found[0])]):
         pieces = [(found[0], content[slice(*found[0])]), *pieces[quoted[0] == found[0] :]]
     shown = pieces[0][1]
     for (last, _), (following, piece) in pairwise(pieces):
@@ -294,8 +325,8 @@ def _sentences_shown(content: str, paragraph: Span, chosen: Sequence[Span]) -> t
     return Span(spans[0].start, spans[-1].end), shown
 
 
-def _rows_shown(content: str, table: Span, chosen: Sequence[Span]) -> str:
-    """The header and the chosen rows of a table, each below its heading, with gaps marked."""
+def _rows_shown(content: str, table: Span, chosen: Sequence[Span], *, headed: bool) -> str:
+    """The header and the chosen rows of a table, or these alone, each below its heading, with gaps marked."""
     lines = content[slice(*table)].split("\n")
     shown, last, heading = lines[:2], 1, 1
     end = table.start + sum(len(line) + 1 for line in shown) - 1
@@ -309,7 +340,7 @@ def _rows_shown(content: str, table: Span, chosen: Sequence[Span]) -> str:
                     last = wanted
         if is_heading(line):
             heading = number
-    return "\n".join(shown)
+    return "\n".join(shown[0 if headed else 2 :])
 
 
 def paragraphs_read(paragraphs: Sequence[str], kind: PartKind, first: int, last: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +16,7 @@ from deepcritical_mcp.evidence.chunking import EVERYTHING, Passage, Scope, index
 from deepcritical_mcp.evidence.embedding.calibration import EVEN_WORDS_WEIGHT, Calibration
 from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_score
 from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, best_within, priority
-from deepcritical_mcp.evidence.passage_quotes import PassagePage, by_place, page_of, together
+from deepcritical_mcp.evidence.passage_quotes import PassagePage, Quotation, by_place, page_of
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.stored_items import Vector
@@ -44,8 +45,10 @@ EXTRA_CANDIDATES = 5
 """Ranks beyond those shown that are scored exactly, since some results are folded."""
 CROWDED = 2
 """How many times as many passages a search by meaning looks at where there are long texts."""
-SHOWN_OF_SHORT = 550
-"""Characters of an abstract or a note in an answer, at most: its best sentences."""
+AHEAD = 40
+"""How many ranks later a passage of another publication may stand that comes first."""
+NEARLY_AS_GOOD = 0.85
+"""Share of a passage's score down to which those of others come first, if most are of its publication."""
 QUESTION_WEIGHT = 2.0
 """Lowest weight of the question; each of its variants has weight 1. Less than `QUERY_WEIGHT` of `search.search_steps`,
 because scores are summed here, not ranks: what an off-topic variant finds has low scores."""
@@ -128,29 +131,28 @@ class Search:
         page: PassagePage,
     ) -> Found:
         """See `EvidenceStore.search`; `words` and `vectors` are the variants', the latter None without a model."""
-        most = page.offset + page.limit + 1
+        most = page.offset + page.limit + 1 + AHEAD
         asked = self._variants(query, words, vectors, most)
-        ranking = self._ranked(asked, most + EXTRA_CANDIDATES)
+        scores = self._ranked(asked, most + EXTRA_CANDIDATES)
         wanted = {*words_of(query)}
-        ranking.sort(key=lambda unit: self._is_bare(unit, wanted))
+        ranking = sorted(scores, key=lambda unit: (self._is_bare(unit, wanted), -scores[unit]))
         relevance = self._relevance(asked[0], ranking)
-        ranked = self._folded([id for id in ranking if relevance[id] >= min_relevance], most)
-        lengths = [self._length(unit, asked[0]) for unit in ranked]
-        shown = page_of(lengths, page)
-        chosen, seen = ranked[shown], ranked[: shown.stop]
-        close = vectors is None or not chosen or any(self._is_close(variant, id) for variant in asked for id in seen)
-        items, parts = self._shown(chosen, relevance, asked[0])
-        return Found(tuple(items), tuple(parts), close, shown.stop if shown.stop < len(ranked) else -1)
+        folded = self._folded([id for id in ranking if relevance[id] >= min_relevance], most)
+        ranked = _spread(folded, scores)
+
+        def shown(some: slice) -> tuple[list[Evidence], list[str]]:
+            return self._shown(ranked[some], relevance, asked[0])
+
+        place = page_of(len(ranked), page, lambda some: page.length(shown(some)[0]))
+        items, parts = shown(place)
+        seen = ranked[: place.stop]
+        close = vectors is None or not items or any(self._is_close(variant, id) for variant in asked for id in seen)
+        return Found(tuple(items), tuple(parts), close, place.stop if place.stop < len(ranked) else -1)
 
     def _is_bare(self, unit: str, wanted: Set[str]) -> bool:
         """Whether there is only a title, which answers nothing, and the question does not name it."""
         one = self._catalogue[split_unit(unit)[0]].publication
         return all(text.content == NO_ABSTRACT for text in one.texts) and not wanted >= {*words_of(one.title)}
-
-    def _length(self, unit: str, asked: _Variant) -> int:
-        passage = self._passage(unit, asked)
-        length = passage.end - passage.start
-        return length if passage.part else min(length, SHOWN_OF_SHORT)
 
     def within(
         self,
@@ -255,15 +257,14 @@ class Search:
                     if self._scope.includes_text(passage.text):
                         variant.enter(self._unit(id, part), part, cosine)
 
-    def _ranked(self, asked: Sequence[_Variant], depth: int) -> list[str]:
-        """The candidates of all variants, best first."""
+    def _ranked(self, asked: Sequence[_Variant], depth: int) -> dict[str, float]:
+        """The scores of the candidates of all variants."""
         scores = [self._scores(variant, depth) for variant in asked]
         if len(asked) > 1:
             best = {id for some in scores for id in _best(some, depth)}
             self._measure(asked, best)
             scores = [{id: variant.score(id) for id in best} for variant in asked]
-        total = merge_variants(scores)
-        return _best(total, len(total))
+        return merge_variants(scores)
 
     def _scores(self, variant: _Variant, depth: int) -> dict[str, float]:
         """One variant's candidates and their scores; the best `depth` are exact."""
@@ -315,12 +316,12 @@ class Search:
         what is closest to the query of each."""
         found = [self._passage(unit, asked) for unit in units]
         items, parts = list[Evidence](), list[str]()
-        for numbers in by_place(found):
-            unit, some = units[numbers[0]], [found[at] for at in numbers]
-            item = self._catalogue.shown(self._catalogue[split_unit(unit)[0]].publication, some[0].text)
+        for numbers, quotation in by_place(found):
+            unit, first = units[numbers[0]], found[numbers[0]]
+            item = self._catalogue.shown(self._catalogue[split_unit(unit)[0]].publication, first.text)
             nearest = max(relevance[units[at]] for at in numbers)
-            items.append(item.model_copy(update={"relevance": nearest, **_place(some)}))
-            parts.append(items[-1].content if some[0].part else self._part(unit, asked))
+            items.append(item.model_copy(update={"relevance": nearest, **_place(first, quotation)}))
+            parts.append(items[-1].content if first.part else self._part(unit, asked))
         return items, parts
 
     def _passage(self, unit: str, asked: _Variant) -> Passage:
@@ -386,12 +387,25 @@ def _contenders(variant: _Variant, far: Collection[str], scores: Mapping[str, fl
     return {id for id in far if variant.score(id, cosine) > lowest}
 
 
-def _place(passages: Sequence[Passage]) -> dict[str, object]:
+def _spread(ranked: Sequence[str], scores: Mapping[str, float]) -> list[str]:
+    """The units, best first, of which about half are of one publication at most, where others are nearly as good."""
+    left, found, counts = [*ranked], list[str](), Counter[str]()
+    while left:
+        least = NEARLY_AS_GOOD * scores[left[0]]
+        near = (unit for unit in left[:AHEAD] if scores[unit] >= least)
+        best = next((one for one in near if 2 * counts[split_unit(one)[0]] <= len(found) + 1), left[0])
+        left.remove(best)
+        found.append(best)
+        counts[split_unit(best)[0]] += 1
+    return found
+
+
+def _place(first: Passage, quotation: Quotation) -> dict[str, object]:
     """What distinguishes the evidence of passages of a part of a long text from that of the text."""
-    if (part := passages[0].part) is None:
+    if (part := first.part) is None:
         return {}
-    content, anchor = together(passages)
-    is_cut = len(content) < len(passages[0].text.content)
+    content, anchor = quotation
+    is_cut = len(content) < len(first.text.content)
     return {"content": content, "content_truncated": is_cut, "section": part.path, "anchor": anchor}
 
 

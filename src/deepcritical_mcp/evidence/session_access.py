@@ -72,6 +72,7 @@ class SessionAccess:
         self._catalogue: Catalogue | None = None
         self._opening, self._writing, self._indexing_turn = anyio.Lock(), anyio.Lock(), anyio.Lock()
         self._indexing: asyncio.Task[None] | None = None
+        self._first, self._orders = "", dict[tuple[object, ...], object]()
         self._mutex = threading.RLock()
         """The lock of the space: the work of a cancelled call may not have ended yet."""
         self._users = self._size = self._searches = 0

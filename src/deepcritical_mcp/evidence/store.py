@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextvars import ContextVar
 from typing import Literal
 
 import anyio
@@ -42,6 +43,13 @@ from deepcritical_mcp.models import (
 )
 
 READ_AT_ONCE = 200
+ORDERS = 100
+"""Questions of which the order of the first page is remembered."""
+OTHER_ORDER = (
+    "Texts were added or indexed since the first page, so passages may come twice or not at all: offset=0 begins again."
+)
+
+_has_other_order: ContextVar[bool] = ContextVar("has_other_order", default=False)
 
 
 async def placed(space: Space, catalogue: Catalogue, ids: Sequence[str], limit: int) -> dict[str, Point]:
@@ -110,7 +118,7 @@ class EvidenceStore(WritableSession):
         warnings = list(filter(None, (self._warning, damage, self._embedder.warning)))
         if self._catalogue is not None and not self._embedder.failure:
             warnings += unfinished(self._catalogue, ids)
-        return tuple(warnings)
+        return (*warnings, *([OTHER_ORDER] if _has_other_order.get() else []))
 
     async def search_similar(
         self,
@@ -136,11 +144,10 @@ class EvidenceStore(WritableSession):
         max_results: int = 5,
         scope: Scope = EVERYTHING,
         min_relevance: float = 0.0,
-        characters: int = sys.maxsize,
-        offset: int = 0,
+        page: PassagePage | None = None,
     ) -> Found:
-        """The evidence in `scope` that answers `query` best, by meaning and by words: at most `max_results` passages,
-        of about so many characters, after the first `offset` of them.
+        """The evidence in `scope` that answers `query` best, by meaning and by words: a page of passages, or at most
+        `max_results` of them.
 
         `variants` are rephrasings of the query. `relevance` is the cosine of the best passage to `query`, 0..1. Of
         nearly identical evidence only the best is returned; its `similar` names the others.
@@ -159,9 +166,10 @@ class EvidenceStore(WritableSession):
             self._start_indexing(catalogue)
             await self._wait_for_index(seconds_for(TO_EMBED_FOR_ANSWER))
             seen = catalogue.changes
+            shown = page or PassagePage(sys.maxsize, max_results)
+            self._begin((query, *variants, scope, min_relevance), shown.offset, seen)
             search = Search(space, catalogue, self.calibration, scope)
-            page = PassagePage(characters, max_results, offset)
-            found = await run_sync(search.best, query, words, vectors, min_relevance, page, abandon_on_cancel=True)
+            found = await run_sync(search.best, query, words, vectors, min_relevance, shown, abandon_on_cancel=True)
             changed = await self._changed(found.evidence, space, catalogue, changes)
             if not changed and (not self._shared or catalogue.changes == seen):
                 return found
@@ -169,12 +177,20 @@ class EvidenceStore(WritableSession):
             def again() -> tuple[Found, int]:
                 """While this process writes nothing."""
                 search, changes = Search(space, catalogue, self.calibration, scope), catalogue.changes
-                return search.best(query, catalogue.by_words(asked), vectors, min_relevance, page), changes
+                return search.best(query, catalogue.by_words(asked), vectors, min_relevance, shown), changes
 
             found, changes = await self._in_thread(again)
             return (
                 found.without(await self._changed(found.evidence, space, catalogue, changes)) if self._shared else found
             )
+
+    def _begin(self, asked: tuple[object, ...], offset: int, order: object) -> None:
+        """Remember the order of a first page; for a later page, whether it is that order still."""
+        first = self._orders.setdefault(asked, order) if offset else order
+        _has_other_order.set(first != order)
+        self._orders[asked] = first
+        while len(self._orders) > ORDERS:
+            self._orders.pop(next(iter(self._orders)))
 
     async def _changed(
         self, found: Iterable[Evidence | RelatedEvidence], space: Space, catalogue: Catalogue, changes: int
@@ -206,8 +222,8 @@ class EvidenceStore(WritableSession):
             publication, text = found
             vectors = await self._embedder.queries([question])
             if vectors is not None:
-                with anyio.move_on_after(seconds_for(TO_EMBED_FOR_ANSWER)):
-                    await self._complete([publication.id], space, catalogue)
+                await self._wait_for(publication.id, catalogue, seconds_for(TO_EMBED_FOR_ANSWER))
+            self._begin((id, question), page.offset, (text, catalogue[publication.id].vector_count))
             vector = None if vectors is None else vectors[0]
             search = Search(space, catalogue, self.calibration)
             abstract = await abstract_of(self._embedder, publication, text, by_meaning=vector is not None)

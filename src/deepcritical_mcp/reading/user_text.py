@@ -104,9 +104,9 @@ def _with_headings(content: str) -> str:
 
 def _without_title(sections: Sequence[Section]) -> tuple[str, list[Section]]:
     """The title of the whole document, the only outermost heading at its beginning, and the sections without it."""
-    first = sections[0] if sections else None
-    outermost = {one.path[0] for one in sections if one.path}
-    is_part = len(sections) < 3 and any(map(_NAMED.match, outermost))
-    if first is None or len(first.path) != 1 or len(outermost) != 1 or is_part:
+    outermost = [one for one in sections if len(one.path) == 1]
+    if outermost != [*sections[:1]] or (len(sections) < 3 and _NAMED.match(outermost[0].path[0])):
         return "", list(sections)
-    return first.path[0], [Section(one.anchor, one.paragraphs, one.kind, one.path[1:], one.parent) for one in sections]
+    return outermost[0].path[0], [
+        Section(one.anchor, one.paragraphs, one.kind, one.path[1:], one.parent) for one in sections
+    ]

@@ -215,7 +215,7 @@ def _licence(text: Text) -> tuple[str, ...]:
 async def _listed(
     session: CallSession, items: Sequence[Evidence], missing: Sequence[str], wrong: Sequence[str], *steps: str
 ) -> EvidenceList:
-    evidence, queries = await session.with_queries(items)
+    evidence, queries = (await session.query_numbers())(items)
     cited = [id for id in missing if await session.store.document(f"{CITED}{split_text_id(id)[0]}")]
     beside = (
         f"Cited by the draft that was checked, but not evidence: {', '.join(cited)}. add_evidence takes papers over."

@@ -24,6 +24,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.search.documents import DocumentId, FoundText
 from deepcritical_mcp.text import clean_line, clean_text, counted
+from deepcritical_mcp.tools.answers.render import to_markdown
 from deepcritical_mcp.tools.answers.sections import (
     ABSTRACT,
     ALL,
@@ -129,10 +130,9 @@ class _DocumentAnswer:
         chosen, remarks = selected(self._pieces, names) if names else ([], [])
         head = head.model_copy(update={"warnings": (*head.warnings, *remarks)})
         if question:
-            passages, following, problem = await self._best(question, chosen, page)
+            passages, following, problem = await self._best(head, question, chosen, page)
             if passages:
-                outline = () if names or offset else shortened_outline(self._pieces, 0)
-                head = head.model_copy(update={"outline": outline, "next_offset": following, "offset": offset})
+                head = head.model_copy(update={"next_offset": following, "offset": offset})
                 return self._answered(head, question, names, passages)
             if offset:
                 raise InvalidInputError(f"offset: no passage follows the first {offset:,}. offset=0 begins again.")
@@ -224,27 +224,26 @@ class _DocumentAnswer:
         close = head.offset > 0 or any(one.is_close for one in passages)  # of later ones, earlier ones were
         passages = passages if close else passages[:NEAREST_SHOWN]
         nearby = f'Context: sections=["{split_paragraph_anchor(passages[0].anchor)[0]}"].'
-        all_parts = f'All parts and tables: sections=["{OUTLINE}"].' if head.outline else ""
-        own = (split_text_id(self._found.id)[0],)
+        all_parts = "" if names or head.offset else f'Outline, tables and licence: sections=["{OUTLINE}"].'
         call, following = self._call(question=question, sections=names), head.next_offset if close else -1
         more = f"The next best passages: {call} offset={following}." if following >= 0 else ""
         return head.model_copy(
             update={
-                "form": "passages",
-                "passages": tuple(passages),
-                "warnings": (
-                    *(() if close else (NOTHING_CLOSE,)),
-                    *head.warnings,
-                    *self._session.store.warnings_about(own),
-                ),
+                **self._with_passages(head, passages, *(() if close else (NOTHING_CLOSE,))),
                 "next_offset": following,
                 "call": call,
                 "next_step": self._session.next_step(more, nearby, all_parts, self._quoting(passages[0].anchor)),
             }
         )
 
+    def _with_passages(self, head: Document, passages: Sequence[DocumentPassage], *notes: str) -> dict[str, object]:
+        """What such an answer has besides what comes next: neither outline nor licence, which the outline tells."""
+        own = (split_text_id(self._found.id)[0],)
+        warnings = (*notes, *head.warnings, *self._session.store.warnings_about(own))
+        return {"form": "passages", "passages": tuple(passages), "licence": "", "warnings": warnings}
+
     async def _best(
-        self, question: str, chosen: Sequence[Piece], page: PassagePage
+        self, head: Document, question: str, chosen: Sequence[Piece], page: PassagePage
     ) -> tuple[Sequence[DocumentPassage], int, str]:
         """The passages that answer best, in the chosen parts if there are any, and the offset of the next ones; or why
         there are none."""
@@ -254,6 +253,10 @@ class _DocumentAnswer:
         def wanted(anchor: str) -> bool:
             return not chosen or any(_overlap(anchor, piece.anchor) for piece in chosen)
 
+        def length(passages: Sequence[DocumentPassage]) -> int:
+            return len(to_markdown(head.model_copy(update=self._with_passages(head, passages))))
+
+        page = page._replace(length=length)
         try:
             passages, following = await self._session.store.best_passages(self._found.id, question, page, wanted)
         except (SessionError, EvidenceStoreError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
@@ -12,6 +12,7 @@ from deepcritical_mcp.evidence.chunking import Scope
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, page_of
 from deepcritical_mcp.models import CitationSource, Evidence, SearchResult, TextKind, split_paragraph_anchor
 from deepcritical_mcp.text import counted
+from deepcritical_mcp.tools.answers.render import to_markdown
 from deepcritical_mcp.tools.arguments.call_session import (
     ToolContext,
     application,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 MIN_PASSAGE, MAX_PASSAGE, WITH_CITATION = 300, 550, 870
 """Characters: of a passage, and of one together with its citation."""
+FILLED = 0.85
+"""Share of its room that the best sentences of a short text take on average."""
 NEAREST_SHOWN = 3
 ALL = "all"
 MOST_SESSIONS, MOST_RESULTS, MOST_CHARACTERS = 20, 50, 20_000
@@ -40,8 +43,7 @@ NOTHING_CLOSE = (
 )
 
 
-Searched = Callable[["EvidenceStore", int, int, int], Awaitable["Found"]]
-"""Searches a session for at most so many passages of so many characters, after the first ones."""
+Searched = Callable[["EvidenceStore", PassagePage], Awaitable["Found"]]
 Quoted = Callable[["EvidenceStore", "Found"], Awaitable[Sequence[Evidence]]]
 
 
@@ -71,16 +73,8 @@ async def semantic_search(
     )
     await progress(0.1, "searching by meaning and by words")
 
-    async def search(store: EvidenceStore, most: int, room: int, start: int) -> Found:
-        return await store.search(
-            query,
-            variants=variants,
-            max_results=most,
-            scope=scope,
-            min_relevance=min_relevance,
-            characters=room,
-            offset=start,
-        )
+    async def search(store: EvidenceStore, page: PassagePage) -> Found:
+        return await store.search(query, variants=variants, scope=scope, min_relevance=min_relevance, page=page)
 
     async def quoted(store: EvidenceStore, found: Found) -> Sequence[Evidence]:
         if detail == "full":
@@ -91,28 +85,41 @@ async def semantic_search(
         return await _in_all(ctx, query, search, quoted, PassagePage(characters, max_results, offset))
     session = await session_for(ctx, session_id, may_open=False)
     store = session.store
-    found = await search(store, max_results, characters, offset)
+    numbered, total = await session.query_numbers(), await store.count()
+
+    def answer(evidence: Sequence[Evidence], *problems: str, **more: Any) -> SearchResult:
+        items, queries = numbered(evidence)
+        relevances = [item.relevance for item in items]
+        return SearchResult(
+            session_id=store.session_id,
+            query=query,
+            evidence=items,
+            queries=queries,
+            sources_searched=get_args(CitationSource) if source == "any" else (source,),
+            total_found=total,
+            ordered_by="" if relevances == sorted(relevances, reverse=True) else "meaning and words together",
+            warnings=(*problems, *store.warnings),
+            **more,
+        )
+
+    def length(items: Sequence[Evidence]) -> int:
+        return len(to_markdown(answer(_briefly(items))))
+
+    page = PassagePage(characters, max_results, offset, length)
+    found = await search(store, page)
     filters = {"source": source, "kind": kind, "status": status, "marked": marked}
     used = ", ".join(f'{name}="{value}"' for name, value in filters.items() if value not in ("any", ""))
     far = f"What is shown has {used}; none of it is close to the words of the question." if used else NOTHING_CLOSE
     if not (found.close or used):
         found = found.first(NEAREST_SHOWN)
-    evidence, queries = await session.with_queries(await quoted(store, found))
-    relevances = [item.relevance for item in evidence]
-    total = await store.count()
+    evidence = await quoted(store, found)
     everything = (await store.publications(await store.ids())).values() if marked and not evidence else ()
     distant = () if found.close or session.is_empty else (far if evidence else NOTHING_CLOSE,)
     problems = no_such_mark(marked, everything) or distant
     await progress(1.0, f"{len(evidence)} of {counted(total, 'item')} of evidence")
-    return SearchResult(
-        session_id=store.session_id,
-        query=query,
-        evidence=evidence,
-        queries=queries,
-        sources_searched=get_args(CitationSource) if source == "any" else (source,),
-        total_found=total,
-        ordered_by="" if relevances == sorted(relevances, reverse=True) else "meaning and words together",
-        warnings=(*problems, *store.warnings),
+    return answer(
+        evidence,
+        *problems,
         next_offset=found.next_offset if evidence else -1,
         next_step=session.next_step(*_next_steps(total, evidence, found.close, offset, found.next_offset)),
     )
@@ -128,7 +135,7 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
         try:
             store = await registry.get(one.session_id, owner=caller())
             room = min(MOST_CHARACTERS, page.characters * (1 + page.offset))
-            best = await search(store, min(MOST_RESULTS, page.offset + page.limit), room, 0)
+            best = await search(store, PassagePage(room, min(MOST_RESULTS, page.offset + page.limit)))
             passages = await quoted(store, best) if best.close else ()
             total += await store.count()
         except DeepCriticalError as error:
@@ -139,7 +146,13 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
             if key not in found or found[key].relevance < item.relevance:
                 found[key] = item.model_copy(update={"session_id": one.session_id, "found_by": ()})
     ordered = sorted(found.values(), key=lambda item: -item.relevance)
-    place = page_of([len(item.content) for item in ordered], page)
+
+    def answer(some: slice) -> SearchResult:
+        return SearchResult(
+            session_id="", query=query, evidence=tuple(ordered[some]), total_found=total, warnings=tuple(warnings)
+        )
+
+    place = page_of(len(ordered), page, lambda some: len(to_markdown(answer(some))))
     shown = ordered[place]
     if len(listed) > MOST_SESSIONS:
         warnings.append(f"Only the {MOST_SESSIONS} sessions used last were searched, of {len(listed)}.")
@@ -150,15 +163,15 @@ async def _in_all(ctx: ToolContext, query: str, search: Searched, quoted: Quoted
         *_on(shown, page.offset, following),
         'Each passage names its session: get_evidence ids=["…"] session_id="…" reads on there.' if shown else "",
     )
-    return SearchResult(
-        session_id="",
-        query=query,
-        evidence=tuple(shown),
-        total_found=total,
-        warnings=tuple(warnings),
-        next_offset=following,
-        next_step=" ".join(filter(None, steps)),
-    )
+    return answer(place).model_copy(update={"next_offset": following, "next_step": " ".join(filter(None, steps))})
+
+
+def _briefly(items: Sequence[Evidence]) -> list[Evidence]:
+    """The evidence about as short as it is quoted."""
+    return [
+        one if one.anchor else one.model_copy(update={"content": one.content[: int(FILLED * _room(one))]})
+        for one in items
+    ]
 
 
 def _room(item: Evidence) -> int:

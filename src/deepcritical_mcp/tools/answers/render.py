@@ -379,7 +379,9 @@ def _document(result: Document) -> tuple[str, list[str]]:
         inert(result.id),
         result.kind.replace("_", " ") if is_whole else "",
         f"via {inert(result.provider)}" if result.provider and not is_own else "",
-        f"licence: {inert(result.licence or 'unknown')}" if is_whole and not is_own else "",
+        f"licence: {inert(result.licence or 'unknown')}"
+        if is_whole and not is_own and result.form != "passages"
+        else "",
         inert(result.url),
     ]
     asked = [one for one in result.attempts if one.status == "failed" or not is_whole]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.store import EvidenceStore
     from deepcritical_mcp.search.pipeline import SourceSearch
+
+Numbered = tuple[tuple[Evidence, ...], tuple[QueryReport, ...]]
 
 NEW = "new"
 MAX_NAMED = 5
@@ -169,22 +171,28 @@ class CallSession:
                 error.add_note(inert(self.others))
             raise
 
-    async def with_queries(self, evidence: Iterable[Evidence]) -> tuple[tuple[Evidence, ...], tuple[QueryReport, ...]]:
-        """`evidence` with the numbers of the latest queries that found it, and these queries."""
-        items = list(evidence)
+    async def query_numbers(self) -> Callable[[Iterable[Evidence]], Numbered]:
+        """Gives evidence the numbers of the latest queries that found it, and these queries."""
         kept = await self.store.publications(await self.store.ids())
         totals = Counter(query for one in kept.values() for query in one.found_by)
-        owners = [item.id if item.id in kept else split_text_id(item.id)[0] for item in items]
-        latest = [kept[id].found_by[-MAX_FOUND_BY:] if id in kept else () for id in owners]
-        numbers: dict[str, int] = {}
-        for query in (query for queries in latest for query in queries):
-            numbers.setdefault(query, len(numbers) + 1)
-        numbered = tuple(
-            item.model_copy(update={"found_by": tuple(sorted(numbers[query] for query in queries))})
-            for item, queries in zip(items, latest, strict=True)
-        )
-        reports = [QueryReport(index=at, query=one, status="ok", results=totals[one]) for one, at in numbers.items()]
-        return numbered, with_numbers_shown(reports, numbered)
+
+        def numbered(evidence: Iterable[Evidence]) -> Numbered:
+            items = list(evidence)
+            owners = [item.id if item.id in kept else split_text_id(item.id)[0] for item in items]
+            latest = [kept[id].found_by[-MAX_FOUND_BY:] if id in kept else () for id in owners]
+            numbers: dict[str, int] = {}
+            for query in (query for queries in latest for query in queries):
+                numbers.setdefault(query, len(numbers) + 1)
+            found = tuple(
+                item.model_copy(update={"found_by": tuple(sorted(numbers[query] for query in queries))})
+                for item, queries in zip(items, latest, strict=True)
+            )
+            reports = [
+                QueryReport(index=at, query=one, status="ok", results=totals[one]) for one, at in numbers.items()
+            ]
+            return found, with_numbers_shown(reports, found)
+
+        return numbered
 
 
 async def session_for(ctx: ToolContext, session_id: str, *, may_open: bool = True, about: str = "") -> CallSession:
