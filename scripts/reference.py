@@ -12,6 +12,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -175,9 +176,10 @@ async def _listed() -> dict[str, MCPTool]:
 
 def _tool(tool: MCPTool, spec: ToolSpec, words: Words) -> str:
     whole = input_schema(Tool.from_function(spec.run, structured_output=False).parameters, with_lengths=True)
-    for name, field in tool.input_schema["properties"].items():  # the list leaves out large numbers of items
+    listed = deepcopy(tool.input_schema)
+    for name, field in listed["properties"].items():  # the list leaves out large numbers of items
         field.update({key: most for key, most in whole["properties"][name].items() if key == "maxItems"})
-    rows = list(_parameters(tool.input_schema, tool.name, words))
+    rows = list(_parameters(listed, tool.name, words))
     table = _table(("Parameter", "Type", "Default", "Meaning"), rows)
     result = spec.result.__name__
     returns = f"Returns [`{result}`](#{result.lower()})."
