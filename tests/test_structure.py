@@ -17,6 +17,8 @@ MODULES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8
 # Where an import may stand inside a function, and why.
 LATE_IMPORTS = {
     "checking/current_report.py": "exports and resources, which the server offers at once, need no corrections yet",
+    "checking/draft/reading.py": "the reader of LaTeX, a subclass of pylatexenc's, is needed for LaTeX only",
+    "search/references/plain_text.py": "as in reading.py",
     "context.py": "build_services is the one lazy door",
     "cli/__init__.py": "each command imports what it needs, so that the server starts quickly",
     "cli/serving.py": "commands that only read settings need not wait for the server",

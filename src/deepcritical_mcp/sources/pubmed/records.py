@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element
 
@@ -400,14 +401,14 @@ def _split_one_by_one(text: str) -> tuple[list[Element], list[tuple[str, str]]]:
     records: list[Element] = []
     broken: list[tuple[str, str]] = []
     for piece in pieces:
-        element, _, is_damaged = read_xml(
-            piece.rpartition(f"</{root[1]}>")[0].encode() if piece is pieces[-1] else piece.encode()
-        )
-        if is_damaged:
-            pmid = _PMID.search(piece)
-            broken.append((pmid[1] if pmid else "", "it is not valid XML"))
-        else:
-            records.append(element)
+        own = piece.rpartition(f"</{root[1]}>")[0] if piece is pieces[-1] else piece
+        with suppress(XmlError):
+            element, _, is_damaged = read_xml(own.encode())
+            if not is_damaged:
+                records.append(element)
+                continue
+        pmid = _PMID.search(piece)
+        broken.append((pmid[1] if pmid else "", "it is not valid XML"))
     if not records:
         raise unreadable("it is not valid XML")
     return records, broken or [("", "the text between the records is not valid XML")]
