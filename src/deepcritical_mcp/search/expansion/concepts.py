@@ -29,7 +29,7 @@ from deepcritical_mcp.search.expansion.phrases import (
 )
 from deepcritical_mcp.search.expansion.roles import is_adjective, role_of_heading, role_of_word
 from deepcritical_mcp.search.expansion.topic import Topic, read_topic
-from deepcritical_mcp.search.expansion.word_lists import common_words, endings
+from deepcritical_mcp.search.expansion.word_lists import common_words, endings, word_list
 from deepcritical_mcp.sources.base import MeshDescriptor, Vocabulary
 from deepcritical_mcp.text import QUERY_FUNCTION_WORDS, other_spelling
 
@@ -41,7 +41,7 @@ _SPECIALTIES = ("H02",)
 # Disciplines, education, technology, culture, information and services.
 _NO_NATURE = ("G", "I", "J", "K", "L", "N")
 _OTHER_SENSES = (*_NO_NATURE, "B", "D")
-_WITH_LEAD = re.compile("batter|blood|bone|chelat|dust|expos|metal|paint|pipe|poison|soil|toxic|water")
+_WITH_LEAD = word_list("with lead")
 # A longer topic gets no spelling correction, and only its first words are looked up in MeSH.
 _MAX_WORDS = 15
 _MAX_WORDS_MAPPED = 80
@@ -222,7 +222,7 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
     if record.name == "Acquired Immunodeficiency Syndrome":  # "visual aids"
         return "aids" in {one.text for one in topic.tokens} and "HIV" not in topic.text
     if record.name == "Lead":
-        return not any(_WITH_LEAD.search(one.text) for one in topic.tokens)
+        return not stems(" ".join(_WITH_LEAD)) & stems(topic.subject)
     if record.is_of(_SPECIALTIES):
         return not text.lower().endswith(("s", "y", "medicine"))
     words = text.split()

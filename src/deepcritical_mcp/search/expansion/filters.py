@@ -88,7 +88,7 @@ _INJURIES = ("C23.888", "C25", "C26")
 # Drugs by their structure or origin, hormones, vitamins; therapeutics and operations.
 _TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 D27.505 E02 E04".split())
 _TREATMENT_ENDINGS = endings("treatment endings")
-# Of the home, and where or when something happens, not what is tried: "delirium after surgery".
+# Where or when something happens, not what is tried: "delirium after surgery".
 _AROUND = re.compile(
     r"\b(?:(?:after|before|during|following|undergoing) (?:\w+ ){0,2}?|in (?:\w+ )?)"
     r"(?:chemotherapy|dialysis|replacement|surgery|transplantation|treatment)\b",
