@@ -13,6 +13,7 @@ import anyio
 from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.tools import TOOLS
+from deepcritical_mcp.tools.spec import listed_default
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 IMPORTANT = (
@@ -33,7 +34,7 @@ def tools_table() -> str:
     for name, description, schema in _tools():
         required = schema.get("required", [])
         parameters = ", ".join(
-            f"**`{parameter}`**" if parameter in required else f"`{parameter}{_default(field.get('default'))}`"
+            f"**`{parameter}`**" if parameter in required else f"`{parameter}{_default(listed_default(field))}`"
             for parameter, field in schema["properties"].items()
             if parameter != "session_id"
         )

@@ -29,7 +29,7 @@ from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.prompts import PROMPTS
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.tools import PROFILES, TOOLS, ToolSpec
-from deepcritical_mcp.tools.spec import input_schema, output_schema
+from deepcritical_mcp.tools.spec import input_schema, listed_default, output_schema
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
 TEXTS = Path(__file__).with_name("reference.toml")
@@ -198,15 +198,10 @@ def _hints(spec: ToolSpec) -> str:
     return f"{changes} {asks}{board}"
 
 
-def _first_choice(field: Mapping[str, Any]) -> object:
-    """The default of a choice whose listed schema has none."""
-    return next(iter(field.get("enum", ())), None)
-
-
 def _parameters(schema: Mapping[str, Any], tool: str, words: Words, within: str = "") -> Iterator[tuple[str, ...]]:
     for name, field in schema["properties"].items():
         required = name in schema.get("required", [])
-        default = "**required**" if required else _shown_default(field.get("default", _first_choice(field)))
+        default = "**required**" if required else _shown_default(listed_default(field))
         meaning = words.of(tool, f"{within}{name}", said=field.get("description", ""))
         yield f"`{within}{name}`", _type_of(field), default, _with_bounds(meaning, field)
         items = field.get("items", {})

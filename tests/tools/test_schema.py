@@ -14,6 +14,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.tools import Profile
 from deepcritical_mcp.tools.arguments.schemas import read_arguments
+from deepcritical_mcp.tools.spec import listed_default
 
 FIVE = {"pubmed_search", "web_search", "expand_queries", "semantic_search", "add_evidence"}
 
@@ -131,8 +132,4 @@ async def test_what_is_empty_or_says_that_nothing_is_wished_is_not_given_for_any
             empty: tuple[object, ...] = (None, "", " ", [], {})
             for nothing in (*empty, *(("any", "Unspecified", "unchanged") if words else ())):
                 read = read_arguments(tool["name"], {**required, name: nothing}, schema)[0].get(name)
-                assert read in (None, kind.get("default", words[0] if isinstance(words, list) else None)), (
-                    tool["name"],
-                    name,
-                    nothing,
-                )
+                assert read in (None, listed_default(kind)), (tool["name"], name, nothing)
