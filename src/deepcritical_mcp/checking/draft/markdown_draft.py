@@ -195,19 +195,21 @@ def without_page_breaks(text: str) -> str:
     noise = {filled[number] for number in _of_pages(lines, filled)}
     kept, left_out = [at for at in filled if at not in noise], {*noise}
     for one, two in pairwise(kept if noise else ()):
-        if noise.intersection(range(one, two)):
-            is_whole = lines[one].rstrip()[-1:] in (".", "!", "?") and not lines[two].lstrip()[:1].islower()
-            is_apart = is_whole and two - one > len(noise.intersection(range(one, two))) + 1
-            left_out |= {*range(one + 1 + is_apart, two)}
-            lines[one + 1] *= not is_apart
-            left_out -= {one + 1} if is_apart else set[int]()
+        between = noise.intersection(range(one, two))
+        if not between:
+            continue
+        left_out.update(range(one + 1, two))
+        is_whole = lines[one].rstrip()[-1:] in (".", "!", "?") and not lines[two].lstrip()[:1].islower()
+        if is_whole and two - one > len(between) + 1:  # a paragraph ends there
+            lines[one + 1] = ""
+            left_out.discard(one + 1)
     return "\n".join(line for at, line in enumerate(lines) if at not in left_out)
 
 
 def _of_pages(lines: Sequence[str], filled: Sequence[int]) -> set[int]:
     """Which of the filled lines are page numbers, each with that of the next page behind it, or recur next to them or
     to form feeds."""
-    alike, found = dict[str, list[int]](), set[int]()
+    alike, found, full = dict[str, list[int]](), set[int](), {*filled}
     for number, at in enumerate(filled):
         if len(lines[at]) <= _LONGEST_HEAD and not is_bare_id(lines[at]):
             alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(number)
@@ -215,7 +217,7 @@ def _of_pages(lines: Sequence[str], filled: Sequence[int]) -> set[int]:
         is_number = form.strip("-–— ") in _PAGE_NUMBERS
         for one, two in pairwise(places):
             first, second = filled[one], filled[two]
-            is_alone = is_number and {first - 1, first + 1, second - 1, second + 1}.isdisjoint(filled)
+            is_alone = is_number and {first - 1, first + 1, second - 1, second + 1}.isdisjoint(full)
             if (is_alone or two - one >= _LEAST_PAGE) and _are_next(lines[first], lines[second]):
                 found |= {one, two}
     edges = found | {bisect_left(filled, at) for at, line in enumerate(lines) if "\f" in line}
@@ -225,11 +227,7 @@ def _of_pages(lines: Sequence[str], filled: Sequence[int]) -> set[int]:
         recurring = [one for one in places if one in near]
         shown = [lines[filled[one]] for one in recurring]
         is_same = all(one.split() == two.split() or _are_next(one, two) for one, two in pairwise(shown))
-        if (
-            is_same
-            and len(recurring) >= max(2, len(edges) // 3, _MOST_OF_IT * len(places))
-            and not is_bare_id(shown[0])
-        ):
+        if is_same and len(recurring) >= max(2, len(edges) // 3, _MOST_OF_IT * len(places)):
             found.update(recurring)
     return found
 
