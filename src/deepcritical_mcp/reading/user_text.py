@@ -79,7 +79,8 @@ def _read(content: str) -> list[Block]:
 
 def _as_table(lines: Sequence[str]) -> str:
     """The lines of a table, each between bars."""
-    rows = (line.strip().removeprefix("|").removesuffix("|").strip() for line in lines if line.strip())
+    rows = [line.strip().removeprefix("|").removesuffix("|").strip() for line in lines if line.strip()]
+    rows[1:2] = [" | ".join(map(str.strip, line.split("|"))) for line in rows[1:2]]  # below the header
     return "\n".join(f"| {row} |" for row in rows)
 
 
