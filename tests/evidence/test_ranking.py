@@ -66,3 +66,10 @@ def test_what_reports_comes_before_what_prepares_and_figures_before_none() -> No
 def test_another_quantity_counts_against_a_passage() -> None:
     assert priority(FOUND[3], "folate of 10 µg") < priority(FOUND[3], "folate of 20 µg")
     assert priority(FOUND[3], "folate for 12 weeks") == priority(FOUND[3], "folate of 20 µg")
+
+
+def test_no_section_of_a_review_comes_before_another_for_its_title() -> None:
+    names = ("Introduction", "Acute effects on balance", "Recommended training")
+    sections = [Section(f"s{n}", ["Adults train."], path=(name,)) for n, name in enumerate(names, 1)]
+    ours = [one for one in passages(paper(sections, "A position statement")) if one.part]
+    assert len({priority(one, "how often should adults train") for one in ours}) == 1

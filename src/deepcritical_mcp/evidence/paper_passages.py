@@ -202,8 +202,18 @@ def priority(passage: Passage, question: str) -> float:
     wrong = OTHER_QUANTITY * sum(one not in found and one[1] in others for one in _quantities(question))
     if _ABOUT_PREPARING.search(question):
         return wrong
-    place = _of_section(part.path, part.kind) if part else _of_section((), passage.text.kind)
+    place = _of_section((), passage.text.kind)
+    if part:
+        titles = frozenset(title for one in passage.text.parts for title in one.path)
+        place = _of_section(part.path, part.kind) if _is_of_study(titles) else REPORTS
     return place + FIGURES * has_figures(passage.quotation) + wrong
+
+
+@lru_cache(1_024)
+def _is_of_study(titles: frozenset[str]) -> bool:
+    """Whether sections with these titles report a study; a review or a guideline reports in all of its sections."""
+    found = " ".join(titles).lower()
+    return "method" in found and ("result" in found or "finding" in found)
 
 
 @lru_cache(4_096)
