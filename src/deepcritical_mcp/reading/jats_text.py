@@ -244,7 +244,7 @@ def _marked(element: Element, core: str, before: str) -> str:
         bare = plain.replace("[", "").replace("]", "") if element.tag == "sup" else plain
         is_glued = element.tag == "sup" or plain != core or re.search(r"(?:\w|[.)%”’\"']|\][,–−-]?)\Z", before)
         return f"[{bare.replace('−', '–')}]" if is_glued and _NUMBERS.fullmatch(bare) else ""
-    if element.tag != "sup" or refers_to:  # a note is marked already
+    if element.tag != "sup" or refers_to & _NOTES:  # a note is marked already
         return in_script(core, SUBSCRIPTS) if element.tag == "sub" else ""
     if not before and core.isalpha():
         return f"{core} "  # the mark of a note
