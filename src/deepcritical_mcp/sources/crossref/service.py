@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate, groupby
 from typing import Self, TypeVar
 from urllib.parse import quote
 
@@ -66,10 +65,17 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
 
 
 def _batches(dois: Sequence[str]) -> Iterator[list[str]]:
-    ends = accumulate(len(quote(f"doi:{doi},", safe="")) for doi in dois)
-    numbered = zip(dois, ends, range(len(dois)), strict=True)
-    for _, batch in groupby(numbered, key=lambda one: (one[1] // MAX_FILTER, one[2] // MAX_DOIS)):
-        yield [doi for doi, *_ in batch]
+    batch: list[str] = []
+    length = 0
+    for doi in dois:
+        size = len(quote(f"doi:{doi},", safe=""))
+        if batch and (len(batch) == MAX_DOIS or length + size > MAX_FILTER):
+            yield batch
+            batch, length = [], 0
+        batch.append(doi)
+        length += size
+    if batch:
+        yield batch
 
 
 def _works(response: httpx.Response, read: Callable[[Work], T], dois: Sequence[str]) -> dict[str, T]:
