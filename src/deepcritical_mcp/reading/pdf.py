@@ -99,7 +99,7 @@ def _edges(page: Sequence[PdfLine], height: float) -> dict[str, list[PdfLine]]:
 def _forms(line: PdfLine, edge: str, page: int) -> list[tuple[str, ...]]:
     """What must be the same on other pages for the line to be a running one: its text, or the rest of it and how far
     the number at its beginning or end is from the number of the page."""
-    text, forms = line.text, [(edge, line.text)]
+    text, forms = line.text, list[tuple[str, ...]]([(edge, line.text)])
     for number in _NUMBER_AT_END.finditer(text):
         forms.append((edge, text[: number.start()], f"{int(number[0]) - page:+}", text[number.end() :]))
     return forms
