@@ -41,8 +41,9 @@ _RANGE = re.compile(
 
 
 def date_of_parts(year: str, month: str, day: str, *others: str) -> str:
-    """The date of a record that gives its parts, numbers or names, as far as they are one: "YYYY[-MM[-DD]]"; else the
-    first of `others` that is a date by itself; "" if none is. A day without a month does not count."""
+    """The date that a record gives in parts, as numbers or names, in the form "YYYY[-MM[-DD]]", without the parts that
+    are not valid; else the first of `others` that is a date by itself; "" if there is none. A day without a month does
+    not count."""
     day = day if month else ""
     texts = (f"{year}-{month}-{day}", f"{year}-{month}", f"{year} {month} {day}", f"{year} {month}", year, *others)
     return next((found[0] for text in texts if len(found := readings(text)) == 1), "")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from xml.etree.ElementTree import Element
 
+from deepcritical_mcp.data_files import data_lines, data_table
 from deepcritical_mcp.reading.xml_tree import attribute
-from deepcritical_mcp.text import data_lines, normalized
+from deepcritical_mcp.text import normalized
 
 IMAGE = "[…]"
 """Stands where a formula is only an image."""
@@ -131,10 +132,7 @@ def _tidy(text: str) -> str:
     return " ".join(plain.split())
 
 
-_ELEMENTS = {
-    kind: frozenset(names.split())
-    for kind, _, names in (row.partition(": ") for row in data_lines(__file__, "jats_elements.txt"))
-}
+_ELEMENTS = {kind: frozenset(names.split()) for kind, names in data_table(__file__, "jats_elements.txt").items()}
 SECTIONS, FLOATS, _DROPPED = _ELEMENTS["section"], _ELEMENTS["float"], _ELEMENTS["dropped"]
 _ASIDE, _BLOCKS = FLOATS | _ELEMENTS["aside"], SECTIONS | _ELEMENTS["block"]
 _FORMULAS = {"inline-formula", "disp-formula", "tex-math", "math"}

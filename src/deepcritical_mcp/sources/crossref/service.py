@@ -10,6 +10,7 @@ from urllib.parse import quote
 import httpx
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import BARE_DOI, RecordIds, normalize_doi
 from deepcritical_mcp.models import Publication, StatusNotice
@@ -27,7 +28,7 @@ from deepcritical_mcp.sources.crossref.work import NAME, SELECT, TITLE, read_wor
 from deepcritical_mcp.sources.json_api import JsonApi, is_web_page, paced_client
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup, ReferenceLookup, StatusLookup
 from deepcritical_mcp.sources.settings import CrossrefSettings
-from deepcritical_mcp.text import clean_line, data_lines
+from deepcritical_mcp.text import clean_line
 
 T = TypeVar("T")
 Work = Mapping[str, object]
@@ -108,7 +109,7 @@ MAX_AGENCIES = 3
 """Requests that ask who registered DOIs which Crossref does not have."""
 _SAMPLE = "10.1371/journal.pmed.0020124"
 _DATACITE = "DataCite"
-_OWNERS = dict(row.split(": ") for row in data_lines(__file__, "datacite_prefixes.txt"))
+_OWNERS = data_table(__file__, "datacite_prefixes.txt")
 
 logger = logging.getLogger(__name__)
 
