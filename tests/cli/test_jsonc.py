@@ -80,6 +80,14 @@ def test_removing_keeps_every_comment(text: str, without: str):
     assert jsonc.parse(changed, comments=True) == {"servers": {"ours": ENTRY, "b": 1}}
 
 
+def test_other_servers_keep_their_form():
+    text = '{\n  "mcpServers": {\n    "a": {"command": "npx", "args": ["-y", "x"]}\n  }\n}\n'
+    added = jsonc.edited(text, PLACE, ENTRY)
+    assert '    "a": {"command": "npx", "args": ["-y", "x"]}\n  }\n}\n' in added
+    assert json.loads(added)["mcpServers"]["ours"] == ENTRY
+    assert jsonc.edited(added, PLACE, None) == text
+
+
 def test_half_a_surrogate_pair_in_another_value_stays():
     document = {"history": "cut off: \ud83d", "emoji": "\U0001f52c"}
     added = jsonc.edited(json.dumps(document), PLACE, ENTRY)

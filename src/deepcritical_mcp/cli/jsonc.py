@@ -37,7 +37,8 @@ def parse(text: str, *, comments: bool = False) -> object:
 
 def edited(text: str, place: tuple[str, str], value: object, *, comments: bool = False) -> str:
     """`text` with the value of a name in an object of the document, e.g. ("mcpServers", "ours"), or without it if the
-    value is None. Everything else keeps its value, its place, and its comments.
+    value is None. Everything else keeps its value, its place, and its comments; and its form too, except in a file of
+    one line, and where a comma would be in the way.
 
     JsonError if the text is not JSON (or JSONC), has something else in place of the object, or has comments where the
     value belongs.
@@ -51,15 +52,16 @@ def edited(text: str, place: tuple[str, str], value: object, *, comments: bool =
     indented = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
     unit = indented[1] if indented else "  "
     newline = "\r\n" if "\r\n" in text else "\n"
-    if not comments or _without_comments(text) == text:
-        is_one_line = "\n" not in text.strip("\ufeff \t\r\n") and bool(document)
-        new = _dumped(wanted, None if is_one_line else unit, newline)
-        return "\ufeff" * text.startswith("\ufeff") + new + text[len(text.rstrip()) :]
-    for new in _around_comments(text, place, value, newline, unit):
+    has_comments = comments and _without_comments(text) != text
+    is_one_line = "\n" not in text.strip("\ufeff \t\r\n") and bool(document)
+    for new in _in_place(text, place, value, newline, unit) if has_comments or not is_one_line else ():
         with suppress(JsonError):
-            if parse(new, comments=True) == wanted:
+            if parse(new, comments=has_comments) == wanted:
                 return new
-    raise JsonError("its comments stand where the server belongs")
+    if has_comments:
+        raise JsonError("its comments stand where the server belongs")
+    new = _dumped(wanted, None if is_one_line else unit, newline)
+    return "\ufeff" * text.startswith("\ufeff") + new + text[len(text.rstrip()) :]
 
 
 def _objects(document: object, outer: str) -> tuple[dict[str, object], dict[str, object]]:
@@ -72,7 +74,7 @@ def _objects(document: object, outer: str) -> tuple[dict[str, object], dict[str,
     raise JsonError("line 1, column 1: expected an object {…}")
 
 
-def _around_comments(text: str, place: tuple[str, str], value: object, newline: str, unit: str) -> Iterator[str]:
+def _in_place(text: str, place: tuple[str, str], value: object, newline: str, unit: str) -> Iterator[str]:
     """The edits that may be meant; which of them has the right value is for the caller to see."""
     outer, name = place
     bare = _without_comments(text)
