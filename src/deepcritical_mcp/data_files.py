@@ -9,3 +9,8 @@ def data_lines(module: str, name: str) -> list[str]:
     """The lines of the data file `name` next to a module (its `__file__`), without blank ones and comments (#)."""
     lines = Path(module).with_name(name).read_text("utf-8").splitlines()
     return [line for line in lines if line and not line.startswith("#")]
+
+
+def data_table(module: str, name: str) -> dict[str, str]:
+    """The lines "key: value" of such a file, by key."""
+    return dict(line.split(": ", 1) for line in data_lines(module, name))

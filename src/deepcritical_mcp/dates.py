@@ -29,6 +29,7 @@ _AGO = re.compile(
     r"(?:in )?(?:the )?(?P<last>(?:(?:last|previous)(?= [0-9])|past) )?(?P<count>[0-9]{1,4}|an?|one)? ?"
     r"(?P<unit>second|sec|minute|min|hour|day|week|month|year)s?\.?(?P<ago> ago)?"
 )
+_MONTH_NAMES = [name.lower() for name in calendar.month_name]
 _DAYS = {"day": 1, "week": 7, "month": 30.44, "year": 365.25}
 _DAYS_BACK = {"today": 0, "now": 0, "present": 0, "current": 0, "to date": 0, "present day": 0, "yesterday": 1}
 _SINCE = re.compile(r"(?:since|from|after)\b|>=?|≥")
@@ -40,8 +41,10 @@ _RANGE = re.compile(
 
 
 def date_of_parts(year: str, month: str, day: str, *others: str) -> str:
-    """The date of a record that gives its parts, numbers or names, as far as they are one: "YYYY[-MM[-DD]]"; else the
-    first of `others` that is a date by itself; "" if none is."""
+    """The date that a record gives in parts, as numbers or names, in the form "YYYY[-MM[-DD]]", without the parts that
+    are not valid; else the first of `others` that is a date by itself; "" if there is none. A day without a month does
+    not count."""
+    day = day if month else ""
     texts = (f"{year}-{month}-{day}", f"{year}-{month}", f"{year} {month} {day}", f"{year} {month}", year, *others)
     return next((found[0] for text in texts if len(found := readings(text)) == 1), "")
 
@@ -102,7 +105,7 @@ def _before(today: datetime.date, ago: re.Match[str]) -> list[str]:
 def _dates(year: str, month: str | None = None, day: str | None = None, by: str = "") -> Iterator[str]:
     """The dates that exist; with `by`, month and day are in doubt."""
     if month and not month.isdecimal():
-        month = next((str(at) for at in range(1, 13) if calendar.month_name[at].lower().startswith(month)), "0")
+        month = next((str(at) for at in range(1, 13) if _MONTH_NAMES[at].startswith(month)), "0")
     for first, second in ((month, day), *([(day, month)] if by else [])):
         try:
             date = datetime.date(int(year), int(first or 1), int(second or 1)).isoformat()

@@ -64,6 +64,41 @@ def test_a_comment_after_the_last_server_does_not_swallow_the_new_one():
     assert jsonc.edited(added, ("servers", "ours"), None, comments=True) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ('{"servers": {\n  // on b\n  "ours": {},\n  "b": 1\n}}', '{"servers": {\n  // on b\n  "b": 1\n}}'),
+        ('{"servers": {\n  "b": 1, // on b\n  "ours": {}\n}}', '{"servers": {\n  "b": 1, // on b\n}}'),
+        ('{"servers": {\n  "ours": {} // ours\n  , "b": 1\n}}', '{"servers": { // ours\n   "b": 1\n}}'),
+        ('{"servers": {\n  // on b\n  "ours": {}, "b": 1\n}}', '{"servers": {\n  // on b\n   "b": 1\n}}'),
+        ('{"servers": {"ours": {"command": "x",}, "b": 1}} // end', '{"servers": { "b": 1}} // end'),
+    ],
+)
+def test_removing_keeps_every_comment(text: str, without: str):
+    assert jsonc.edited(text, ("servers", "ours"), None, comments=True) == without
+    changed = jsonc.edited(text, ("servers", "ours"), ENTRY, comments=True)
+    assert jsonc.parse(changed, comments=True) == {"servers": {"ours": ENTRY, "b": 1}}
+
+
+def test_other_servers_keep_their_form():
+    text = '{\n  "mcpServers": {\n    "a": {"command": "npx", "args": ["-y", "x"]}\n  }\n}\n'
+    added = jsonc.edited(text, PLACE, ENTRY)
+    assert '    "a": {"command": "npx", "args": ["-y", "x"]}\n  }\n}\n' in added
+    assert json.loads(added)["mcpServers"]["ours"] == ENTRY
+    assert jsonc.edited(added, PLACE, None) == text
+
+
+def test_half_a_surrogate_pair_in_another_value_stays():
+    document = {"history": "cut off: \ud83d", "emoji": "\U0001f52c"}
+    added = jsonc.edited(json.dumps(document), PLACE, ENTRY)
+    assert json.loads(added.encode()) == {**document, "mcpServers": {"ours": ENTRY}}
+
+
+def test_a_file_of_comments_alone_is_refused():
+    with pytest.raises(jsonc.JsonError, match="comments"):
+        jsonc.edited("// nothing yet\n", PLACE, ENTRY, comments=True)
+
+
 def test_an_existing_entry_is_replaced_in_place():
     text = '{"mcpServers": {"ours": {"command": "old"}, "b": 1}}'
     assert json.loads(jsonc.edited(text, PLACE, ENTRY)) == {"mcpServers": {"ours": ENTRY, "b": 1}}

@@ -35,6 +35,7 @@ def test_an_article_without_text_has_no_content(body: str) -> None:
         ('39.1<sup><xref ref-type="table-fn">c</xref></sup>', "39.1^c"),
         ('39.1<xref ref-type="fn">2</xref>', "39.1[2]"),
         ('see note <xref ref-type="fn">a</xref>', "see note a"),
+        ('10<sup><xref ref-type="other">−3</xref></sup> mol', "10⁻³ mol"),
         ("<sup>a</sup>Adjusted", "a Adjusted"),
         ('dose of 0.5<xref ref-type="bibr">12</xref>', "dose of 0.5[12]"),
         ('dose of 0.5<sup><xref ref-type="bibr">12</xref></sup> mg', "dose of 0.5[12] mg"),

@@ -109,6 +109,12 @@ LOGIN = "<div><p>Log in to continue reading</p><a>Access through your institutio
         ),
         (LOGIN, ARTICLE_HEAD, "not_allowed", "This page asks for a subscription or a login."),
         (
+            f"{ABSTRACT}<p>Access to this article is free for all.</p>",
+            ARTICLE_HEAD,
+            "abstract_only",
+            "This page shows only an abstract.",
+        ),
+        (
             f"<p>{SENTENCE}</p>",
             ARTICLE_HEAD + '<script type="application/ld+json">{"isAccessibleForFree": "False"}</script>',
             "not_allowed",
@@ -135,11 +141,29 @@ LOGIN = "<div><p>Log in to continue reading</p><a>Access through your institutio
         ("", "", "no_text", "no text inside: this page has no text of its own."),
         (f"<p>{TEXT}</p>", "", "full_text", ""),
     ],
-    ids=["abstract", "abstract and login", "login", "closed", "challenge", "JavaScript", "consent", "empty", "text"],
+    ids=[
+        "abstract",
+        "abstract and login",
+        "login",
+        "free",
+        "closed",
+        "challenge",
+        "JavaScript",
+        "consent",
+        "empty",
+        "text",
+    ],
 )
 def test_what_stands_in_place_of_a_text_is_named(body: str, head: str, status: str, detail: str):
     page = read(body, head)
     assert (page.status, page.detail) == (status, detail)
+
+
+def test_a_table_of_images_alone_is_no_table():
+    images = "<table><caption>Map</caption><tr><td><img></td><td></td></tr><tr><td></td><td></td></tr></table>"
+    doses = "<table><tr><td>Dose</td><td>Deaths</td></tr><tr><td>5 mg</td><td>7</td></tr></table>"
+    reading = read(f"<p>{TEXT}</p>{images}{doses}").reading
+    assert [part.anchor for part in reading.parts] == ["s0", "t1"]
 
 
 def test_a_page_that_sends_browsers_on_names_where():

@@ -46,6 +46,19 @@ async def test_words_divided_by_a_plain_hyphen_are_joined_if_they_occur_elsewher
     assert joined(others) == "It was pre- treatment that was given to all of them."
 
 
+@pytest.mark.parametrize("form", ["2024 Journal of Trials {}", "{} Journal of Trials 2024"])
+def test_running_lines_are_left_out_although_a_year_stands_at_their_other_end(form: str):
+    pages = [
+        [
+            PdfLine(form.format(number), 72, 770, 300, 777, 8),
+            PdfLine(f"Own text of page {'abcd'[number]}.", 72, 500, 400, 510, 10),
+        ]
+        for number in range(4)
+    ]
+    texts = [text for section in sections_of(pages, [792] * 4) for text in section.paragraphs]
+    assert not any("Journal" in text for text in texts)
+
+
 BODY = ["Metformin lowered glucose in this trial of ten", "thousand adults, who were followed for five years."]
 
 

@@ -51,6 +51,14 @@ def test_markdown_is_read_into_sections_with_anchors_and_tables() -> None:
     assert "Table 1. Deaths by arm\n\n| Arm | Deaths |\n" in reading.content
 
 
+def test_a_table_after_a_table_has_no_caption() -> None:
+    first, second = "| a | b |\n|---|---|\n| 1 | 2 |", "| c | d |\n|---|---|\n| 3 | 4 |"
+    reading, _ = read_own_text(f"Table 1. Doses\n\n{first}\n\n{second}\n\nThe end.")
+    assert [one.anchor for one in reading.parts] == ["s0", "t1", "t2"]
+    assert "| 1 | 2 |" in reading.content
+    assert "| 3 | 4 |" in reading.content
+
+
 @pytest.mark.parametrize("count", [2, 3, 4])
 @pytest.mark.parametrize("heading", ["Follow-up", "Methods"])
 def test_headings_that_are_all_equal_are_not_the_title(heading: str, count: int) -> None:

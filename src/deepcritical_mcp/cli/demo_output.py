@@ -74,7 +74,7 @@ class Screen:
             yield report
 
     def answer(self, text: str) -> None:
-        """Print what a model reads of an answer, without the greater part of long texts."""
+        """Print what a model reads of an answer, with long texts shortened."""
         shown = 0
         for line, before in zip(lines := text.split("\n"), ["", *lines], strict=False):
             is_quote = line.startswith(">")

@@ -23,8 +23,8 @@ MAX_VALUES = 500_000
 MAX_TEXT = 20_000
 """Characters of one field."""
 _TAG = re.compile(
-    r"</?(?:a|b|bold|br|code|del|div|em|font|h[1-6]|hr|i|ins|italic|li|mark|monospace|ol|p|pre|q|s|sc|small|span|strike|strong|sub|sup|table|td|"
-    r"th|tr|tt|u|ul|underline|wbr)(?:\s[^<>]*)?/?>",
+    r"</?(?:a|b|bold|br|code|del|div|em|font|h[1-6]|hr|i|ins|italic|li|mark|monospace|ol|p|pre|q|s|sc|small|span|"
+    r"strike|strong|sub|sup|table|td|th|tr|tt|u|ul|underline|wbr)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
 _BREAK_TAG = re.compile(r"</?(?:br|div|h[1-6]|hr|li|ol|p|table|td|th|tr|ul)(?:\s[^<>]*)?/?>", re.IGNORECASE)
@@ -61,9 +61,8 @@ def without_markup(text: str) -> str:
 
 def plain_abstract(text: str) -> str:
     """An abstract without the tags of HTML and JATS, a section on each line with its heading in front: "Aims: …"."""
-    text = _HEADING.sub(
-        _heading, _TEX.sub("", _JATS_PART.sub(lambda tag: f"{tag[1]}{tag[2]}{tag[3]}" if tag[2] else "", text))
-    )
+    text = _TEX.sub("", _JATS_PART.sub(lambda tag: f"{tag[1]}{tag[2]}{tag[3]}" if tag[2] else "", text))
+    text = _HEADING.sub(_heading, text)
     lines = (" ".join(without_markup(line).split()) for line in _PART.sub("\n", text).split("\n"))
     return clean_text("\n".join(filter(None, lines)))
 

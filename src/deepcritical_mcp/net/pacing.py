@@ -286,7 +286,7 @@ class FilePlace:
                 self._path.write_text(str(new))
 
     def _locked(self) -> AbstractContextManager[object]:
-        """Tries once more in the end: when a busy machine has stopped this process, the lock may be free by now."""
+        """Tries once more at the end: when a busy machine has stopped this process, the lock may be free by now."""
         lock = FileLock(self._path.with_suffix(".lock"), mode=0o600, thread_local=False)
         with suppress(Timeout):
             return lock.acquire(timeout=self._lock_timeout, poll_interval=LOCK_POLL)

@@ -54,7 +54,7 @@ def _matches(pattern: str, path: str) -> bool:
     first, *pieces = pattern.removesuffix("$").split("*")
     ends = pattern.endswith("$")
     last = pieces.pop() if ends and pieces else ""
-    if not path.startswith(first) or (ends and not pieces and "*" not in pattern and path != first):
+    if not path.startswith(first) or (ends and "*" not in pattern and path != first):
         return False
     at = len(first)
     for piece in pieces:

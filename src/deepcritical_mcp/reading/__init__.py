@@ -142,7 +142,7 @@ class Block(NamedTuple):
 
 
 def with_text(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks without headings that have no text below them."""
+    """The blocks, except headings with no text below them."""
     kept: list[Block] = []
     below = 0  # the level of the heading that follows; above all levels if a text does
     for block in reversed(blocks):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.dates import date_of_parts
 from deepcritical_mcp.identifiers import is_preprint_doi, normalize_doi, normalize_pmcid, normalize_pmid
 from deepcritical_mcp.models import (
@@ -21,14 +22,13 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.reading import RelatedArticle
 from deepcritical_mcp.reading.jats_text import line_of, named_as
 from deepcritical_mcp.reading.xml_tree import NOTHING, attribute, first
-from deepcritical_mcp.text import data_lines
 
 _CREATIVE_COMMONS = re.compile(r"https?://(?:www\.)?creativecommons\.org/[^\s<>\"')\]]{3,100}")
 _STUDIES = {"research-article", "review-article", "systematic-review", "meta-analysis", "case-report"}
 _ABOUT = {"corrected-article", "retracted-article", "addended-article", "object-of-concern", "partial-retraction"}
 _DATES = ("ppub", "epub-ppub", "epub", "collection", "pub", "preprint", "")
 """Whose date counts, best first: that of the issue, as in PubMed."""
-_PATHS = {name: paths.split() for name, paths in (row.split(": ") for row in data_lines(__file__, "jats_fields.txt"))}
+_PATHS = {name: paths.split() for name, paths in data_table(__file__, "jats_fields.txt").items()}
 _PMC_DATES = ("pmc-release", "nihms-submitted", "pmc")
 _LICENCE_TEXT = 300
 

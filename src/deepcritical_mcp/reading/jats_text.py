@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from xml.etree.ElementTree import Element
 
+from deepcritical_mcp.data_files import data_lines, data_table
 from deepcritical_mcp.reading.xml_tree import attribute
-from deepcritical_mcp.text import data_lines, normalized
+from deepcritical_mcp.text import normalized
 
 IMAGE = "[…]"
 """Stands where a formula is only an image."""
@@ -131,10 +132,7 @@ def _tidy(text: str) -> str:
     return " ".join(plain.split())
 
 
-_ELEMENTS = {
-    kind: frozenset(names.split())
-    for kind, _, names in (row.partition(": ") for row in data_lines(__file__, "jats_elements.txt"))
-}
+_ELEMENTS = {kind: frozenset(names.split()) for kind, names in data_table(__file__, "jats_elements.txt").items()}
 SECTIONS, FLOATS, _DROPPED = _ELEMENTS["section"], _ELEMENTS["float"], _ELEMENTS["dropped"]
 _ASIDE, _BLOCKS = FLOATS | _ELEMENTS["aside"], SECTIONS | _ELEMENTS["block"]
 _FORMULAS = {"inline-formula", "disp-formula", "tex-math", "math"}
@@ -244,7 +242,7 @@ def _marked(element: Element, core: str, before: str) -> str:
         bare = plain.replace("[", "").replace("]", "") if element.tag == "sup" else plain
         is_glued = element.tag == "sup" or plain != core or re.search(r"(?:\w|[.)%”’\"']|\][,–−-]?)\Z", before)
         return f"[{bare.replace('−', '–')}]" if is_glued and _NUMBERS.fullmatch(bare) else ""
-    if element.tag != "sup" or refers_to:  # a note is marked already
+    if element.tag != "sup" or refers_to & _NOTES:  # a note is marked already
         return in_script(core, SUBSCRIPTS) if element.tag == "sub" else ""
     if not before and core.isalpha():
         return f"{core} "  # the mark of a note

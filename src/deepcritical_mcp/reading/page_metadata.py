@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 from urllib.parse import urljoin
 
+from deepcritical_mcp.data_files import data_lines, data_table
 from deepcritical_mcp.dates import readings
 from deepcritical_mcp.identifiers import normalize_doi, normalize_pmid, record_ids
 from deepcritical_mcp.models import UNKNOWN_DATE, AuthorName, DocumentStatus, split_name
-from deepcritical_mcp.text import clean_line, data_lines
+from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import clean_url, host_of, is_web_address
 
 _SHORT = 1_500
@@ -58,7 +59,7 @@ def _says(kind: str, text: str) -> bool:
     return any(phrase in lower for said, phrase in _PHRASES if said == kind)
 
 
-_NAMES = {kind: names.split() for kind, names in (row.split(": ") for row in data_lines(__file__, "page_fields.txt"))}
+_NAMES = {kind: names.split() for kind, names in data_table(__file__, "page_fields.txt").items()}
 _MOST_AUTHORS = 500
 _BYLINES = (
     '//*[@rel="author" or @itemprop="author" or contains(@class, "byline") or contains(@class, "author") or '

@@ -99,8 +99,10 @@ def _edges(page: Sequence[PdfLine], height: float) -> dict[str, list[PdfLine]]:
 def _forms(line: PdfLine, edge: str, page: int) -> list[tuple[str, ...]]:
     """What must be the same on other pages for the line to be a running one: its text, or the rest of it and how far
     the number at its beginning or end is from the number of the page."""
-    counted_up = _NUMBER_AT_END.sub(lambda number: f"page {int(number[0]) - page:+}", line.text, count=1)
-    return [(edge, line.text), (edge, "counted up", counted_up)][: 2 if counted_up != line.text else 1]
+    text, forms = line.text, list[tuple[str, ...]]([(edge, line.text)])
+    for number in _NUMBER_AT_END.finditer(text):
+        forms.append((edge, text[: number.start()], f"{int(number[0]) - page:+}", text[number.end() :]))
+    return forms
 
 
 def _is_often(on: set[int], pages: int) -> bool:

@@ -70,7 +70,8 @@ def _read(content: str) -> list[Block]:
             title = _NUMBER.sub("", tokens[number + 1].content.strip("*_ "), count=1)
             found.append(Block(title, int(token.tag[1:])))
         elif token.type == "table_open":
-            is_caption = bool(found) and not found[-1].level and TABLE_CAPTION.match(found[-1].text)
+            before = found[-1] if found else Block("")
+            is_caption = not before.level and before.table is None and TABLE_CAPTION.match(before.text)
             found.append(Block(found.pop().text if is_caption else "", table=(_as_table(own),)))
         else:
             found.append(Block(_unwrapped(own) if token.type == "paragraph_open" else "\n".join(own)))

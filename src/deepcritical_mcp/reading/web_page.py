@@ -231,8 +231,9 @@ class _Blocks:
         if tag in _HEADINGS:
             self._open(int(tag[1]), _text_of(element))
         elif tag == "table" and _has_cells(element):
-            caption = " ".join(_text_of(one) for one in element.iter("caption"))
-            self.found.append(Block(caption, table=tuple(markdown_blocks(element, is_html=True))))
+            if texts := markdown_blocks(element, is_html=True):
+                caption = " ".join(_text_of(one) for one in element.iter("caption"))
+                self.found.append(Block(caption, table=tuple(texts)))
         else:
             self._line += ["\n" if tag == "br" else "", element.text or ""]
             for child in element:

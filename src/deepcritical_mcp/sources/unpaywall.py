@@ -61,7 +61,6 @@ class Unpaywall(FullTextSource):
     async def read(self, wanted: Wanted) -> Copy:
         """Where open copies are. The text itself is never in the answer."""
         doi = normalize_doi(wanted.ids.doi)
-
         path, sent = quote(doi, safe="/"), {"email": self._email}
         try:
             return await self._api.get(path, sent, lambda answer: _copies(json_answer(NAME, TITLE, answer), doi))

@@ -43,6 +43,15 @@ async def test_long_dois_are_asked_for_in_several_requests(http: httpx.AsyncClie
     assert 1 < len(server.asked) <= 5
 
 
+async def test_short_dois_fill_every_request(http: httpx.AsyncClient):
+    dois = [f"10.5555/zinc.{n:020}" for n in range(400)]
+    async with stand_in() as server:
+        server.answer = library(*map(work, dois))
+        found = await make_crossref(server.url, http).records(by_doi(*dois))
+    assert all(found.records)
+    assert len(server.asked) == 4
+
+
 async def test_a_doi_with_a_comma_is_asked_for_alone(http: httpx.AsyncClient):
     async with stand_in() as server:
         server.answer = library(work("10.5555/a,b", title=["With a comma"]), work())

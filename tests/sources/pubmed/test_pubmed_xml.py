@@ -154,6 +154,12 @@ def test_an_unreadable_record_costs_itself_alone(odd: str):
     assert records.well_formed
 
 
+@pytest.mark.parametrize("between", ["<b>", "</b>", "&", "<PubmedArticle><PMID>7</PMID>"])
+def test_what_stands_between_records_costs_none_of_them(between: str):
+    records = read(article("1"), between, article("2"), between)
+    assert [piece.id for piece in records.publications] == ["pubmed:1", "pubmed:2"]
+
+
 def test_a_maintenance_page_is_an_outage():
     with pytest.raises(ProviderUnavailableError):
         read_records(b"<!-- NCBI -->\n<html lang='en'><head><meta charset=utf-8></head><body>Back soon<br></html>")

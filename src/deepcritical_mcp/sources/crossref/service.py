@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate, groupby
 from typing import Self, TypeVar
 from urllib.parse import quote
 
 import httpx
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import BARE_DOI, RecordIds, normalize_doi
 from deepcritical_mcp.models import Publication, StatusNotice
@@ -28,7 +28,7 @@ from deepcritical_mcp.sources.crossref.work import NAME, SELECT, TITLE, read_wor
 from deepcritical_mcp.sources.json_api import JsonApi, is_web_page, paced_client
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup, ReferenceLookup, StatusLookup
 from deepcritical_mcp.sources.settings import CrossrefSettings
-from deepcritical_mcp.text import clean_line, data_lines
+from deepcritical_mcp.text import clean_line
 
 T = TypeVar("T")
 Work = Mapping[str, object]
@@ -66,10 +66,17 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
 
 
 def _batches(dois: Sequence[str]) -> Iterator[list[str]]:
-    ends = accumulate(len(quote(f"doi:{doi},", safe="")) for doi in dois)
-    numbered = zip(dois, ends, range(len(dois)), strict=True)
-    for _, batch in groupby(numbered, key=lambda one: (one[1] // MAX_FILTER, one[2] // MAX_DOIS)):
-        yield [doi for doi, *_ in batch]
+    batch: list[str] = []
+    length = 0
+    for doi in dois:
+        size = len(quote(f"doi:{doi},", safe=""))
+        if batch and (len(batch) == MAX_DOIS or length + size > MAX_FILTER):
+            yield batch
+            batch, length = [], 0
+        batch.append(doi)
+        length += size
+    if batch:
+        yield batch
 
 
 def _works(response: httpx.Response, read: Callable[[Work], T], dois: Sequence[str]) -> dict[str, T]:
@@ -102,7 +109,7 @@ MAX_AGENCIES = 3
 """Requests that ask who registered DOIs which Crossref does not have."""
 _SAMPLE = "10.1371/journal.pmed.0020124"
 _DATACITE = "DataCite"
-_OWNERS = dict(row.split(": ") for row in data_lines(__file__, "datacite_prefixes.txt"))
+_OWNERS = data_table(__file__, "datacite_prefixes.txt")
 
 logger = logging.getLogger(__name__)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import cast
 
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.identifiers import normalize_doi, normalize_trial
 from deepcritical_mcp.models import (
@@ -32,14 +33,17 @@ from deepcritical_mcp.net.json_fields import (
     texts_of,
 )
 from deepcritical_mcp.sources.base import author_of
-from deepcritical_mcp.text import clean_line, data_lines
+from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import is_web_address
 
 NAME, TITLE = "crossref", "Crossref"
 SELECT = "DOI,updated-by,update-to,relation"
 """The fields that are read here, for a request."""
-_ROWS = (row.split(": ") for row in data_lines(__file__, "update_types.txt"))
-_TYPES: dict[str, NoticeKind] = {name: cast("NoticeKind", kind) for kind, names in _ROWS for name in names.split()}
+_TYPES: dict[str, NoticeKind] = {
+    name: cast("NoticeKind", kind)
+    for kind, names in data_table(__file__, "update_types.txt").items()
+    for name in names.split()
+}
 _KINDS: dict[str, NoticeKind] = {name.strip("()"): kind for name, kind in _TYPES.items()}
 """Kinds of notices by Crossref's types of updates."""
 _REINSTATEMENT = "reinstatement"

@@ -37,7 +37,7 @@ _NOTATIONS = (
         "PubMed's field tags ({}) were left out; Europe PMC's fields are TITLE:, AUTH: and so on.",
     ),
 )
-"""Of PubMed, and what is said of it."""
+"""What is written in PubMed's notation is left out; the remark says so."""
 _TOKEN = re.compile(
     rf'(?P<open>(?:(?:{_FIELDS}):)?\()|(?P<close>\))|(?P<kept>(?:(?:{_FIELDS}):)?"[^"]*"'
     rf'|\b(?:{_FIELDS}):(?:\[[^\[\]]{{1,80}}\]|[^\s()"\[\]]+))'

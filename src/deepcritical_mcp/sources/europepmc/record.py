@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.dates import current_date, iso_date, readings
 from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid
 from deepcritical_mcp.models import (
@@ -30,7 +31,7 @@ from deepcritical_mcp.net.json_fields import (
     without_markup,
 )
 from deepcritical_mcp.sources.base import author_of
-from deepcritical_mcp.text import clean_line, data_lines
+from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.urls import is_web_address
 
 PROVIDER = "europepmc"
@@ -38,7 +39,7 @@ PREPRINTS = "PPR"
 """The source code of preprints."""
 _WITH_STATUS = ("MED", "PMC", PREPRINTS)
 """Source codes of records that have links to retractions and the like; patents and theses have none."""
-_FIELDS = {name: paths.split() for name, paths in (row.split(": ") for row in data_lines(__file__, "fields.txt"))}
+_FIELDS = {name: paths.split() for name, paths in data_table(__file__, "fields.txt").items()}
 _FREE = ("OA", "F")
 """Codes of full texts that anybody may read: open access, and free."""
 

@@ -55,13 +55,6 @@ _BACKEND = "proxy_stream()"  # the component of efetch that reports outages of i
 _NO_POSSIBLE_ID = "id list is empty"
 
 
-def _pair(value: object) -> object:
-    if not isinstance(value, Mapping):
-        return value
-    translation = cast("Mapping[str, object]", value)
-    return translation.get("from", ""), translation.get("to", "")
-
-
 def _result(*path: str) -> Any:
     return Field(validation_alias=AliasPath("esearchresult", *path))
 
@@ -71,7 +64,6 @@ BoundedLine = Annotated[str, AfterValidator(lambda text: clean_line(limited(text
 First = BeforeValidator(lambda value: cast("list[object]", value)[:MAX_LISTED] if isinstance(value, list) else value)
 BoundedLines = Annotated[tuple[BoundedLine, ...], First]
 Number = Annotated[str, Field(pattern=r"^\d+$")]
-Pair = Annotated[tuple[BoundedLine, BoundedLine], BeforeValidator(_pair)]
 
 
 class NoPossibleIdError(ProviderRequestError):
@@ -88,7 +80,6 @@ class ESearchAnswer(_Answer):
     Attributes:
         count: results in all, of which `ids` is one page.
         query_translation: the query as it was run.
-        translations: (words as given, their translation by Automatic Term Mapping).
         phrases_not_found: phrases that were dropped because no record contains them.
         fields_not_found: field tags that do not exist and were dropped.
         phrases_ignored: words that are never searched for.
@@ -101,7 +92,6 @@ class ESearchAnswer(_Answer):
         tuple[Number, ...], First, AfterValidator(lambda ids: tuple(dict.fromkeys(ids))), _result("idlist")
     ] = ()
     query_translation: Annotated[BoundedLine, _result("querytranslation")] = ""
-    translations: Annotated[tuple[Pair, ...], _result("translationset")] = ()
     phrases_not_found: Annotated[BoundedLines, _result("errorlist", "phrasesnotfound")] = ()
     fields_not_found: Annotated[BoundedLines, _result("errorlist", "fieldsnotfound")] = ()
     phrases_ignored: Annotated[BoundedLines, _result("warninglist", "phrasesignored")] = ()

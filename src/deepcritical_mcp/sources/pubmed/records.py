@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.dates import date_of_parts
@@ -316,14 +317,13 @@ def _date_of(element: Element) -> str:
     year, month, day = (text_at(element, name) for name in ("Year", "Month", "Day"))
     text = " ".join((month, text_at(element, "Season"), text_at(element, "MedlineDate")))
     found, named = _YEAR.search(year or text), _MONTH.search(text)
-    written = (found[0] if found else "", named[1] if named else month, day if month else "")
-    return date_of_parts(*written)
+    return date_of_parts(found[0] if found else "", named[1] if named else month, day)
 
 
 _SETS = {"PubmedArticleSet", "PubmedBookArticleSet", "MedlineCitationSet", "BookDocumentSet"}
 _DELETIONS = {"DeleteCitation", "DeleteDocument"}
 _ROOT = re.compile(r"<([A-Za-z]\w*)")
-_RECORD = re.compile(r"(?=<(?:PubmedArticle|PubmedBookArticle|DeleteCitation)[\s>])")
+_RECORD = re.compile(r"(?=<(PubmedArticle|PubmedBookArticle|DeleteCitation)[\s>])")
 _PMID = re.compile(r"<PMID[^<>]*+>\s*+(\d+)")
 MAX_TAGS = 1_000_000
 """Of a document: 3,000 authors with their affiliations take 100,000."""
@@ -391,7 +391,7 @@ def _records_in(root: Element, body: bytes) -> list[Element]:
 
 def _split_one_by_one(text: str) -> tuple[list[Element], list[tuple[str, str]]]:
     """Like `_split`, one record at a time, so that a broken one does not affect the others."""
-    before, *pieces = _RECORD.split(text)[: MAX_RECORDS + 1]
+    before, *pieces = _RECORD.split(text)
     root = _ROOT.match(before or text)
     if not root or root[1] not in _ROOTS:
         refuse_xml_errors(text.encode())
@@ -400,10 +400,10 @@ def _split_one_by_one(text: str) -> tuple[list[Element], list[tuple[str, str]]]:
         raise unreadable("it is cut off")
     records: list[Element] = []
     broken: list[tuple[str, str]] = []
-    for piece in pieces:
-        own = piece.rpartition(f"</{root[1]}>")[0] if piece is pieces[-1] else piece
+    for name, piece in islice(zip(pieces[::2], pieces[1::2], strict=True), MAX_RECORDS):
+        end = f"</{name}>"  # what stands behind it is no part of the record
         with suppress(XmlError):
-            element, _, is_damaged = read_xml(own.encode())
+            element, _, is_damaged = read_xml(f"{piece.rpartition(end)[0]}{end}".encode())
             if not is_damaged:
                 records.append(element)
                 continue

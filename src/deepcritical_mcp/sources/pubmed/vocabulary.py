@@ -1,5 +1,5 @@
-"""What NCBI knows about the words of a topic: spelling, MeSH, how authors use an abbreviation, and how
-many papers a query finds.
+"""What NCBI knows about the words of a topic: spelling, MeSH, how authors use an abbreviation, and how many papers a
+query finds.
 
 The MeSH database is searched through E-utilities (`db=mesh`): esearch finds a name; esummary returns all names of its
 record (`ds_meshterms`, the heading first), its id (`ds_meshui`) and its positions in the tree (`ds_idxlinks`, with the

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.net.json_fields import field_at, list_of, mapping_of, rows_of, text_at, text_of, without_markup
 from deepcritical_mcp.reading import Block, markdown_table
-from deepcritical_mcp.text import clean_line, data_lines
+from deepcritical_mcp.text import clean_line
 
 MAX_CHARACTERS = 100_000
 """Of one field; ClinicalTrials.gov allows 32,000."""
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!<>~|=&-])")
 _ITEM = re.compile(r"\s*(?:[*•-]|[0-9]{1,2}[.)])\s+")
-_WORDS = dict(row.split(": ") for row in data_lines(__file__, "codes.txt"))
+_WORDS = data_table(__file__, "codes.txt")
 _PHASE = re.compile(r"PHASE([0-9])")
 
 
