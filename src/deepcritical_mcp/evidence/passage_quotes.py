@@ -237,7 +237,8 @@ def by_place(passages: Sequence[Passage]) -> Iterator[tuple[list[int], Quotation
         some = [passages[number] for number in numbers]
         table = (id(some[0].text), some[0].table.header) if some[0].table else None
         yield numbers, _together(some, headed=table not in tables)
-        tables |= {table} if table else set()
+        if table:
+            tables.add(table)
 
 
 def _belong_together(one: Passage, other: Passage) -> bool:
