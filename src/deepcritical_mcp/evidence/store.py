@@ -46,7 +46,8 @@ READ_AT_ONCE = 200
 ORDERS = 100
 """Questions of which the order of the first page is remembered."""
 OTHER_ORDER = (
-    "Texts were added or indexed since the first page, so passages may come twice or not at all: offset=0 begins again."
+    "The order has changed since the first page: texts were added or indexed, or the model failed. Passages may be "
+    "repeated or missing; offset=0 begins again."
 )
 
 _has_other_order: ContextVar[bool] = ContextVar("has_other_order", default=False)
