@@ -192,6 +192,26 @@ async def test_the_text_that_is_asked_is_embedded_first_and_a_later_page_says_th
     assert "offset=0" not in str(store.warnings)
 
 
+async def test_a_later_page_says_that_the_order_has_changed_only_if_it_has() -> None:
+    model = HashingModel()
+    registry = SessionRegistry(Settings(), model, open_backend(Settings()))
+    store = await registry.open()
+    await store.add_evidence([paper(long_sections("the tumor", 9), pmid="1")])
+
+    async def pages(page: int) -> int:
+        await store.best_passages("pubmed:1", "step 7 of the tumor", PassagePage(300, offset=page))
+        said = "offset=0 begins again" in str(store.warnings)
+        await store.search("step 7 of the tumor", page=PassagePage(300, offset=page))
+        return said + ("offset=0 begins again" in str(store.warnings))
+
+    assert [await pages(page) for page in range(3)] == [0, 0, 0]
+    await store.rest()
+    assert await pages(3) == 0
+    model.missing = True
+    assert [await pages(page) for page in (4, 0, 1)] == [2, 0, 0]
+    await registry.aclose()
+
+
 async def test_a_long_text_in_a_list_is_shown_by_its_beginning(registries: Registries) -> None:
     store = await registries(Settings()).open()
     await store.add_evidence([paper(long_sections("zinc", 40), pmid="1")])

@@ -249,6 +249,13 @@ def test_a_suffix_has_a_full_stop_where_initials_have_one(suffix: str) -> None:
     assert "Wright T Jr, Young A" in shown["ama"]
 
 
+def test_given_names_are_whole_in_a_style_that_does_not_say_how_to_shorten_them(tmp_path: Path) -> None:
+    style = own_style(tmp_path, '<names variable="author"><name and="text"/></names>')
+    names = AuthorName("Wright", "Tom", "Jr"), AuthorName("Young", "Ada"), AuthorName("Ruiz", "Eva Maria")
+    text = bibliography([CHAPTER.model_copy(update={"authors": names})], style, styles_folder=tmp_path).text
+    assert text == "Tom Wright Jr., Ada Young, and Eva Maria Ruiz\n"
+
+
 def test_issues_that_are_a_range_have_the_dash_of_the_style() -> None:
     one = ARTICLE.model_copy(update={"issue": "2-3"})
     assert "8(2–3), 321–328" in bibliography([one], "apa").text

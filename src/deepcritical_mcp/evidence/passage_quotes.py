@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -214,13 +215,22 @@ FIRST_PAGE = PassagePage()
 def page_of(count: int, page: PassagePage, length: Callable[[slice], int]) -> slice:
     """Which of `count` ranked passages stand on a page: at least one, and so many that its length is as near as
     possible to `page.characters`."""
-    end, last = page.offset, 0
-    while end < min(count, page.offset + page.limit):
-        longer = length(slice(page.offset, end + 1))
-        if end > page.offset and longer - page.characters > page.characters - last:
-            break
-        end, last = end + 1, longer
-    return slice(page.offset, end)
+    first, last = page.offset, min(count, page.offset + page.limit)
+
+    @cache
+    def missed(end: int) -> int:
+        """By how many characters such a page is too long."""
+        return length(slice(first, end)) - page.characters
+
+    end = min(first + 1, last)
+    # Measuring a page means writing it, so most passages are skipped by the average length of those before.
+    while end < last and (more := -missed(end) * (end - first) // max(missed(end) + page.characters, 1)) > 0:
+        end = min(end + more, last)
+    while end < last and missed(end + 1) <= -missed(end):
+        end += 1
+    while end > first + 1 and missed(end) > -missed(end - 1):
+        end -= 1
+    return slice(first, max(first, end))
 
 
 def by_place(passages: Sequence[Passage]) -> Iterator[tuple[list[int], Quotation]]:
@@ -237,7 +247,8 @@ def by_place(passages: Sequence[Passage]) -> Iterator[tuple[list[int], Quotation
         some = [passages[number] for number in numbers]
         table = (id(some[0].text), some[0].table.header) if some[0].table else None
         yield numbers, _together(some, headed=table not in tables)
-        tables |= {table} if table else set()
+        if table:
+            tables.add(table)
 
 
 def _belong_together(one: Passage, other: Passage) -> bool:

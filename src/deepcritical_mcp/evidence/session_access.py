@@ -72,7 +72,8 @@ class SessionAccess:
         self._catalogue: Catalogue | None = None
         self._opening, self._writing, self._indexing_turn = anyio.Lock(), anyio.Lock(), anyio.Lock()
         self._indexing: asyncio.Task[None] | None = None
-        self._first, self._orders = "", dict[tuple[object, ...], object]()
+        self._first = ""
+        self._orders: dict[tuple[object, ...], object] = {}
         self._mutex = threading.RLock()
         """The lock of the space: the work of a cancelled call may not have ended yet."""
         self._users = self._size = self._searches = 0
@@ -189,6 +190,7 @@ class SessionAccess:
             space = self._space
             if space is not None and self._catalogue is None:
                 self.awake = True
+                self._orders.clear()  # the catalogue counts its changes anew
                 self._catalogue = await run_sync(Catalogue.of, space, abandon_on_cancel=True)
                 # A killed process may not have written the number.
                 count = partial(space.count_documents, LOG_PREFIX, but=WATCH_ENDING)

@@ -46,7 +46,8 @@ READ_AT_ONCE = 200
 ORDERS = 100
 """Questions of which the order of the first page is remembered."""
 OTHER_ORDER = (
-    "Texts were added or indexed since the first page, so passages may come twice or not at all: offset=0 begins again."
+    "The order has changed since the first page: texts were added or indexed, or the model failed. Passages may be "
+    "repeated or missing; offset=0 begins again."
 )
 
 _has_other_order: ContextVar[bool] = ContextVar("has_other_order", default=False)
@@ -167,7 +168,7 @@ class EvidenceStore(WritableSession):
             await self._wait_for_index(seconds_for(TO_EMBED_FOR_ANSWER))
             seen = catalogue.changes
             shown = page or PassagePage(sys.maxsize, max_results)
-            self._begin((query, *variants, scope, min_relevance), shown.offset, seen)
+            self._begin((query, *variants, scope, min_relevance), shown.offset, (seen, vectors is None))
             search = Search(space, catalogue, self.calibration, scope)
             found = await run_sync(search.best, query, words, vectors, min_relevance, shown, abandon_on_cancel=True)
             changed = await self._changed(found.evidence, space, catalogue, changes)
@@ -223,7 +224,8 @@ class EvidenceStore(WritableSession):
             vectors = await self._embedder.queries([question])
             if vectors is not None:
                 await self._wait_for(publication.id, catalogue, seconds_for(TO_EMBED_FOR_ANSWER))
-            self._begin((id, question), page.offset, (text, catalogue[publication.id].vector_count))
+            indexed = 0 if vectors is None else catalogue[publication.id].vector_count
+            self._begin((id, question), page.offset, (hash(text), indexed))
             vector = None if vectors is None else vectors[0]
             search = Search(space, catalogue, self.calibration)
             abstract = await abstract_of(self._embedder, publication, text, by_meaning=vector is not None)

@@ -318,8 +318,11 @@ def is_misprint(one: str, other: str) -> bool:
 
 def is_opposite(one: str, other: str) -> bool:
     """Whether two words look alike, but are known to mean different things: afferent and efferent, hypo- and hyper-."""
-    pairs = [((one.startswith(a), other.startswith(b)), (one.startswith(b), other.startswith(a))) for a, b in _PREFIXES]
-    return any(all(pair) for both in pairs for pair in both) or frozenset((one, other)) in _OPPOSITES
+    words = one, other
+    by_prefix = any(
+        a.startswith(first) and b.startswith(second) for a, b in (words, words[::-1]) for first, second in _PREFIXES
+    )
+    return by_prefix or frozenset(words) in _OPPOSITES
 
 
 # What distinguishes the parts of one supplement, and what says how a study was done.

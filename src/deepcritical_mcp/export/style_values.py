@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -145,16 +144,19 @@ _SHORTENED = ("Jr", "Sr")
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-NameOptions = Mapping[str, str]
+class NameOptions(dict[str, str]):
+    """Options of names; "" for one that is not set."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
 
 
 def name_options(style: CitationStyle, scope: Node, node: Node | None, overriding: Mapping[str, str]) -> NameOptions:
     """What a style says about names: of the `name` element, else of the bibliography, else of the whole style.
     `overriding` comes before all of these."""
     general = {_OWN_NAMES.get(name, name): value for one in (style.root, scope) for name, value in one.options.items()}
-    return defaultdict(
-        str, _DEFAULTS | {"and-word": style.term("and")} | general | {**(node.options if node else {}), **overriding}
-    )
+    own = {**(node.options if node else {}), **overriding}
+    return NameOptions(_DEFAULTS | {"and-word": style.term("and")} | general | own)
 
 
 def _number(options: NameOptions, name: str) -> int:

@@ -34,8 +34,8 @@ class Citation(Bibliography):
 
     `reference` is one line in Vancouver style (ICMJE, NLM), sent without the title, which stands beside it;
     of a user's note, what it is about. `source` is absent for "pubmed", `status` for "ok" and for the user's own texts,
-    which have none. `authors` are at most 12:
-    the first ten, "…" and the last one of more; they, and what else is not in `SENT`, are not sent.
+    which have none. `authors` are at most 12: the first ten, "…" and the last one of more; they, and what else is not
+    in `SENT`, are not sent.
     """
 
     SENT: ClassVar = (

@@ -83,8 +83,8 @@ class ToolSpec:
 
 
 def hints(*, read_only: bool = False, destructive: bool = False, open_world: bool = False) -> ToolAnnotations:
-    """Hints for the client: `read_only` is what changes nothing but what the session has found; repeating another call
-    changes nothing more, unless the tool is destructive."""
+    """Hints for the client: `read_only` is what changes nothing but what the session has found; repeating any other
+    call changes nothing more, unless the tool is destructive."""
     return ToolAnnotations(
         read_only_hint=read_only,
         destructive_hint=destructive,

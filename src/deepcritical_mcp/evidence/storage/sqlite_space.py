@@ -30,6 +30,9 @@ class SqliteSpace(Space):
         session_id: the session's.
         file: the session's.
         create: creates the file that takes its place when something is first kept; it is empty until then.
+
+    Attributes:
+        lock: held while the file is read or written, since another may take its place.
     """
 
     def __init__(
@@ -119,10 +122,12 @@ class SqliteSpace(Space):
         return {id: some for id, count in parts.items() if (some := self._table.get(id, count)) is not None}
 
     def index(self) -> bytes:
-        return self._file.value("index", "") or b""
+        with self.lock:
+            return self._file.value("index", "") or b""
 
     def keep_index(self, index: bytes) -> None:
-        self._file.put("index", [("", index)])
+        with self.lock:
+            self._file.put("index", [("", index)])
 
     def keep_document(self, name: str, content: str) -> None:
         with self.lock:
@@ -130,13 +135,16 @@ class SqliteSpace(Space):
             self._file.put("document", [(name, content.encode("utf-8", "surrogatepass"))])
 
     def document(self, name: str) -> str:
-        return (self._file.value("document", name) or b"").decode("utf-8", "surrogatepass")
+        with self.lock:
+            return (self._file.value("document", name) or b"").decode("utf-8", "surrogatepass")
 
     def documents(self, prefix: str) -> dict[str, str]:
-        return {name: self.document(name) for name in self._file.keys("document", prefix)}
+        with self.lock:
+            return {name: self.document(name) for name in self._file.keys("document", prefix)}
 
     def count_documents(self, prefix: str, *, but: str) -> int:
-        return sum(not name.endswith(but) for name in self._file.keys("document", prefix))
+        with self.lock:
+            return sum(not name.endswith(but) for name in self._file.keys("document", prefix))
 
     def record(self, **changes: Any) -> None:
         with self._file.writing():

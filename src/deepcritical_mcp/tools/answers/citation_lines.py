@@ -8,6 +8,7 @@ from deepcritical_mcp.identifiers import normalize_trial
 from deepcritical_mcp.models import (
     MAX_TRIAL_PAPERS,
     NOTICE_LABELS,
+    USER,
     Citation,
     NoticeKind,
     StatusNotice,
@@ -39,6 +40,13 @@ def url_shown(citation: Citation) -> str:
     """The address of what has no PMID, if the reference does not have it."""
     is_missing = is_web_address(citation.url) and not citation.pmid and citation.url not in citation.reference
     return citation.url if is_missing else ""
+
+
+def provider_shown(provider: str, citation: Citation, kind: str = "") -> str:
+    """Who delivered a text of that kind, if a reader has to be told: not PubMed its abstracts, nor the user what is
+    theirs."""
+    is_plain = (citation.pmid and kind == "abstract") or provider == citation.source == USER
+    return "" if is_plain else provider
 
 
 def numbers_shown(citation: Citation) -> tuple[str, ...]:

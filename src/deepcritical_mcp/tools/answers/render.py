@@ -43,7 +43,12 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.session_export.export_request import RECORD_FORMATS
 from deepcritical_mcp.text import as_code, clipped, counted, inert, is_active, longer_code_marks, quoted_lines
-from deepcritical_mcp.tools.answers.citation_lines import notice_line, notices_in_heading, source_lines
+from deepcritical_mcp.tools.answers.citation_lines import (
+    notice_line,
+    notices_in_heading,
+    provider_shown,
+    source_lines,
+)
 
 _DELIMITERS = re.compile(r"\|(?:\s*:?-+:?\s*\|)+\s*")
 _CELL_END = re.compile(r"(?<!\\)\|")
@@ -172,7 +177,7 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
         (item.kind.replace("_", " ") + (", not the record's text" if item.provider == USER else ""))
         if "~" in item.id
         else "",
-        f"via {inert(item.provider)}" if _is_told(item) else "",
+        f"via {inert(provider)}" if (provider := provider_shown(item.provider, citation, item.kind)) else "",
         f"section {inert(' > '.join(item.section))}" if any(item.section) else "",
         f"at {inert(item.anchor)}" if item.anchor else "",
         f"in session {inert(item.session_id)}" if item.session_id else "",
@@ -199,12 +204,6 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
     for note in () if 0 < same_as < number else item.notes:
         lines += ["The user's note:", *quoted_lines(note)]
     return lines
-
-
-def _is_told(item: Evidence) -> bool:
-    """Whether a reader has to be told who delivered the text: not PubMed its abstracts, nor the user what is theirs."""
-    is_abstract = bool(item.citation.pmid) and item.kind == "abstract"
-    return bool(item.provider) and not is_abstract and not item.provider == item.citation.source == USER
 
 
 def _expansion(result: Expansion) -> tuple[str, list[str]]:

@@ -35,6 +35,7 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.text import clipped
 from deepcritical_mcp.tools.answers.citation_lines import (
     numbers_shown,
+    provider_shown,
     reference_shown,
     types_shown,
     url_shown,
@@ -86,11 +87,9 @@ def _items(evidence: Sequence[Evidence], queries: int, *, whole: bool = False) -
     first = {split_text_id(item.id)[0]: item for item in reversed(evidence)}
     items: list[Evidence] = []
     for item in evidence:
-        is_own = item.provider == USER and item.citation.source == USER
-        is_plain = is_own or (bool(item.citation.pmid) and item.kind == "abstract")
         update: dict[str, object] = {
             "citation": lean_citation(item.citation, whole=whole),
-            "provider": "" if is_plain else item.provider,
+            "provider": provider_shown(item.provider, item.citation, item.kind),
             "content_truncated": item.content_truncated and not item.anchor,
             "found_by": item.found_by if queries > 1 else (),
         }
@@ -128,12 +127,8 @@ def _summary(item: EvidenceSummary) -> EvidenceSummary:
 
 
 def _document(result: Document) -> Document:
-    is_own = result.provider == USER and result.citation.source == USER
-    update: dict[str, object] = {
-        "citation": lean_citation(result.citation),
-        "provider": "" if is_own else result.provider,
-    }
-    return result.model_copy(update=update)
+    provider = provider_shown(result.provider, result.citation)
+    return result.model_copy(update={"citation": lean_citation(result.citation), "provider": provider})
 
 
 def _report(result: CitationReport) -> CitationReport:
