@@ -49,7 +49,8 @@ logger = logging.getLogger(__name__)
 WORDS = "-words"
 TURN = "-turn"
 BATCH = 64
-"""Records per write."""
+"""Records per write; so many publications, of those with a few records."""
+FEW = 8
 MAX_READ = 1_000
 """Vectors that are read at once."""
 PAGE = 200
@@ -148,12 +149,16 @@ class ServerSpace(Space):
 
     def write(self, rows: Sequence[tuple[KeptItem, Sequence[Vector]]]) -> None:
         plain = [item for item, vectors in rows if not vectors]
-        records = [(item, part, vector) for item, vectors in rows for part, vector in enumerate(vectors)]
+        embedded = [[(item, part, vector) for part, vector in enumerate(vectors)] for item, vectors in rows if vectors]
+        small = [records for records in embedded if len(records) <= FEW]
         with self._writing():
-            self._upsert([one for one in records if one[1]])
-            self._upsert([one for one in records if not one[1]])  # these say that the others exist
-            if records and self._words is not None:
-                self._words.delete(ids=[item.publication.id for item, part, _ in records if not part])
+            for start in range(0, len(small), BATCH):  # each publication in one request: whole, or not at all
+                self._upsert([*itertools.chain(*small[start : start + BATCH])])
+            for records in (records for records in embedded if len(records) > FEW):
+                for start in (*range(BATCH, len(records), BATCH), 0):  # the first ones say that the others exist
+                    self._upsert(records[start : start + BATCH])
+            if embedded and self._words is not None:
+                self._words.delete(ids=[records[0][0].publication.id for records in embedded])
             if plain:
                 self._words_collection().upsert(
                     ids=[item.publication.id for item in plain],
@@ -168,7 +173,8 @@ class ServerSpace(Space):
         first = item.parts - len(vectors)
         records = [(item, first + number, vector) for number, vector in enumerate(vectors)]
         with self._writing():
-            self._upsert(records)
+            for start in range(0, len(records), BATCH):
+                self._upsert(records[start : start + BATCH])
             self._main.update(ids=[item.publication.id], metadatas=[progress_row(item)])
         self._table.put(item.publication.id, first, vectors)
         self._note([item])
@@ -300,13 +306,12 @@ class ServerSpace(Space):
             self._states[id] = max(_state(item), self._states.get(id, (-1, -1)))
 
     def _upsert(self, records: Sequence[tuple[KeptItem, int, Vector]]) -> None:
-        """Write records, a batch at once: each is of an item's passage with that number."""
-        for some in (records[start : start + BATCH] for start in range(0, len(records), BATCH)):
-            self._main.upsert(
-                ids=[part_id(item.publication.id, part) for item, part, _ in some],
-                embeddings=np.asarray([vector for *_, vector in some], np.float32),
-                metadatas=[record_row(item, part) for item, part, _ in some],
-            )
+        """Write records at once: each is of an item's passage with that number."""
+        self._main.upsert(
+            ids=[part_id(item.publication.id, part) for item, part, _ in records],
+            embeddings=np.asarray([vector for *_, vector in records], np.float32),
+            metadatas=[record_row(item, part) for item, part, _ in records],
+        )
 
     def _document_ids(self, prefix: str) -> list[str]:
         if (words := self._known_words()) is None:
