@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from deepcritical_mcp.models import Citation, Evidence, SearchResult
+from deepcritical_mcp.tools.answers.render import to_markdown
+from deepcritical_mcp.tools.answers.structured import structured
 from tests.tools.test_session_titles import call, client_of, text_of
 
 TEXTS = {
@@ -38,6 +41,24 @@ async def test_a_question_is_put_to_all_sessions_and_each_passage_names_its_own(
         assert "of your sessions' 5 items of evidence for: statins kidney" in shown.split("\n")[0]
         read = await call(client, "get_evidence", ids=[of_statins[0]["id"]], session_id=of_statins[0]["session_id"])
         assert read["evidence"][0]["content"] == of_statins[0]["content"]
+
+
+def test_texts_of_one_paper_in_two_sessions_have_the_decision_of_each() -> None:
+    texts = (("pubmed:1", "rs_one", "included"), ("pubmed:1~2", "rs_two", "excluded"))
+    found = SearchResult(
+        session_id="",
+        query="zinc",
+        evidence=tuple(
+            Evidence(id=id, content="Zinc.", citation=Citation(title="Zinc"), session_id=session, decision=decision)
+            for id, session, decision in texts
+        ),
+    )
+    wire, shown = structured(found), to_markdown(found)
+    assert [(one["decision"], one["citation"]["title"]) for one in wire["evidence"]] == [
+        ("included", "Zinc"),
+        ("excluded", "Zinc"),
+    ]
+    assert ("included" in shown, "excluded" in shown, "same publication" in shown) == (True, True, False)
 
 
 async def test_without_a_session_it_says_how_to_open_one(tmp_path: Path):

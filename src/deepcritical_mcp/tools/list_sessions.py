@@ -43,8 +43,7 @@ async def list_sessions(
     query: Annotated[str, AfterValidator(clean_line), Field(max_length=QUERY_LIMIT, description="title words")] = "",
     offset: Annotated[int, Field(ge=0)] = 0,
 ) -> SessionList:
-    """List your kept sessions (earlier, previous research projects) to continue or resume one, last used first: title,
-    size, dates."""
+    """List your kept sessions (earlier, previous research projects) to continue or resume one, last used first."""
     own = await own_sessions(ctx)
     matching = with_words(query, own)
     page = matching[offset : offset + PAGE]

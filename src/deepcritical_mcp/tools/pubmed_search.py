@@ -38,10 +38,10 @@ async def pubmed_search(
     only_new: Annotated[bool, Field(description="omit results already in this session")] = False,
     session_id: DescribedSession = "",
 ) -> SearchResult:
-    """Search PubMed (MEDLINE), the biomedical literature: published research papers, journal articles, studies,
-    randomized clinical trials (RCTs), case reports, systematic reviews, a meta-analysis. Find evidence in medical
-    journals on a topic, drug, disease or treatment, or by an author, in plain words or PubMed syntax ([MeSH Terms],
-    [ti], AND/OR/NOT). Returns abstracts, retractions marked."""
+    """Search PubMed (MEDLINE), the biomedical literature, for published research: journal articles, papers, studies,
+    randomized clinical trials (RCTs), case reports, systematic reviews or a meta-analysis. Find evidence in medical
+    journals on a topic, drug, disease or treatment, or by an author, in plain words or PubMed syntax
+    ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts, retractions marked."""
     session = await session_for(ctx, session_id, about=query)
     search = await search_of(ctx, "pubmed")
     request = PubMedRequest(

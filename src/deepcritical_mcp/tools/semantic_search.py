@@ -63,7 +63,7 @@ async def semantic_search(
     session_id: Annotated[SessionId, Field(description='"all" = all kept sessions')] = "",
 ) -> SearchResult:
     """Find by meaning (vector search), in the papers, documents and notes saved or collected in this session, your
-    library, the passages that answer a question, quoted verbatim, a quote with its source."""
+    library, the passages that answer a question, each a verbatim quote with its source."""
     progress = progress_of(ctx)
     scope = Scope(
         None if source == "any" else source,

@@ -29,8 +29,8 @@ async def web_search(
     only_new: bool = False,
     session_id: OtherSession = "",
 ) -> SearchResult:
-    """Search the web, the internet (Google, online): a guideline or guidelines, news, what health agencies recommend
-    (WHO, FDA, CDC, NICE), websites."""
+    """Search the web, the internet, online as Google does: news, websites, a guideline, and what guidelines and health
+    agencies advise (WHO, FDA, CDC, NICE)."""
     session = await session_for(ctx, session_id, about=query)
     search = await search_of(ctx, "web")
     request = WebRequest(

@@ -10,8 +10,10 @@ from deepcritical_mcp.models import (
     NOTICE_LABELS,
     USER,
     Citation,
+    Evidence,
     NoticeKind,
     StatusNotice,
+    split_text_id,
 )
 from deepcritical_mcp.text import counted, inert
 from deepcritical_mcp.urls import is_web_address
@@ -91,6 +93,11 @@ def reference_shown(citation: Citation) -> str:
     """The reference without the title, which stands next to it: "Smith A, Lee B. JAMA. 2020;324(1):1-9."."""
     before, title, after = f". {citation.reference}".partition(f". {citation.title.removesuffix('.')}")
     return f"{before}. {after.lstrip('.?! ')}".removeprefix(". ").strip() if len(title) > 2 else citation.reference
+
+
+def publication_key(item: Evidence) -> tuple[str, str]:
+    """The same for all texts of one publication in one session."""
+    return split_text_id(item.id)[0], item.session_id
 
 
 def source_lines(citation: Citation) -> Iterator[str]:

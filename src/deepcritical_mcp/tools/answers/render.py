@@ -38,7 +38,6 @@ from deepcritical_mcp.models import (
     asked_on,
     decision_sentence,
     is_marked,
-    split_text_id,
     status_label,
 )
 from deepcritical_mcp.session_export.export_request import RECORD_FORMATS
@@ -47,6 +46,7 @@ from deepcritical_mcp.tools.answers.citation_lines import (
     notice_line,
     notices_in_heading,
     provider_shown,
+    publication_key,
     source_lines,
 )
 
@@ -108,9 +108,9 @@ def _search(result: SearchResult) -> tuple[str, list[str]]:
         *_problems(result.errors, result.warnings),
     ]
     lines = list(filter(None, lines))
-    first: dict[str, int] = {}
+    first: dict[tuple[str, str], int] = {}
     for number, item in enumerate(result.evidence, start=1):
-        lines += ["", *_item(number, item, of=many, same_as=first.setdefault(split_text_id(item.id)[0], number))]
+        lines += ["", *_item(number, item, of=many, same_as=first.setdefault(publication_key(item), number))]
     if result.related:
         lines += ["", "## Already in this session, close in meaning"]
     for related in result.related:
@@ -158,9 +158,9 @@ def _queries(reports: Sequence[QueryReport], *, searched: bool) -> Iterator[str]
 
 def _evidence_list(result: EvidenceList) -> tuple[str, list[str]]:
     lines = [*_missing(result.missing), *_queries(result.queries, searched=False), *_problems((), result.warnings)]
-    starts, first = result.starts or [0] * len(result.evidence), dict[str, int]()
+    starts, first = result.starts or [0] * len(result.evidence), dict[tuple[str, str], int]()
     for number, (item, start) in enumerate(zip(result.evidence, starts, strict=False), start=1):
-        same_as = first.setdefault(split_text_id(item.id)[0], number)
+        same_as = first.setdefault(publication_key(item), number)
         lines += ["", *_item(number, item, of=len(result.queries), start=start, same_as=same_as)]
     return _evidence_count(len(result.evidence)), lines
 

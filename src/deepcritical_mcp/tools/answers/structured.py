@@ -30,12 +30,12 @@ from deepcritical_mcp.models import (
     SearchResult,
     StatusNotice,
     is_marked,
-    split_text_id,
 )
 from deepcritical_mcp.text import clipped
 from deepcritical_mcp.tools.answers.citation_lines import (
     numbers_shown,
     provider_shown,
+    publication_key,
     reference_shown,
     types_shown,
     url_shown,
@@ -84,7 +84,7 @@ def _brief(notice: StatusNotice) -> StatusNotice:
 
 def _items(evidence: Sequence[Evidence], queries: int, *, whole: bool = False) -> tuple[Evidence, ...]:
     """The items; what belongs to a publication stands with the first of its texts."""
-    first = {split_text_id(item.id)[0]: item for item in reversed(evidence)}
+    first = {publication_key(item): item for item in reversed(evidence)}
     items: list[Evidence] = []
     for item in evidence:
         update: dict[str, object] = {
@@ -93,7 +93,7 @@ def _items(evidence: Sequence[Evidence], queries: int, *, whole: bool = False) -
             "content_truncated": item.content_truncated and not item.anchor,
             "found_by": item.found_by if queries > 1 else (),
         }
-        if item is not first[split_text_id(item.id)[0]]:
+        if item is not first[publication_key(item)]:
             update |= {"citation": SAME, "similar": (), "notes": (), "decision": ""}
         items.append(item.model_copy(update=update))
     return tuple(items)
