@@ -251,7 +251,7 @@ async def test_what_nobody_is_asked_about_is_unchecked_and_all_else_has_its_day(
         await ours.call("add_evidence", items=[{"content": "A thought of mine."}, page])
         _, listed = await ours.call("list_evidence")
         days = {(one["source"], one["status"], one.get("status_checked", "")) for one in listed["items"]}
-        assert days == {("pubmed", "ok", ""), ("user", "unchecked", ""), ("web", "unchecked", "")}
+        assert days == {("pubmed", "ok", ""), ("user", "ok", ""), ("web", "unchecked", "")}
         for status, count in (("ok", 2), ("unchecked", 2)):
             _, filtered = await ours.call("list_evidence", status=status)
             assert filtered["matching"] == count

@@ -107,7 +107,7 @@ async def test_a_page_is_kept_with_its_parts() -> None:
         id = answer["added"][0]["id"]
         text = await ours.read(id, sections=["Advice"])
     assert text["passages"][0]["text"] == "Wash wounds."
-    assert text["attempts"][0]["provider"] == "session"
+    assert not text["attempts"]
 
 
 async def test_a_papers_address_fetches_its_record() -> None:

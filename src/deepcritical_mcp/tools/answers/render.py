@@ -295,7 +295,8 @@ def _page(result: EvidencePage) -> tuple[str, list[str]]:
         about += f", a paper marked {status}" if status and not mark else ""
         read = f", full text {inert(item.full_text)}" if item.full_text else ""
         what = f", {item.source}" if item.source in ("preprint", "trial", "web") else ""
-        what += f", {STATUSES['unchecked'].lower()}" if item.status == "unchecked" else ""
+        is_asked = about or item.source != USER
+        what += f", {STATUSES['unchecked'].lower()}" if item.status == "unchecked" and is_asked else ""
         articles = [one for one in item.status_notices if one.kind == "published"]
         named = filter(None, (f"PMID {one.pmid}" if one.pmid else one.doi or one.reference for one in articles))
         what += "".join(f"{' and' if n else ', published as'} {inert(one)}" for n, one in enumerate(named))

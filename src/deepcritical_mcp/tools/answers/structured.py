@@ -123,12 +123,15 @@ def _summary(item: EvidenceSummary) -> EvidenceSummary:
     if is_marked(item.status):
         return item.model_copy(update={"status_notices": tuple(map(_brief, item.status_notices))})
     published = tuple(_brief(one) for one in item.status_notices if one.kind == "published")
-    return item.model_copy(update={"status_checked": "", "status_notices": published})
+    status = "ok" if item.source == USER and not item.about else item.status
+    return item.model_copy(update={"status": status, "status_checked": "", "status_notices": published})
 
 
 def _document(result: Document) -> Document:
     provider = provider_shown(result.provider, result.citation)
-    return result.model_copy(update={"citation": lean_citation(result.citation), "provider": provider})
+    attempts = tuple(one for one in result.attempts if one.provider != "session")
+    update = {"citation": lean_citation(result.citation), "provider": provider, "attempts": attempts}
+    return result.model_copy(update=update)
 
 
 def _report(result: CitationReport) -> CitationReport:
