@@ -114,6 +114,11 @@ def _parts(text: str, sentence: Span) -> Iterator[Span]:
     yield Span(start, end)
 
 
+def refers_back(text: str, start: int) -> bool:
+    """Whether the sentence that starts there is read with the one before it: "This was not seen in mice"."""
+    return _REFERS_BACK.match(text, start) is not None
+
+
 def has_figures(text: str) -> bool:
     """Whether a text has figures: percentages, ratios, p-values, doses, numbers of patients."""
     return _FIGURES.search(text) is not None
@@ -160,6 +165,15 @@ def without_results(text: str, limit: int = 0, *, strict: bool = False, least: i
             kept |= more
             room -= length
     return [gap for gap in _runs(found, [number in kept for number in range(len(found))]) if gap.length >= least]
+
+
+def section_labels(text: str) -> list[str]:
+    """The label of the section that each of the `sentences` is in; "" before the first label."""
+    labels = [""]
+    for span in sentences(text):
+        label = _LABEL.match(text, span.start)
+        labels.append(label["label"] if label else labels[-1])
+    return labels[1:]
 
 
 @remembering(REMEMBERED)

@@ -95,13 +95,21 @@ def test_every_table_of_a_part_is_quoted_below_its_own_header_and_the_caption() 
     text, found = _found([TWO_TABLES])
     late = next(one for one in found if "0.22" in one.quotation)
     shown = with_neighbors(late, 600)
-    assert shown.anchor == "t6p4"
+    assert shown.anchor == "t6p4-5"
     assert shown.content == (
-        "Table 6. Accuracy of the models\n\n[…]\n\n| Model | Error |\n| --- | --- |\n| RF: soil + rain | 0.22 |"
+        "Table 6. Accuracy of the models\n\n[…]\n\n| Model | Error |\n| --- | --- |\n| RF: soil + rain | 0.22 |\n\n"
+        "RF, random forest; rain is yearly precipitation."
     )
-    whole = excerpt(text, "t6p4")
+    whole = excerpt(text, "t6p4-5")
     assert whole
     assert whole.content == shown.content
+
+
+def test_a_sentence_that_refers_back_is_quoted_with_the_one_before_it() -> None:
+    said = "The dose was halved in week 6. This did not change the outcome. Zinc was measured once."
+    text, _ = _found([Section("s1", [said], path=("Results",))])
+    start = said.index("This")
+    assert quotation(text, text.parts[0], [Span(start, said.index("Zinc"))]).content == said[: said.index(" Zinc")]
 
 
 def test_a_footnote_does_not_take_rows_without_their_header_with_it() -> None:

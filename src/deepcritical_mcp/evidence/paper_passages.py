@@ -18,7 +18,7 @@ from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, Quotation, by_place, page_of
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.storage.stored_items import Vector
-from deepcritical_mcp.excerpts import Span, best_sentences, has_figures, quoted, sentences
+from deepcritical_mcp.excerpts import Span, best_sentences, has_figures, quoted, section_labels, sentences
 from deepcritical_mcp.models import NO_ABSTRACT, DocumentPassage, Evidence, Publication, Text
 from deepcritical_mcp.text import CONJUNCTIONS, NEGATIONS, QUESTION_WORDS, cut_at_sentence
 
@@ -161,13 +161,17 @@ def beginning(item: Evidence) -> Evidence:
 
 async def shortened(embedder: PassageEmbedder, question: str, texts: Mapping[str, int]) -> dict[str, str]:
     """The texts that are longer than the number of characters to which they are mapped, each by about so many: by the
-    sentences that answer best, in their context, with gaps marked."""
+    sentences that answer best, in their context, with gaps marked; what is labeled results before methods."""
     long = [text for text, length in texts.items() if len(text) > length + SHORT_OVERRUN]
     scores = await score_sentences(embedder, question, long)
-    return {
-        text: quoted(text, best_sentences(text, [score.total for score in some], texts[text]))
-        for text, some in zip(long, scores, strict=True)
-    }
+    is_of_place = not _ABOUT_PREPARING.search(question)
+
+    def chosen(text: str, some: Sequence[SentenceScore]) -> list[Span]:
+        places = [_of_section((label,), "") if is_of_place else 0.0 for label in section_labels(text)]
+        totals = [score.total + place for score, place in zip(some, places, strict=True)]
+        return best_sentences(text, totals, texts[text])
+
+    return {text: quoted(text, chosen(text, some)) for text, some in zip(long, scores, strict=True)}
 
 
 REPORTS, PREPARES, FIGURES = 0.1, -0.15, 0.05

@@ -19,7 +19,7 @@ from deepcritical_mcp.evidence.chunking import (
     own_span,
     paragraph_spans,
 )
-from deepcritical_mcp.excerpts import GAP, Span, sentences
+from deepcritical_mcp.excerpts import GAP, Span, refers_back, sentences
 from deepcritical_mcp.models import (
     PARAGRAPH_BREAK,
     DocumentPassage,
@@ -35,6 +35,8 @@ from deepcritical_mcp.models import (
     with_descendants,
 )
 
+MAX_TABLE_NOTES = 600
+"""Characters of the notes below a table that are quoted with its rows."""
 MAX_PARTS_QUOTED = 3
 """Quotations of one text, each from another part of it."""
 
@@ -234,38 +236,37 @@ def page_of(count: int, page: PassagePage, length: Callable[[slice], int]) -> sl
 
 
 def by_place(passages: Sequence[Passage]) -> Iterator[tuple[list[int], Quotation]]:
-    """The numbers of the passages in order, neighbors of one part of a text together, rows only with the rows next to
-    them, and what is quoted of each group; a table's caption and header are quoted once."""
+    """The numbers of the passages, those of one paragraph, of its neighbors, or of one table together, where the first
+    of them stands; and what is quoted of each group."""
     groups: list[list[int]] = []
     for number, one in enumerate(passages):
-        if groups and _belong_together(passages[groups[-1][-1]], one):
-            groups[-1].append(number)
+        near = (some for some in groups if any(_belong_together(passages[other], one) for other in some))
+        if group := next(near, None):
+            group.append(number)
         else:
             groups.append([number])
-    tables = set[tuple[int, Span]]()
     for numbers in groups:
-        some = [passages[number] for number in numbers]
-        table = (id(some[0].text), some[0].table.header) if some[0].table else None
-        yield numbers, _together(some, headed=table not in tables)
-        if table:
-            tables.add(table)
+        yield numbers, _together([passages[number] for number in numbers])
 
 
 def _belong_together(one: Passage, other: Passage) -> bool:
-    are_rows = one.table is not None or other.table is not None
-    is_next = one.end == other.start or other.end == one.start
-    return one.text is other.text and one.part == other.part and (is_next or not are_rows)
+    if one.text is not other.text or one.part != other.part:
+        return False
+    if one.table and other.table:
+        return one.table.header == other.table.header
+    first, second = sorted((one, other), key=lambda passage: passage.start)
+    return not (one.table or other.table or PARAGRAPH_BREAK in one.text.content[first.end : second.start].strip())
 
 
-def _together(passages: Sequence[Passage], *, headed: bool) -> Quotation:
+def _together(passages: Sequence[Passage]) -> Quotation:
     """Passages of one part of a text, or of a text without parts, with gaps marked."""
     text, part = passages[0].text, passages[0].part
     spans = [Span(one.start, one.end) for one in passages]
     if not passages[0].end:  # a title
         return Quotation("", "")
     if part is None:
-        return Quotation(_sentences_shown(text.content, Span(0, len(text.content)), sorted(spans))[1], "")
-    return quotation(text, part, spans, headed=headed)
+        return Quotation(_sentences_shown(text.content, Span(0, len(text.content)), sorted(spans)), "")
+    return quotation(text, part, spans)
 
 
 def with_neighbors(passage: Passage, length: int) -> Quotation:
@@ -300,30 +301,46 @@ def with_neighbors(passage: Passage, length: int) -> Quotation:
     return Quotation(content[start:end].strip(), anchor_at(text, part, start, end))
 
 
-def quotation(text: Text, part: Part, chosen: Sequence[Span], *, headed: bool = True) -> Quotation:
-    """Sentences of a part, in order, with gaps marked; rows of a table below the row that is their heading, and, if
-    `headed`, below its caption and its header."""
+def quotation(text: Text, part: Part, chosen: Sequence[Span]) -> Quotation:
+    """Sentences of a part, in order, with gaps marked, each with the one before it if it refers back to that; rows of a
+    table below the row that is their heading, its header and its caption, and above its notes if these are short."""
     content, chosen = text.content, sorted(chosen)
     found = paragraph_spans(content, own_span(text, part))
+    tables = [one for one in found if is_table(content[slice(*one)])]
+    chosen = [one if part.kind == "table" else _with_antecedent(content, found, one) for one in chosen]
     quoted = [one for one in found if any(some.start < one.end and one.start < some.end for some in chosen)]
-    tables = [one for one in quoted if is_table(content[slice(*one)])]
-    pieces = [
-        (one, _rows_shown(content, one, chosen, headed=headed))
-        if one in tables
-        else _sentences_shown(content, one, chosen)
-        for one in quoted
-    ]
-    if headed and part.kind == "table" and tables and not is_table(content[slice(*found[0])]):
-        pieces = [(found[0], content[slice(*found[0])]), *pieces[quoted[0] == found[0] :]]
-    shown = pieces[0][1]
-    for (last, _), (following, piece) in pairwise(pieces):
-        gap = (GAP,) if content[last.end : following.start].strip() else ()
-        shown = PARAGRAPH_BREAK.join((shown, *gap, piece))
-    return Quotation(shown, anchor_at(text, part, quoted[0].start, quoted[-1].end))
+    around = _around_rows(content, found, quoted) if part.kind == "table" else []
+    shown, read = "", sorted({*quoted, *around})
+    for number, one in enumerate(read):
+        piece = (
+            _rows_shown(content, one, chosen) if one in tables else _sentences_shown(content, one, [*chosen, *around])
+        )
+        gap = (GAP,) if number and content[read[number - 1].end : one.start].strip() else ()
+        shown = PARAGRAPH_BREAK.join((*([shown] if shown else []), *gap, piece))
+    return Quotation(shown, anchor_at(text, part, quoted[0].start, read[-1].end))
 
 
-def _sentences_shown(content: str, paragraph: Span, chosen: Sequence[Span]) -> tuple[Span, str]:
-    """The chosen sentences of a paragraph, with gaps marked, and where they stand."""
+def _around_rows(content: str, paragraphs: Sequence[Span], quoted: Sequence[Span]) -> list[Span]:
+    """The caption above rows of a table that are quoted, and the notes below it up to the next table if these are
+    short."""
+    tables = [one for one in paragraphs if is_table(content[slice(*one)])]
+    if not (rows := [one for one in quoted if one in tables]):
+        return []
+    below = next((one.start for one in tables if one.start > rows[-1].start), paragraphs[-1].end)
+    notes = [one for one in paragraphs if rows[-1].end <= one.start < below]
+    is_short = sum(one.length for one in notes) <= MAX_TABLE_NOTES
+    return [*(paragraphs[:1] if paragraphs[0] not in tables else []), *(notes if is_short else [])]
+
+
+def _with_antecedent(content: str, paragraphs: Sequence[Span], chosen: Span) -> Span:
+    """What is chosen of a paragraph, with the sentence before it if it refers back to that."""
+    start = next((one.start for one in paragraphs if one.start < chosen.start < one.end), chosen.start)
+    before = sentences(content[start : chosen.start])
+    return Span(start + before[-1].start, chosen.end) if before and refers_back(content, chosen.start) else chosen
+
+
+def _sentences_shown(content: str, paragraph: Span, chosen: Sequence[Span]) -> str:
+    """The chosen sentences of a paragraph, with gaps marked."""
     spans = [
         Span(max(one.start, paragraph.start), min(one.end, paragraph.end))
         for one in chosen
@@ -332,12 +349,13 @@ def _sentences_shown(content: str, paragraph: Span, chosen: Sequence[Span]) -> t
     shown = content[slice(*spans[0])].strip()
     for last, following in pairwise(spans):
         gap = f" {GAP} " if content[last.end : following.start].strip() else " "
-        shown = f"{shown}{gap}{content[slice(*following)].strip()}"
-    return Span(spans[0].start, spans[-1].end), shown
+        rest = content[max(last.end, following.start) : following.end].strip()
+        shown = f"{shown}{gap}{rest}" if rest else shown
+    return shown
 
 
-def _rows_shown(content: str, table: Span, chosen: Sequence[Span], *, headed: bool) -> str:
-    """The header and the chosen rows of a table, or these alone, each below its heading, with gaps marked."""
+def _rows_shown(content: str, table: Span, chosen: Sequence[Span]) -> str:
+    """The header and the chosen rows of a table, each below its heading, with gaps marked."""
     lines = content[slice(*table)].split("\n")
     shown, last, heading = lines[:2], 1, 1
     end = table.start + sum(len(line) + 1 for line in shown) - 1
@@ -351,7 +369,7 @@ def _rows_shown(content: str, table: Span, chosen: Sequence[Span], *, headed: bo
                     last = wanted
         if is_heading(line):
             heading = number
-    return "\n".join(shown[0 if headed else 2 :])
+    return "\n".join(shown)
 
 
 def paragraphs_read(paragraphs: Sequence[str], kind: PartKind, first: int, last: int) -> str:

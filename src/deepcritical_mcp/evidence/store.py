@@ -11,7 +11,7 @@ from typing import Literal
 import anyio
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.deadline import TO_EMBED_FOR_ANSWER, seconds_for
+from deepcritical_mcp.deadline import TO_EMBED, TO_EMBED_FOR_ANSWER, seconds_for
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope, everything_said
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
@@ -223,7 +223,7 @@ class EvidenceStore(WritableSession):
             publication, text = found
             vectors = await self._embedder.queries([question])
             if vectors is not None:
-                await self._wait_for(publication.id, catalogue, seconds_for(TO_EMBED_FOR_ANSWER))
+                await self._wait_for(publication.id, catalogue, seconds_for(TO_EMBED))
             indexed = 0 if vectors is None else catalogue[publication.id].vector_count
             self._begin((id, question), page.offset, (hash(text), indexed))
             vector = None if vectors is None else vectors[0]

@@ -173,6 +173,7 @@ def _item(number: int, item: Evidence, *, of: int, start: int = 0, same_as: int 
     mark = f"{status} " if status and citation.source != "user" else ""
     facts = [
         inert(item.id),
+        SOURCE_LABELS[USER].lower() if citation.source == USER else "",
         f"relevance {item.relevance:.3f}" if item.relevance else "",
         (item.kind.replace("_", " ") + (", not the record's text" if item.provider == USER else ""))
         if "~" in item.id
