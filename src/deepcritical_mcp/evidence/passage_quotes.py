@@ -37,6 +37,8 @@ from deepcritical_mcp.models import (
 
 MAX_TABLE_NOTES = 600
 """Characters of the notes below a table that are quoted with its rows."""
+MAX_TOGETHER = 1_000
+"""Characters of passages that are quoted together."""
 MAX_PARTS_QUOTED = 3
 """Quotations of one text, each from another part of it."""
 
@@ -236,12 +238,17 @@ def page_of(count: int, page: PassagePage, length: Callable[[slice], int]) -> sl
 
 
 def by_place(passages: Sequence[Passage]) -> Iterator[tuple[list[int], Quotation]]:
-    """The numbers of the passages, those of one paragraph, of its neighbors, or of one table together, where the first
-    of them stands; and what is quoted of each group."""
+    """The numbers of the passages, those of one paragraph, of its neighbors, or of one table together, as far as they
+    are short, where the first of them stands; and what is quoted of each group."""
+
+    def length(number: int) -> int:
+        return passages[number].end - passages[number].start
+
     groups: list[list[int]] = []
     for number, one in enumerate(passages):
         near = (some for some in groups if any(_belong_together(passages[other], one) for other in some))
-        if group := next(near, None):
+        group = next((some for some in near if sum(map(length, (*some, number))) <= MAX_TOGETHER), None)
+        if group:
             group.append(number)
         else:
             groups.append([number])
@@ -312,9 +319,8 @@ def quotation(text: Text, part: Part, chosen: Sequence[Span]) -> Quotation:
     around = _around_rows(content, found, quoted) if part.kind == "table" else []
     shown, read = "", sorted({*quoted, *around})
     for number, one in enumerate(read):
-        piece = (
-            _rows_shown(content, one, chosen) if one in tables else _sentences_shown(content, one, [*chosen, *around])
-        )
+        of = _rows_shown if one in tables else _sentences_shown
+        piece = content[slice(*one)].strip() if one in around else of(content, one, chosen)
         gap = (GAP,) if number and content[read[number - 1].end : one.start].strip() else ()
         shown = PARAGRAPH_BREAK.join((*([shown] if shown else []), *gap, piece))
     return Quotation(shown, anchor_at(text, part, quoted[0].start, read[-1].end))
