@@ -17,10 +17,6 @@ def draft_words(kind: str) -> frozenset[str]:
     )
 
 
-DraftForm = Literal["text", "bibtex", "ris", "csl-json"]
-"""Text with or without sentences (a bare list, too), or a file of a reference manager."""
-
-
 @dataclass(frozen=True)
 class DraftReference:
     """A reference of a draft.
@@ -76,7 +72,6 @@ class Draft:
     """A draft; `remarks` tell what is wrong with it as a whole: citations without an entry, entries without one. The
     references and what is `unread` together are all the entries that it has."""
 
-    form: DraftForm
     references: tuple[DraftReference, ...] = ()
     sentences: tuple[CitingSentence, ...] = ()
     quotations: tuple[DraftQuotation, ...] = ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from deepcritical_mcp.checking.draft.draft_parts import draft_words
+from deepcritical_mcp.search.references.plain_text import WORD
 from deepcritical_mcp.search.references.stated_ids import STATED, stated_ids
 
 _NAME = (
@@ -40,7 +41,6 @@ _BARE_ID = re.compile(
     r"|PMC[0-9]|NCT[0-9]|[1-9][0-9]{5,8}\b)[\s:#]{0,4}(?:[^\s]{1,1000}[ ,;]{0,3}){0,2}\s{0,4}",
     re.IGNORECASE,
 )
-WORD = re.compile(r"[^\W\d_]+")
 _PROSE = re.compile(
     r"\w\s?\[[0-9]{1,3}(?:[,–-] ?[0-9]{1,3}){0,5}\][.,; ]|\((?:see|cf\.|e\.g\.,)\s"
     rf"|\((?:[^\W\d_][\w'’-]{{1,30}}(?: et al\.?|(?: and| &) [^\W\d_][\w'’-]{{1,30}})?,? {_YEAR}[);])"
@@ -91,6 +91,11 @@ def is_bare_id(text: str) -> bool:
 def has_id(text: str) -> bool:
     """Whether an identifier or an address stands in a text."""
     return STATED.search(text) is not None
+
+
+def has_place(text: str) -> bool:
+    """Whether a volume and page, or the number of a paper, stand in a text."""
+    return _PLACE.search(text) is not None or any(any(one.ids) for one in stated_ids(text))
 
 
 def has_date_or_id(text: str) -> bool:

@@ -7,7 +7,7 @@ import re
 from itertools import pairwise
 from typing import NamedTuple, cast
 
-from deepcritical_mcp.checking.draft.draft_parts import DraftForm, ListEntry, UnreadEntry
+from deepcritical_mcp.checking.draft.draft_parts import ListEntry, UnreadEntry
 from deepcritical_mcp.search.references.written import TAG, bibtex_block, csl_entry, read_entry
 
 _ENTRY = re.compile(
@@ -20,10 +20,9 @@ _MACRO = re.compile(r"(=\s{0,20})([A-Za-z][\w:.+-]{0,60})(?=\s{0,20}[,})])")
 
 
 class ManagerEntries(NamedTuple):
-    """The entries of one form in a text, of BibTeX with the values of its macros, those that cannot be read, and the
-    rest of the text, where each entry has left its `entry_place`."""
+    """The entries in a text, of BibTeX with the values of its macros, those that cannot be read, and the rest of the
+    text, where each entry has left its `entry_place`."""
 
-    form: DraftForm
     entries: list[ListEntry]
     unread: list[UnreadEntry]
     rest: str
@@ -38,15 +37,14 @@ def manager_entries(text: str) -> ManagerEntries:
     """What a text has of reference managers, in its order."""
     if (found := _csl(text)).entries:
         return found
-    found, macros, kept, at = ManagerEntries("ris", [], [], ""), dict[str, str](), list[str](), 0
+    found, macros, kept, at = ManagerEntries([], [], ""), dict[str, str](), list[str](), 0
     starts = [one.end() for one in _ENTRY.finditer(text)]
     for start, end in pairwise((*starts, len(text))):
         count, piece = len(found.entries), text[start:end]
         if raw := _bibtex(piece, found, macros) if piece.startswith("@") else _record(piece, found):
             kept += text[at:start], "\n\n", *(f"[^{entry_place(one)}]:\n\n" for one in range(count, len(found.entries)))
             at = start + len(raw)
-    is_bibtex = any(one.text.startswith("@") for one in (*found.entries, *found.unread))
-    return found._replace(form="bibtex" if is_bibtex else "ris", rest="".join((*kept, text[at:])))
+    return found._replace(rest="".join((*kept, text[at:])))
 
 
 def _bibtex(piece: str, found: ManagerEntries, macros: dict[str, str]) -> str:
@@ -87,7 +85,7 @@ def _record(piece: str, found: ManagerEntries) -> str:
 
 def _csl(text: str) -> ManagerEntries:
     """The items of an array, of an object with "items", or one alone, up to where the JSON breaks off."""
-    found, start = ManagerEntries("csl-json", [], [], ""), len(text) - len(text.lstrip(" [\n\t"))
+    found, start = ManagerEntries([], [], ""), len(text) - len(text.lstrip(" [\n\t"))
     at = text.find("{", max(start, text.find('"items"'))) if text.startswith("{", start) else -1
     while at >= 0:
         try:

@@ -4,7 +4,6 @@ printed pages have between and within the lines: page numbers, running heads, br
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html import unescape
@@ -15,7 +14,8 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, draft_words
-from deepcritical_mcp.checking.draft.entry_looks import WORD, is_bare_id
+from deepcritical_mcp.checking.draft.entry_looks import is_bare_id, is_surely_entry
+from deepcritical_mcp.search.references.plain_text import WORD
 
 _BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
 _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
@@ -34,7 +34,11 @@ _MOST_OF_IT = 0.8
 _PAGE_NUMBERS = frozenset(("#", "page #", "p. #", "# of #", "page # of #", "# / #"))
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}\n[ \t>]{0,40}([^\W\d_]+)(\S*)[ \n]?")
+_PAGE_END = re.compile(r"(?<!\s)\s*\f\s*(?=(\S?))")
 _LONGEST_HEAD = 140
+_LEAST_HEAD = 12
+"""Characters of a line that recurs."""
+_LEAST_TIMES = 3
 _LEAST_PAGE = 12
 """Lines."""
 _NEAR = 3
@@ -42,8 +46,9 @@ _NEAR = 3
 
 
 def _parser() -> MarkdownIt:
-    # Pasted text is indented, "[1]: Berg J. Zinc" is a reference, and HTML stands within paragraphs.
-    parser = MarkdownIt("commonmark").enable("table").disable(["code", "reference", "html_block"])
+    # Pasted text is indented, "[1]: Berg J. Zinc" is a reference, HTML stands within paragraphs, and lines of dashes
+    # between entries make no headings of them.
+    parser = MarkdownIt("commonmark").enable("table").disable(["code", "reference", "html_block", "lheading"])
     parser.core.ruler.at("inline", _inline)
     return parser
 
@@ -115,12 +120,10 @@ def _blocks(source: str, lines: Sequence[str], *, in_fence: bool) -> Iterator[tu
 
 
 def _block(token: Token, inline: Token, lines: Sequence[str], items: list[str]) -> Block:
-    """A paragraph, alone or in an item, a heading or a note. A line of dashes under a paragraph makes a heading of it,
-    also between the entries of a list."""
+    """A paragraph, alone or in an item, a heading or a note."""
     text, marks = _read(inline)
-    is_underlined = token.markup in ("-", "=")
-    source = "\n".join(line.lstrip(" \t>#").rstrip() for line in lines[: len(lines) - is_underlined])
-    if token.type == "heading_open" and not (is_underlined and ("\n" in text or text.endswith("."))):
+    source = "\n".join(line.lstrip(" \t>#").rstrip() for line in lines)
+    if token.type == "heading_open":
         return Block("heading", text, source, int(token.tag[1:]))
     if mark := _NOTE.match(text):
         cut = _NOTE.match(source)
@@ -188,48 +191,45 @@ def _notes_inside(block: Block) -> Iterator[Block]:
 
 
 def without_page_breaks(text: str) -> str:
-    """`text` without page numbers, and lines next to them that recur; a sentence that a page break cuts is whole
+    """`text` without page numbers and the lines that recur on its pages; a sentence that a page break cuts is whole
     again."""
     lines = text.split("\n")
-    filled = [at for at, line in enumerate(lines) if line.strip()]
-    noise = {filled[number] for number in _of_pages(lines, filled)}
-    kept, left_out = [at for at in filled if at not in noise], {*noise}
-    for one, two in pairwise(kept if noise else ()):
-        between = noise.intersection(range(one, two))
-        if not between:
-            continue
-        left_out.update(range(one + 1, two))
-        is_whole = lines[one].rstrip()[-1:] in (".", "!", "?") and not lines[two].lstrip()[:1].islower()
-        if is_whole and two - one > len(between) + 1:  # a paragraph ends there
-            lines[one + 1] = ""
-            left_out.discard(one + 1)
-    return "\n".join(line for at, line in enumerate(lines) if at not in left_out)
+    noise = _of_pages(lines)
+    return _PAGE_END.sub(_joined, "\n".join("\f" if at in noise else line for at, line in enumerate(lines)))
 
 
-def _of_pages(lines: Sequence[str], filled: Sequence[int]) -> set[int]:
-    """Which of the filled lines are page numbers, each with that of the next page behind it, or recur next to them or
-    to form feeds."""
-    alike, found, full = dict[str, list[int]](), set[int](), {*filled}
+def _joined(page_end: re.Match[str]) -> str:
+    """A line end instead of that of a page, or an empty line, if a paragraph ends there."""
+    before, after = page_end.string[page_end.start() - 1 : page_end.start()], page_end[1]
+    return "\n\n" if before in (".", "!", "?") and not after.islower() and "\n\n" in page_end[0] else "\n"
+
+
+def _of_pages(lines: Sequence[str]) -> set[int]:
+    """Which lines are page numbers or have one, each with that of the next page behind it; or recur next to them or to
+    form feeds; or stand three times or more in the text, and are no reference."""
+    filled, alike, found = [at for at, line in enumerate(lines) if line.strip()], dict[str, list[int]](), set[int]()
+    alone = {at for at in filled if not "".join(lines[max(0, at - 1) : at] + lines[at + 1 : at + 2]).strip()}
     for number, at in enumerate(filled):
-        if len(lines[at]) <= _LONGEST_HEAD and not is_bare_id(lines[at]):
+        if len(lines[at]) <= _LONGEST_HEAD:
             alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(number)
     for form, places in alike.items():
-        is_number = form.strip("-–— ") in _PAGE_NUMBERS
         for one, two in pairwise(places):
             first, second = filled[one], filled[two]
-            is_alone = is_number and {first - 1, first + 1, second - 1, second + 1}.isdisjoint(full)
+            is_alone = form.strip("-–— ") in _PAGE_NUMBERS and {first, second} <= alone
             if (is_alone or two - one >= _LEAST_PAGE) and _are_next(lines[first], lines[second]):
-                found |= {one, two}
-    edges = found | {bisect_left(filled, at) for at, line in enumerate(lines) if "\f" in line}
+                found |= {one, two} if not is_bare_id(lines[first]) else set[int]()
+    edges = found | {number for number, at in enumerate(filled) if "\f" in lines[at]}
     edges |= {0, len(filled)} if edges else set[int]()
     near = {one + step for one in edges for step in range(-_NEAR, _NEAR + 1)}
-    for places in alike.values():
-        recurring = [one for one in places if one in near]
-        shown = [lines[filled[one]] for one in recurring]
-        is_same = all(one.split() == two.split() or _are_next(one, two) for one, two in pairwise(shown))
-        if is_same and len(recurring) >= max(2, len(edges) // 3, _MOST_OF_IT * len(places)):
-            found.update(recurring)
-    return found
+    for form, places in alike.items():
+        shown = [" ".join(lines[filled[one]].split()) for one in places]
+        is_same = all(one == two or _are_next(one, two) for one, two in pairwise(shown))
+        is_at_edges = len(near.intersection(places)) >= max(2, len(edges) // 3, _MOST_OF_IT * len(places))
+        is_often = len({*shown}) == 1 and len(places) >= _LEAST_TIMES and form[0].isalnum() and len(form) >= _LEAST_HEAD
+        is_beside = all({one - 1, one + 1} & found for one in places)
+        if is_same and (is_at_edges or (is_often and (is_beside or not is_surely_entry(shown[0])))):
+            found.update(places)
+    return {filled[number] for number in found}
 
 
 def _are_next(one: str, two: str) -> bool:

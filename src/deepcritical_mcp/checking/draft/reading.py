@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.citations import (
@@ -29,11 +29,13 @@ from deepcritical_mcp.checking.draft.draft_parts import (
 )
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
+    has_place,
     has_verbs,
     is_remark,
     is_repeated,
     is_surely_entry,
     is_whole_entry,
+    starts_with_names,
 )
 from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, entry_place, manager_entries
 from deepcritical_mcp.checking.draft.markdown_draft import (
@@ -46,12 +48,13 @@ from deepcritical_mcp.checking.draft.reference_lists import (
     POINTS,
     STRAY,
     UNSURE,
+    DraftLine,
     draft_lines,
     reference_lists,
     with_lists_apart,
 )
 from deepcritical_mcp.excerpts import Span, whole_sentences
-from deepcritical_mcp.search.references.plain_text import blanked, folded
+from deepcritical_mcp.search.references.plain_text import WORD, blanked, folded
 from deepcritical_mcp.text import clean_line, clipped
 
 MAX_DRAFT = 200_000
@@ -61,10 +64,9 @@ _BREAKS = str.maketrans(
     | dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
 )
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
-_WORDS = re.compile(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]")
 _LEAST_CLAIM = 2
 """Words."""
-_UNATTRIBUTED_WORDS = 7
+_LEAST_UNATTRIBUTED = 7
 """Words of a quotation with no reference near it: fewer are a term."""
 _LONGEST_SHORT_NOTE = 120
 _MOST_NAMED = 12
@@ -83,18 +85,13 @@ _LEAST_LENGTH = 8
 """Characters of a quotation."""
 _SIGNS = ("—", "–", "-- ", "- ")
 _FAR = 1 << 60
-_LETTER = re.compile(r"[a-z][.)] ")
-"""In front of an item of a list."""
 
 
 def read_draft(text: str) -> Draft:
     """The references, citing sentences and quotations of a draft; in time linear in its length."""
     text = _strings(text).replace("\r\n", "\n").translate(_BREAKS)
     managed = manager_entries(text)
-    rest = with_whole_words(without_page_breaks(managed.rest).replace("\f", "\n"))
-    if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _says_more(rest)):
-        listed = (DraftReference(at, one.text, one.label) for at, one in enumerate(managed.entries, 1))
-        return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
+    rest = with_whole_words(without_page_breaks(managed.rest))
     if _LATEX.search(rest):
         from deepcritical_mcp.search.references.latex_text import latex_as_markdown
 
@@ -109,12 +106,6 @@ def _strings(text: str) -> str:
     return text
 
 
-def _says_more(rest: str) -> bool:
-    """Whether there is a draft around the records of a file, or another reference."""
-    is_draft = len(_WORDS.findall(rest)) > 60 or _LATEX.search(rest) or re.search(r"(?:\[|^|\s)@\w", rest)
-    return bool(is_draft) or any(is_surely_entry(line.strip()) for line in rest.split("\n"))
-
-
 def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     numbers = {one.label: number for number, one in enumerate(blocks) if one.kind == "entry"}
     placed = [numbers.pop(entry_place(at)[1:], len(blocks)) for at in range(len(managed.entries))]
@@ -127,6 +118,9 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     read, unread = [one for one in listed if not one.reason], [one for one in listed if one.reason]
     apart = {one.place[0] for one in others}
     taken = {line.place for one in lists for line in lines[one.first : one.end]}
+    for entry, places in _stray([line for line in lines if line.place not in taken]):
+        (unread if entry.reason else read).append(entry)
+        taken |= places
     body = RunningText(
         (number, part)
         for number, one in enumerate(blocks)
@@ -140,23 +134,30 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     references += (DraftReference(at, one, is_inline=True) for at, one in enumerate(found.inline, len(read) + 1))
     uncited = [one for one in references if one.index not in found.cited]
     spans = body.sentences(found)
-    told = {clean_line(one.text) for one in unread}
-    unread += [
-        ListEntry(text, (one.number, 0), reason=UNSURE)
-        for one in body.passages
-        if one.block.kind in ("paragraph", "item") and not found.within(one.start, one.end)
-        for text in [_LETTER.sub("", clean_line(one.block.text))]
-        if text not in told and is_surely_entry(text)
-    ]
     reasons = (UnreadEntry(one.text, one.reason) for one in sorted(unread, key=lambda one: one.place))
     return Draft(
-        "text",
         tuple(references),
         tuple(sorted(_sentences(body, spans, found), key=lambda one: one.start)),
         tuple(_quotations(body, spans, found, references)),
         tuple(_remarks(references, uncited, found, {f"[^{one.label}]" for one in blocks if one.kind == "note"})),
         (*reasons, *managed.unread),
     )
+
+
+def _stray(lines: Sequence[DraftLine]) -> Iterator[tuple[ListEntry, set[tuple[int, int]]]]:
+    """What looks like a reference and stands in no list, with its lines. It is one if it begins with names, and has the
+    place or number of a paper."""
+    starts = [at for at, line in enumerate(lines) if line.opens or line.kind]
+    for one, two in pairwise((*starts, len(lines))):
+        first, *others = lines[one:two]
+        text = "\n".join((first.rest, *(line.text for line in others)))
+        if first.block.kind in ("paragraph", "item") and is_surely_entry(text):
+            is_sure = "\t" not in text and starts_with_names(text) and has_place(text)
+            if is_sure or "[" not in text:
+                yield (
+                    ListEntry(text, first.place, reason="" if is_sure else UNSURE),
+                    {line.place for line in lines[one:two]},
+                )
 
 
 def _of_note(number: int, block: Block) -> Iterator[ListEntry]:
@@ -189,7 +190,7 @@ def _sentences(body: RunningText, spans: Sequence[Span], citations: Citations) -
     for span in spans:
         if references := citations.within(*span):
             whole, claim = body.text[slice(*span)], body.claim(span, citations)
-            if len(_WORDS.findall(claim)) >= _LEAST_CLAIM:
+            if _count(claim) >= _LEAST_CLAIM:
                 yield CitingSentence(clean_line(whole), claim, span.start, references)
 
 
@@ -200,13 +201,18 @@ def _quotations(
     quotes = body.quotations()
     for span, cited in zip(quotes, attributed(quotes, spans, body.passages, citations), strict=True):
         words = body.claim(span, citations).strip(" \"“”„«»‹›'’‘")
-        count = len(_WORDS.findall(words))
-        if count >= (_LEAST_QUOTED if cited else _UNATTRIBUTED_WORDS) and _key(words) not in written:
+        least = _LEAST_QUOTED if cited else _LEAST_UNATTRIBUTED
+        if _count(words) >= least and _key(words) not in written:
             yield DraftQuotation(words, cited)
 
 
 def _key(text: str) -> str:
-    return " ".join(_WORDS.findall(folded(text)))
+    return " ".join(WORD.findall(folded(text)))
+
+
+def _count(text: str) -> int:
+    """How many words a text has; of scripts without blanks, how many signs."""
+    return len(text.split()) + sum(one >= "\u3040" for one in text)
 
 
 def _remarks(
@@ -222,15 +228,12 @@ def _remarks(
         yield f"Cited, {where}: {_enumerated(unknown)}."
     if uncited and len(uncited) < len(listed):
         labels = Counter(one.label for one in listed)  # a second list may begin at 1 again
-        names = [_name_of(one, is_sure=labels[one.label] == 1) for one in uncited if not one.is_inline]
+        names = [
+            f"[{one.label}]" if labels[one.label] == 1 and one.label else f"“{clipped(clean_line(one.text[:200]), 40)}”"
+            for one in uncited
+            if not one.is_inline
+        ]
         yield f"In the list of references, but never cited: {_enumerated(names)}."
-
-
-def _name_of(reference: DraftReference, *, is_sure: bool) -> str:
-    """A reference in a few words: its label, or the beginning of its text."""
-    return (
-        f"[{reference.label}]" if reference.label and is_sure else f"“{clipped(clean_line(reference.text[:200]), 40)}”"
-    )
 
 
 def _enumerated(names: Sequence[str]) -> str:
@@ -316,18 +319,17 @@ def _opens(text: str, mark: re.Match[str]) -> bool:
 def attributed(
     quotes: Sequence[Span], sentences: Sequence[Span], passages: Sequence[DraftPassage], cites: Citations
 ) -> Iterator[tuple[int, ...]]:
-    """The references that each quotation is attributed to: those cited right behind it, or else in its quoted block,
-    before it in its sentence, in the rest of it, in the sentence that introduces it, or in the one that follows it."""
+    """The references that each quotation is attributed to: those cited right behind it, or else in its quoted block, in
+    its sentence, in the one that introduces it, or in the one that follows it."""
     blocks = {one.start: one.end for one in passages if one.block.is_quotation}
     sentences = sentences or [Span(0, 0)]
-    for quote, before in zip(quotes, [0, *(one.end for one in quotes)], strict=False):
+    for quote in quotes:
         first = max(0, bisect_right(sentences, Span(quote.start, _FAR)) - 1)
         last = max(first, bisect_right(sentences, Span(quote.end, _FAR)) - 1)
         low, high = sentences[first].start, max(sentences[last].end, quote.end)
         yield (
             cites.within(quote.start, blocks.get(quote.start, quote.start))
             or cites.right_behind(quote.end)
-            or cites.within(max(low, before), quote.start, last=True)
             or cites.within(low, high)
             or cites.within(*sentences[max(0, first - 1)])
             or cites.within(*sentences[min(last + 1, len(sentences) - 1)])

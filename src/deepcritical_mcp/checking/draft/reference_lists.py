@@ -31,7 +31,7 @@ STRAY = "it stands among the references, and does not look like one"
 UNSURE = "it looks like a reference and stands in no list: put it under the heading “References”"
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _MARK = re.compile(
-    r"""(?P<bullet>[-+*•‣▪][ \t]{1,8})?[*_\\]{0,3}(?:
+    r"""(?P<bullet>(?:[-+*•‣▪]|[a-z][.)])[ \t]{1,8})?[*_\\]{0,3}(?:
         \\?\[(?P<key>[\w+:.&-]{1,40})\\?\](?![(\[]):?[*_]{0,2}[ \t]{0,8}
       | \((?P<paren>[0-9]{1,4})\)[*_]{0,2}(?:[ \t]{1,8}|$)
       | (?P<dot>[0-9]{1,4})(?:\ ?\\?[.)]|、|．|[-–](?=\ ))[*_]{0,2}(?:[ \t]{1,8}|(?![0-9]))
@@ -287,7 +287,7 @@ def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
         is_heading = line.block.kind == "heading" or words <= known
         names_list = is_heading and any(words >= {*one.split()} for one in draft_words("words"))
         if line.block.kind != "item" and (is_sure or names_list or title in draft_words("maybe")):
-            end = _end(lines, at + 1, line.block.level)
+            end = _end(lines, at)
             entries = entries_in(lines[at + 1 : end])
             if is_sure or _are_entries(entries):
                 yield FoundList(at, end, entries)
@@ -303,27 +303,35 @@ def _are_entries(entries: Sequence[ListEntry]) -> bool:
     ) > len(sure)
 
 
-def _end(lines: Sequence[DraftLine], first: int, level: int) -> int:
-    """The line before which a list ends. A heading under which the numbers go on, before that of another list, does not
-    end it."""
+def _end(lines: Sequence[DraftLine], heading: int) -> int:
+    """The line before which the list under a heading ends. A heading under which the numbers go on, before that of
+    another list, does not end it."""
     last = 0
-    for at in range(first, len(lines)):
+    for at in range(heading + 1, len(lines)):
         last = lines[at].value or last
-        if _ends_list(lines[at], level):
+        if _ends_list(lines[at], lines[heading]):
             near = takewhile(lambda line: _title(line.text) not in draft_words("list"), lines[at + 1 : at + 1 + NEAR])
             if not any(line.value == last + 1 > 1 and _may_be_entry(line.rest) for line in near):
                 return at
     return len(lines)
 
 
-def _ends_list(line: DraftLine, level: int) -> bool:
+def _ends_list(line: DraftLine, heading: DraftLine) -> bool:
     title = _title(line.text)
     name, number, *_ = [*title.split(), "", ""]
     is_float = name in draft_words("float") and 0 < len(number.rstrip(".:")) < 5  # "Table 2. Doses"
     if title in draft_words("list") or title in draft_words("other") or is_float:
         return True
     # A part of the list does not end it: "### Books" under "## References".
-    return line.block.kind == "heading" and not (is_whole_entry(line.text) or 0 < level < line.block.level)
+    is_next = line.block.kind == "heading" and not 0 < heading.block.level < line.block.level
+    is_next = is_next or (_is_numbered(heading) and _is_numbered(line))
+    return is_next and not is_whole_entry(line.text)
+
+
+def _is_numbered(line: DraftLine) -> bool:
+    """Whether a line begins with the number of a part of a chapter, "4.2 References"."""
+    chapter, _, part = line.text.partition(" ")[0].partition(".")
+    return chapter.isdecimal() and part.rstrip(".").isdecimal()
 
 
 def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
