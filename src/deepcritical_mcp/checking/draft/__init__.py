@@ -16,8 +16,8 @@ from deepcritical_mcp.checking.draft.draft_parts import (
     Draft,
     DraftQuotation,
     DraftReference,
-    UnreadEntry,
+    ListEntry,
 )
 from deepcritical_mcp.checking.draft.reading import read_draft
 
-__all__ = ["CitingSentence", "Draft", "DraftQuotation", "DraftReference", "UnreadEntry", "read_draft"]
+__all__ = ["CitingSentence", "Draft", "DraftQuotation", "DraftReference", "ListEntry", "read_draft"]

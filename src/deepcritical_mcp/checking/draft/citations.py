@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import ListEntry, Mark, draft_words
@@ -26,7 +26,6 @@ _FORMS = re.compile(
     rf"|(?<=[a-z)\]\"”’][.,;:?!])(?P<behind>{_TIGHT})(?=\s|$)|(?<=[a-zà-ÿ]{{4}})(?P<glued>{_TIGHT})(?=[\s.,;:)]|$)",
     re.MULTILINE,
 )
-_JOINT = re.compile(r"[\s,;/–—-]{0,5}(?:(?:and|und|&|see also|see|e\.g\.,?)\s)?")
 _BEFORE_ID = re.compile(r"[,;:.)\]]?[^()\[\]\d\n;]{0,120}[(\[]?")
 _MOST_IN_RANGE = 100
 _MORE_YEARS = re.compile(
@@ -71,14 +70,8 @@ class Citations:
         return self.all[bisect_left(self._starts, low) : bisect_left(self._starts, high)]
 
     def marks(self, low: int, high: int) -> list[tuple[int, int]]:
-        """Where the marks between two places stand, counted from the first; neighbors with what joins them."""
-        found = list[tuple[int, int]]()
-        for one in self.between(low, high):
-            if one.is_mark:
-                start, end = one.start - low, one.end - low
-                is_joined = found and _JOINT.fullmatch(self._body[found[-1][1] + low : one.start])
-                found[-1:] = [(found[-1][0], max(end, found[-1][1]))] if is_joined else [*found[-1:], (start, end)]
-        return found
+        """Where the marks between two places stand, counted from the first."""
+        return [(one.start - low, one.end - low) for one in self.between(low, high) if one.is_mark]
 
     def within(self, low: int, high: int) -> tuple[int, ...]:
         """The references cited between two places."""
@@ -100,7 +93,7 @@ def find_citations(
     for number, one in enumerate(entries, 1):
         if one.label:
             labels.setdefault(one.label, {}).setdefault(one.section, number)
-    for start, end, cited in _without_overlaps([*_by_mark(body, marks, labels), *_by_number(body, marks, labels)]):
+    for start, end, cited in sorted((*_by_mark(body, marks, labels), *_by_number(body, marks, labels))):
         section = bisect_right(sections, start)
         meant = [one.get(section) or next(iter(one.values())) for one in map(labels.get, cited) if one]
         unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
@@ -152,7 +145,7 @@ def _by_mark(body: str, marks: Sequence[Mark], labels: Collection[str]) -> Itera
                 yield one.start, one.end, keys
 
 
-def _by_number(body: str, marks: Sequence[Mark], labels: Collection[str]) -> list[_Cited]:
+def _by_number(body: str, marks: Sequence[Mark], labels: Mapping[str, object]) -> list[_Cited]:
     """What numbers cite, in the form that cites most of the list; in brackets or raised at the same time. Numbers in
     brackets may be missing from the list."""
     numbers = [int(label) for label in labels if label.isdecimal()]
@@ -160,7 +153,7 @@ def _by_number(body: str, marks: Sequence[Mark], labels: Collection[str]) -> lis
         return []
     most, forms = max(numbers), _cited_numbers(body, marks)
     sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= most + 50]
-    known = {name: [one for one in found if _are_known(one[2], labels)] for name, found in forms.items()}
+    known = {name: [one for one in found if labels.keys() >= {*one[2]}] for name, found in forms.items()}
     if sure or known["raised"]:
         return sure + known["raised"]
     most_cited = max(("parentheses", "behind", "glued"), key=lambda name: len({*_all(known[name])}))
@@ -171,10 +164,6 @@ def _by_number(body: str, marks: Sequence[Mark], labels: Collection[str]) -> lis
 
 def _all(found: Sequence[_Cited]) -> Iterator[str]:
     return (label for one in found for label in one[2])
-
-
-def _are_known(cited: Collection[str], labels: Collection[str]) -> bool:
-    return bool(cited) and all(label in labels for label in cited)
 
 
 def _is_power(text: str, start: int, end: int) -> bool:
@@ -199,14 +188,6 @@ def _expanded(numbers: str) -> tuple[str, ...]:
             return ()
         found += range(low, high + 1)
     return tuple(str(one) for one in dict.fromkeys(found))
-
-
-def _without_overlaps(marks: Sequence[_Cited]) -> list[_Cited]:
-    kept = list[_Cited]()
-    for mark in sorted(marks, key=lambda one: (one[0], -one[1])):
-        if mark[2] and (not kept or mark[0] >= kept[-1][1]):
-            kept.append(mark)
-    return kept
 
 
 def _inline(

@@ -60,14 +60,6 @@ class DraftQuotation:
 
 
 @dataclass(frozen=True)
-class UnreadEntry:
-    """What stands in a draft as a reference, or among them, and was not read as one: as written, and why."""
-
-    text: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Draft:
     """A draft; `remarks` tell what is wrong with it as a whole: citations without an entry, entries without one. The
     references and what is `unread` together are all the entries that it has."""
@@ -76,7 +68,7 @@ class Draft:
     sentences: tuple[CitingSentence, ...] = ()
     quotations: tuple[DraftQuotation, ...] = ()
     remarks: tuple[str, ...] = ()
-    unread: tuple[UnreadEntry, ...] = ()
+    unread: tuple[ListEntry, ...] = ()
 
 
 class ListEntry(NamedTuple):
@@ -85,7 +77,7 @@ class ListEntry(NamedTuple):
     its list in the draft."""
 
     text: str
-    place: tuple[int, int]
+    place: tuple[int, int] = (0, 0)
     label: str = ""
     reason: str = ""
     section: int = 0

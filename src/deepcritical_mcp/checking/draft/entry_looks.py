@@ -11,10 +11,7 @@ from deepcritical_mcp.checking.draft.draft_parts import draft_words
 from deepcritical_mcp.search.references.plain_text import WORD
 from deepcritical_mcp.search.references.stated_ids import STATED, stated_ids
 
-_NAME = (
-    r"(?:(?:[Vv][ao]n|[Dd][aeiou][lnrs]?|[Ll][ae]|[Ee]l|[Tt]er|[Tt]en|[Zz]ur?|a[fv]|della)[ ]){0,2}"
-    r"[^\W\d_a-zß-öø-ÿа-я][\w'’‐-]{1,30}"
-)
+_NAME = rf"(?:(?:{'|'.join(draft_words('particles'))})[ ]){{0,2}}[^\W\d_a-zß-öø-ÿа-я][\w'’‐-]{{1,30}}"
 _INITIALS = r"[A-ZÀ-ÞА-Я]\.(?:[ -]{0,2}[A-ZÀ-ÞА-Я]\.){0,3}"
 _YEAR = r"(?:1[5-9]|20)\d\d[a-z]?"
 _START = re.compile(

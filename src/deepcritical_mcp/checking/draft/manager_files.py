@@ -7,7 +7,7 @@ import re
 from itertools import pairwise
 from typing import NamedTuple, cast
 
-from deepcritical_mcp.checking.draft.draft_parts import ListEntry, UnreadEntry
+from deepcritical_mcp.checking.draft.draft_parts import ListEntry
 from deepcritical_mcp.search.references.written import TAG, bibtex_block, csl_entry, read_entry
 
 _ENTRY = re.compile(
@@ -24,7 +24,7 @@ class ManagerEntries(NamedTuple):
     text, where each entry has left its `entry_place`."""
 
     entries: list[ListEntry]
-    unread: list[UnreadEntry]
+    unread: list[ListEntry]
     rest: str
 
 
@@ -54,12 +54,12 @@ def _bibtex(piece: str, found: ManagerEntries, macros: dict[str, str]) -> str:
     if block.macro:
         macros |= [block.macro]
     elif block.entry and block.entry.key:
-        found.entries.append(ListEntry(_expanded(block.entry.text, macros), (0, 0), block.entry.key))
+        found.entries.append(ListEntry(_expanded(block.entry.text, macros), label=block.entry.key))
     elif block.reason:
         raw = piece.partition("\n\n")[0].rstrip()
         if "(" in raw.partition("{")[0]:  # "@smith2020 (p. 3)" in a sentence
             return ""
-        found.unread.append(UnreadEntry(raw, f"BibTeX that cannot be read: {block.reason}"))
+        found.unread.append(ListEntry(raw, reason=f"BibTeX that cannot be read: {block.reason}"))
         return raw
     return block.raw
 
@@ -79,7 +79,7 @@ def _record(piece: str, found: ManagerEntries) -> str:
     end = piece.find("\n" if last[1].strip() == "ER" else "\n\n", last.end())
     raw = piece[: end if end >= 0 else None].rstrip()
     entry = read_entry(raw)
-    found.entries.append(ListEntry(raw, (0, 0), entry.key if entry else ""))
+    found.entries.append(ListEntry(raw, label=entry.key if entry else ""))
     return raw
 
 
@@ -91,11 +91,11 @@ def _csl(text: str) -> ManagerEntries:
         try:
             item, end = cast(tuple[object, int], json.JSONDecoder().raw_decode(text, at))
         except (ValueError, RecursionError):
-            found.unread.append(UnreadEntry(text[at:], "JSON that cannot be read"))
+            found.unread.append(ListEntry(text[at:], reason="JSON that cannot be read"))
             break
         if entry := csl_entry(text[at:end], item):
-            found.entries.append(ListEntry(entry.text, (0, 0), entry.key))
+            found.entries.append(ListEntry(entry.text, label=entry.key))
         else:
-            found.unread.append(UnreadEntry(text[at:end], "an item of CSL-JSON without title and DOI"))
+            found.unread.append(ListEntry(text[at:end], reason="an item of CSL-JSON without title and DOI"))
         at = text.find("{", end)
     return found

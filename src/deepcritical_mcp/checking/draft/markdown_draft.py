@@ -4,17 +4,17 @@ printed pages have between and within the lines: page numbers, running heads, br
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from html import unescape
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, draft_words
-from deepcritical_mcp.checking.draft.entry_looks import is_bare_id, is_surely_entry
+from deepcritical_mcp.checking.draft.entry_looks import is_surely_entry
 from deepcritical_mcp.search.references.plain_text import WORD
 
 _BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
@@ -28,7 +28,6 @@ _MARKUP = frozenset("\\`*_[]<&!~")
 _KEY = re.compile(r"(?<![\w.])@\{?(\w[\w:.#$%&+?<>~/-]{0,100})")
 _NOTE = re.compile(r"^[ \t>]{0,20}\[\^([^\]\s]{1,100})\]:[ \t]*", re.MULTILINE)
 _TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
-_MOST_OF_FRONT = 20_000
 _MOST_NESTED = 5
 _MOST_OF_IT = 0.8
 _PAGE_NUMBERS = frozenset(("#", "page #", "p. #", "# of #", "page # of #", "# / #"))
@@ -41,8 +40,6 @@ _LEAST_HEAD = 12
 _LEAST_TIMES = 3
 _LEAST_PAGE = 12
 """Lines."""
-_NEAR = 3
-"""Lines next to a page number that may be running heads."""
 
 
 def _parser() -> MarkdownIt:
@@ -63,12 +60,7 @@ def _inline(state: StateCore) -> None:
 
 
 def html_as_markdown(text: str) -> str:
-    """`text` without front matter and comments, and with Markdown for blocks of HTML."""
-    if text.startswith("---\n") and text[4:].partition(":")[0].replace("-", "").isidentifier():
-        text = text[max(0, text.find("\n---", 4, _MOST_OF_FRONT) + 4) :]
-    head, *comments = text.split("<!--")
-    parted = [one.partition("-->") for one in comments]
-    text = "".join((head, *(after if end else f"<!--{before}" for before, end, after in parted)))
+    """`text` with Markdown for blocks of HTML, and without entities."""
     return unescape(_BLOCK_TAG.sub(_tag_as_markdown, text) if "<" in text else text)
 
 
@@ -97,7 +89,8 @@ def blocks_of_markdown(source: str, *, in_fence: bool = False) -> list[Block]:
 
 def _blocks(source: str, lines: Sequence[str], *, in_fence: bool) -> Iterator[tuple[int, int, list[Block]]]:
     """The blocks, with the first of their lines and that behind the last."""
-    tokens, items, quotes = _parser().parse(source), list[str](), 0
+    parser, items, quotes = _parser(), list[str](), 0
+    tokens = parser.parse(source)
     for number, token in enumerate(tokens):
         first, end = token.map or (0, 0)
         if token.type == "list_item_open":
@@ -113,7 +106,8 @@ def _blocks(source: str, lines: Sequence[str], *, in_fence: bool) -> Iterator[tu
             code = blocks_of_markdown(content, in_fence=True) if is_read else [Block("code", content, content)]
             yield first, end, code
         elif token.type == "tr_open":
-            yield first, end, [_row(tokens, number)]
+            row = takewhile(lambda one: one.type != "tr_close", tokens[number:])
+            yield first, end, [_row(parser, (one.content for one in row if one.type == "inline"))]
         elif token.type in ("paragraph_open", "heading_open"):
             block = _block(token, tokens[number + 1], lines[first:end], items)
             yield first, end, [replace(one, is_quotation=quotes > 0) for one in (block, *_notes_inside(block))]
@@ -135,17 +129,9 @@ def _block(token: Token, inline: Token, lines: Sequence[str], items: list[str]) 
     return Block("item" if label else "paragraph", text, source, len(items), label.strip("-"), marks)
 
 
-def _row(tokens: Sequence[Token], number: int) -> Block:
-    cells, marks, at = list[str](), list[Mark](), 0
-    while tokens[number].type != "tr_close":
-        if tokens[number].type == "inline":
-            text, found = _read(tokens[number])
-            text = text.replace("\t", " ").replace("\n", " ")
-            marks += (replace(one, start=one.start + at, end=one.end + at) for one in found)
-            cells.append(text)
-            at += len(text) + 1
-        number += 1
-    return Block("paragraph", "\t".join(cells), "\t".join(cells), marks=tuple(marks))
+def _row(parser: MarkdownIt, cells: Iterable[str]) -> Block:
+    text, marks = _read(parser.parseInline("\t".join(cells))[0])
+    return Block("paragraph", text, text, marks=marks)
 
 
 def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:
@@ -205,30 +191,25 @@ def _joined(page_end: re.Match[str]) -> str:
 
 
 def _of_pages(lines: Sequence[str]) -> set[int]:
-    """Which lines are page numbers or have one, each with that of the next page behind it; or recur next to them or to
-    form feeds; or stand three times or more in the text, and are no reference."""
+    """Which lines are page numbers or have one, each with that of the next page behind it, or stand three times or more
+    in the text; of these such as may be references only if they stand beside a page number."""
     filled, alike, found = [at for at, line in enumerate(lines) if line.strip()], dict[str, list[int]](), set[int]()
     alone = {at for at in filled if not "".join(lines[max(0, at - 1) : at] + lines[at + 1 : at + 2]).strip()}
     for number, at in enumerate(filled):
         if len(lines[at]) <= _LONGEST_HEAD:
             alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(number)
     for form, places in alike.items():
+        is_entry = is_surely_entry(lines[filled[places[0]]].lstrip("0123456789[(.)] "))
+        is_number = form.strip("-–— ") in _PAGE_NUMBERS
         for one, two in pairwise(places):
-            first, second = filled[one], filled[two]
-            is_alone = form.strip("-–— ") in _PAGE_NUMBERS and {first, second} <= alone
-            if (is_alone or two - one >= _LEAST_PAGE) and _are_next(lines[first], lines[second]):
-                found |= {one, two} if not is_bare_id(lines[first]) else set[int]()
-    edges = found | {number for number, at in enumerate(filled) if "\f" in lines[at]}
-    edges |= {0, len(filled)} if edges else set[int]()
-    near = {one + step for one in edges for step in range(-_NEAR, _NEAR + 1)}
+            is_far = two - one >= _LEAST_PAGE or one in found or (is_number and {filled[one], filled[two]} <= alone)
+            if is_far and not is_entry and _are_next(lines[filled[one]], lines[filled[two]]):
+                found |= {one, two}
     for form, places in alike.items():
-        shown = [" ".join(lines[filled[one]].split()) for one in places]
-        is_same = all(one == two or _are_next(one, two) for one, two in pairwise(shown))
-        is_at_edges = len(near.intersection(places)) >= max(2, len(edges) // 3, _MOST_OF_IT * len(places))
-        is_often = len({*shown}) == 1 and len(places) >= _LEAST_TIMES and form[0].isalnum() and len(form) >= _LEAST_HEAD
-        is_beside = all({one - 1, one + 1} & found for one in places)
-        if is_same and (is_at_edges or (is_often and (is_beside or not is_surely_entry(shown[0])))):
-            found.update(places)
+        shown = [lines[filled[one]].strip() for one in places]
+        is_head = len({*shown}) == 1 and len(places) >= _LEAST_TIMES and form[0].isalnum() and len(form) >= _LEAST_HEAD
+        is_beside = any({one - 1, one + 1} & found for one in places)
+        found.update(places if is_head and (is_beside or not is_surely_entry(shown[0])) else ())
     return {filled[number] for number in found}
 
 

@@ -25,7 +25,6 @@ from deepcritical_mcp.checking.draft.draft_parts import (
     DraftReference,
     ListEntry,
     Mark,
-    UnreadEntry,
 )
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
@@ -75,15 +74,13 @@ _LEAST_QUOTED = 4
 _EMPTY = re.compile(
     r"\s{0,20}[(\[](?!\s?\.\s?\.)\s{0,9}(?:(?:see(?: also)?|e\.g\.,?|for (?:a )?reviews?,?|pp?\. ?[0-9–-]{1,12}"
     r"|in press|and references therein|but see|as in|by|in|from|cf\.|reviewed in|and|PMIDs?:?|doi:?|refs?\.?|[,;.&])"
-    r"\s{0,9}){0,9}[)\]]|\s{1,20}(?=[.,;:!?)\]])"
+    r"\s{0,9}){0,40}[)\]]|[\s,;]{1,20}(?=[.,;:!?)\]])"
 )
 """Brackets from which marks are taken, and the blanks that these leave."""
-_QUOTES = re.compile(r"[“”„‟\"«»‹›「」]|``|''|(?<![\w’])[‘](?=\w)|(?<=[\w.,!?-])[’](?![\w])")
-_CLOSERS = {"“": '”"', "„": "“‟”", "«": "»", "»": "«", "‹": "›", '"': '"', "``": "''", "‘": "’", "‟": "”", "「": "」"}
-_LONGEST = 2_000
-_LEAST_LENGTH = 8
-"""Characters of a quotation."""
-_SIGNS = ("—", "–", "-- ", "- ")
+_QUOTED = re.compile(
+    r"[“‟]([^“”]{8,2000})[”\"]|„([^„“‟”]{8,2000})[“‟”]|«([^«»]{8,2000})»|»([^«»]{8,2000})«|‹([^‹›]{8,2000})›"
+    r"|(?<!\w)\"(?=\S)([^\"]{8,2000})\"|``([^`]{8,2000}?)''|(?<!\w)‘(?=\w)([^‘]{8,2000}?)’(?!\w)|「([^「」]{8,2000})」"
+)
 _FAR = 1 << 60
 
 
@@ -134,13 +131,12 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     references += (DraftReference(at, one, is_inline=True) for at, one in enumerate(found.inline, len(read) + 1))
     uncited = [one for one in references if one.index not in found.cited]
     spans = body.sentences(found)
-    reasons = (UnreadEntry(one.text, one.reason) for one in sorted(unread, key=lambda one: one.place))
     return Draft(
         tuple(references),
         tuple(sorted(_sentences(body, spans, found), key=lambda one: one.start)),
         tuple(_quotations(body, spans, found, references)),
         tuple(_remarks(references, uncited, found, {f"[^{one.label}]" for one in blocks if one.kind == "note"})),
-        (*reasons, *managed.unread),
+        (*sorted(unread, key=lambda one: one.place), *managed.unread),
     )
 
 
@@ -149,15 +145,13 @@ def _stray(lines: Sequence[DraftLine]) -> Iterator[tuple[ListEntry, set[tuple[in
     place or number of a paper."""
     starts = [at for at, line in enumerate(lines) if line.opens or line.kind]
     for one, two in pairwise((*starts, len(lines))):
-        first, *others = lines[one:two]
-        text = "\n".join((first.rest, *(line.text for line in others)))
+        unit = lines[one:two]
+        first, text = unit[0], "\n".join((unit[0].rest, *(line.text for line in unit[1:])))
         if first.block.kind in ("paragraph", "item") and is_surely_entry(text):
             is_sure = "\t" not in text and starts_with_names(text) and has_place(text)
             if is_sure or "[" not in text:
-                yield (
-                    ListEntry(text, first.place, reason="" if is_sure else UNSURE),
-                    {line.place for line in lines[one:two]},
-                )
+                label = first.label if first.value else ""
+                yield ListEntry(text, first.place, label, "" if is_sure else UNSURE), {one.place for one in unit}
 
 
 def _of_note(number: int, block: Block) -> Iterator[ListEntry]:
@@ -288,32 +282,12 @@ class RunningText:
         found = list[Span]()
         for one in self.passages:
             span = Span(one.start, one.end)
-            within = [] if one.block.kind in ("heading", "code") else [*self._in_marks(span)]
+            quoted = _QUOTED.finditer(self.text, *span) if one.block.kind not in ("heading", "code") else ()
+            within = [Span(*part.span(part.lastindex or 0)) for part in quoted]
             if one.block.is_quotation and 2 * sum(part.length for part in within) <= span.length:
-                within = [Span(span.start, span.end - len(_signature(one.block.text)))]
-            found += (part for part in within if part.length > _LEAST_LENGTH)
+                within = [Span(span.start, span.start + len(one.block.text.partition("\n—")[0]))]
+            found += within
         return found
-
-    def _in_marks(self, span: Span) -> Iterator[Span]:
-        opened: re.Match[str] | None = None
-        for mark in _QUOTES.finditer(self.text, *span):
-            if opened is None:
-                opened = mark if _opens(self.text, mark) else None
-            elif mark[0] in _CLOSERS[opened[0]]:
-                if mark.start() - opened.end() <= _LONGEST:
-                    yield Span(opened.end(), mark.start())
-                opened = None
-
-
-def _signature(quotation: str) -> str:
-    """The last line of a quoted block, if it says who is quoted."""
-    head, _, last = quotation.rpartition("\n")
-    return last if head and last.lstrip().startswith(_SIGNS) else ""
-
-
-def _opens(text: str, mark: re.Match[str]) -> bool:
-    before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-    return mark[0] in _CLOSERS and (mark[0] != '"' or not (before.isalnum() or after.isspace() or after == ""))
 
 
 def attributed(
