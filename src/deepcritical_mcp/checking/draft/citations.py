@@ -285,9 +285,7 @@ def _entries(
     words = [(at, word) for at, word in words if len(word) > 1 and _is_name(pieces[at][0])]
     for number, (at, _) in enumerate(words):
         if entries := index.entries([word for _, word in words[number:]], year):
-            while at and pieces[at - 1][0].lower() in draft_words("particles"):  # "van den Berg"
-                at -= 1
-            return pieces[at].start(), tuple(entries)
+            return pieces[at if number else 0].start(), tuple(entries)
     before = text[max(0, pieces[0].start() - 3) : pieces[0].start()].rstrip()[-1:]
     is_sure = any(_bare(piece) in draft_words("and others") or piece[0] == "&" for piece in pieces)
     is_sure = is_sure or (not is_apart and before in ("(", ";", "["))
@@ -316,6 +314,6 @@ def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[st
             if is_end or not (is_name or _bare(piece) in joining):
                 break
             kept.append(piece)
-    while kept and not (_is_name(kept[-1][0]) or (kept[-1][0].lower() in draft_words("particles") and len(kept) > 1)):
+    while kept and not (_is_name(kept[-1][0]) or kept[-1][0].lower() in draft_words("particles")):
         kept.pop()
     return kept[::-1], opened

@@ -47,8 +47,7 @@ _PROSE = re.compile(
 )
 _REPEATED = re.compile(
     r"(?:(?:see|cf\.?|vgl\.?|siehe)\s)?[*_]{0,2}(?:[ií]b[ií]d(?:em)?|ebd|ebenda|idem|id\.|a\.\s?a\.\s?o\.|там же"
-    r"|(?:[^\W\d_]{2,40},? )?(?:supra|(?:op|loc)\.?\s?cit)"
-    r"|(?:see|vgl\.|siehe) (?:also )?(?:notes?|Anm\.|Fn\.) \d"
+    r"|(?:[^\W\d_]{2,40},? )?(?:supra|(?:op|loc)\.?\s?cit)|(?:see|vgl\.|siehe) (?:also )?(?:notes?|Anm\.|Fn\.) \d"
     r"|(?-i:[^\W\d_a-zß-ÿ])[\w'’ &-]{1,40} (?:19|20)\d\d[a-z]?[*_]{0,2} ?(?:\{[^{}]{1,60}\}[*_]{0,2})?\Z)(?!\w)",
     re.IGNORECASE,
 )

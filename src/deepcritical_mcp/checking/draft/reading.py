@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.citations import (
@@ -108,7 +108,8 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     placed = [numbers.pop(entry_place(at)[1:], len(blocks)) for at in range(len(managed.entries))]
     lines = [line for line in draft_lines(blocks) if line.block.kind not in ("note", "entry")]
     lists = [] if numbers else reference_lists(lines)
-    others = [entry for number, one in enumerate(blocks) if number not in placed for entry in _of_note(number, one)]
+    notes = ((number, one) for number, one in enumerate(blocks) if one.kind in ("note", "entry"))
+    others = [entry for number, one in notes if number not in placed for entry in _of_note(number, one)]
     listed = [entry._replace(section=number) for number, one in enumerate(lists) for entry in one.entries]
     listed += [one._replace(place=(placed[at], at)) for at, one in enumerate(managed.entries)]
     listed = sorted((*listed, *others), key=lambda one: one.place)
@@ -156,28 +157,21 @@ def _stray(lines: Sequence[DraftLine]) -> Iterator[tuple[ListEntry, set[tuple[in
 
 def _of_note(number: int, block: Block) -> Iterator[ListEntry]:
     """An entry of LaTeX; or a note that is a reference, names a work in a few words, or points at another note."""
-    text = block.source.strip()
-    label = block.label if block.kind == "entry" else f"^{block.label}"
-    reason = POINTS if is_repeated(text) else "" if any(map(str.isalnum, text)) else STRAY
-    entry = ListEntry(text, (number, 0), label, reason)
+    text, is_entry = block.source.strip(), block.kind == "entry"
+    is_whole = is_entry or is_whole_entry(text) or (has_date_or_id(text) and not is_remark(text))
     is_short = len(text) <= _LONGEST_SHORT_NOTE and not has_verbs(text) and text[:1].isupper()
-    is_whole = is_whole_entry(text) or (has_date_or_id(text) and not is_remark(text))
-    if block.kind == "entry" or (block.kind == "note" and (is_whole or reason)):
-        yield entry
-    elif block.kind == "note" and is_short and text.rstrip(". ")[-1:].isdigit():
-        yield entry._replace(reason=POINTS)
+    reason = POINTS if is_repeated(text) else "" if any(map(str.isalnum, text)) else STRAY
+    if is_whole or reason or (is_short and text.rstrip(". ")[-1:].isdigit()):
+        label = block.label if is_entry else f"^{block.label}"
+        yield ListEntry(text, (number, 0), label, reason or ("" if is_whole else POINTS))
 
 
-def _not_in(taken: Collection[tuple[int, int]], number: int, block: Block) -> Iterator[Block]:
+def _not_in(taken: Collection[tuple[int, int]], number: int, block: Block) -> Sequence[Block]:
     """A block, or of one that is partly in a list of references the rest."""
-    lines = enumerate(block.source.split("\n"))
-    runs = [(is_taken, [*run]) for is_taken, run in groupby(lines, lambda line: (number, line[0]) in taken)]
-    if len(runs) == 1 and not runs[0][0]:
-        yield block
-        return
-    for is_taken, run in runs:
-        if not is_taken:
-            yield from blocks_of_markdown("\n".join(line for _, line in run))
+    lines = {(number, at): line for at, line in enumerate(block.source.split("\n"))}
+    if lines.keys().isdisjoint(taken):
+        return [block]
+    return blocks_of_markdown("\n".join("" if place in taken else line for place, line in lines.items()))
 
 
 def _sentences(body: RunningText, spans: Sequence[Span], citations: Citations) -> Iterator[CitingSentence]:
@@ -221,11 +215,10 @@ def _remarks(
         where = "but not in the list of references" if listed else "without a list of references, so not looked up"
         yield f"Cited, {where}: {_enumerated(unknown)}."
     if uncited and len(uncited) < len(listed):
-        labels = Counter(one.label for one in listed)  # a second list may begin at 1 again
+        labels = Counter(one.label for one in listed if one.label)  # a second list may begin at 1 again
         names = [
-            f"[{one.label}]" if labels[one.label] == 1 and one.label else f"“{clipped(clean_line(one.text[:200]), 40)}”"
+            f"[{one.label}]" if labels[one.label] == 1 else f"“{clipped(clean_line(one.text[:200]), 40)}”"
             for one in uncited
-            if not one.is_inline
         ]
         yield f"In the list of references, but never cited: {_enumerated(names)}."
 

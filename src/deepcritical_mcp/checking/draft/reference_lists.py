@@ -77,7 +77,7 @@ class DraftLine(NamedTuple):
     @property
     def value(self) -> int:
         """The number in its mark, or 0."""
-        return int(self.label) if self.kind not in ("", "key", "bullet") else 0
+        return int(self.label) if self.label.isdecimal() else 0
 
 
 def draft_lines(blocks: Sequence[Block]) -> Iterator[DraftLine]:
@@ -88,7 +88,6 @@ def draft_lines(blocks: Sequence[Block]) -> Iterator[DraftLine]:
             if found := _MARK.match(text):
                 kind = str(found.lastgroup)
                 label = found[kind].translate(_SUPERSCRIPTS) if kind != "bullet" else ""
-                kind = "bracket" if kind == "key" and label.isdecimal() else kind
                 line = line._replace(kind=kind, label=label, rest=text[found.end() :])
             yield line
 
@@ -130,8 +129,7 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     lines = [one for one in lines if any(map(str.isalnum, one.text))]
     starts, found = _marked(lines), list[_Piece]()
     one_a_line = sum(is_whole_entry(line.text) for line in lines) >= _MOST * len(lines)
-    is_separated = 8 * sum(line.opens for line in lines[1:]) > len(lines)
-    plain = partial(_begins_among_plain, one_a_line=one_a_line, is_separated=is_separated)
+    plain = partial(_begins_among_plain, one_a_line=one_a_line)
     begins = _begins_among_marked if starts else plain
     for at, line in enumerate(lines):
         if at in starts or not found or begins(line, found[-1]):
@@ -188,7 +186,7 @@ def _begins_among_marked(line: DraftLine, last: _Piece) -> bool:
     return line.opens and (not last.is_marked or is_repeated(line.rest) or is_item or (is_apart and last.is_whole))
 
 
-def _begins_among_plain(line: DraftLine, last: _Piece, *, one_a_line: bool, is_separated: bool) -> bool:
+def _begins_among_plain(line: DraftLine, last: _Piece, *, one_a_line: bool) -> bool:
     """Whether a line of a list without marks begins an entry behind the last one: each line, if most are whole by
     themselves; else the first line of a paragraph, and within one each that begins like an entry (and says enough, if
     paragraphs separate the entries)."""
@@ -198,8 +196,6 @@ def _begins_among_plain(line: DraftLine, last: _Piece, *, one_a_line: bool, is_s
     is_start = (starts_like_entry(line.text) and not is_bare) or is_repeated(line.text)
     if line.opens:
         return last.is_whole or is_start
-    if is_separated:
-        return last.is_whole and is_start and is_whole
     return last.is_whole and (is_start or (is_whole and line.text[:1].isupper() and not is_bare))
 
 
