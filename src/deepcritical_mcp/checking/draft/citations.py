@@ -56,9 +56,7 @@ class Citations:
     """The citations of a draft, in order; the references that stand in its text only (identifiers, with names and year
     if these stand next to them), and what is cited without an entry."""
 
-    def __init__(
-        self, citations: Sequence[DraftCitation], body: str, inline: Sequence[str] = (), unknown: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, citations: list[DraftCitation], body: str, inline: list[str], unknown: list[str]) -> None:
         self.inline, self.unknown = inline, unknown
         self.all = sorted(citations)
         self.cited = frozenset(number for one in citations for number in one.references)
@@ -68,10 +66,6 @@ class Citations:
     def between(self, low: int, high: int) -> Sequence[DraftCitation]:
         """Those that begin between two places."""
         return self.all[bisect_left(self._starts, low) : bisect_left(self._starts, high)]
-
-    def marks(self, low: int, high: int) -> list[tuple[int, int]]:
-        """Where the marks between two places stand, counted from the first."""
-        return [(one.start - low, one.end - low) for one in self.between(low, high) if one.is_mark]
 
     def within(self, low: int, high: int) -> tuple[int, ...]:
         """The references cited between two places."""
@@ -102,8 +96,8 @@ def find_citations(
     missing, known_names = [one for one in named if not one.entries], [one for one in named if one.entries]
     inline = _inline(body, marks, entries, found, missing)
     if known_names or not labels:
-        known = Citations(found, body)
-        apart = (one for one in missing if not known.between(one.start, one.end))
+        cited = {one.start for one in found}
+        apart = (one for one in missing if cited.isdisjoint(range(one.start, one.end)))
         unknown |= dict.fromkeys(clean_line(body[one.start : one.end]) for one in apart)
     found += (DraftCitation(one.mark, one.end, tuple(number + 1 for number in one.entries)) for one in known_names)
     return Citations(found, body, inline, [*unknown])
@@ -287,13 +281,9 @@ def _entries(
         if entries := index.entries([word for _, word in words[number:]], year):
             return pieces[at if number else 0].start(), tuple(entries)
     before = text[max(0, pieces[0].start() - 3) : pieces[0].start()].rstrip()[-1:]
-    is_sure = any(_bare(piece) in draft_words("and others") or piece[0] == "&" for piece in pieces)
+    is_sure = any(piece[0].lower().rstrip(".") in draft_words("and others") or piece[0] == "&" for piece in pieces)
     is_sure = is_sure or (not is_apart and before in ("(", ";", "["))
     return (pieces[0].start() if words and is_sure else -1), ()
-
-
-def _bare(piece: re.Match[str]) -> str:
-    return piece[0].lower().rstrip(".") or piece[0]
 
 
 def _is_name(word: str) -> bool:
@@ -306,12 +296,12 @@ def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[st
     low = max(low, text.rfind("\n\n", low, high) + 1)  # not those of the block above
     opened, kept, joining = -1, list[re.Match[str]](), draft_words("between names") | draft_words("and others")
     for piece in [*_PIECE.finditer(text, low, high)][: -_MOST_PIECES - 1 : -1]:
-        word, is_name = piece[0], _is_name(piece[0])
+        word, bare = piece[0], piece[0].lower().rstrip(".") or piece[0]
         if word in ("(", "[") and opened < 0 and not any(_is_name(one[0]) for one in kept):
             opened, kept = piece.start(), []
         elif word[0] not in "([" or len(word) == 1:  # else it is as in "World Health Organization [WHO], 2019"
-            is_end = word.endswith(".") and len(word) > 3 and _bare(piece) not in draft_words("and others")
-            if is_end or not (is_name or _bare(piece) in joining):
+            is_end = word.endswith(".") and len(word) > 3 and bare not in draft_words("and others")
+            if is_end or not (_is_name(word) or bare in joining):
                 break
             kept.append(piece)
     while kept and not (_is_name(kept[-1][0]) or kept[-1][0].lower() in draft_words("particles")):

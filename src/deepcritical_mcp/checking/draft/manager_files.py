@@ -11,7 +11,7 @@ from deepcritical_mcp.checking.draft.draft_parts import ListEntry
 from deepcritical_mcp.search.references.written import TAG, bibtex_block, csl_entry, read_entry
 
 _ENTRY = re.compile(
-    r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}[{(])"
+    r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}\{)"
     r"|^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )",
     re.MULTILINE,
 )
@@ -57,8 +57,6 @@ def _bibtex(piece: str, found: ManagerEntries, macros: dict[str, str]) -> str:
         found.entries.append(ListEntry(_expanded(block.entry.text, macros), label=block.entry.key))
     elif block.reason:
         raw = piece.partition("\n\n")[0].rstrip()
-        if "(" in raw.partition("{")[0]:  # "@smith2020 (p. 3)" in a sentence
-            return ""
         found.unread.append(ListEntry(raw, reason=f"BibTeX that cannot be read: {block.reason}"))
         return raw
     return block.raw

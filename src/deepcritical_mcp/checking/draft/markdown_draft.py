@@ -205,9 +205,11 @@ def _of_pages(lines: Sequence[str]) -> set[int]:
             is_far = two - one >= _LEAST_PAGE or one in found or (is_number and {filled[one], filled[two]} <= alone)
             if is_far and not is_entry and _are_next(lines[filled[one]], lines[filled[two]]):
                 found |= {one, two}
+    titles = draft_words("list") | draft_words("other")
     for form, places in alike.items():
         shown = [lines[filled[one]].strip() for one in places]
         is_head = len({*shown}) == 1 and len(places) >= _LEAST_TIMES and form[0].isalnum() and len(form) >= _LEAST_HEAD
+        is_head = is_head and titles.isdisjoint((form, form.partition(" ")[0]))
         is_beside = any({one - 1, one + 1} & found for one in places)
         found.update(places if is_head and (is_beside or not is_surely_entry(shown[0])) else ())
     return {filled[number] for number in found}

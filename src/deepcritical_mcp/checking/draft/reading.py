@@ -130,13 +130,12 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     found = find_citations(body.text, body.marks, read, [body.after(lines[one.first].place[0]) for one in lists])
     references = [DraftReference(at, one.text, one.label) for at, one in enumerate(read, 1)]
     references += (DraftReference(at, one, is_inline=True) for at, one in enumerate(found.inline, len(read) + 1))
-    uncited = [one for one in references if one.index not in found.cited]
     spans = body.sentences(found)
     return Draft(
         tuple(references),
-        tuple(sorted(_sentences(body, spans, found), key=lambda one: one.start)),
+        tuple(_sentences(body, spans, found)),
         tuple(_quotations(body, spans, found, references)),
-        tuple(_remarks(references, uncited, found, {f"[^{one.label}]" for one in blocks if one.kind == "note"})),
+        tuple(_remarks(references, found, {f"[^{one.label}]" for one in blocks if one.kind == "note"})),
         (*sorted(unread, key=lambda one: one.place), *managed.unread),
     )
 
@@ -203,18 +202,13 @@ def _count(text: str) -> int:
     return len(text.split()) + sum(one >= "\u3040" for one in text)
 
 
-def _remarks(
-    references: Sequence[DraftReference],
-    uncited: Sequence[DraftReference],
-    found: Citations,
-    notes: Collection[str],
-) -> Iterator[str]:
+def _remarks(references: Sequence[DraftReference], found: Citations, notes: Collection[str]) -> Iterator[str]:
     """What is to be said of a draft as a whole: what has no entry, and entries that nothing cites."""
-    listed = [one for one in references if not one.is_inline]
     if unknown := [one for one in found.unknown if one not in notes]:
-        where = "but not in the list of references" if listed else "without a list of references, so not looked up"
-        yield f"Cited, {where}: {_enumerated(unknown)}."
-    if uncited and len(uncited) < len(listed):
+        yield f"Cited, but in no list of references, so not looked up: {_enumerated(unknown)}."
+    listed = [one for one in references if not one.is_inline]
+    uncited = [one for one in listed if one.index not in found.cited]
+    if 0 < len(uncited) < len(listed):
         labels = Counter(one.label for one in listed if one.label)  # a second list may begin at 1 again
         names = [
             f"[{one.label}]" if labels[one.label] == 1 else f"“{clipped(clean_line(one.text[:200]), 40)}”"
@@ -267,7 +261,8 @@ class RunningText:
 
     def claim(self, span: Span, citations: Citations) -> str:
         """What a sentence, or a row of a table, says without marks and empty brackets."""
-        plain = blanked(self.text[slice(*span)], citations.marks(*span)).replace("\t", "; ")
+        marks = ((one.start - span.start, one.end - span.start) for one in citations.between(*span) if one.is_mark)
+        plain = blanked(self.text[slice(*span)], marks).replace("\t", "; ")
         return clean_line(_EMPTY.sub("", clean_line(plain))).strip(" ,;")
 
     def quotations(self) -> list[Span]:

@@ -129,15 +129,13 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     lines = [one for one in lines if any(map(str.isalnum, one.text))]
     starts, found = _marked(lines), list[_Piece]()
     one_a_line = sum(is_whole_entry(line.text) for line in lines) >= _MOST * len(lines)
-    plain = partial(_begins_among_plain, one_a_line=one_a_line)
-    begins = _begins_among_marked if starts else plain
+    begins = _begins_among_marked if starts else partial(_begins_among_plain, one_a_line=one_a_line)
     for at, line in enumerate(lines):
         if at in starts or not found or begins(line, found[-1]):
             found.append(_Piece(line, starts.get(at, ""), is_marked=at in starts))
         else:
             found[-1].add(line.text)
-    entries = [one.entry(is_among_marked=bool(starts)) for one in found]
-    return [part for one in entries if any(map(str.isalnum, one.text)) for part in _ids_apart(one)]
+    return [part for one in found for part in _ids_apart(one.entry(is_among_marked=bool(starts)))]
 
 
 def _marked(lines: Sequence[DraftLine]) -> Mapping[int, str]:
@@ -188,8 +186,7 @@ def _begins_among_marked(line: DraftLine, last: _Piece) -> bool:
 
 def _begins_among_plain(line: DraftLine, last: _Piece, *, one_a_line: bool) -> bool:
     """Whether a line of a list without marks begins an entry behind the last one: each line, if most are whole by
-    themselves; else the first line of a paragraph, and within one each that begins like an entry (and says enough, if
-    paragraphs separate the entries)."""
+    themselves; else the first line of a paragraph, and within one each that begins like an entry."""
     is_whole, is_bare = is_whole_entry(line.text), is_bare_id(line.text)
     if one_a_line:
         return is_whole or not line.text[:1].islower()
@@ -257,17 +254,15 @@ def _title(line: str) -> str:
 
 
 def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
-    at = 0
-    while at < len(lines):
-        title = _title(lines[at].text)
-        is_sure = title in draft_words("list")
-        if lines[at].block.kind != "item" and (is_sure or title in draft_words("maybe")):
+    last = 0
+    for at, line in enumerate(lines):
+        title = _title(line.text) if at >= last and line.block.kind != "item" else ""
+        if title in draft_words("list") or title in draft_words("maybe"):
             end = _end(lines, at)
             entries = entries_in(lines[at + 1 : end])
-            if is_sure or _are_entries(entries):
+            if title in draft_words("list") or _are_entries(entries):
                 yield FoundList(at, end, entries)
-                at = end - 1
-        at += 1
+                last = end
 
 
 def _are_entries(entries: Sequence[ListEntry]) -> bool:
