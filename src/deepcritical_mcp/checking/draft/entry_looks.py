@@ -58,9 +58,9 @@ def _words(text: str) -> list[str]:
     return [word.lower() for word in WORD.findall(text)]
 
 
-def has_verbs(text: str) -> bool:
+def has_verbs(text: str, more_than: int = 0) -> bool:
     """Whether a text has words that sentences have, and titles seldom."""
-    return not draft_words("verbs").isdisjoint(_words(text))
+    return sum(word in draft_words("verbs") for word in _words(text)) > more_than
 
 
 def _start(text: str) -> str:
@@ -127,7 +127,7 @@ def is_surely_entry(text: str) -> bool:
     if len(text) > _LONGEST or is_prose(text) or sum(one.key.startswith("pmid:") for one in ids) > 1:
         return False
     words = _words(text)
-    is_told = sum(word in draft_words("verbs") for word in words) > 2 or not {"we", "our"}.isdisjoint(words)
+    is_told = has_verbs(text, 2) or not {"we", "our"}.isdisjoint(words)
     return (not is_told or bool(_PLACE.search(text))) and starts_like_entry(text) and is_whole_entry(text)
 
 

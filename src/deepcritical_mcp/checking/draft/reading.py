@@ -147,7 +147,8 @@ def _stray(lines: Sequence[DraftLine]) -> Iterator[tuple[ListEntry, set[tuple[in
     for one, two in pairwise((*starts, len(lines))):
         unit = lines[one:two]
         first, text = unit[0], "\n".join((unit[0].rest, *(line.text for line in unit[1:])))
-        if first.block.kind in ("paragraph", "item") and is_surely_entry(text):
+        is_prose = has_verbs(text, 1) or any(one.kind != "link" for one in first.block.marks)
+        if first.block.kind in ("paragraph", "item") and not is_prose and is_surely_entry(text):
             is_sure = "\t" not in text and starts_with_names(text) and has_place(text)
             if is_sure or "[" not in text:
                 label = first.label if first.value else ""

@@ -272,9 +272,10 @@ def _are_entries(entries: Sequence[ListEntry]) -> bool:
 
 
 def _end(lines: Sequence[DraftLine], heading: int) -> int:
-    """The line before which the list under a heading ends."""
+    """The line before which the list under a heading ends: no line that goes on with the words of another one."""
     rest = range(heading + 1, len(lines))
-    return next((at for at in rest if _ends_list(lines[at], lines[heading])), len(lines))
+    apart = (at for at in rest if lines[at].opens or not lines[at - 1].text[-1:].isalpha())
+    return next((at for at in apart if _ends_list(lines[at], lines[heading])), len(lines))
 
 
 def _ends_list(line: DraftLine, heading: DraftLine) -> bool:
