@@ -56,12 +56,11 @@ class Citations:
     """The citations of a draft, in order; the references that stand in its text only (identifiers, with names and year
     if these stand next to them), and what is cited without an entry."""
 
-    def __init__(self, citations: list[DraftCitation], body: str, inline: list[str], unknown: list[str]) -> None:
+    def __init__(self, citations: list[DraftCitation], inline: list[str], unknown: list[str]) -> None:
         self.inline, self.unknown = inline, unknown
         self.all = sorted(citations)
         self.cited = frozenset(number for one in citations for number in one.references)
         self._starts = [one.start for one in self.all]
-        self._body = body
 
     def between(self, low: int, high: int) -> Sequence[DraftCitation]:
         """Those that begin between two places."""
@@ -70,12 +69,6 @@ class Citations:
     def within(self, low: int, high: int) -> tuple[int, ...]:
         """The references cited between two places."""
         return tuple(dict.fromkeys(number for one in self.between(low, high) for number in one.references))
-
-    def right_behind(self, at: int) -> tuple[int, ...]:
-        """The references of the citation that stands right behind a closing quotation mark."""
-        here = self.between(at, at + 12)[:1]
-        is_near = bool(here) and not any(map(str.isalnum, self._body[at : here[0].start]))
-        return here[0].references if is_near else ()
 
 
 def find_citations(
@@ -100,7 +93,7 @@ def find_citations(
         apart = (one for one in missing if cited.isdisjoint(range(one.start, one.end)))
         unknown |= dict.fromkeys(clean_line(body[one.start : one.end]) for one in apart)
     found += (DraftCitation(one.mark, one.end, tuple(number + 1 for number in one.entries)) for one in known_names)
-    return Citations(found, body, inline, [*unknown])
+    return Citations(found, inline, [*unknown])
 
 
 _Cited = tuple[int, int, tuple[str, ...]]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Literal, NamedTuple
+
+from deepcritical_mcp.data_files import data_lines
 
 
 @cache
 def draft_words(kind: str) -> frozenset[str]:
     """The words or titles of a kind, in small letters, as the file draft_words.txt has them."""
-    rows = (files("deepcritical_mcp.checking.draft") / "draft_words.txt").read_text("utf-8").splitlines()
-    return frozenset(
-        word for row in rows for name, _, listed in [row.partition("\t")] if name == kind for word in listed.split("|")
-    )
+    rows = (row.partition("\t") for row in data_lines(__file__, "draft_words.txt"))
+    return frozenset(word for name, _, listed in rows if name == kind for word in listed.split("|"))
 
 
 @dataclass(frozen=True)

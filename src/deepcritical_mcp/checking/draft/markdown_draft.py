@@ -37,7 +37,6 @@ _PAGE_END = re.compile(r"(?<!\s)\s*\f\s*(?=(\S?))")
 _LONGEST_HEAD = 140
 _LEAST_HEAD = 12
 """Characters of a line that recurs."""
-_LEAST_TIMES = 3
 _LEAST_PAGE = 12
 """Lines."""
 
@@ -80,10 +79,9 @@ def blocks_of_markdown(source: str, *, in_fence: bool = False) -> list[Block]:
     for first, end, blocks in _blocks(source, lines, in_fence=in_fence):
         found += ((first, block) for block in blocks)
         free -= {*range(first, end)}
-    for at in free:
-        bare = lines[at].strip(" \t>")
-        if any(map(str.isalnum, bare)) and not bare.startswith(("```", "~~~")):
-            found.append((at, Block("item", bare, bare, _MOST_NESTED)))
+    loose = ((at, lines[at].strip(" \t>")) for at in free)
+    named = ((at, line) for at, line in loose if line[:3] not in ("```", "~~~") and any(map(str.isalnum, line)))
+    found += ((at, Block("item", line, line, _MOST_NESTED)) for at, line in named)
     return [block for _, block in sorted(found, key=lambda one: one[0])]
 
 
@@ -190,7 +188,7 @@ def _joined(page_end: re.Match[str]) -> str:
     return "\n\n" if before in (".", "!", "?") and not after.islower() and "\n\n" in page_end[0] else "\n"
 
 
-def _of_pages(lines: Sequence[str]) -> set[int]:
+def _of_pages(lines: list[str]) -> set[int]:
     """Which lines are page numbers or have one, each with that of the next page behind it, or stand three times or more
     in the text; of these such as may be references only if they stand beside a page number."""
     filled, alike, found = [at for at, line in enumerate(lines) if line.strip()], dict[str, list[int]](), set[int]()
@@ -208,7 +206,7 @@ def _of_pages(lines: Sequence[str]) -> set[int]:
     titles = draft_words("list") | draft_words("other")
     for form, places in alike.items():
         shown = [lines[filled[one]].strip() for one in places]
-        is_head = len({*shown}) == 1 and len(places) >= _LEAST_TIMES and form[0].isalnum() and len(form) >= _LEAST_HEAD
+        is_head = len({*shown}) == 1 and len(places) > 2 and form[0].isalnum() and len(form) >= _LEAST_HEAD
         is_head = is_head and titles.isdisjoint((form, form.partition(" ")[0]))
         is_beside = any({one - 1, one + 1} & found for one in places)
         found.update(places if is_head and (is_beside or not is_surely_entry(shown[0])) else ())

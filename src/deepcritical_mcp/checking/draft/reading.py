@@ -81,7 +81,8 @@ _QUOTED = re.compile(
     r"[“‟]([^“”]{8,2000})[”\"]|„([^„“‟”]{8,2000})[“‟”]|«([^«»]{8,2000})»|»([^«»]{8,2000})«|‹([^‹›]{8,2000})›"
     r"|(?<!\w)\"(?=\S)([^\"]{8,2000})\"|``([^`]{8,2000}?)''|(?<!\w)‘(?=\w)([^‘]{8,2000}?)’(?!\w)|「([^「」]{8,2000})」"
 )
-_FAR = 1 << 60
+_RIGHT_BEHIND = 5
+"""Characters from the end of a quotation to a citation."""
 
 
 def read_draft(text: str) -> Draft:
@@ -206,7 +207,7 @@ def _count(text: str) -> int:
 def _remarks(references: Sequence[DraftReference], found: Citations, notes: Collection[str]) -> Iterator[str]:
     """What is to be said of a draft as a whole: what has no entry, and entries that nothing cites."""
     if unknown := [one for one in found.unknown if one not in notes]:
-        yield f"Cited, but in no list of references, so not looked up: {_enumerated(unknown)}."
+        yield f"Cited, but not in the list of references: {_enumerated(unknown)}."
     listed = [one for one in references if not one.is_inline]
     uncited = [one for one in listed if one.index not in found.cited]
     if 0 < len(uncited) < len(listed):
@@ -287,13 +288,12 @@ def attributed(
     blocks = {one.start: one.end for one in passages if one.block.is_quotation}
     sentences = sentences or [Span(0, 0)]
     for quote in quotes:
-        first = max(0, bisect_right(sentences, Span(quote.start, _FAR)) - 1)
-        last = max(first, bisect_right(sentences, Span(quote.end, _FAR)) - 1)
-        low, high = sentences[first].start, max(sentences[last].end, quote.end)
+        first = max(0, bisect_right(sentences, quote.start, key=lambda one: one.start) - 1)
+        last = max(first, bisect_right(sentences, quote.end, key=lambda one: one.start) - 1)
         yield (
             cites.within(quote.start, blocks.get(quote.start, quote.start))
-            or cites.right_behind(quote.end)
-            or cites.within(low, high)
+            or cites.within(quote.end, quote.end + _RIGHT_BEHIND)
+            or cites.within(sentences[first].start, max(sentences[last].end, quote.end))
             or cites.within(*sentences[max(0, first - 1)])
             or cites.within(*sentences[min(last + 1, len(sentences) - 1)])
         )
