@@ -281,3 +281,20 @@ def test_rows_of_a_table_under_the_heading_of_the_list_are_entries() -> None:
     entries, unread = read(f"{HEAD}| No | Authors | Title | Journal | Year |\n|---|---|---|---|---|\n{rows}")
     assert [one.split()[0] for one in entries] == ["Berg", "Oka"]
     assert len(unread) == 1
+
+
+@pytest.mark.parametrize("dash", ["———.", "—", "---.", "____."])
+def test_a_dash_instead_of_the_names_begins_an_entry(dash: str) -> None:
+    works = ["Oka E. (2001). Iron in mice. BMJ, 1, 1–2.", f"{dash} (2003). Iron in men. BMJ, 3, 1–2.", BERG]
+    assert read(f"Zinc.\n\nReferences\n{chr(10).join(works)}\n") == (works, [])
+
+
+def test_references_with_numbers_and_without_a_heading_are_read_behind_any_text() -> None:
+    letter = "Dear editor,\n\nWe read this with interest [1].\n\nIt was fine.\n\nSincerely,\n\nA. Berg\n\nCity Hospital"
+    assert read(f"{letter}\n\n1. {BERG}\n2. {OKA}\n") == ([BERG, OKA], [])
+
+
+def test_no_entry_begins_within_brackets() -> None:
+    works = [f"Oka, E. (200{n}) Iron in mice. Available at: https://example.org/{n} (Accessed: 3" for n in (1, 2, 3)]
+    listed = "\n".join(f"{one}\nMarch 2021)." for one in works)
+    assert len(read(f"Zinc.\n\nReferences\n{listed}\n")[0]) == 3

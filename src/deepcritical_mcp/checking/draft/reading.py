@@ -58,10 +58,8 @@ from deepcritical_mcp.text import clean_line, clipped
 
 MAX_DRAFT = 200_000
 """Characters of a draft."""
-_BREAKS = str.maketrans(
-    dict.fromkeys("\r\x0b\x1c\x1d\x1e\x85\u2028\u2029", "\n")
-    | dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
-)
+_BLANKS = dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
+_BREAKS = str.maketrans(dict.fromkeys("\r\x0b\x1c\x1d\x1e\x85\u2028\u2029", "\n") | _BLANKS)
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
 _LEAST_CLAIM = 2
 """Words."""
@@ -152,8 +150,7 @@ def _stray(lines: Sequence[DraftLine]) -> Iterator[tuple[ListEntry, set[tuple[in
         if first.block.kind in ("paragraph", "item") and not is_prose and is_surely_entry(text):
             is_sure = "\t" not in text and starts_with_names(text) and has_place(text)
             if is_sure or "[" not in text:
-                label = first.label if first.value else ""
-                yield ListEntry(text, first.place, label, "" if is_sure else UNSURE), {one.place for one in unit}
+                yield ListEntry(text, first.place, first.label, "" if is_sure else UNSURE), {one.place for one in unit}
 
 
 def _of_note(number: int, block: Block) -> Iterator[ListEntry]:

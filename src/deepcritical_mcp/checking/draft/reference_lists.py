@@ -104,9 +104,8 @@ class _Piece:
     def is_whole(self) -> bool:
         """Whether it has what entries have, and its last line does not end within a title or among names."""
         last = self.lines[-1].rstrip()[-400:].rpartition(" ")[2]
-        return is_repeated(self.lines[-1]) or (
-            self.is_dated and (last[-1:] in '.])}>"”’*' or last[-1:].isdigit() or "/" in last[:-1])
-        )
+        is_end = last[-1:] in '.])}>"”’*' or last[-1:].isdigit() or "/" in last[:-1]
+        return is_repeated(self.lines[-1]) or (self.is_dated and is_end)
 
     def add(self, line: str) -> None:
         self.lines.append(line)
@@ -131,7 +130,9 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     one_a_line = sum(is_whole_entry(line.text) for line in lines) >= _MOST * len(lines)
     begins = _begins_among_marked if starts else partial(_begins_among_plain, one_a_line=one_a_line)
     for at, line in enumerate(lines):
-        if at in starts or not found or begins(line, found[-1]):
+        before = found[-1].lines[-1] if found else ""
+        is_inside = before.count("(") > before.count(")") and ")" in line.text.partition("(")[0]  # "(accessed 3⏎March)"
+        if at in starts or not found or (not is_inside and begins(line, found[-1])):
             found.append(_Piece(line, starts.get(at, ""), is_marked=at in starts))
         else:
             found[-1].add(line.text)
