@@ -53,11 +53,6 @@ def test_items_of_latex_that_say_nothing_are_told() -> None:
     )
 
 
-def test_entries_of_latex_that_say_nothing_are_told() -> None:
-    listed = f"\\begin{{thebibliography}}{{9}}\n\\bibitem{{a}} {BERG}\n\\bibitem{{b}} ???\n\\end{{thebibliography}}"
-    assert read(f"\\begin{{document}}\nZinc \\cite{{a}}.\n{listed}\n\\end{{document}}") == ([BERG], ["???"])
-
-
 @pytest.mark.parametrize(
     ("text", "count"),
     [
@@ -76,10 +71,6 @@ def test_headings_among_the_references_and_rows_of_tables_that_are_some_are_read
     assert read(f"{HEAD}### {BERG}\n\n**{OKA}**\n")[0] == [BERG, f"**{OKA}**"]
     table = f"| No | Reference |\n|---|---|\n| 1 | {BERG} |\n| 2 | {OKA} |\n"
     assert read(f"{HEAD}{table}") == ([BERG, OKA], ["No\tReference"])
-
-
-def test_what_stands_between_two_rules_at_the_beginning_is_no_front_matter() -> None:
-    assert read(f"---\n{BERG}\n\n{OKA}\n\n---\n\nMore.\n")[0] == [BERG, OKA]
 
 
 @pytest.mark.parametrize("first", [1, 15])
@@ -150,19 +141,6 @@ def test_running_heads_and_page_numbers_are_in_no_entry(foot: str, head: str, ed
 def test_entries_that_differ_in_a_number_are_no_running_heads() -> None:
     reports = [f"WHO. Report of the expert panel, number {number}. Geneva: WHO; 2001." for number in range(1, 9)]
     assert read(HEAD + "\n\n".join(f"{one}\n\n{BERG}" for one in reports))[0][::2] == reports
-
-
-def test_lines_of_entries_that_stand_at_the_edges_of_two_pages_are_no_running_heads() -> None:
-    works = [f"Oka E. Iron of mice in ward {n}.\nBMJ. 2019;{n // 12}:{n}." for n in range(1, 73)]
-    pages = [works[at : at + 6] for at in range(0, 72, 6)]
-    pages[0][-1] = "Lind D. Copper.\nGeneva: World Health Organization; 2019."
-    pages[7][-1] = "Lind D. Iron.\nGeneva: World Health Organization; 2019."
-    number = iter(range(1, 73))
-    printed = "\f".join(
-        "\n".join(f"{next(number)}. {one}" for one in page) + f"\n{at}\n" for at, page in enumerate(pages, 1)
-    )
-    entries, unread = read(f"Iron [1].\n\nReferences\n{printed}")
-    assert (entries, unread) == ([" ".join(one.split()) for page in pages for one in page], [])
 
 
 def test_titles_of_tables_are_no_running_heads() -> None:
