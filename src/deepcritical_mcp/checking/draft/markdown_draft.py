@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from html import unescape
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -104,8 +104,8 @@ def _blocks(source: str, lines: Sequence[str], *, in_fence: bool) -> Iterator[tu
             code = blocks_of_markdown(content, in_fence=True) if is_read else [Block("code", content, content)]
             yield first, end, code
         elif token.type == "tr_open":
-            row = takewhile(lambda one: one.type != "tr_close", tokens[number:])
-            yield first, end, [_row(parser, (one.content for one in row if one.type == "inline"))]
+            close = next(at for at in range(number, len(tokens)) if tokens[at].type == "tr_close")
+            yield first, end, [_row(parser, (one.content for one in tokens[number:close] if one.type == "inline"))]
         elif token.type in ("paragraph_open", "heading_open"):
             block = _block(token, tokens[number + 1], lines[first:end], items)
             yield first, end, [replace(one, is_quotation=quotes > 0) for one in (block, *_notes_inside(block))]
