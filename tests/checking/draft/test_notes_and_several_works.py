@@ -42,27 +42,8 @@ def test_what_is_quoted_in_a_quoted_block_is_the_quotation() -> None:
     ]
 
 
-THREE = "Lind D. A Study of Iron, Copper, and Zinc in Old Wounds. Heal. 2015;3:11-9."
-QUOTED = "Oka, Mio. “Iron in the Blood of Divers.” Sea 3 (2016): 4–9."
-FORMS = ["Zinc helps[^a].\n\n[^a]: {}\n", "Zinc helps [1].\n\n## References\n\n1. {}\n", "Zinc helps.^[{}]"]
-
-
 def written_in(draft: Draft) -> list[str]:
     return [one.text for one in draft.references]
-
-
-BETWEEN = [
-    "; ",
-    ". ",
-    ", and ",
-    ", ",
-    ".\n   ",
-    " and ",
-    " / ",
-    "; for a contrary view, see ",
-    "; vgl. auch ",
-    ". But see ",
-]
 
 
 @pytest.mark.parametrize(
@@ -94,9 +75,6 @@ def test_a_note_that_says_more_than_names_is_a_reference() -> None:
     assert note in written_in(draft)
 
 
-FULL_NOTE = "Jan Berg and Mio Ruiz, “Zinc in the Repair of Surgical Wounds,” *J Wound Res* 12, no. 3 (2011): 45–49."
-
-
 @pytest.mark.parametrize(
     "note",
     [
@@ -110,16 +88,6 @@ FULL_NOTE = "Jan Berg and Mio Ruiz, “Zinc in the Repair of Surgical Wounds,”
 def test_a_note_that_names_an_unknown_work_is_checked(note: str) -> None:
     draft = read_draft(f"Zinc helps.[^1] It is cheap.[^2]\n\n[^1]: {ONE}\n[^2]: {note}\n")
     assert written_in(draft) == [ONE, note]
-
-
-def test_chapters_of_one_book_are_no_short_notes() -> None:
-    chapters = ["Berg J. Zinc. Bern: Huber; 2011. p. 3-9.", "Ruiz K. Iron. Bern: Huber; 2011. p. 10-19."]
-    draft = read_draft(f"Zinc [1], iron [2].\n\n# References\n\n1. {chapters[0]}\n2. {chapters[1]}\n")
-    assert written_in(draft) == chapters
-
-
-WHOLE = "Jan J. K. Berg et al., “Zinc in the Repair of Surgical Wounds,” *Journal of Wounds* 12, no. 3 (2011): 45–49."
-OTHER = "Karl Weiss and Lena Okafor, “Copper and the Strength of Young Tendons,” *Tendon* 7 (2014): 101–8."
 
 
 @pytest.mark.parametrize("comment", [". The trial of 2013 was stopped early.", ", 12. Weiss (2014) found less.", ""])

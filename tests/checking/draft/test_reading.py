@@ -84,14 +84,6 @@ def test_lines_between_entries_make_no_headings_of_them(rule: str) -> None:
     assert (texts(draft), draft.unread) == (entries, ())
 
 
-def test_hanging_lines_belong_to_the_entry_above() -> None:
-    draft = read_draft(
-        "References\nBerg, A. (2001). Zinc in wounds of\n    elderly people. J A, 1, 2.\n    https://doi.org/10.1000/a\n"
-        "van den Lind, D. (2003). Copper. J B, 3, 4."
-    )
-    assert [one.text[:8] for one in draft.references] == ["Berg, A.", "van den "]
-
-
 def test_what_follows_the_list_does_not_belong_to_its_last_entry() -> None:
     draft = read_draft(f"Zinc [1].\n\nReferences\n{NUMBERED}\nTable 1. Doses in 2019\nA 1 2\n\nAppendix\nMore [2].")
     assert texts(draft) == [BERG, LIND, OKA]
@@ -228,16 +220,11 @@ def test_remarks_name_what_is_cited_without_an_entry_and_entries_that_are_never_
     )
 
 
-def test_a_bare_list_has_nothing_that_is_never_cited() -> None:
-    assert read_draft(NUMBERED).remarks == ()
-
-
 def test_bibtex_is_cut_at_its_entries_whatever_is_between_or_not_closed() -> None:
     draft = read_draft(
         "% mine\n@comment{x}\n@string{jb = {J Biol}}\n@article{a, title={A {B} C}, journal=jb}\n"
         '@book{b, title="X"}\n@misc{c, title={never closed\n@article{d, title={D}}\n'
     )
-    assert draft.form == "bibtex"
     assert labels(draft) == ["a", "b", "d"]
     assert [one.text for one in draft.unread] == ["@misc{c, title={never closed"]
     assert draft.references[0].text == "@article{a, title={A {B} C}, journal={J Biol}}"
@@ -245,10 +232,10 @@ def test_bibtex_is_cut_at_its_entries_whatever_is_between_or_not_closed() -> Non
 
 def test_ris_and_csl_are_cut_into_records() -> None:
     ris = read_draft("TY  - JOUR\nTI  - Zinc\nER  - \n\nTY  - JOUR\nID  - lind\nTI  - Copper\n")
-    assert (ris.form, labels(ris)) == ("ris", ["", "lind"])
+    assert labels(ris) == ["", "lind"]
     for text in ('[{"id": "a", "title": "A"}, {"id": 2, "title": "B"}]', '{"items": [{"id": "a"}, {"id": 2}]}'):
         csl = read_draft(text)
-        assert (csl.form, labels(csl)) == ("csl-json", ["a", "2"])
+        assert labels(csl) == ["a", "2"]
 
 
 HOSTILE = (
@@ -290,16 +277,6 @@ def test_a_longer_heading_opens_a_list_if_entries_stand_under_it(heading: str) -
     assert texts(prose) == [BERG, LIND, OKA]
 
 
-def test_an_item_of_title_and_link_under_such_a_heading_is_one_reference() -> None:
-    items = (
-        "Zinc and wounds (J Trace Elem 2001): https://doi.org/10.1000/a",
-        "Copper (Lancet 2003): https://doi.org/10.1000/b",
-    )
-    listed = "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1))
-    draft = read_draft(f"# Reading list\n\nChecked by hand.\n\n{listed}")
-    assert texts(draft) == [*items]
-
-
 def test_a_row_of_a_table_that_cites_is_a_claim_of_its_cells() -> None:
     table = "| Study | n | Result | Ref. |\n|---|---|---|---|\n| Elderly people | 83 | **healed** 12.5% | [1] |\n"
     draft = read_draft(f"Zinc heals wounds [2].\n\n{table}\n## References\n{NUMBERED}")
@@ -313,7 +290,7 @@ def test_copies_of_printed_pages_have_no_page_numbers_running_heads_and_broken_w
         "the patients who had dose-\ndependent effects” (1).\n\nREFERENCES\n\n"
         "1. Berg AB, Ruiz C. Zinc and wounds in el-\n    derly people of the Rodriguez-\n    Quiroga ward,\n\n"
         "                 412\n\n      J Wounds 2025; 14: 410–419\n\n    a cohort. J Trace Elem. 2001;344(2):1-9.\n"
-        f"2. {OKA}\n\n                 413\n"
+        f"2. {OKA}\n\n                 413\n\n      J Wounds 2025; 14: 410–419\n"
     )
     entry = "Berg AB, Ruiz C. Zinc and wounds in elderly people of the Rodriguez-Quiroga ward, a cohort."
     assert texts(draft) == [f"{entry} J Trace Elem. 2001;344(2):1-9.", OKA]
@@ -331,11 +308,6 @@ def test_a_single_number_between_paragraphs_is_no_page_number() -> None:
 def test_and_others_is_understood_in_other_languages(others: str) -> None:
     draft = read_draft(f"Zinc heals wounds (Berg {others}, 2001).\n\n# References\n\n{BERG}\n\n{LIND}\n\n{OKA}")
     assert [*cited(draft).values()] == [(1,)]
-
-
-def test_a_link_to_a_site_in_prose_is_no_reference() -> None:
-    draft = read_draft("See https://www.example.org/about and https://doi.org/10.1000/a for zinc in wounds.")
-    assert texts(draft) == ["https://doi.org/10.1000/a"]
 
 
 def test_a_citation_with_another_year_than_the_list_has_is_missed_from_it() -> None:
@@ -405,12 +377,6 @@ def test_a_table_of_results_cites_the_list() -> None:
     assert [one.references for one in draft.sentences] == [(1,)]
 
 
-def test_two_works_in_a_footnote_stay_one_reference_with_all_its_text() -> None:
-    works = "Anna Berg, “Zinc and Wounds,” *J. Traces* 11 (2001): 4–9; Ken Oka, “Iron in Mice,” *BMJ* 330 (2005)."
-    draft = read_draft(f"Zinc heals wounds.[^1]\n\n[^1]: {works}\n")
-    assert texts(draft) == [works]
-
-
 def test_references_in_any_forms_one_a_line_are_all_read() -> None:
     ris, bibtex = "TY  - JOUR\nTI  - Zinc\nAU  - Berg\nER  -", "@article{oka, title={Iron in mice}, year={2005}}"
     forms = ["10.1000/abc", "PMID 30000001", "https://doi.org/10.1000/def", BERG, ris, LIND, bibtex, "12345678"]
@@ -425,14 +391,6 @@ def test_numbers_behind_words_cite_if_they_cite_the_list() -> None:
     assert read_draft(f"We saw interleukin2 in all mice.\n\nReferences\n{NUMBERED}4. {BERG}\n").sentences == ()
 
 
-def test_links_of_a_list_in_prose_are_no_list_of_references() -> None:
-    draft = read_draft(
-        "Scores by [zinc](https://doi.org/10.1000/zinc).\n\n- Used by [Berg 2001](https://pubmed.ncbi.nlm.nih.gov/1234567/)"
-        "\n- CI badge ![x](https://example.org/a.svg)\n"
-    )
-    assert [one.is_inline for one in draft.references] == [True, True]
-
-
 @pytest.mark.parametrize("heading", ["参考文献", "Literaturverzeichnis", "R E F E R E N C E S"])
 def test_sentences_of_any_script_cite(heading: str) -> None:
     entries = (
@@ -442,31 +400,15 @@ def test_sentences_of_any_script_cite(heading: str) -> None:
     assert [one.references for one in draft.sentences] == [(1,), (2,)]
 
 
-def test_a_blank_before_the_dot_of_a_number_does_not_hide_an_entry() -> None:
-    draft = read_draft(f"Zinc [1,2].\n\nReferences\n1. {BERG}\n2 . {LIND}\n3. {OKA}\n")
-    assert texts(draft) == [BERG, LIND, OKA]
-
-
 @pytest.mark.parametrize("gap", ["[...]", "[…]", "(...)", "(…)", "…"])
 def test_what_a_quotation_leaves_out_is_kept_as_a_gap(gap: str) -> None:
     draft = read_draft(f"“Zinc {gap} heals 40% of wounds” [1].\n\nReferences\n1. {BERG}\n2. {LIND}\n")
     assert [one.text for one in draft.quotations] == [f"Zinc {gap} heals 40% of wounds"]
 
 
-def test_a_second_work_in_brackets_is_missed_from_the_list_too() -> None:
-    draft = read_draft(f"Zinc heals (Berg and Ruiz, 2001; Nobody, 2019).\n\n## References\n\n{BERG}\n\n{LIND}\n")
-    assert "Cited, but not in the list of references: Nobody, 2019." in draft.remarks
-
-
 def test_uncited_entries_with_the_number_of_cited_ones_are_named_by_their_text() -> None:
     draft = read_draft(f"Zinc [1].\n\nReferences\n1. {BERG}\n\nAdditional references\n1. {LIND}\n")
     assert any("never cited: “Lind D" in one for one in draft.remarks)
-
-
-def test_a_line_with_a_heading_inside_a_numbered_list_does_not_end_it() -> None:
-    draft = read_draft(f"Zinc [1-3].\n\n## References\n1. {BERG}\n## Checked\n- all fine\n2. {LIND}\n3. {OKA}\n")
-    assert [one.label for one in draft.references] == ["1", "2", "3"]
-    assert texts(draft)[1:] == [LIND, OKA]
 
 
 @pytest.mark.parametrize(
@@ -482,16 +424,6 @@ def test_a_line_with_a_heading_inside_a_numbered_list_does_not_end_it() -> None:
 def test_a_hyphen_at_a_line_end_stays_between_words_that_the_draft_has_apart(broken: str, whole: str) -> None:
     draft = read_draft(f"{broken} [1].\n\n## References\n{NUMBERED}")
     assert whole in " ".join(" ".join(one.text.split()) for one in draft.sentences)
-
-
-def test_a_page_break_within_a_reference_does_not_end_it() -> None:
-    entry = (
-        "Park MH, Kinra S. The impact of zinc on wounds: A systematic review.\n\n14\n\nObes Rev. 2012;13(11):985-1000."
-    )
-    text = f"Zinc\n\n13\n\nheals [3].\n\nReferences\n\n1. {LIND}\n2. {OKA}\n3. {entry}\n4. {BERG}\n\n15\n"
-    draft = read_draft(text)
-    assert texts(draft)[2] == " ".join(entry.replace("\n\n14\n\n", " ").split())
-    assert (len(draft.references), draft.unread) == (4, ())
 
 
 def test_addresses_that_stand_twice_on_one_page_are_no_running_head() -> None:
@@ -520,11 +452,6 @@ def test_other_words_before_a_year_cite_nothing() -> None:
 
 def test_numbers_on_lines_of_their_own_are_those_of_the_entries_below() -> None:
     draft = read_draft(f"Zinc [1] and [3].\n\nReferences\n1\n{BERG}\n2\n{LIND}\n3\n{OKA}\n")
-    assert (texts(draft), labels(draft)) == ([BERG, LIND, OKA], ["1", "2", "3"])
-
-
-def test_a_list_that_is_one_line_with_its_heading_is_read() -> None:
-    draft = read_draft(f"Zinc heals [1] and [3].\n\nReferences 1. {BERG} 2. {LIND} 3. {OKA}\n")
     assert (texts(draft), labels(draft)) == ([BERG, LIND, OKA], ["1", "2", "3"])
 
 

@@ -14,11 +14,10 @@ from __future__ import annotations
 from deepcritical_mcp.checking.draft.draft_parts import (
     CitingSentence,
     Draft,
-    DraftForm,
     DraftQuotation,
     DraftReference,
-    UnreadEntry,
+    ListEntry,
 )
 from deepcritical_mcp.checking.draft.reading import read_draft
 
-__all__ = ["CitingSentence", "Draft", "DraftForm", "DraftQuotation", "DraftReference", "UnreadEntry", "read_draft"]
+__all__ = ["CitingSentence", "Draft", "DraftQuotation", "DraftReference", "ListEntry", "read_draft"]

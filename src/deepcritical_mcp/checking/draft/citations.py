@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import ListEntry, Mark, draft_words
-from deepcritical_mcp.checking.draft.entry_looks import WORD, YEAR
-from deepcritical_mcp.search.references.plain_text import folded
+from deepcritical_mcp.checking.draft.entry_looks import YEAR
+from deepcritical_mcp.search.references.plain_text import WORD, folded
 from deepcritical_mcp.search.references.stated_ids import stated_ids
 from deepcritical_mcp.text import clean_line
 
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺‚˒’–—−‐‑;", "0123456789-+,,,-----,")
-_PART = r"[0-9]{1,4}(?:\s{0,2}[-–—−‐‑]{1,2}\s{0,2}[0-9]{1,4})?"
+_PART = r"[0-9]{1,4}(?:\s{0,2}\]?\s{0,2}[-–—−‐‑]{1,2}\s{0,2}\[?[0-9]{1,4})?"
 _LIST = rf"{_PART}(?:\s{{0,2}}[,;]\s{{0,2}}{_PART}){{0,40}}"
 _OF_NUMBERS = frozenset("0123456789 ,;-–—−‐‑()[]{}^$")
 """What a mark of numbers has."""
-_TIGHT = _LIST.replace(r"\s{0,2}", "")
+_TIGHT = r"[0-9]{1,4}(?:[,;–-][0-9]{1,4}){0,40}"
 _FORMS = re.compile(
-    r"\[(?P<joined>[0-9]{1,4}\]\s?[-–—−‐‑]\s?\[[0-9]{1,4})\]"
-    rf"|\[\s{{0,2}}(?:refs?\.? ?|see |cf\. )?(?P<brackets>{_LIST})(?:, ?pp?\. ?[0-9–-]{{1,12}})?\s{{0,2}}\](?!\()"
+    rf"\[\s{{0,2}}(?:refs?\.? ?|see |cf\. )?(?P<brackets>{_LIST})(?:, ?pp?\. ?[0-9–-]{{1,12}})?\s{{0,2}}\](?!\()"
     r"|(?P<raised>[⁰¹²³⁴-⁹]{1,3}(?:[,⁻˒–-][⁰¹²³⁴-⁹]{1,3}){0,40})"
     rf"|(?<=[\w)\]\"”’%.])\s{{0,2}}\((?P<parentheses>{_LIST})\)"
     rf"|(?<=[a-z)\]\"”’][.,;:?!])(?P<behind>{_TIGHT})(?=\s|$)|(?<=[a-zà-ÿ]{{4}})(?P<glued>{_TIGHT})(?=[\s.,;:)]|$)",
     re.MULTILINE,
 )
-_POWER_OF = re.compile(
-    r"(?P<number>(?:^|[^\w.,-]|\b[x×n])-?[0-9][0-9.,]*)$"
-    r"|(?:\b(?:[kcmµμn]?m|s|h|min|kg|g|in|ft|yr|x|R|r|[χΧ]|chi|log|l|L|mol|d|day|week))$"
-)
-_LETTERED = re.compile(r"\[([A-Za-z][\w+:.-]{1,40}(?:[,;] {0,2}[A-Za-z][\w+:.-]{1,40}){0,20})\](?![(\[:])")
-_JOINT = re.compile(r"[\s,;/–—-]{0,5}(?:(?:and|und|&|see also|see|e\.g\.,?)\s)?")
 _BEFORE_ID = re.compile(r"[,;:.)\]]?[^()\[\]\d\n;]{0,120}[(\[]?")
 _MOST_IN_RANGE = 100
 _MORE_YEARS = re.compile(
@@ -63,44 +56,19 @@ class Citations:
     """The citations of a draft, in order; the references that stand in its text only (identifiers, with names and year
     if these stand next to them), and what is cited without an entry."""
 
-    def __init__(
-        self, citations: Sequence[DraftCitation], body: str, inline: Sequence[str] = (), unknown: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, citations: list[DraftCitation], inline: list[str], unknown: list[str]) -> None:
         self.inline, self.unknown = inline, unknown
         self.all = sorted(citations)
         self.cited = frozenset(number for one in citations for number in one.references)
         self._starts = [one.start for one in self.all]
-        self._body = body
 
     def between(self, low: int, high: int) -> Sequence[DraftCitation]:
         """Those that begin between two places."""
         return self.all[bisect_left(self._starts, low) : bisect_left(self._starts, high)]
 
-    def marks(self, low: int, high: int) -> list[tuple[int, int]]:
-        """Where the marks between two places stand, counted from the first; neighbors with what joins them."""
-        found = list[tuple[int, int]]()
-        for one in self.between(low, high):
-            if one.is_mark:
-                start, end = one.start - low, one.end - low
-                is_joined = found and _JOINT.fullmatch(self._body[found[-1][1] + low : one.start])
-                found[-1:] = [(found[-1][0], max(end, found[-1][1]))] if is_joined else [*found[-1:], (start, end)]
-        return found
-
-    def within(self, low: int, high: int, *, last: bool = False) -> tuple[int, ...]:
-        """The references cited between two places; of the last citation only, if so asked."""
-        here = [one for one in self.between(low, high) if one.references]
-        return tuple(dict.fromkeys(number for one in (here[-1:] if last else here) for number in one.references))
-
-    def right_behind(self, at: int) -> tuple[int, ...]:
-        """The references of the citation that stands right behind a closing quotation mark."""
-        here = self.between(at, at + 12)[:1]
-        is_near = bool(here) and not any(map(str.isalnum, self._body[at : here[0].start]))
-        return here[0].references if is_near else ()
-
-    def covers(self, low: int, high: int) -> bool:
-        """Whether what stands between two places is part of a citation."""
-        at = bisect_right(self._starts, low)
-        return any(one.end >= high for one in self.all[max(0, at - 2) : at])
+    def within(self, low: int, high: int) -> tuple[int, ...]:
+        """The references cited between two places."""
+        return tuple(dict.fromkeys(number for one in self.between(low, high) for number in one.references))
 
 
 def find_citations(
@@ -112,20 +80,20 @@ def find_citations(
     for number, one in enumerate(entries, 1):
         if one.label:
             labels.setdefault(one.label, {}).setdefault(one.section, number)
-    for start, end, cited in _without_overlaps([*_by_mark(body, marks, labels), *_by_number(body, marks, labels)]):
+    for start, end, cited in sorted((*_by_mark(body, marks, labels), *_by_number(body, marks, labels))):
         section = bisect_right(sections, start)
-        known = [one.get(section) or next(iter(one.values())) for one in map(labels.get, cited) if one]
+        meant = [one.get(section) or next(iter(one.values())) for one in map(labels.get, cited) if one]
         unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
-        found.append(DraftCitation(start, end, tuple(dict.fromkeys(known))))
+        found.append(DraftCitation(start, end, tuple(dict.fromkeys(meant))))
     named = [*named_citations(body, NameIndex([one.text for one in entries]))]
     missing, known_names = [one for one in named if not one.entries], [one for one in named if one.entries]
     inline = _inline(body, marks, entries, found, missing)
     if known_names or not labels:
-        covered = Citations(found, body)
-        apart = (one for one in missing if not covered.covers(one.mark, one.end))
+        cited = {one.start for one in found}
+        apart = (one for one in missing if cited.isdisjoint(range(one.start, one.end)))
         unknown |= dict.fromkeys(clean_line(body[one.start : one.end]) for one in apart)
     found += (DraftCitation(one.mark, one.end, tuple(number + 1 for number in one.entries)) for one in known_names)
-    return Citations(found, body, inline, [*unknown])
+    return Citations(found, inline, [*unknown])
 
 
 _Cited = tuple[int, int, tuple[str, ...]]
@@ -143,7 +111,6 @@ def _cited_numbers(body: str, marks: Sequence[Mark]) -> dict[str, list[_Cited]]:
         is_sure = one.kind == "link" or body[one.start - 1 : one.start] == "("
         if is_number and (is_sure or not _is_power(body, one.start, one.end)):
             forms["raised"].append((one.start, one.end, _expanded(body[one.start : one.end])))
-    forms["brackets"] += forms.pop("joined")
     return forms
 
 
@@ -163,13 +130,9 @@ def _by_mark(body: str, marks: Sequence[Mark], labels: Collection[str]) -> Itera
             keys = tuple(filter(None, (key.strip() for key in one.target.split(","))))
             if body[one.start] != "@" or keys[0] in labels:  # else it may be anybody's name
                 yield one.start, one.end, keys
-    for found in _LETTERED.finditer(body):
-        keys = tuple(key.strip() for key in found[1].replace(";", ",").split(","))
-        if any(key in labels for key in keys):
-            yield *found.span(), keys
 
 
-def _by_number(body: str, marks: Sequence[Mark], labels: Collection[str]) -> list[_Cited]:
+def _by_number(body: str, marks: Sequence[Mark], labels: Mapping[str, object]) -> list[_Cited]:
     """What numbers cite, in the form that cites most of the list; in brackets or raised at the same time. Numbers in
     brackets may be missing from the list."""
     numbers = [int(label) for label in labels if label.isdecimal()]
@@ -177,7 +140,7 @@ def _by_number(body: str, marks: Sequence[Mark], labels: Collection[str]) -> lis
         return []
     most, forms = max(numbers), _cited_numbers(body, marks)
     sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= most + 50]
-    known = {name: [one for one in found if _are_known(one[2], labels)] for name, found in forms.items()}
+    known = {name: [one for one in found if labels.keys() >= {*one[2]}] for name, found in forms.items()}
     if sure or known["raised"]:
         return sure + known["raised"]
     most_cited = max(("parentheses", "behind", "glued"), key=lambda name: len({*_all(known[name])}))
@@ -190,19 +153,15 @@ def _all(found: Sequence[_Cited]) -> Iterator[str]:
     return (label for one in found for label in one[2])
 
 
-def _are_known(cited: Collection[str], labels: Collection[str]) -> bool:
-    return bool(cited) and all(label in labels for label in cited)
-
-
 def _is_power(text: str, start: int, end: int) -> bool:
     """Whether a raised number is that of a unit, an isotope or a number, and cites nothing: "m²", "¹⁴C", "10³"; but it
     may cite behind a name with a number, "IL-13¹⁶"."""
     before, after = text[max(0, start - 20) : start], text[end : end + 1]
-    is_small = len(text[start:end].strip("^${}[]() ").lstrip("-–−⁻")) == 1  # "for 30 min⁶⁷" cites
+    word = before.replace("/", " ").replace("×", " ").rpartition(" ")[2].lstrip("(-xn")
+    is_unit = word in draft_words("units") and len(text[start:end].strip("^${}[]() -–−⁻")) == 1  # "30 min⁶⁷" cites
+    is_number = word.replace(".", "").replace(",", "").isdecimal()
     is_isotope = after.isalpha() and not before[-1:].isalpha()
-    base = _POWER_OF.search(before)
-    is_raised = base is not None and (is_small or base["number"] is not None)
-    return not before.strip() or before[-1] in "⁻⁺(" or is_raised or is_isotope or after in ("⁺", "⁻")
+    return not before.strip() or before[-1] in "⁻⁺(" or is_unit or is_number or is_isotope or after in ("⁺", "⁻")
 
 
 def _expanded(numbers: str) -> tuple[str, ...]:
@@ -218,14 +177,6 @@ def _expanded(numbers: str) -> tuple[str, ...]:
     return tuple(str(one) for one in dict.fromkeys(found))
 
 
-def _without_overlaps(marks: Sequence[_Cited]) -> list[_Cited]:
-    kept = list[_Cited]()
-    for mark in sorted(marks, key=lambda one: (one[0], -one[1])):
-        if mark[2] and (not kept or mark[0] >= kept[-1][1]):
-            kept.append(mark)
-    return kept
-
-
 def _inline(
     body: str,
     marks: Sequence[Mark],
@@ -238,13 +189,12 @@ def _inline(
     for number, entry in enumerate(entries):
         for one in stated_ids(entry.text):
             known.setdefault(one.key, number)
-    inline, by_end = list[str](), [one.end for one in names]
+    inline, by_end, last = list[str](), [one.end for one in names], 0
     links = [mark for mark in marks if mark.kind == "link"]
-    linked = {at for mark in links for at in range(mark.start, min(mark.end, mark.start + 200))}
     stated = [(mark.start, mark.end, one, True) for mark in links for one in [*stated_ids(mark.target)][:1]]
-    stated += [(one.start, one.end, one, False) for one in stated_ids(body) if one.start not in linked]
-    for start, end, one, is_link in sorted(stated, key=lambda one: one[0]):
-        if one.key not in known and not any(one.ids):
+    stated += [(one.start, one.end, one, False) for one in stated_ids(body)]
+    for start, end, one, is_link in sorted(stated, key=lambda one: (one[0], -one[1])):
+        if start < last or (one.key not in known and not any(one.ids)):
             continue
         written, low, high = one.written, start, end
         is_next = body[start].isdigit() and one.key.startswith("pmid:")  # of a list, behind the first one's names
@@ -258,6 +208,7 @@ def _inline(
             known[one.key] = len(entries) + len(inline)
             inline.append(clean_line(written))
         citations.append(DraftCitation(low, high, (known[one.key] + 1,), is_mark=not is_link))
+        last = end if is_link else last
     return inline
 
 
@@ -275,24 +226,24 @@ class NameIndex:
     """The entries of a list of references by the names and years in them."""
 
     def __init__(self, entries: Sequence[str]) -> None:
-        self._heads = [tuple(WORD.findall(folded(one[:400].translate(_APART)))) for one in entries]
-        self._years = [frozenset(found[0] for found in YEAR.finditer(one[:2_000].translate(_APART))) for one in entries]
+        self._heads = [WORD.findall(folded(one[:400].translate(_APART)))[:_TOKENS] for one in entries]
+        self._years = [{found[0] for found in YEAR.finditer(one[:2_000].translate(_APART))} for one in entries]
         self._by_name = dict[tuple[str, str], list[int]]()
         for number, head in enumerate(self._heads):
             initials = "".join(word[0] for word in head[:8])
-            bodies = (initials[:length] for length in range(2, len(initials) + 1))
-            for token in dict.fromkeys((*head[:_TOKENS], *bodies)):
+            bodies = (initials[:length] for length in range(2, len(initials) + 1))  # WHO
+            for token in dict.fromkeys((*head, *bodies)):
                 for year in {one[:4] for one in self._years[number]}:
                     known = self._by_name.setdefault((token, year), [])
                     known[len(known) :] = [number] if len(known) < _MOST_ALIKE else []
 
     def entries(self, names: Sequence[str], year: str) -> list[int]:
         """The entries that names and a year mean, several if these do not tell them apart; [] for none."""
-        tokens = [token for name in names for token in WORD.findall(folded(name))[-1:]]
-        found = self._by_name.get((tokens[0], year[:4]), []) if tokens else []
-        exact = [one for one in found if year in self._years[one]] or found
-        leading = [one for one in exact if tokens[0] in self._heads[one][:_LEADING]] or exact
-        return [one for one in leading if {*tokens[1:3]} <= {*self._heads[one]}] or leading
+        first, *others = [token for name in names for token in WORD.findall(folded(name))[-1:]] or [""]
+        found = self._by_name.get((first, year[:4]), [])
+        found = [one for one in found if year in self._years[one]] or found
+        found = [one for one in found if first in self._heads[one][:_LEADING]] or found
+        return [one for one in found if {*others[:2]} <= {*self._heads[one]}] or found
 
 
 def named_citations(text: str, index: NameIndex) -> Iterator[NamedCitation]:
@@ -321,17 +272,11 @@ def _entries(
     words = [(at, word) for at, word in words if len(word) > 1 and _is_name(pieces[at][0])]
     for number, (at, _) in enumerate(words):
         if entries := index.entries([word for _, word in words[number:]], year):
-            while at and pieces[at - 1][0].lower() in draft_words("particles"):  # "van den Berg"
-                at -= 1
-            return pieces[at].start(), tuple(entries)
+            return pieces[at if number else 0].start(), tuple(entries)
     before = text[max(0, pieces[0].start() - 3) : pieces[0].start()].rstrip()[-1:]
-    is_sure = any(_bare(piece) in draft_words("and others") or piece[0] == "&" for piece in pieces)
+    is_sure = any(piece[0].lower().rstrip(".") in draft_words("and others") or piece[0] == "&" for piece in pieces)
     is_sure = is_sure or (not is_apart and before in ("(", ";", "["))
     return (pieces[0].start() if words and is_sure else -1), ()
-
-
-def _bare(piece: re.Match[str]) -> str:
-    return piece[0].lower().rstrip(".") or piece[0]
 
 
 def _is_name(word: str) -> bool:
@@ -344,14 +289,14 @@ def _pieces_before(text: str, low: int, high: int) -> tuple[Sequence[re.Match[st
     low = max(low, text.rfind("\n\n", low, high) + 1)  # not those of the block above
     opened, kept, joining = -1, list[re.Match[str]](), draft_words("between names") | draft_words("and others")
     for piece in [*_PIECE.finditer(text, low, high)][: -_MOST_PIECES - 1 : -1]:
-        word, is_name = piece[0], _is_name(piece[0])
+        word, bare = piece[0], piece[0].lower().rstrip(".") or piece[0]
         if word in ("(", "[") and opened < 0 and not any(_is_name(one[0]) for one in kept):
             opened, kept = piece.start(), []
         elif word[0] not in "([" or len(word) == 1:  # else it is as in "World Health Organization [WHO], 2019"
-            is_end = word.endswith(".") and len(word) > 3 and _bare(piece) not in draft_words("and others")
-            if is_end or not (is_name or _bare(piece) in joining):
+            is_end = word.endswith(".") and len(word) > 3 and bare not in draft_words("and others")
+            if is_end or not (_is_name(word) or bare in joining):
                 break
             kept.append(piece)
-    while kept and not (_is_name(kept[-1][0]) or (kept[-1][0].lower() in draft_words("particles") and len(kept) > 1)):
+    while kept and not (_is_name(kept[-1][0]) or kept[-1][0].lower() in draft_words("particles")):
         kept.pop()
     return kept[::-1], opened

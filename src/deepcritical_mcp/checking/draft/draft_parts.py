@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Literal, NamedTuple
+
+from deepcritical_mcp.data_files import data_lines
 
 
 @cache
 def draft_words(kind: str) -> frozenset[str]:
     """The words or titles of a kind, in small letters, as the file draft_words.txt has them."""
-    rows = (files("deepcritical_mcp.checking.draft") / "draft_words.txt").read_text("utf-8").splitlines()
-    return frozenset(
-        word for row in rows for name, _, listed in [row.partition("\t")] if name == kind for word in listed.split("|")
-    )
-
-
-DraftForm = Literal["text", "bibtex", "ris", "csl-json"]
-"""Text with or without sentences (a bare list, too), or a file of a reference manager."""
+    rows = (row.partition("\t") for row in data_lines(__file__, "draft_words.txt"))
+    return frozenset(word for name, _, listed in rows if name == kind for word in listed.split("|"))
 
 
 @dataclass(frozen=True)
@@ -64,24 +59,15 @@ class DraftQuotation:
 
 
 @dataclass(frozen=True)
-class UnreadEntry:
-    """What stands in a draft as a reference, or among them, and was not read as one: as written, and why."""
-
-    text: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Draft:
     """A draft; `remarks` tell what is wrong with it as a whole: citations without an entry, entries without one. The
     references and what is `unread` together are all the entries that it has."""
 
-    form: DraftForm
     references: tuple[DraftReference, ...] = ()
     sentences: tuple[CitingSentence, ...] = ()
     quotations: tuple[DraftQuotation, ...] = ()
     remarks: tuple[str, ...] = ()
-    unread: tuple[UnreadEntry, ...] = ()
+    unread: tuple[ListEntry, ...] = ()
 
 
 class ListEntry(NamedTuple):
@@ -90,7 +76,7 @@ class ListEntry(NamedTuple):
     its list in the draft."""
 
     text: str
-    place: tuple[int, int]
+    place: tuple[int, int] = (0, 0)
     label: str = ""
     reason: str = ""
     section: int = 0

@@ -8,12 +8,10 @@ from __future__ import annotations
 import re
 
 from deepcritical_mcp.checking.draft.draft_parts import draft_words
+from deepcritical_mcp.search.references.plain_text import WORD
 from deepcritical_mcp.search.references.stated_ids import STATED, stated_ids
 
-_NAME = (
-    r"(?:(?:[Vv][ao]n|[Dd][aeiou][lnrs]?|[Ll][ae]|[Ee]l|[Tt]er|[Tt]en|[Zz]ur?|a[fv]|della)[ ]){0,2}"
-    r"[^\W\d_a-zß-öø-ÿа-я][\w'’‐-]{1,30}"
-)
+_NAME = rf"(?:(?:{'|'.join(draft_words('particles'))})[ ]){{0,2}}[^\W\d_a-zß-öø-ÿа-я][\w'’‐-]{{1,30}}"
 _INITIALS = r"[A-ZÀ-ÞА-Я]\.(?:[ -]{0,2}[A-ZÀ-ÞА-Я]\.){0,3}"
 _YEAR = r"(?:1[5-9]|20)\d\d[a-z]?"
 _START = re.compile(
@@ -23,6 +21,7 @@ _START = re.compile(
     | (?:{_NAME}\ ){{0,2}}{_NAME},\ {_NAME}                                            # Berg, Jan
     | (?:{_NAME}\ ){{0,2}}{_NAME},?\ (?:et\ al|and\ |&|\(?{_YEAR}[,.:)]                 # Berg et al.   Berg (2019)
         |\((?:[Ee]ds?\b|[A-Z]{{2,8}}\)))                                               # Ministerio da Saude (BR)
+    | [—–_-]{{1,8}}[.,]?\ ?\(?{_YEAR}                                                     # ———. (2003).
     | [㐀-鿿가-힣]{{2,4}}[,，.\ ]))                                                       # 王伟,
     | (?P<title>[\"“„«]|\[[^\]\n]{{8,600}}\]\(https?:)
     | (?P<body>[^\W\d_a-zß-öø-ÿа-я][^\d()\n]{{3,120}}?[.,]?\ ?(?:\({_YEAR}[,)]|{_YEAR}\.\s))""",
@@ -40,7 +39,6 @@ _BARE_ID = re.compile(
     r"|PMC[0-9]|NCT[0-9]|[1-9][0-9]{5,8}\b)[\s:#]{0,4}(?:[^\s]{1,1000}[ ,;]{0,3}){0,2}\s{0,4}",
     re.IGNORECASE,
 )
-WORD = re.compile(r"[^\W\d_]+")
 _PROSE = re.compile(
     r"\w\s?\[[0-9]{1,3}(?:[,–-] ?[0-9]{1,3}){0,5}\][.,; ]|\((?:see|cf\.|e\.g\.,)\s"
     rf"|\((?:[^\W\d_][\w'’-]{{1,30}}(?: et al\.?|(?: and| &) [^\W\d_][\w'’-]{{1,30}})?,? {_YEAR}[);])"
@@ -50,8 +48,7 @@ _PROSE = re.compile(
 )
 _REPEATED = re.compile(
     r"(?:(?:see|cf\.?|vgl\.?|siehe)\s)?[*_]{0,2}(?:[ií]b[ií]d(?:em)?|ebd|ebenda|idem|id\.|a\.\s?a\.\s?o\.|там же"
-    r"|(?:[^\W\d_]{2,40},? )?(?:supra|(?:op|loc)\.?\s?cit)"
-    r"|(?:see|vgl\.|siehe) (?:also )?(?:notes?|Anm\.|Fn\.) \d"
+    r"|(?:[^\W\d_]{2,40},? )?(?:supra|(?:op|loc)\.?\s?cit)|(?:see|vgl\.|siehe) (?:also )?(?:notes?|Anm\.|Fn\.) \d"
     r"|(?-i:[^\W\d_a-zß-ÿ])[\w'’ &-]{1,40} (?:19|20)\d\d[a-z]?[*_]{0,2} ?(?:\{[^{}]{1,60}\}[*_]{0,2})?\Z)(?!\w)",
     re.IGNORECASE,
 )
@@ -62,9 +59,9 @@ def _words(text: str) -> list[str]:
     return [word.lower() for word in WORD.findall(text)]
 
 
-def has_verbs(text: str) -> bool:
+def has_verbs(text: str, more_than: int = 0) -> bool:
     """Whether a text has words that sentences have, and titles seldom."""
-    return not draft_words("verbs").isdisjoint(_words(text))
+    return sum(word in draft_words("verbs") for word in _words(text)) > more_than
 
 
 def _start(text: str) -> str:
@@ -91,6 +88,11 @@ def is_bare_id(text: str) -> bool:
 def has_id(text: str) -> bool:
     """Whether an identifier or an address stands in a text."""
     return STATED.search(text) is not None
+
+
+def has_place(text: str) -> bool:
+    """Whether a volume and page, or the number of a paper, stand in a text."""
+    return _PLACE.search(text) is not None or any(any(one.ids) for one in stated_ids(text))
 
 
 def has_date_or_id(text: str) -> bool:
@@ -126,7 +128,7 @@ def is_surely_entry(text: str) -> bool:
     if len(text) > _LONGEST or is_prose(text) or sum(one.key.startswith("pmid:") for one in ids) > 1:
         return False
     words = _words(text)
-    is_told = sum(word in draft_words("verbs") for word in words) > 2 or not {"we", "our"}.isdisjoint(words)
+    is_told = has_verbs(text, 2) or not {"we", "our"}.isdisjoint(words)
     return (not is_told or bool(_PLACE.search(text))) and starts_like_entry(text) and is_whole_entry(text)
 
 

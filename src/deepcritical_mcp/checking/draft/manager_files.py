@@ -7,11 +7,11 @@ import re
 from itertools import pairwise
 from typing import NamedTuple, cast
 
-from deepcritical_mcp.checking.draft.draft_parts import DraftForm, ListEntry, UnreadEntry
+from deepcritical_mcp.checking.draft.draft_parts import ListEntry
 from deepcritical_mcp.search.references.written import TAG, bibtex_block, csl_entry, read_entry
 
 _ENTRY = re.compile(
-    r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}[{(])"
+    r"^[ \t]{0,20}(?=@[A-Za-z]\w{0,30}[ \t]{0,8}\{)"
     r"|^[ \t]{0,4}(?=TY {1,3}-|PMID- ?[0-9]{1,9}[ \t]{0,4}\n[A-Z]{2,4} {0,2}- )",
     re.MULTILINE,
 )
@@ -20,12 +20,11 @@ _MACRO = re.compile(r"(=\s{0,20})([A-Za-z][\w:.+-]{0,60})(?=\s{0,20}[,})])")
 
 
 class ManagerEntries(NamedTuple):
-    """The entries of one form in a text, of BibTeX with the values of its macros, those that cannot be read, and the
-    rest of the text, where each entry has left its `entry_place`."""
+    """The entries in a text, of BibTeX with the values of its macros, those that cannot be read, and the rest of the
+    text, where each entry has left its `entry_place`."""
 
-    form: DraftForm
     entries: list[ListEntry]
-    unread: list[UnreadEntry]
+    unread: list[ListEntry]
     rest: str
 
 
@@ -38,15 +37,14 @@ def manager_entries(text: str) -> ManagerEntries:
     """What a text has of reference managers, in its order."""
     if (found := _csl(text)).entries:
         return found
-    found, macros, kept, at = ManagerEntries("ris", [], [], ""), dict[str, str](), list[str](), 0
+    found, macros, kept, at = ManagerEntries([], [], ""), dict[str, str](), list[str](), 0
     starts = [one.end() for one in _ENTRY.finditer(text)]
     for start, end in pairwise((*starts, len(text))):
         count, piece = len(found.entries), text[start:end]
         if raw := _bibtex(piece, found, macros) if piece.startswith("@") else _record(piece, found):
             kept += text[at:start], "\n\n", *(f"[^{entry_place(one)}]:\n\n" for one in range(count, len(found.entries)))
             at = start + len(raw)
-    is_bibtex = any(one.text.startswith("@") for one in (*found.entries, *found.unread))
-    return found._replace(form="bibtex" if is_bibtex else "ris", rest="".join((*kept, text[at:])))
+    return found._replace(rest="".join((*kept, text[at:])))
 
 
 def _bibtex(piece: str, found: ManagerEntries, macros: dict[str, str]) -> str:
@@ -56,12 +54,10 @@ def _bibtex(piece: str, found: ManagerEntries, macros: dict[str, str]) -> str:
     if block.macro:
         macros |= [block.macro]
     elif block.entry and block.entry.key:
-        found.entries.append(ListEntry(_expanded(block.entry.text, macros), (0, 0), block.entry.key))
+        found.entries.append(ListEntry(_expanded(block.entry.text, macros), label=block.entry.key))
     elif block.reason:
         raw = piece.partition("\n\n")[0].rstrip()
-        if "(" in raw.partition("{")[0]:  # "@smith2020 (p. 3)" in a sentence
-            return ""
-        found.unread.append(UnreadEntry(raw, f"BibTeX that cannot be read: {block.reason}"))
+        found.unread.append(ListEntry(raw, reason=f"BibTeX that cannot be read: {block.reason}"))
         return raw
     return block.raw
 
@@ -81,23 +77,23 @@ def _record(piece: str, found: ManagerEntries) -> str:
     end = piece.find("\n" if last[1].strip() == "ER" else "\n\n", last.end())
     raw = piece[: end if end >= 0 else None].rstrip()
     entry = read_entry(raw)
-    found.entries.append(ListEntry(raw, (0, 0), entry.key if entry else ""))
+    found.entries.append(ListEntry(raw, label=entry.key if entry else ""))
     return raw
 
 
 def _csl(text: str) -> ManagerEntries:
     """The items of an array, of an object with "items", or one alone, up to where the JSON breaks off."""
-    found, start = ManagerEntries("csl-json", [], [], ""), len(text) - len(text.lstrip(" [\n\t"))
+    found, start = ManagerEntries([], [], ""), len(text) - len(text.lstrip(" [\n\t"))
     at = text.find("{", max(start, text.find('"items"'))) if text.startswith("{", start) else -1
     while at >= 0:
         try:
             item, end = cast(tuple[object, int], json.JSONDecoder().raw_decode(text, at))
         except (ValueError, RecursionError):
-            found.unread.append(UnreadEntry(text[at:], "JSON that cannot be read"))
+            found.unread.append(ListEntry(text[at:], reason="JSON that cannot be read"))
             break
         if entry := csl_entry(text[at:end], item):
-            found.entries.append(ListEntry(entry.text, (0, 0), entry.key))
+            found.entries.append(ListEntry(entry.text, label=entry.key))
         else:
-            found.unread.append(UnreadEntry(text[at:end], "an item of CSL-JSON without title and DOI"))
+            found.unread.append(ListEntry(text[at:end], reason="an item of CSL-JSON without title and DOI"))
         at = text.find("{", end)
     return found

@@ -4,8 +4,7 @@ printed pages have between and within the lines: page numbers, running heads, br
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from html import unescape
 from itertools import pairwise
@@ -15,7 +14,8 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from deepcritical_mcp.checking.draft.draft_parts import Block, Mark, MarkKind, draft_words
-from deepcritical_mcp.checking.draft.entry_looks import WORD, is_bare_id
+from deepcritical_mcp.checking.draft.entry_looks import is_surely_entry
+from deepcritical_mcp.search.references.plain_text import WORD
 
 _BLOCK_TAG = re.compile(r"<(/?)(li|ol|ul|p|div|br|h[1-6]|table|tr|td|th)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE)
 _IN_TEXT: tuple[tuple[MarkKind, re.Pattern[str]], ...] = (
@@ -28,22 +28,23 @@ _MARKUP = frozenset("\\`*_[]<&!~")
 _KEY = re.compile(r"(?<![\w.])@\{?(\w[\w:.#$%&+?<>~/-]{0,100})")
 _NOTE = re.compile(r"^[ \t>]{0,20}\[\^([^\]\s]{1,100})\]:[ \t]*", re.MULTILINE)
 _TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
-_MOST_OF_FRONT = 20_000
 _MOST_NESTED = 5
 _MOST_OF_IT = 0.8
 _PAGE_NUMBERS = frozenset(("#", "page #", "p. #", "# of #", "page # of #", "# / #"))
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}\n[ \t>]{0,40}([^\W\d_]+)(\S*)[ \n]?")
+_PAGE_END = re.compile(r"(?<!\s)\s*\f\s*(?=(\S?))")
 _LONGEST_HEAD = 140
+_LEAST_HEAD = 12
+"""Characters of a line that recurs."""
 _LEAST_PAGE = 12
 """Lines."""
-_NEAR = 3
-"""Lines next to a page number that may be running heads."""
 
 
 def _parser() -> MarkdownIt:
-    # Pasted text is indented, "[1]: Berg J. Zinc" is a reference, and HTML stands within paragraphs.
-    parser = MarkdownIt("commonmark").enable("table").disable(["code", "reference", "html_block"])
+    # Pasted text is indented, "[1]: Berg J. Zinc" is a reference, HTML stands within paragraphs, and lines of dashes
+    # between entries make no headings of them.
+    parser = MarkdownIt("commonmark").enable("table").disable(["code", "reference", "html_block", "lheading"])
     parser.core.ruler.at("inline", _inline)
     return parser
 
@@ -58,12 +59,7 @@ def _inline(state: StateCore) -> None:
 
 
 def html_as_markdown(text: str) -> str:
-    """`text` without front matter and comments, and with Markdown for blocks of HTML."""
-    if text.startswith("---\n") and text[4:].partition(":")[0].replace("-", "").isidentifier():
-        text = text[max(0, text.find("\n---", 4, _MOST_OF_FRONT) + 4) :]
-    head, *comments = text.split("<!--")
-    parted = [one.partition("-->") for one in comments]
-    text = "".join((head, *(after if end else f"<!--{before}" for before, end, after in parted)))
+    """`text` with Markdown for blocks of HTML, and without entities."""
     return unescape(_BLOCK_TAG.sub(_tag_as_markdown, text) if "<" in text else text)
 
 
@@ -83,16 +79,16 @@ def blocks_of_markdown(source: str, *, in_fence: bool = False) -> list[Block]:
     for first, end, blocks in _blocks(source, lines, in_fence=in_fence):
         found += ((first, block) for block in blocks)
         free -= {*range(first, end)}
-    for at in free:
-        bare = lines[at].strip(" \t>")
-        if any(map(str.isalnum, bare)) and not bare.startswith(("```", "~~~")):
-            found.append((at, Block("item", bare, bare, _MOST_NESTED)))
+    loose = ((at, lines[at].strip(" \t>")) for at in free)
+    named = ((at, line) for at, line in loose if line[:3] not in ("```", "~~~") and any(map(str.isalnum, line)))
+    found += ((at, Block("item", line, line, _MOST_NESTED)) for at, line in named)
     return [block for _, block in sorted(found, key=lambda one: one[0])]
 
 
 def _blocks(source: str, lines: Sequence[str], *, in_fence: bool) -> Iterator[tuple[int, int, list[Block]]]:
     """The blocks, with the first of their lines and that behind the last."""
-    tokens, items, quotes = _parser().parse(source), list[str](), 0
+    parser, items, quotes = _parser(), list[str](), 0
+    tokens = parser.parse(source)
     for number, token in enumerate(tokens):
         first, end = token.map or (0, 0)
         if token.type == "list_item_open":
@@ -108,19 +104,18 @@ def _blocks(source: str, lines: Sequence[str], *, in_fence: bool) -> Iterator[tu
             code = blocks_of_markdown(content, in_fence=True) if is_read else [Block("code", content, content)]
             yield first, end, code
         elif token.type == "tr_open":
-            yield first, end, [_row(tokens, number)]
+            close = next(at for at in range(number, len(tokens)) if tokens[at].type == "tr_close")
+            yield first, end, [_row(parser, (one.content for one in tokens[number:close] if one.type == "inline"))]
         elif token.type in ("paragraph_open", "heading_open"):
             block = _block(token, tokens[number + 1], lines[first:end], items)
             yield first, end, [replace(one, is_quotation=quotes > 0) for one in (block, *_notes_inside(block))]
 
 
 def _block(token: Token, inline: Token, lines: Sequence[str], items: list[str]) -> Block:
-    """A paragraph, alone or in an item, a heading or a note. A line of dashes under a paragraph makes a heading of it,
-    also between the entries of a list."""
+    """A paragraph, alone or in an item, a heading or a note."""
     text, marks = _read(inline)
-    is_underlined = token.markup in ("-", "=")
-    source = "\n".join(line.lstrip(" \t>#").rstrip() for line in lines[: len(lines) - is_underlined])
-    if token.type == "heading_open" and not (is_underlined and ("\n" in text or text.endswith("."))):
+    source = "\n".join(line.lstrip(" \t>#").rstrip() for line in lines)
+    if token.type == "heading_open":
         return Block("heading", text, source, int(token.tag[1:]))
     if mark := _NOTE.match(text):
         cut = _NOTE.match(source)
@@ -132,17 +127,9 @@ def _block(token: Token, inline: Token, lines: Sequence[str], items: list[str]) 
     return Block("item" if label else "paragraph", text, source, len(items), label.strip("-"), marks)
 
 
-def _row(tokens: Sequence[Token], number: int) -> Block:
-    cells, marks, at = list[str](), list[Mark](), 0
-    while tokens[number].type != "tr_close":
-        if tokens[number].type == "inline":
-            text, found = _read(tokens[number])
-            text = text.replace("\t", " ").replace("\n", " ")
-            marks += (replace(one, start=one.start + at, end=one.end + at) for one in found)
-            cells.append(text)
-            at += len(text) + 1
-        number += 1
-    return Block("paragraph", "\t".join(cells), "\t".join(cells), marks=tuple(marks))
+def _row(parser: MarkdownIt, cells: Iterable[str]) -> Block:
+    text, marks = _read(parser.parseInline("\t".join(cells))[0])
+    return Block("paragraph", text, text, marks=marks)
 
 
 def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:
@@ -188,48 +175,42 @@ def _notes_inside(block: Block) -> Iterator[Block]:
 
 
 def without_page_breaks(text: str) -> str:
-    """`text` without page numbers, and lines next to them that recur; a sentence that a page break cuts is whole
+    """`text` without page numbers and the lines that recur on its pages; a sentence that a page break cuts is whole
     again."""
     lines = text.split("\n")
-    filled = [at for at, line in enumerate(lines) if line.strip()]
-    noise = {filled[number] for number in _of_pages(lines, filled)}
-    kept, left_out = [at for at in filled if at not in noise], {*noise}
-    for one, two in pairwise(kept if noise else ()):
-        between = noise.intersection(range(one, two))
-        if not between:
-            continue
-        left_out.update(range(one + 1, two))
-        is_whole = lines[one].rstrip()[-1:] in (".", "!", "?") and not lines[two].lstrip()[:1].islower()
-        if is_whole and two - one > len(between) + 1:  # a paragraph ends there
-            lines[one + 1] = ""
-            left_out.discard(one + 1)
-    return "\n".join(line for at, line in enumerate(lines) if at not in left_out)
+    noise = _of_pages(lines)
+    return _PAGE_END.sub(_joined, "\n".join("\f" if at in noise else line for at, line in enumerate(lines)))
 
 
-def _of_pages(lines: Sequence[str], filled: Sequence[int]) -> set[int]:
-    """Which of the filled lines are page numbers, each with that of the next page behind it, or recur next to them or
-    to form feeds."""
-    alike, found, full = dict[str, list[int]](), set[int](), {*filled}
+def _joined(page_end: re.Match[str]) -> str:
+    """A line end instead of that of a page, or an empty line, if a paragraph ends there."""
+    before, after = page_end.string[page_end.start() - 1 : page_end.start()], page_end[1]
+    return "\n\n" if before in (".", "!", "?") and not after.islower() and "\n\n" in page_end[0] else "\n"
+
+
+def _of_pages(lines: list[str]) -> set[int]:
+    """Which lines are page numbers or have one, each with that of the next page behind it, or stand three times or more
+    in the text; of these such as may be references only if they stand beside a page number."""
+    filled, alike, found = [at for at, line in enumerate(lines) if line.strip()], dict[str, list[int]](), set[int]()
+    alone = {at for at in filled if not "".join(lines[max(0, at - 1) : at] + lines[at + 1 : at + 2]).strip()}
     for number, at in enumerate(filled):
-        if len(lines[at]) <= _LONGEST_HEAD and not is_bare_id(lines[at]):
+        if len(lines[at]) <= _LONGEST_HEAD:
             alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(number)
     for form, places in alike.items():
+        is_entry = is_surely_entry(lines[filled[places[0]]].lstrip("0123456789[(.)] "))
         is_number = form.strip("-–— ") in _PAGE_NUMBERS
         for one, two in pairwise(places):
-            first, second = filled[one], filled[two]
-            is_alone = is_number and {first - 1, first + 1, second - 1, second + 1}.isdisjoint(full)
-            if (is_alone or two - one >= _LEAST_PAGE) and _are_next(lines[first], lines[second]):
+            is_far = two - one >= _LEAST_PAGE or one in found or (is_number and {filled[one], filled[two]} <= alone)
+            if is_far and not is_entry and _are_next(lines[filled[one]], lines[filled[two]]):
                 found |= {one, two}
-    edges = found | {bisect_left(filled, at) for at, line in enumerate(lines) if "\f" in line}
-    edges |= {0, len(filled)} if edges else set[int]()
-    near = {one + step for one in edges for step in range(-_NEAR, _NEAR + 1)}
-    for places in alike.values():
-        recurring = [one for one in places if one in near]
-        shown = [lines[filled[one]] for one in recurring]
-        is_same = all(one.split() == two.split() or _are_next(one, two) for one, two in pairwise(shown))
-        if is_same and len(recurring) >= max(2, len(edges) // 3, _MOST_OF_IT * len(places)):
-            found.update(recurring)
-    return found
+    titles = draft_words("list") | draft_words("other")
+    for form, places in alike.items():
+        shown = [lines[filled[one]].strip() for one in places]
+        is_head = len({*shown}) == 1 and len(places) > 2 and form[0].isalnum() and len(form) >= _LEAST_HEAD
+        is_head = is_head and titles.isdisjoint((form, form.partition(" ")[0]))
+        is_beside = any({one - 1, one + 1} & found for one in places)
+        found.update(places if is_head and (is_beside or not is_surely_entry(shown[0])) else ())
+    return {filled[number] for number in found}
 
 
 def _are_next(one: str, two: str) -> bool:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import groupby
+from itertools import pairwise
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.citations import (
@@ -25,15 +25,16 @@ from deepcritical_mcp.checking.draft.draft_parts import (
     DraftReference,
     ListEntry,
     Mark,
-    UnreadEntry,
 )
 from deepcritical_mcp.checking.draft.entry_looks import (
     has_date_or_id,
+    has_place,
     has_verbs,
     is_remark,
     is_repeated,
     is_surely_entry,
     is_whole_entry,
+    starts_with_names,
 )
 from deepcritical_mcp.checking.draft.manager_files import ManagerEntries, entry_place, manager_entries
 from deepcritical_mcp.checking.draft.markdown_draft import (
@@ -46,25 +47,23 @@ from deepcritical_mcp.checking.draft.reference_lists import (
     POINTS,
     STRAY,
     UNSURE,
+    DraftLine,
     draft_lines,
     reference_lists,
     with_lists_apart,
 )
 from deepcritical_mcp.excerpts import Span, whole_sentences
-from deepcritical_mcp.search.references.plain_text import blanked, folded
+from deepcritical_mcp.search.references.plain_text import WORD, blanked, folded
 from deepcritical_mcp.text import clean_line, clipped
 
 MAX_DRAFT = 200_000
 """Characters of a draft."""
-_BREAKS = str.maketrans(
-    dict.fromkeys("\r\x0b\x1c\x1d\x1e\x85\u2028\u2029", "\n")
-    | dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
-)
+_BLANKS = dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
+_BREAKS = str.maketrans(dict.fromkeys("\r\x0b\x1c\x1d\x1e\x85\u2028\u2029", "\n") | _BLANKS)
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
-_WORDS = re.compile(r"[^\W\u3040-\u9fff]+|[\u3040-\u9fff]")
 _LEAST_CLAIM = 2
 """Words."""
-_UNATTRIBUTED_WORDS = 7
+_LEAST_UNATTRIBUTED = 7
 """Words of a quotation with no reference near it: fewer are a term."""
 _LONGEST_SHORT_NOTE = 120
 _MOST_NAMED = 12
@@ -73,28 +72,22 @@ _LEAST_QUOTED = 4
 _EMPTY = re.compile(
     r"\s{0,20}[(\[](?!\s?\.\s?\.)\s{0,9}(?:(?:see(?: also)?|e\.g\.,?|for (?:a )?reviews?,?|pp?\. ?[0-9–-]{1,12}"
     r"|in press|and references therein|but see|as in|by|in|from|cf\.|reviewed in|and|PMIDs?:?|doi:?|refs?\.?|[,;.&])"
-    r"\s{0,9}){0,9}[)\]]|\s{1,20}(?=[.,;:!?)\]])"
+    r"\s{0,9}){0,40}[)\]]|[\s,;]{1,20}(?=[.,;:!?)\]])"
 )
 """Brackets from which marks are taken, and the blanks that these leave."""
-_QUOTES = re.compile(r"[“”„‟\"«»‹›「」]|``|''|(?<![\w’])[‘](?=\w)|(?<=[\w.,!?-])[’](?![\w])")
-_CLOSERS = {"“": '”"', "„": "“‟”", "«": "»", "»": "«", "‹": "›", '"': '"', "``": "''", "‘": "’", "‟": "”", "「": "」"}
-_LONGEST = 2_000
-_LEAST_LENGTH = 8
-"""Characters of a quotation."""
-_SIGNS = ("—", "–", "-- ", "- ")
-_FAR = 1 << 60
-_LETTER = re.compile(r"[a-z][.)] ")
-"""In front of an item of a list."""
+_QUOTED = re.compile(
+    r"[“‟]([^“”]{8,2000})[”\"]|„([^„“‟”]{8,2000})[“‟”]|«([^«»]{8,2000})»|»([^«»]{8,2000})«|‹([^‹›]{8,2000})›"
+    r"|(?<!\w)\"(?=\S)([^\"]{8,2000})\"|``([^`]{8,2000}?)''|(?<!\w)‘(?=\w)([^‘]{8,2000}?)’(?!\w)|「([^「」]{8,2000})」"
+)
+_RIGHT_BEHIND = 5
+"""Characters from the end of a quotation to a citation."""
 
 
 def read_draft(text: str) -> Draft:
     """The references, citing sentences and quotations of a draft; in time linear in its length."""
     text = _strings(text).replace("\r\n", "\n").translate(_BREAKS)
     managed = manager_entries(text)
-    rest = with_whole_words(without_page_breaks(managed.rest).replace("\f", "\n"))
-    if (managed.entries or managed.unread) and (managed.form == "csl-json" or not _says_more(rest)):
-        listed = (DraftReference(at, one.text, one.label) for at, one in enumerate(managed.entries, 1))
-        return Draft(managed.form, tuple(listed), unread=tuple(managed.unread))
+    rest = with_whole_words(without_page_breaks(managed.rest))
     if _LATEX.search(rest):
         from deepcritical_mcp.search.references.latex_text import latex_as_markdown
 
@@ -109,24 +102,22 @@ def _strings(text: str) -> str:
     return text
 
 
-def _says_more(rest: str) -> bool:
-    """Whether there is a draft around the records of a file, or another reference."""
-    is_draft = len(_WORDS.findall(rest)) > 60 or _LATEX.search(rest) or re.search(r"(?:\[|^|\s)@\w", rest)
-    return bool(is_draft) or any(is_surely_entry(line.strip()) for line in rest.split("\n"))
-
-
 def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     numbers = {one.label: number for number, one in enumerate(blocks) if one.kind == "entry"}
     placed = [numbers.pop(entry_place(at)[1:], len(blocks)) for at in range(len(managed.entries))]
     lines = [line for line in draft_lines(blocks) if line.block.kind not in ("note", "entry")]
     lists = [] if numbers else reference_lists(lines)
-    others = [entry for number, one in enumerate(blocks) if number not in placed for entry in _of_note(number, one)]
+    notes = ((number, one) for number, one in enumerate(blocks) if one.kind in ("note", "entry"))
+    others = [entry for number, one in notes if number not in placed for entry in _of_note(number, one)]
     listed = [entry._replace(section=number) for number, one in enumerate(lists) for entry in one.entries]
     listed += [one._replace(place=(placed[at], at)) for at, one in enumerate(managed.entries)]
     listed = sorted((*listed, *others), key=lambda one: one.place)
     read, unread = [one for one in listed if not one.reason], [one for one in listed if one.reason]
     apart = {one.place[0] for one in others}
     taken = {line.place for one in lists for line in lines[one.first : one.end]}
+    for entry, places in _stray([line for line in lines if line.place not in taken]):
+        (unread if entry.reason else read).append(entry)
+        taken |= places
     body = RunningText(
         (number, part)
         for number, one in enumerate(blocks)
@@ -138,58 +129,54 @@ def _of_blocks(blocks: Sequence[Block], managed: ManagerEntries) -> Draft:
     found = find_citations(body.text, body.marks, read, [body.after(lines[one.first].place[0]) for one in lists])
     references = [DraftReference(at, one.text, one.label) for at, one in enumerate(read, 1)]
     references += (DraftReference(at, one, is_inline=True) for at, one in enumerate(found.inline, len(read) + 1))
-    uncited = [one for one in references if one.index not in found.cited]
     spans = body.sentences(found)
-    told = {clean_line(one.text) for one in unread}
-    unread += [
-        ListEntry(text, (one.number, 0), reason=UNSURE)
-        for one in body.passages
-        if one.block.kind in ("paragraph", "item") and not found.within(one.start, one.end)
-        for text in [_LETTER.sub("", clean_line(one.block.text))]
-        if text not in told and is_surely_entry(text)
-    ]
-    reasons = (UnreadEntry(one.text, one.reason) for one in sorted(unread, key=lambda one: one.place))
     return Draft(
-        "text",
         tuple(references),
-        tuple(sorted(_sentences(body, spans, found), key=lambda one: one.start)),
+        tuple(_sentences(body, spans, found)),
         tuple(_quotations(body, spans, found, references)),
-        tuple(_remarks(references, uncited, found, {f"[^{one.label}]" for one in blocks if one.kind == "note"})),
-        (*reasons, *managed.unread),
+        tuple(_remarks(references, found, {f"[^{one.label}]" for one in blocks if one.kind == "note"})),
+        (*sorted(unread, key=lambda one: one.place), *managed.unread),
     )
+
+
+def _stray(lines: Sequence[DraftLine]) -> Iterator[tuple[ListEntry, set[tuple[int, int]]]]:
+    """What looks like a reference and stands in no list, with its lines. It is one if it begins with names, and has the
+    place or number of a paper."""
+    starts = [at for at, line in enumerate(lines) if line.opens or line.kind]
+    for one, two in pairwise((*starts, len(lines))):
+        unit = lines[one:two]
+        first, text = unit[0], "\n".join((unit[0].rest, *(line.text for line in unit[1:])))
+        is_prose = has_verbs(text, 1) or any(one.kind != "link" for one in first.block.marks)
+        if first.block.kind in ("paragraph", "item") and not is_prose and is_surely_entry(text):
+            is_sure = "\t" not in text and starts_with_names(text) and has_place(text)
+            if is_sure or "[" not in text:
+                yield ListEntry(text, first.place, first.label, "" if is_sure else UNSURE), {one.place for one in unit}
 
 
 def _of_note(number: int, block: Block) -> Iterator[ListEntry]:
     """An entry of LaTeX; or a note that is a reference, names a work in a few words, or points at another note."""
-    text = block.source.strip()
-    label = block.label if block.kind == "entry" else f"^{block.label}"
-    reason = POINTS if is_repeated(text) else "" if any(map(str.isalnum, text)) else STRAY
-    entry = ListEntry(text, (number, 0), label, reason)
+    text, is_entry = block.source.strip(), block.kind == "entry"
+    is_whole = is_entry or is_whole_entry(text) or (has_date_or_id(text) and not is_remark(text))
     is_short = len(text) <= _LONGEST_SHORT_NOTE and not has_verbs(text) and text[:1].isupper()
-    is_whole = is_whole_entry(text) or (has_date_or_id(text) and not is_remark(text))
-    if block.kind == "entry" or (block.kind == "note" and (is_whole or reason)):
-        yield entry
-    elif block.kind == "note" and is_short and text.rstrip(". ")[-1:].isdigit():
-        yield entry._replace(reason=POINTS)
+    reason = POINTS if is_repeated(text) else "" if any(map(str.isalnum, text)) else STRAY
+    if is_whole or reason or (is_short and text.rstrip(". ")[-1:].isdigit()):
+        label = block.label if is_entry else f"^{block.label}"
+        yield ListEntry(text, (number, 0), label, reason or ("" if is_whole else POINTS))
 
 
-def _not_in(taken: Collection[tuple[int, int]], number: int, block: Block) -> Iterator[Block]:
+def _not_in(taken: Collection[tuple[int, int]], number: int, block: Block) -> Sequence[Block]:
     """A block, or of one that is partly in a list of references the rest."""
-    lines = enumerate(block.source.split("\n"))
-    runs = [(is_taken, [*run]) for is_taken, run in groupby(lines, lambda line: (number, line[0]) in taken)]
-    if len(runs) == 1 and not runs[0][0]:
-        yield block
-        return
-    for is_taken, run in runs:
-        if not is_taken:
-            yield from blocks_of_markdown("\n".join(line for _, line in run))
+    lines = {(number, at): line for at, line in enumerate(block.source.split("\n"))}
+    if lines.keys().isdisjoint(taken):
+        return [block]
+    return blocks_of_markdown("\n".join("" if place in taken else line for place, line in lines.items()))
 
 
 def _sentences(body: RunningText, spans: Sequence[Span], citations: Citations) -> Iterator[CitingSentence]:
     for span in spans:
         if references := citations.within(*span):
             whole, claim = body.text[slice(*span)], body.claim(span, citations)
-            if len(_WORDS.findall(claim)) >= _LEAST_CLAIM:
+            if _count(claim) >= _LEAST_CLAIM:
                 yield CitingSentence(clean_line(whole), claim, span.start, references)
 
 
@@ -200,37 +187,33 @@ def _quotations(
     quotes = body.quotations()
     for span, cited in zip(quotes, attributed(quotes, spans, body.passages, citations), strict=True):
         words = body.claim(span, citations).strip(" \"“”„«»‹›'’‘")
-        count = len(_WORDS.findall(words))
-        if count >= (_LEAST_QUOTED if cited else _UNATTRIBUTED_WORDS) and _key(words) not in written:
+        least = _LEAST_QUOTED if cited else _LEAST_UNATTRIBUTED
+        if _count(words) >= least and _key(words) not in written:
             yield DraftQuotation(words, cited)
 
 
 def _key(text: str) -> str:
-    return " ".join(_WORDS.findall(folded(text)))
+    return " ".join(WORD.findall(folded(text)))
 
 
-def _remarks(
-    references: Sequence[DraftReference],
-    uncited: Sequence[DraftReference],
-    found: Citations,
-    notes: Collection[str],
-) -> Iterator[str]:
+def _count(text: str) -> int:
+    """How many words a text has; of scripts without blanks, how many signs."""
+    return len(text.split()) + sum(one >= "\u3040" for one in text)
+
+
+def _remarks(references: Sequence[DraftReference], found: Citations, notes: Collection[str]) -> Iterator[str]:
     """What is to be said of a draft as a whole: what has no entry, and entries that nothing cites."""
-    listed = [one for one in references if not one.is_inline]
     if unknown := [one for one in found.unknown if one not in notes]:
-        where = "but not in the list of references" if listed else "without a list of references, so not looked up"
-        yield f"Cited, {where}: {_enumerated(unknown)}."
-    if uncited and len(uncited) < len(listed):
-        labels = Counter(one.label for one in listed)  # a second list may begin at 1 again
-        names = [_name_of(one, is_sure=labels[one.label] == 1) for one in uncited if not one.is_inline]
+        yield f"Cited, but not in the list of references: {_enumerated(unknown)}."
+    listed = [one for one in references if not one.is_inline]
+    uncited = [one for one in listed if one.index not in found.cited]
+    if 0 < len(uncited) < len(listed):
+        labels = Counter(one.label for one in listed if one.label)  # a second list may begin at 1 again
+        names = [
+            f"[{one.label}]" if labels[one.label] == 1 else f"“{clipped(clean_line(one.text[:200]), 40)}”"
+            for one in uncited
+        ]
         yield f"In the list of references, but never cited: {_enumerated(names)}."
-
-
-def _name_of(reference: DraftReference, *, is_sure: bool) -> str:
-    """A reference in a few words: its label, or the beginning of its text."""
-    return (
-        f"[{reference.label}]" if reference.label and is_sure else f"“{clipped(clean_line(reference.text[:200]), 40)}”"
-    )
 
 
 def _enumerated(names: Sequence[str]) -> str:
@@ -277,7 +260,8 @@ class RunningText:
 
     def claim(self, span: Span, citations: Citations) -> str:
         """What a sentence, or a row of a table, says without marks and empty brackets."""
-        plain = blanked(self.text[slice(*span)], citations.marks(*span)).replace("\t", "; ")
+        marks = ((one.start - span.start, one.end - span.start) for one in citations.between(*span) if one.is_mark)
+        plain = blanked(self.text[slice(*span)], marks).replace("\t", "; ")
         return clean_line(_EMPTY.sub("", clean_line(plain))).strip(" ,;")
 
     def quotations(self) -> list[Span]:
@@ -285,50 +269,28 @@ class RunningText:
         found = list[Span]()
         for one in self.passages:
             span = Span(one.start, one.end)
-            within = [] if one.block.kind in ("heading", "code") else [*self._in_marks(span)]
+            quoted = _QUOTED.finditer(self.text, *span) if one.block.kind not in ("heading", "code") else ()
+            within = [Span(*part.span(part.lastindex or 0)) for part in quoted]
             if one.block.is_quotation and 2 * sum(part.length for part in within) <= span.length:
-                within = [Span(span.start, span.end - len(_signature(one.block.text)))]
-            found += (part for part in within if part.length > _LEAST_LENGTH)
+                within = [Span(span.start, span.start + len(one.block.text.partition("\n—")[0]))]
+            found += within
         return found
-
-    def _in_marks(self, span: Span) -> Iterator[Span]:
-        opened: re.Match[str] | None = None
-        for mark in _QUOTES.finditer(self.text, *span):
-            if opened is None:
-                opened = mark if _opens(self.text, mark) else None
-            elif mark[0] in _CLOSERS[opened[0]]:
-                if mark.start() - opened.end() <= _LONGEST:
-                    yield Span(opened.end(), mark.start())
-                opened = None
-
-
-def _signature(quotation: str) -> str:
-    """The last line of a quoted block, if it says who is quoted."""
-    head, _, last = quotation.rpartition("\n")
-    return last if head and last.lstrip().startswith(_SIGNS) else ""
-
-
-def _opens(text: str, mark: re.Match[str]) -> bool:
-    before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
-    return mark[0] in _CLOSERS and (mark[0] != '"' or not (before.isalnum() or after.isspace() or after == ""))
 
 
 def attributed(
     quotes: Sequence[Span], sentences: Sequence[Span], passages: Sequence[DraftPassage], cites: Citations
 ) -> Iterator[tuple[int, ...]]:
-    """The references that each quotation is attributed to: those cited right behind it, or else in its quoted block,
-    before it in its sentence, in the rest of it, in the sentence that introduces it, or in the one that follows it."""
+    """The references that each quotation is attributed to: those cited right behind it, or else in its quoted block, in
+    its sentence, in the one that introduces it, or in the one that follows it."""
     blocks = {one.start: one.end for one in passages if one.block.is_quotation}
     sentences = sentences or [Span(0, 0)]
-    for quote, before in zip(quotes, [0, *(one.end for one in quotes)], strict=False):
-        first = max(0, bisect_right(sentences, Span(quote.start, _FAR)) - 1)
-        last = max(first, bisect_right(sentences, Span(quote.end, _FAR)) - 1)
-        low, high = sentences[first].start, max(sentences[last].end, quote.end)
+    for quote in quotes:
+        first = max(0, bisect_right(sentences, quote.start, key=lambda one: one.start) - 1)
+        last = max(first, bisect_right(sentences, quote.end, key=lambda one: one.start) - 1)
         yield (
             cites.within(quote.start, blocks.get(quote.start, quote.start))
-            or cites.right_behind(quote.end)
-            or cites.within(max(low, before), quote.start, last=True)
-            or cites.within(low, high)
+            or cites.within(quote.end, quote.end + _RIGHT_BEHIND)
+            or cites.within(sentences[first].start, max(sentences[last].end, quote.end))
             or cites.within(*sentences[max(0, first - 1)])
             or cites.within(*sentences[min(last + 1, len(sentences) - 1)])
         )

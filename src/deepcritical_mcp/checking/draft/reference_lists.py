@@ -7,8 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise, takewhile
-from string import ascii_lowercase
+from itertools import pairwise
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.draft.draft_parts import Block, ListEntry, draft_words
@@ -31,7 +30,7 @@ STRAY = "it stands among the references, and does not look like one"
 UNSURE = "it looks like a reference and stands in no list: put it under the heading “References”"
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _MARK = re.compile(
-    r"""(?P<bullet>[-+*•‣▪][ \t]{1,8})?[*_\\]{0,3}(?:
+    r"""(?P<bullet>(?:[-+*•‣▪]|[a-z][.)])[ \t]{1,8})?[*_\\]{0,3}(?:
         \\?\[(?P<key>[\w+:.&-]{1,40})\\?\](?![(\[]):?[*_]{0,2}[ \t]{0,8}
       | \((?P<paren>[0-9]{1,4})\)[*_]{0,2}(?:[ \t]{1,8}|$)
       | (?P<dot>[0-9]{1,4})(?:\ ?\\?[.)]|、|．|[-–](?=\ ))[*_]{0,2}(?:[ \t]{1,8}|(?![0-9]))
@@ -51,7 +50,7 @@ NEAR = 4
 _MARKUP = " \t#>*_=:.~—–-{}\\|•·<>/"
 _AROUND_TITLE = re.compile(
     r"^(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}[.)]?|[IVX]{1,5}[.)]|[A-Z][.)]|第?[一二三四五六七八九十]{1,3}[、.])\s{0,5}(?=\S)"
-    r"|\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| (?:[0-9]{1,3}|[a-z])| (?:of|der|des|to) .{1,40})$"
+    r"|\s{0,3}(?:[(\[][^()\[\]]{1,40}[)\]]| (?:[0-9]{1,3}|[a-z])| (?:of|der|des|to|for|on|in) .{1,40})$"
 )
 _RUN_IN = re.compile(r"(?<!\S)([\[(]?)([0-9]{1,3})([\]).])(?=\s)")
 _LONGEST_HEADING = 90
@@ -78,7 +77,7 @@ class DraftLine(NamedTuple):
     @property
     def value(self) -> int:
         """The number in its mark, or 0."""
-        return int(self.label) if self.kind not in ("", "key", "bullet") else 0
+        return int(self.label) if self.label.isdecimal() else 0
 
 
 def draft_lines(blocks: Sequence[Block]) -> Iterator[DraftLine]:
@@ -89,7 +88,6 @@ def draft_lines(blocks: Sequence[Block]) -> Iterator[DraftLine]:
             if found := _MARK.match(text):
                 kind = str(found.lastgroup)
                 label = found[kind].translate(_SUPERSCRIPTS) if kind != "bullet" else ""
-                kind = "bracket" if kind == "key" and label.isdecimal() else kind
                 line = line._replace(kind=kind, label=label, rest=text[found.end() :])
             yield line
 
@@ -106,9 +104,8 @@ class _Piece:
     def is_whole(self) -> bool:
         """Whether it has what entries have, and its last line does not end within a title or among names."""
         last = self.lines[-1].rstrip()[-400:].rpartition(" ")[2]
-        return is_repeated(self.lines[-1]) or (
-            self.is_dated and (last[-1:] in '.])}>"”’*' or last[-1:].isdigit() or "/" in last[:-1])
-        )
+        is_end = last[-1:] in '.])}>"”’*' or last[-1:].isdigit() or "/" in last[:-1]
+        return is_repeated(self.lines[-1]) or (self.is_dated and is_end)
 
     def add(self, line: str) -> None:
         self.lines.append(line)
@@ -131,16 +128,15 @@ def entries_in(lines: Sequence[DraftLine]) -> list[ListEntry]:
     lines = [one for one in lines if any(map(str.isalnum, one.text))]
     starts, found = _marked(lines), list[_Piece]()
     one_a_line = sum(is_whole_entry(line.text) for line in lines) >= _MOST * len(lines)
-    is_separated = 8 * sum(line.opens for line in lines[1:]) > len(lines)
-    plain = partial(_begins_among_plain, one_a_line=one_a_line, is_separated=is_separated)
-    begins = _begins_among_marked if starts else plain
+    begins = _begins_among_marked if starts else partial(_begins_among_plain, one_a_line=one_a_line)
     for at, line in enumerate(lines):
-        if at in starts or not found or begins(line, found[-1]):
+        before = found[-1].lines[-1] if found else ""
+        is_inside = before.count("(") > before.count(")") and ")" in line.text.partition("(")[0]  # "(accessed 3⏎March)"
+        if at in starts or not found or (not is_inside and begins(line, found[-1])):
             found.append(_Piece(line, starts.get(at, ""), is_marked=at in starts))
         else:
             found[-1].add(line.text)
-    entries = [one.entry(is_among_marked=bool(starts)) for one in found]
-    return [part for one in entries if any(map(str.isalnum, one.text)) for part in _ids_apart(one)]
+    return [part for one in found for part in _ids_apart(one.entry(is_among_marked=bool(starts)))]
 
 
 def _marked(lines: Sequence[DraftLine]) -> Mapping[int, str]:
@@ -167,20 +163,14 @@ def _chain(lines: Sequence[DraftLine], numbers: Sequence[int]) -> dict[int, str]
     found, last = dict[int, str](), 0
     for at in numbers:
         line = lines[at]
-        if not found or (line.kind == lines[numbers[0]].kind and _follows(line, last)):
+        is_next = line.value == last + 1 or (
+            (line.value == 1 or last - 1 <= line.value <= last + _MOST_MISSING)
+            and (starts_like_entry(line.rest) or is_whole_entry(line.rest))
+        )
+        if not found or (line.kind == lines[numbers[0]].kind and is_next):
             found[at] = str(len(found) + 1) if line.value == last == 1 else line.label
             last = line.value
     return found
-
-
-def _follows(line: DraftLine, last: int) -> bool:
-    """Whether the number in front of a line is the next entry's."""
-    may_be = line.value == 1 or last - 1 <= line.value <= last + _MOST_MISSING
-    return line.value == last + 1 or (may_be and _may_be_entry(line.rest))
-
-
-def _may_be_entry(text: str) -> bool:
-    return starts_like_entry(text) or is_whole_entry(text)
 
 
 def _begins_among_marked(line: DraftLine, last: _Piece) -> bool:
@@ -195,31 +185,24 @@ def _begins_among_marked(line: DraftLine, last: _Piece) -> bool:
     return line.opens and (not last.is_marked or is_repeated(line.rest) or is_item or (is_apart and last.is_whole))
 
 
-def _begins_among_plain(line: DraftLine, last: _Piece, *, one_a_line: bool, is_separated: bool) -> bool:
+def _begins_among_plain(line: DraftLine, last: _Piece, *, one_a_line: bool) -> bool:
     """Whether a line of a list without marks begins an entry behind the last one: each line, if most are whole by
-    themselves; else the first line of a paragraph, and within one each that begins like an entry (and says enough, if
-    paragraphs separate the entries)."""
+    themselves; else the first line of a paragraph, and within one each that begins like an entry."""
     is_whole, is_bare = is_whole_entry(line.text), is_bare_id(line.text)
     if one_a_line:
         return is_whole or not line.text[:1].islower()
     is_start = (starts_like_entry(line.text) and not is_bare) or is_repeated(line.text)
     if line.opens:
         return last.is_whole or is_start
-    if is_separated:
-        return last.is_whole and is_start and is_whole
     return last.is_whole and (is_start or (is_whole and line.text[:1].isupper() and not is_bare))
 
 
 def _ids_apart(entry: ListEntry) -> Iterator[ListEntry]:
     """The identifiers of an entry that has nothing else, "PMID 1234567, 2345678"; else the entry itself."""
     words = [word.strip("[]().:#") for word in entry.text.translate(_SEPARATORS).split()]
-    ids = [word for word in words if word.upper() not in _NAMES_OF_IDS]
-    written = [f"PMID {one}" if one.isdecimal() and len(one) < 10 else one for one in ids]
-    if len(ids) < 2 or not all(map(is_bare_id, written)) or not any(any(stated_ids(one)) for one in written):
-        yield entry
-        return
-    for number, one in enumerate(written):
-        yield ListEntry(one, entry.place, f"{entry.label}{ascii_lowercase[number % 26]}" if entry.label else "")
+    ids = [f"PMID {one}" if one.isdecimal() else one for one in words if one.upper() not in _NAMES_OF_IDS]
+    is_list = len(ids) > 1 and all(map(is_bare_id, ids)) and all(any(stated_ids(one)) for one in ids)
+    yield from (entry._replace(text=one, label="") for one in ids) if is_list else (entry,)
 
 
 class FoundList(NamedTuple):
@@ -231,37 +214,30 @@ class FoundList(NamedTuple):
 
 
 def with_lists_apart(text: str) -> str:
-    """`text` with a line for each entry of a list that is written on one line, and for the heading in front of it,
-    "References: 1. Berg … 2. Ruiz …"."""
-    return "\n\n".join(map(_with_list_apart, text.split("\n\n")))
+    """`text` with an empty line before headings of lists, and a line for each entry of a list that is written on one
+    line, and for its heading, "References: 1. Berg … 2. Ruiz …"."""
+    lines = ("\n" + line if _title(line) in draft_words("list") else line for line in text.split("\n"))
+    return "\n\n".join(map(_with_list_apart, "\n".join(lines).split("\n\n")))
 
 
 def _with_list_apart(text: str) -> str:
-    chains = dict[str, list[list[int]]]()
+    starts, chains = list[int](), dict[str, list[int]]()
     for found in _RUN_IN.finditer(text):
-        of_form = chains.setdefault(found[1] + found[3], [[]])
-        if found[2] == "1":
-            of_form.append([found.start()])
-        elif int(found[2]) == len(of_form[-1]) + 1 > 1:
-            of_form[-1].append(found.start())
-    if not chains:
-        return text
-    starts = max((one for of_form in chains.values() for one in of_form), key=len)
-    if not starts:
-        return text
-    of_lines = [at for at in starts if text[at - 1 : at] in ("", "\n")]
-    starts = of_lines if 2 * len(of_lines) > len(starts) else starts  # the entries have lines of their own
-    before = text[: starts[0]].rstrip()
+        form, number = found[1] + found[3], int(found[2])
+        chain = chains.get(form, []) if number > 1 else []
+        if number == len(chain) + 1:
+            chains[form] = [*chain, found.start()]
+            starts = max(starts, chains[form], key=len)
     parts = [text[one:two] for one, two in pairwise((*starts, len(text)))]
     pieces = [part.partition(" ")[2] for part in parts]
-    words = before.replace("\n", " ").split(" ")
-    tails = [" ".join(words[-count:]) for count in (4, 3, 2, 1)]
+    of_lines = [at for at in starts if text[at - 1 : at] in ("", "\n")]
+    if len(starts) < 2 or 2 * len(of_lines) > len(starts) or sum(map(is_whole_entry, pieces)) < _MOST * len(pieces):
+        return text
+    before = text[: starts[0]].rstrip()
+    tails = [" ".join(before.split()[-count:]) for count in (4, 3, 2, 1)]
     title = next((tail for tail in tails if _title(tail) in draft_words("list")), "")
-    is_list = sum(map(is_whole_entry, pieces)) >= _MOST * len(pieces) and not is_prose(pieces[0])
-    is_apart = len(parts) > 1 and (not before or "\n" in text[len(before) : starts[0]])
-    if is_list and (title or is_apart):
-        return "\n".join((before[: len(before) - len(title)], title, *parts))
-    return text
+    is_apart = title or not before or "\n" in text[len(before) : starts[0]]
+    return "\n".join((before.removesuffix(title), title, *parts)) if is_apart and not is_prose(pieces[0]) else text
 
 
 def reference_lists(lines: Sequence[DraftLine]) -> list[FoundList]:
@@ -279,56 +255,50 @@ def _title(line: str) -> str:
 
 
 def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
-    at, known, found = 0, {word for title in draft_words("list") for word in title.split()}, set[str]()
-    while at < len(lines):
-        line, title = lines[at], _title(lines[at].text)
-        pattern, words = re.sub(r"\d+", "", title), {*title.replace(",", " ").split()}
-        is_sure = title in draft_words("list") or (line.block.kind == "heading" and pattern in found)
-        is_heading = line.block.kind == "heading" or words <= known
-        names_list = is_heading and any(words >= {*one.split()} for one in draft_words("words"))
-        if line.block.kind != "item" and (is_sure or names_list or title in draft_words("maybe")):
-            end = _end(lines, at + 1, line.block.level)
+    last = 0
+    for at, line in enumerate(lines):
+        title = _title(line.text) if at >= last and line.block.kind != "item" else ""
+        if title in draft_words("list") or title in draft_words("maybe"):
+            end = _end(lines, at)
             entries = entries_in(lines[at + 1 : end])
-            if is_sure or _are_entries(entries):
+            if title in draft_words("list") or _are_entries(entries):
                 yield FoundList(at, end, entries)
-                at = end - 1
-                found.add(pattern)  # "References for Chapter 2" and 3
-        at += 1
+                last = end
 
 
 def _are_entries(entries: Sequence[ListEntry]) -> bool:
-    sure = [is_surely_entry(one.text) or (one.label != "" and is_whole_entry(one.text)) for one in entries]
-    return any(sure) and 2 * sum(
-        one or is_repeated(other.text) for one, other in zip(sure, entries, strict=True)
-    ) > len(sure)
+    sure = [one for one in entries if is_surely_entry(one.text) or (one.label and is_whole_entry(one.text))]
+    sure += (one for one in entries if is_repeated(one.text))
+    return 2 * len(sure) > len(entries)
 
 
-def _end(lines: Sequence[DraftLine], first: int, level: int) -> int:
-    """The line before which a list ends. A heading under which the numbers go on, before that of another list, does not
-    end it."""
-    last = 0
-    for at in range(first, len(lines)):
-        last = lines[at].value or last
-        if _ends_list(lines[at], level):
-            near = takewhile(lambda line: _title(line.text) not in draft_words("list"), lines[at + 1 : at + 1 + NEAR])
-            if not any(line.value == last + 1 > 1 and _may_be_entry(line.rest) for line in near):
-                return at
-    return len(lines)
+def _end(lines: Sequence[DraftLine], heading: int) -> int:
+    """The line before which the list under a heading ends: no line that goes on with the words of another one."""
+    rest = range(heading + 1, len(lines))
+    apart = (at for at in rest if lines[at].opens or not lines[at - 1].text[-1:].isalpha())
+    return next((at for at in apart if _ends_list(lines[at], lines[heading])), len(lines))
 
 
-def _ends_list(line: DraftLine, level: int) -> bool:
+def _ends_list(line: DraftLine, heading: DraftLine) -> bool:
     title = _title(line.text)
     name, number, *_ = [*title.split(), "", ""]
     is_float = name in draft_words("float") and 0 < len(number.rstrip(".:")) < 5  # "Table 2. Doses"
     if title in draft_words("list") or title in draft_words("other") or is_float:
         return True
     # A part of the list does not end it: "### Books" under "## References".
-    return line.block.kind == "heading" and not (is_whole_entry(line.text) or 0 < level < line.block.level)
+    is_next = line.block.kind == "heading" and not 0 < heading.block.level < line.block.level
+    is_next = is_next or (_is_numbered(heading) and _is_numbered(line))
+    return is_next and not is_whole_entry(line.text)
+
+
+def _is_numbered(line: DraftLine) -> bool:
+    """Whether a line begins with the number of a part of a chapter, "4.2 References"."""
+    chapter, _, part = line.text.partition(" ")[0].partition(".")
+    return chapter.isdecimal() and part.rstrip(".").isdecimal()
 
 
 def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
-    """The block of entries at the end of a draft, or the whole of it, if its entries look like references. What stands
-    before it and may be one is named."""
+    """The block of entries at the end of a draft, or the whole of it, if its entries look like references."""
     entries, end = entries_in(lines), len(lines)
     places = {line.place: at for at, line in enumerate(lines)}
     while entries and entries[-1].reason:
@@ -338,10 +308,11 @@ def _unheaded(lines: Sequence[DraftLine]) -> list[FoundList]:
     first = next(starts, len(sure))
     if len(sure) - first < min(2, len(sure)) or not sure:
         return []
-    at, may_be = first, [has_date_or_id(one.text) or starts_with_names(one.text) for one in entries]
-    while at and not (has_verbs(entries[at - 1].text) or is_prose(entries[at - 1].text)):
-        at -= 1
-    if at == 0 and all(may_be[:first]):  # nothing is told: it is a list and no draft
-        return [FoundList(0, end, entries)]
-    unsure = [one._replace(label="", reason=UNSURE) for n, one in enumerate(entries[at:first], at) if may_be[n]]
-    return [FoundList(places[entries[first].place], end, [*unsure, *entries[first:]])]
+    while first and _may_belong(entries[first - 1].text):
+        first -= 1
+    return [FoundList(places[entries[first].place] if first else 0, end, entries[first:])]
+
+
+def _may_belong(text: str) -> bool:
+    """Whether something right before a list without a heading belongs to it."""
+    return (has_date_or_id(text) or starts_with_names(text)) and not (has_verbs(text) or is_prose(text))
