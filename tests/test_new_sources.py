@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-import pytest
 from mcp.client import Client
 
 from deepcritical_mcp.models import AuthorName, Publication, StatusNotice
@@ -75,22 +73,6 @@ async def call(client: Client, tool: str, **arguments: object) -> tuple[str, dic
     return "".join(getattr(block, "text", "") for block in result.content), wire(result)
 
 
-@pytest.mark.parametrize(
-    ("filters", "ids"),
-    [
-        ({"source": "preprint"}, {PREPRINT.id, UNPUBLISHED.id}),
-        ({"source": "trial"}, {TRIAL.id}),
-        ({"source": "pubmed"}, {PAPER.id}),
-        ({"kind": "registration"}, {TRIAL.id}),
-    ],
-)
-async def test_they_are_found_again_by_their_source(filters: dict[str, str], ids: set[str]) -> None:
-    async with session() as client:
-        await call(client, "pubmed_search", query="zinc")
-        _, found = await call(client, "semantic_search", query="does zinc help wounds to close?", **filters)
-    assert {item["id"] for item in found["evidence"]} == ids
-
-
 async def test_a_list_says_what_they_are_and_what_became_of_a_preprint() -> None:
     async with session() as client:
         await call(client, "pubmed_search", query="zinc")
@@ -101,14 +83,6 @@ async def test_a_list_says_what_they_are_and_what_became_of_a_preprint() -> None
     assert "Zinc for diabetic foot ulcers (2025-03), trial" in text
     assert "Oranges prevent scurvy (Unknown)" in text
     assert page["sources"] == {"preprint": 2, "trial": 1, "pubmed": 1}
-
-
-async def test_they_are_recognized_when_they_come_again() -> None:
-    async with session() as client:
-        await call(client, "pubmed_search", query="zinc")
-        _, again = await call(client, "pubmed_search", query="zinc")
-        _, page = await call(client, "list_evidence")
-    assert len(again["evidence"]) == page["total"] == 4
 
 
 async def test_the_two_tool_profile_marks_preprints_and_names_their_article() -> None:
@@ -123,21 +97,3 @@ async def test_the_two_tool_profile_marks_preprints_and_names_their_article() ->
     assert preprint["metadata"]["source"] == "preprint"
     assert (trial["metadata"]["nct"], trial["metadata"].get("notices", [])) == ("NCT09000001", [])
     assert "Phase 3" in trial["text"]
-
-
-async def test_they_are_resources_of_the_session() -> None:
-    async with session() as client:
-        await call(client, "pubmed_search", query="zinc")
-        listed = {one.name: str(one.uri) for one in (await client.list_resources()).resources}
-        read = await client.read_resource(listed["nct:NCT09000001"])
-    assert {PREPRINT.id, TRIAL.id} <= set(listed)
-    assert "Phase 3" in json.dumps(read.model_dump(mode="json"))
-
-
-@pytest.mark.parametrize(
-    ("prompt", "arguments"), [("research_question", {"question": "zinc?"}), ("verify_claim", {"claim": "zinc heals"})]
-)
-async def test_the_prompts_name_the_searches(prompt: str, arguments: dict[str, str]) -> None:
-    async with session() as client:
-        text = (await client.get_prompt(prompt, arguments)).model_dump_json()
-    assert all(tool in text for tool in ("pubmed_search", "trial_search", "web_search"))

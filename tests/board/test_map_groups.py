@@ -26,15 +26,6 @@ def test_each_group_is_named_by_a_term_that_the_others_lack() -> None:
     assert names[2].startswith("Vitamin D")
 
 
-def test_a_name_stands_in_the_middle_of_its_group() -> None:
-    for group in named_groups(pieces(18), corners(18)):
-        assert min(abs(group.x - x) + abs(group.y - y) for x, y in CORNERS) < 0.05
-
-
-def test_the_same_map_has_the_same_names() -> None:
-    assert named_groups(pieces(30), corners(30)) == named_groups(pieces(30), corners(30))
-
-
 def test_a_few_items_or_equal_ones_have_no_groups() -> None:
     assert named_groups(pieces(5), corners(5)) == []
     assert named_groups([], {}) == []

@@ -6,7 +6,6 @@ import pytest
 from playwright.async_api import expect
 
 from deepcritical_mcp.board import board_report
-from deepcritical_mcp.models import StatusNotice
 from tests.board.conftest import OpenBoard
 from tests.board.samples import SESSION, places, publication, publications
 from tests.publications import published
@@ -79,35 +78,6 @@ async def test_links_of_a_report_open_a_window_that_knows_nothing_of_it(open_rep
         assert await link.get_attribute("target") == "_blank"
         assert "noopener" in (await link.get_attribute("rel") or "")
     await expect(board.app.locator("#list .card").nth(1)).to_contain_text("javascript:alert(1)")
-
-
-async def test_a_report_shows_preprints_and_trials_with_their_links(open_report: OpenBoard) -> None:
-    links = (StatusNotice(kind="published", doi="10.5555/a<b"), StatusNotice(kind="published", pmid="31000001"))
-    papers = tuple(StatusNotice(kind="about", pmid=str(number)) for number in range(1, 11))
-    preprint = {"source": "preprint", "journal": "", "pmid": "", "publisher": "bioRxiv", "status_notices": links}
-    trial = {"source": "trial", "nct": "NCT09000001", "doi": "", "pmid": "", "journal": "", "status_notices": papers}
-    board = await open_report(board_report([publication(0), publication(1, **preprint), publication(2, **trial)]))
-    cards = board.app.locator("#list .card")
-
-    await expect(board.app.locator("#summary")).to_contain_text("1 from PubMed + 1 preprint + 1 trial")
-    await expect(cards.nth(1)).to_contain_text("bioRxiv")
-    await expect(cards.nth(1).get_by_role("link", name="doi:10.5555/a<b")).to_have_attribute(
-        "href", "https://doi.org/10.5555/a%3Cb"
-    )
-    await expect(cards.nth(1).get_by_role("link", name="PMID 31000001")).to_be_visible()
-    await expect(cards.nth(2).get_by_role("link", name="NCT09000001")).to_be_visible()
-    await expect(cards.nth(2)).to_contain_text("and 4 more links")
-    await board.app.get_by_label("Trial (1)").check()
-    await expect(cards).to_have_count(1)
-    assert not board.complaints
-
-
-async def test_a_report_of_nothing_says_so(open_report: OpenBoard) -> None:
-    board = await open_report(board_report([]))
-
-    await expect(board.app.locator("#empty")).to_have_text("There is no evidence to show.")
-    for selector in ("#tools", "#map-panel", "#timeline-panel", "#filter-panel"):
-        await expect(board.app.locator(selector)).to_be_hidden()
 
 
 async def test_a_report_is_printed_whole(open_report: OpenBoard) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import anyio
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +19,6 @@ from tests.evidence.stand_ins import piece
 
 ASPIRIN = "Aspirin lowered the risk of colorectal adenoma in a trial of 600 adults over three years."
 VITAMIN = "Vitamin D had no effect on falls among 900 older women in nursing homes, whatever they had had before it."
-BOOK = "10.1000/book"
 
 
 class Busy:
@@ -61,32 +59,3 @@ async def test_a_text_that_changed_is_not_like_what_the_earlier_one_was_like(emb
     assert await links(store) == [(), ()]
     await store.add_evidence([page(3, VITAMIN)])
     assert await links(store) == [((await store.ids())[2],), (), (first,)]
-
-
-async def test_nor_is_what_is_added_at_the_same_time_like_the_earlier_text(embedder: EmbeddingService) -> None:
-    store = await opened(embedder)
-    await store.add_evidence([page(1, ASPIRIN)])
-    await store.add_evidence([page(1, VITAMIN), page(2, ASPIRIN)])
-    assert await links(store) == [(), ()]
-    outcomes = await store.add_evidence([page(3, ASPIRIN), page(2, VITAMIN)])
-    first, second, _ = await store.ids()
-    assert [one.folds for one in outcomes] == [(), ()]
-    assert await links(store) == [(second,), (first,), ()]
-
-
-async def test_what_gets_another_id_stays_linked_though_the_call_is_cancelled(embedder: EmbeddingService) -> None:
-    store = await opened(embedder)
-    title = "Aspirin and colorectal adenoma in adults"
-    await store.add_evidence([piece(ASPIRIN, title, doi=BOOK), page(1, ASPIRIN)])
-    with anyio.CancelScope() as scope:
-        write = store._write  # pyright: ignore[reportPrivateUsage]
-
-        async def cancelled(work: Callable[[], object]) -> object:
-            done = await write(work)
-            scope.cancel()
-            return done
-
-        store._write = cancelled  # pyright: ignore[reportPrivateUsage]
-        await store.add_evidence([piece(ASPIRIN, title, doi=BOOK, pmid="1")])
-    renamed, other = await store.ids()
-    assert (renamed, await links(store)) == ("pubmed:1", [(other,), (renamed,)])

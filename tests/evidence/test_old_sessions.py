@@ -87,18 +87,6 @@ async def test_what_a_killed_server_left_in_chroma_s_log_is_applied(registries: 
     assert found == {one.id: one for one in ITEMS if one.id != "pubmed:2"}
 
 
-async def test_a_folder_of_0_2_without_its_empty_file_is_kept_and_opened(
-    registries: Registries, tmp_path: Path, clock: Clock
-) -> None:
-    folder = kept_by_0_2(tmp_path, ITEMS)
-    for name in ("used", "lock", "session.json"):
-        (folder / name).unlink()
-    for _ in range(30):
-        await sweep_for(registries, tmp_path, clock, 7 * DAY)
-    found = await publications(registries(Settings(data_dir=tmp_path)), folder.name)
-    assert found == {one.id: one for one in ITEMS}
-
-
 async def test_a_session_of_0_2_stays_its_owner_s(registries: Registries, tmp_path: Path) -> None:
     digest = hashlib.sha256(b"ada").hexdigest()
     folder = kept_by_0_2(tmp_path, ITEMS, owner=digest)

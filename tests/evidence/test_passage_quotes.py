@@ -102,17 +102,3 @@ def test_every_table_of_a_part_is_quoted_below_its_own_header_and_the_caption() 
     whole = excerpt(text, "t6p4")
     assert whole
     assert whole.content == shown.content
-
-
-def test_a_footnote_does_not_take_rows_without_their_header_with_it() -> None:
-    _, found = _found([TWO_TABLES])
-    notes = [with_neighbors(one, 0) for one in found if one.table is None]
-    assert [(one.anchor, "|" in one.content) for one in notes] == [("t6p3", False), ("t6p5", False)]
-
-
-def test_a_footnote_is_shown_below_its_table() -> None:
-    _, found = _found([TWO_TABLES])
-    note = next(one for one in found if "yearly" in one.quotation)
-    shown = with_neighbors(note, 600)
-    assert shown.anchor == "t6p4-5"
-    assert shown.content.endswith("| RF: soil + rain | 0.22 |\n\nRF, random forest; rain is yearly precipitation.")

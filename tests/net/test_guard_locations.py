@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 
 import anyio
@@ -11,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import ForbiddenAddressError, ProviderError
-from deepcritical_mcp.net.guard import FetchLimits, Guard
+from deepcritical_mcp.net.guard import Guard
 from deepcritical_mcp.net.public_addresses import AddressPolicy
 from tests.net.stand_in import Answer, stand_in
 from tests.net.test_guard import HTML, Names, at, guard, loopback_only
@@ -83,14 +82,6 @@ def test_whatever_address_is_asked_for_only_provider_errors_are_raised(proxies: 
             anyio.run(reader.fetch, url)
 
 
-@pytest.mark.parametrize(
-    "address", ["http://paper.example:99999/", "http://paper.example:-80/", "http://paper.example:x/"]
-)
-async def test_ports_that_do_not_exist_are_refused(address: str):
-    with pytest.raises(ForbiddenAddressError, match="not a valid web address"):
-        await guard(Names(paper_example=["127.0.0.1"])).fetch(address)
-
-
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
 async def test_names_are_checked_behind_a_proxy_too(variable: str, monkeypatch: pytest.MonkeyPatch):
     for name in ("HTTP_PROXY", "ALL_PROXY", "NO_PROXY"):
@@ -116,18 +107,3 @@ async def test_behind_a_proxy_each_redirect_is_checked():
                 "http://paper.example/"
             )
     assert len(proxy.asked) == 1
-
-
-async def test_behind_a_proxy_a_resolver_that_never_answers_does_not_matter():
-    async def resolve(host: str, port: int) -> Sequence[str]:
-        await anyio.sleep_forever()
-        return []
-
-    async with stand_in(Answer(200, HTML, "text/html")) as proxy:
-        reader = Guard(
-            resolve=resolve,
-            proxies={"http": proxy.url},
-            respects_robots=False,
-            limits=FetchLimits(connect_seconds=0.1),
-        )
-        assert (await reader.fetch("http://paper.example/")).content == HTML

@@ -159,13 +159,6 @@ def test_what_stands_in_place_of_a_text_is_named(body: str, head: str, status: s
     assert (page.status, page.detail) == (status, detail)
 
 
-def test_a_table_of_images_alone_is_no_table():
-    images = "<table><caption>Map</caption><tr><td><img></td><td></td></tr><tr><td></td><td></td></tr></table>"
-    doses = "<table><tr><td>Dose</td><td>Deaths</td></tr><tr><td>5 mg</td><td>7</td></tr></table>"
-    reading = read(f"<p>{TEXT}</p>{images}{doses}").reading
-    assert [part.anchor for part in reading.parts] == ["s0", "t1"]
-
-
 def test_a_page_that_sends_browsers_on_names_where():
     assert read("", '<meta http-equiv="REFRESH" content="0; url=\'/article/2\'">').copies == (
         "https://journal.example/article/2",
@@ -184,11 +177,6 @@ def test_a_page_that_sends_browsers_on_names_where():
 )
 def test_the_encoding_is_found_whatever_the_header_says(content: bytes, charset: str):
     assert "größer" in decoded(content, charset)
-
-
-def test_a_named_encoding_is_used():
-    assert decoded("血圧".encode("shift_jis"), "", "shift_jis") == "血圧"
-    assert decoded("血圧".encode("euc-jp"), "euc-jp") == "血圧"
 
 
 @settings(max_examples=40, deadline=None)

@@ -14,17 +14,10 @@ from deepcritical_mcp.evidence.adding import AddOutcome
 from deepcritical_mcp.models import CitationSource, Publication
 from tests.publications import published
 from tests.search.pubmed_library import library, request
-from tests.sources.ncbi import KEY, Answer, article, as_json, efetch, notice
+from tests.sources.ncbi import Answer, article, efetch, notice
 
 THREE = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
 MANY = {str(number): article(str(number), f"Paper {number}.") for number in range(1_001, 1_031)}
-
-
-async def test_an_offset_beyond_the_last_result_says_so():
-    async with library(THREE) as lib:
-        result = await lib.search.search(request(offset=40), lib.session)
-    assert (result.evidence, result.total_found, result.next_offset) == ((), 3, -1)
-    assert any("beyond the last" in warning for warning in result.warnings)
 
 
 async def test_the_end_of_what_pubmed_shows_is_announced():
@@ -69,26 +62,6 @@ async def test_what_pubmed_dropped_reaches_the_model():
     assert "No items found" not in told
 
 
-async def test_another_spelling_is_suggested_when_nothing_is_found():
-    async with library() as lib:
-        lib.ncbi.corrected = "zinc"
-        result = await lib.search.search(request("zink"), lib.session)
-        assert (result.evidence, result.total_found, result.next_offset) == ((), 0, -1)
-        assert any('"zinc"' in warning for warning in result.warnings)
-        lib.ncbi.always["espell"] = Answer(503)
-        result = await lib.search.search(request("zink"), lib.session)
-    assert result.total_found == 0
-    assert not any("Did you mean" in warning for warning in result.warnings)
-
-
-async def test_only_new_finds_nothing_where_all_is_known():
-    async with library(THREE) as lib:
-        await lib.search.search(request(), lib.session)
-        result = await lib.search.search(request(only_new=True), lib.session)
-    assert (result.evidence, result.duplicates_removed, result.next_offset) == ((), 3, -1)
-    assert any("3 results" in warning for warning in result.warnings)
-
-
 RETRACTED = article(
     "12", "Withdrawn claims.", types=("Retracted Publication",), citation=notice("RetractionIn", "J 1", "99")
 )
@@ -118,16 +91,6 @@ async def test_records_that_cannot_be_had_are_named_and_the_others_count():
     assert "PMID 12 could not be read" in told
     assert "PMID 13 was withdrawn" in told
     assert "no record for PMID 14" in told
-
-
-FAULTS = {
-    "429": as_json({"error": "API rate limit exceeded", "api-key": KEY}, 429),
-    "503": Answer(503),
-    "reset": Answer(conduct="reset"),
-    "web page": Answer(200, b"<html><body>Maintenance</body></html>", "text/html"),
-    "half": Answer(200, efetch(*THREE.values()).body[:-30]),
-    "empty set": efetch(),
-}
 
 
 async def test_what_the_session_has_is_shown_when_the_rest_cannot_be_fetched():

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import anyio
 import pytest
 
-from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.kept_sessions import search_log
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.search.documents import FoundRecord
@@ -75,28 +73,6 @@ async def test_a_search_that_is_cancelled_is_logged(utility: str):
     entry = await only_entry(lib.session)
     assert entry.errors == (CUT_SHORT,)
     assert entry.failed
-
-
-async def test_papers_that_cite_one_are_logged_as_such():
-    async with library(THREE) as lib:
-        lib.ncbi.links["pubmed_pubmed_citedin"] = ["12", "13"]
-        await lib.search.related("11", "cited_by", 5, lib.session)
-        entry = await only_entry(lib.session)
-    assert (entry.tool, entry.kind, entry.source) == ("pubmed_related", "citations", "pubmed")
-    assert [(one.query, one.status, one.results) for one in entry.queries] == [("articles that cite PMID 11", "ok", 2)]
-    assert (entry.total, entry.examined, entry.ids, entry.new) == (2, 2, ("pubmed:12", "pubmed:13"), 2)
-    assert json.loads(entry.request) == {"pmid": "11", "kind": "cited_by", "max_results": 5}
-
-
-async def test_a_wrong_pmid_is_logged_as_a_look_for_papers_that_failed():
-    async with library(THREE) as lib:
-        lib.ncbi.links["pubmed_pubmed_citedin"] = ["12", "13"]
-        with pytest.raises(InvalidInputError):
-            await lib.search.related("99", "cited_by", 5, lib.session)
-        entry = await only_entry(lib.session)
-    assert entry.failed
-    assert (entry.total, entry.examined) == (0, 0)
-    assert "no record" in entry.errors[0]
 
 
 async def test_records_looked_up_in_one_call_are_one_entry_and_those_of_the_session_none():

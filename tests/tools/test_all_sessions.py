@@ -61,13 +61,6 @@ def test_texts_of_one_paper_in_two_sessions_have_the_decision_of_each() -> None:
     assert ("included" in shown, "excluded" in shown, "same publication" in shown) == (True, True, False)
 
 
-async def test_without_a_session_it_says_how_to_open_one(tmp_path: Path):
-    async with client_of(tmp_path) as client:
-        found = await call(client, "semantic_search", query="statins", session_id="all")
-    assert "There is no session yet" in found["warnings"][0]
-    assert found["total_found"] == 0
-
-
 PAPER = """# Pacing in a made-up clinic
 
 ## 1 Methods

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -22,12 +21,11 @@ from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import BlockedError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, StatusNotice
-from deepcritical_mcp.reading import Reading, Section
+from deepcritical_mcp.reading import Section
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources.base import Service
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
-from deepcritical_mcp.tools.answers.sections import Piece, shortened_outline
 from tests.fakes import fake_server
 from tests.net.stand_in import Answer
 from tests.publications import published
@@ -161,12 +159,6 @@ async def test_sections_are_named_by_anchor_or_by_title(named: str, anchors: lis
     assert [one["anchor"] for one in answer["passages"]] == anchors
 
 
-async def test_an_anchor_in_the_id_names_a_section() -> None:
-    async with reader(FakeFullTexts("pmc", copy())) as ours:
-        answer = await ours.read("pubmed:7@t1")
-    assert answer["passages"][0]["text"].startswith("Table 1. Wounds healed\n\n| Group | Healed |")
-
-
 async def test_an_unknown_section_is_an_error_that_names_the_outline() -> None:
     async with reader(FakeFullTexts("pmc", copy())) as ours:
         told = await ours.shown("7", sections=["Economics"])
@@ -181,17 +173,6 @@ async def test_a_section_that_is_not_found_is_named_beside_those_that_are(named:
     (warning,) = [one for one in answer["warnings"] if one.startswith("sections: ")]
     assert warning.startswith('sections: there is no "Competing interests". There are abstract Abstract, s0, s1 Intro')
     assert warning in told
-
-
-async def test_a_title_with_a_comma_is_one_section() -> None:
-    sections = [
-        Section("s1", ["Wounds were washed."], path=("Materials, Methods",)),
-        Section("s2", ["Nobody paid."], path=("Funding",)),
-    ]
-    async with reader(FakeFullTexts("pmc", copy(sections))) as ours:
-        answer = await ours.read("7", sections="Materials, Methods")
-    assert [one["anchor"] for one in answer["passages"]] == ["s1"]
-    assert "there is no" not in str(answer)
 
 
 async def test_nothing_is_cut_without_the_call_that_continues_it() -> None:
@@ -220,12 +201,6 @@ async def test_a_single_paragraph_that_is_too_long_is_cut_after_a_sentence() -> 
     assert first["passages"][0]["text"].endswith("by the authors.")
     assert second["passages"][0]["anchor"] == "s1p1"
     assert second["passages"][0]["text"].strip().startswith("This sentence")
-
-
-async def test_an_offset_past_the_end_is_an_error() -> None:
-    async with reader(FakeFullTexts("pmc", copy())) as ours:
-        told = await ours.shown("7", sections=["s1"], offset=5_000)
-    assert "has 35 characters; nothing follows character 5,000. offset=0 begins again." in told
 
 
 async def test_a_long_outline_is_bounded_with_the_call_for_the_rest() -> None:
@@ -265,12 +240,6 @@ async def test_a_title_is_refused_with_the_search_that_finds_it() -> None:
     async with reader() as ours:
         told = await ours.shown("Zinc in wound repair")
     assert 'pubmed_search query="Zinc in wound repair"' in told
-
-
-async def test_several_ids_are_refused() -> None:
-    async with reader() as ours:
-        told = await ours.shown("PMID 7, PMID 8")
-    assert 'id is one document, got 2: make one call for each, e.g. id="PMID 7".' in told
 
 
 async def test_a_text_that_the_session_holds_is_answered_without_asking_anybody() -> None:
@@ -383,13 +352,6 @@ async def test_without_pubmed_a_pmid_still_leads_to_the_text(fault: str) -> None
     assert len(known.asked) == 1
 
 
-async def test_the_record_of_pubmed_needs_no_converter() -> None:
-    known = FakeCompleter()
-    async with reader(FakeFullTexts("pmc", copy()), completer=known) as ours:
-        await ours.read("7")
-    assert known.asked == []
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -423,18 +385,6 @@ async def test_a_page_with_no_more_than_the_abstract_is_not_the_full_text() -> N
     async with reader(page) as ours:
         answer = await ours.read("https://doi.org/10.1000/zinc")
     assert answer["status"] == "abstract_only"
-
-
-async def test_a_paper_that_is_not_in_pubmed_has_another_providers_record() -> None:
-    preprint = published(
-        "Zinc may help.", source="preprint", title=TITLE, doi="10.1101/2024.01.01.1", provider="europepmc"
-    )
-    rung = FakeFullTexts("europepmc", copy(doi="10.1101/2024.01.01.1", title=TITLE), record=preprint)
-    async with reader(rung, records={}) as ours:
-        answer = await ours.read("10.1101/2024.01.01.1")
-    assert answer["citation"]["source"] == "preprint"
-    assert answer["id"] == "doi:10.1101/2024.01.01.1~2"
-    assert answer["warnings"] == ["This is a preprint, which was not peer reviewed."]
 
 
 @pytest.mark.parametrize(
@@ -526,14 +476,6 @@ async def test_a_page_that_is_refused_is_an_answer_and_an_outage_an_error() -> N
     assert result.is_error
 
 
-async def test_an_outage_is_in_the_heading_and_in_what_to_do_next() -> None:
-    down = FakeFullTexts("pmc", BlockedError("pmc", "Blocked."))
-    async with reader(down) as ours:
-        answer, shown = await ours.read("7"), await ours.shown("7")
-    assert shown.startswith("# No full text yet, not every provider answered: ")
-    assert answer["next_step"].startswith("Ask again in a minute: not every provider answered. ")
-
-
 @pytest.mark.parametrize(("needs_browser", "asked", "status"), [(True, 1, "full_text"), (False, 0, "not_allowed")])
 async def test_a_page_that_serves_no_programs_is_read_by_a_provider_with_a_browser(
     needs_browser: bool, asked: int, status: str
@@ -575,27 +517,6 @@ async def test_a_question_can_be_put_to_some_sections() -> None:
     assert [one["anchor"] for one in without["passages"]] == ["r1"]
 
 
-async def test_a_question_that_nothing_is_close_to_says_so_first_and_shows_little() -> None:
-    async with reader(FakeFullTexts("pmc", copy(LONG))) as ours:
-        far = await ours.read("7", question="What is the recipe for apple pie?")
-        near = await ours.read("7", question="Was healing faster with zinc?")
-    assert far["warnings"][0].startswith("Nothing in this text is close to the question.")
-    assert len(far["passages"]) == 3
-    assert not [one for one in near["warnings"] if "close" in one]
-    assert len(near["passages"]) > 3
-
-
-async def test_a_question_with_an_offset_gets_the_next_best_passages() -> None:
-    async with reader(FakeFullTexts("pmc", copy(LONG))) as ours:
-        first = await ours.read("7", question="Was healing faster with zinc?", characters=300)
-        offset = first["next_offset"]
-        then = await ours.read("7", question="Was healing faster with zinc?", characters=300, offset=offset)
-        beyond = await ours.call("7", question="Was healing faster with zinc?", offset=900)
-    assert f"offset={offset}" in first["next_step"]
-    assert not {one["text"] for one in first["passages"]} & {one["text"] for one in then["passages"]}
-    assert "no passage follows" in str(beyond)
-
-
 async def test_the_abstract_answers_too() -> None:
     abstract = "<AbstractText>Zinc speeds up repair. Scars had shrunk by 31 % after nine weeks.</AbstractText>"
     records = {"7": record("7", f"{TITLE}.", abstract, doi="10.1000/zinc")}
@@ -606,13 +527,6 @@ async def test_the_abstract_answers_too() -> None:
     assert (best["anchor"], best["section"]) == ("abstract", ["Abstract"])
     assert "shrunk by 31 %" in best["text"]
     assert "abstract" not in [one["anchor"] for one in within["passages"]]
-
-
-async def test_a_question_gets_neither_outline_nor_captions_nor_licence() -> None:
-    async with reader(FakeFullTexts("pmc", copy(LONG))) as ours:
-        answer = await ours.read("7", question="Was healing faster with zinc?")
-    assert not any(answer[name] for name in ("outline", "tables", "licence"))
-    assert 'sections=["outline"]' in answer["next_step"]
 
 
 class SlowFullTexts(FakeFullTexts):
@@ -640,13 +554,6 @@ async def test_identical_calls_at_the_same_time_read_once() -> None:
         for _ in range(3):
             tasks.start_soon(partial(ours.client.call_tool, "get_full_text", {"id": "7"}, progress_callback=note))
     assert len(pmc.asked) == 1
-
-
-async def test_a_text_without_parts_is_read_in_order() -> None:
-    plain = Copy("full_text", "", Reading("Wash wounds.", fields={"title": "Wound care"}), "https://who.example/w")
-    async with reader(FakeFullTexts("page", plain, takes="url")) as ours:
-        answer = await ours.read("https://who.example/w")
-    assert [(one["anchor"], one["text"]) for one in answer["passages"]] == [("s0", "Wash wounds.")]
 
 
 async def test_a_copy_of_another_paper_is_passed_over_for_the_next_address() -> None:
@@ -734,19 +641,6 @@ async def test_what_others_wrote_is_never_quoted_as_the_papers(anchor: str) -> N
     assert shown.index("Not the paper's own text: Decision letter") < shown.index("> ")
 
 
-async def test_the_characters_of_a_paper_end_where_others_begin() -> None:
-    async with reader(FakeFullTexts("pmc", copy(LETTERS))) as ours:
-        id = (await ours.read("7"))["id"]
-        whole = await ours.client.call_tool("get_evidence", {"ids": [id]})
-        (item,) = structured(whole)["evidence"]
-        (named,) = (line for line in item["details"] if line.startswith("Not the paper's own text"))
-        rest = await ours.client.call_tool("get_evidence", {"ids": [named.split('"')[1]]})
-    assert item["content"].endswith("On wounds. 1999.")
-    (item,) = structured(rest)["evidence"]
-    assert item["content"].startswith("You should say how.")
-    assert item["section"][0].startswith("Not the paper's own text: Decision letter")
-
-
 async def test_a_notice_that_only_the_text_names_is_told_first() -> None:
     notice_of: dict[str, Any] = {
         "publication_types": ("Retraction of Publication",),
@@ -782,12 +676,6 @@ async def test_several_paragraphs_are_named_by_one_anchor(named: str) -> None:
     assert passage["text"] == "Paragraph 1 is about zinc.\n\nParagraph 2 is about zinc."
 
 
-async def test_a_table_is_read_with_its_caption_by_the_anchor_of_its_rows() -> None:
-    async with reader(FakeFullTexts("pmc", copy())) as ours:
-        answer = await ours.read("7", sections=["t1p2"])
-    assert answer["passages"][0]["text"].startswith("Table 1. Wounds healed\n\n| Group | Healed |")
-
-
 async def test_a_part_without_paragraphs_says_where_its_text_is_in_both_tools() -> None:
     async with reader(FakeFullTexts("pmc", copy())) as ours:
         await ours.read("7")
@@ -812,13 +700,6 @@ async def test_every_anchor_of_the_outline_can_be_quoted() -> None:
     assert (len(answer["evidence"]), answer["missing"]) == (len(anchors), [])
 
 
-async def test_a_question_about_paragraphs_is_answered_from_passages_that_share_one() -> None:
-    sections = [*article(150), Section("s9", ["Copper was rare.", "Iron was common.", "Lead was absent."], path=("X",))]
-    async with reader(FakeFullTexts("pmc", copy(sections))) as ours:
-        answer = await ours.read("7", question="was iron common?", sections=["s9p2"])
-    assert [one["anchor"] for one in answer["passages"]] == ["s9p1-3"]
-
-
 async def test_a_text_that_is_too_long_is_cut_and_says_so_whenever_it_is_read() -> None:
     sections = [Section("s1", ["Zinc closed more wounds than salt water did. " * 20] * 1_000, path=("Results",))]
     async with reader(FakeFullTexts("pmc", copy(sections))) as ours:
@@ -828,24 +709,3 @@ async def test_a_text_that_is_too_long_is_cut_and_says_so_whenever_it_is_read() 
     assert told in again["warnings"]
     assert again["attempts"][0]["provider"] == "session"
     assert sum(map(characters, first["outline"])) <= 400_000
-
-
-async def test_what_was_cut_of_a_page_is_said_whenever_it_is_read() -> None:
-    sections = [Section("s1", ["Zinc closed more wounds than salt water did. " * 20] * 1_000, path=("Results",))]
-    page = FakeFullTexts("page", copy(sections, title="Wound care", url="https://who.example/wounds"), takes="url")
-    async with reader(page) as ours:
-        answers = [await ours.read("https://who.example/wounds") for _ in range(2)]
-    for answer in answers:
-        assert (answer["kind"], answer["citation"]["title"]) == ("page", "Wound care")
-        assert any("too long to be kept whole" in one for one in answer["warnings"])
-
-
-@pytest.mark.parametrize("most", [0, 1, 5, 20, 60])
-def test_the_shortened_outline_has_as_many_whole_levels_as_fit(most: int) -> None:
-    chance = random.Random(most)
-    for _ in range(50):
-        depths = [1, *(chance.randint(1, 4) for _ in range(chance.randint(0, 30)))]
-        pieces = [Piece(f"s{number}", ("part",) * depth, "Text.") for number, depth in enumerate(depths)]
-        fit = [level for level in range(1, 5) if sum(depth <= level for depth in depths) <= most]
-        expected = [f"s{number}" for number, depth in enumerate(depths) if depth <= max([1, *fit])]
-        assert [one.anchor for one in shortened_outline(pieces, most)] == expected

@@ -251,12 +251,6 @@ def test_notes_name_what_else_a_hasty_model_must_know(
     assert all(text in " ".join(notes) for text in told), notes
 
 
-async def test_a_switch_is_no_number_of_results() -> None:
-    async with Client(fake_server()) as client:
-        refused = text_of(await client.call_tool("pubmed_search", {"query": Q, "max_results": True}))
-    assert 'max_results: expected a whole number, got "true"' in refused
-
-
 async def test_papers_related_to_a_record_of_the_session_are_found_by_its_doi() -> None:
     class Links(FakeSearch):
         async def related(self, pmid: str, *_: object, progress: Progress) -> SearchResult:
@@ -269,22 +263,6 @@ async def test_papers_related_to_a_record_of_the_session_are_found_by_its_doi() 
         unknown = text_of(await client.call_tool("pubmed_related", {"pmid": "10.1000/other"}))
     assert "its PMID 31978945" in found
     assert 'pubmed_search with the DOI or title as query finds it, e.g. query="10.1000/other"' in unknown
-
-
-@pytest.mark.parametrize("written", ["current", "default", "all", "*", "rs_" + "0" * 20])
-async def test_deleting_without_an_exact_id_leads_to_the_id(written: str) -> None:
-    async with Client(fake_server()) as client:
-        text = text_of(await client.call_tool("clear_session", {"session_id": written}))
-    assert "again without" not in text
-    assert "list_evidence shows" in text
-
-
-async def test_deleting_without_an_id_deletes_nothing_and_says_so() -> None:
-    async with Client(fake_server()) as client:
-        for arguments in ({}, {"session_id": ""}, {"session_id": "new"}):
-            text = text_of(await client.call_tool("clear_session", arguments))
-            assert "nothing was deleted" in text
-            assert "list_evidence shows the current one" in text
 
 
 def test_a_tool_that_deletes_is_taken_literally(schemas: Schemas) -> None:

@@ -93,12 +93,6 @@ async def test_a_decision_is_understood_as_models_write_it(written: dict[str, ob
         assert [one["decision"] for one in answer["decided"]] == [line]
 
 
-async def test_an_item_outside_of_the_list_is_understood() -> None:
-    async with opened() as desk:
-        answer, _ = await desk.call("add_evidence", id=desk.ids[0], reason="no controls", decision="excluded")
-        assert answer["decided"][0]["decision"] == "excluded: no controls"
-
-
 async def test_evidence_is_found_by_any_name_of_it() -> None:
     async with opened() as desk:
         names: list[dict[str, object]] = [
@@ -168,15 +162,6 @@ async def test_an_id_that_holds_two_ids_is_refused(id: str) -> None:
         answer, text = await desk.mark({"id": id, "decision": "included"})
         assert not answer["decided"]
         assert "holds more than one id: pass one id per item" in text
-
-
-async def test_every_tag_that_can_be_set_can_be_found() -> None:
-    async with opened() as desk:
-        for tag in ("no control group", "not in English", "-10 points", "without placebo", "no"):
-            answer, _ = await desk.mark({"id": desk.ids[0], "tags": [tag]})
-            assert answer["decided"][0]["decision"] == f"undecided; tags: {tag}"
-            page, _ = await desk.call("list_evidence", marked=tag)
-            assert [item["id"] for item in page["items"]] == desk.ids[:1]
 
 
 async def test_a_note_warns_of_its_retracted_paper_and_is_neither_counted_nor_screened() -> None:
@@ -342,23 +327,3 @@ async def test_a_decision_that_replaces_another_says_so_and_keeps_it() -> None:
         assert sorted(len(row.get("decisions", ())) for row in rows) == [0, 2]
         table, _ = await desk.call("export_evidence", format="table", fields=["id", "decisions"])
         assert "Z: excluded: no controls; 20" in table["text"]
-
-
-async def test_two_items_of_one_call_say_what_each_replaces() -> None:
-    async with opened() as desk:
-        both = ({"id": desk.ids[0], "decision": "included"}, {"id": desk.ids[0], "tags": ["a"]})
-        await desk.mark({"id": desk.ids[0], "decision": "excluded", "tags": ["b"]})
-        answer, _ = await desk.mark(*both)
-        assert [one["replaced"].partition(" (")[0] for one in answer["decided"]] == ["excluded", "tags: b"]
-
-
-@pytest.mark.parametrize(
-    "tags", ["in vitro, prostate", ["in vitro, prostate"], "in vitro; prostate", "in vitro\nprostate"]
-)
-async def test_tags_in_one_text_are_several_with_a_note(tags: object) -> None:
-    async with opened() as desk:
-        answer, text = await desk.mark({"id": desk.ids[0], "tags": tags})
-        listed, _ = await desk.call("list_evidence")
-        assert listed["items"][0]["tags"] == ["in vitro", "prostate"]
-        assert '"tags": ["in vitro", "prostate"]' in answer["warnings"][0]
-        assert '"tags": ["in vitro", "prostate"]' in text

@@ -85,20 +85,6 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_it_greets_with_its_name_and_how_the_tools_work_together(tmp_path: Path) -> None:
-    with server(tmp_path) as process:
-        result = greet(process)["result"]
-    assert result["serverInfo"]["name"] == "deepcritical-mcp"
-    for tool in ("expand_queries", "pubmed_search", "web_search", "semantic_search", "add_evidence", "get_evidence"):
-        assert tool in result["instructions"]
-
-
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
-def test_every_handshake_version_is_spoken(tmp_path: Path, version: str) -> None:
-    with server(tmp_path) as process:
-        assert greet(process, version)["result"]["protocolVersion"] == version
-
-
 def test_stdout_holds_nothing_but_json_rpc(tmp_path: Path) -> None:
     with server(tmp_path) as process:
         greet(process)
@@ -142,20 +128,6 @@ def test_every_message_that_has_an_id_gets_an_answer(tmp_path: Path, version: st
             assert len(json.dumps(answers)) < 4_000, case
 
 
-def test_each_message_of_a_batch_gets_an_answer(tmp_path: Path) -> None:
-    parts = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in (7, "eight", 9)]
-    with server(tmp_path) as process:
-        greet(process)
-        assert process.stdin
-        assert process.stdout
-        process.stdin.write(json.dumps([*parts, {"jsonrpc": "2.0", "method": "notifications/initialized"}]) + "\n")
-        process.stdin.flush()
-        answers = [json.loads(process.stdout.readline()) for _ in parts]
-        assert ask(process, {"id": 10, "method": "ping"})["result"] == {}
-    assert [answer["id"] for answer in answers] == [7, "eight", 9]
-    assert all("send each by itself" in answer["error"]["message"] for answer in answers)
-
-
 def test_what_needs_no_answer_gets_none(tmp_path: Path) -> None:
     sent = (
         '{"jsonrpc": "2.0", "method": "no/such"}',
@@ -186,14 +158,6 @@ def test_half_a_character_that_a_model_broke_off_does_not_leave_its_call_without
         reading = {"name": "get_evidence", "arguments": {"ids": [kept]}}
         piece = ask(process, {"id": 6, "method": "tools/call", "params": reading})["result"]["structuredContent"]
     assert piece["evidence"][0]["content"] == "Broken off  here, whole 🧬 there, and \\ud83e is spelled out."
-
-
-def test_the_end_of_input_ends_the_process_at_once(tmp_path: Path) -> None:
-    with server(tmp_path) as process:
-        greet(process)
-        assert process.stdin
-        process.stdin.close()
-        assert process.wait(TIMEOUT) == 0
 
 
 @pytest.mark.parametrize("end", ["end of input", "signal"])

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.sources.pubmed.request import (
     PubMedRequest,
-    near_publication_types,
 )
 from tests.search.pubmed_library import request
 
@@ -59,24 +58,6 @@ def test_whatever_is_asked_is_answered_or_refused(query: str, types: list[str], 
     with contextlib.suppress(InvalidInputError):
         asked = request(query, publication_types=tuple(types), min_date=earliest, max_date=latest)
         assert asked.queries[0] in asked.term(asked.queries[0])
-
-
-@pytest.mark.parametrize(
-    ("said", "meant"),
-    [
-        ("Randomised Controlled Trial", "Randomized Controlled Trial"),
-        ("reviews", "Review"),
-        ("Systemtic Review", "Systematic Review"),
-        ("phase 3", "Clinical Trial, Phase III"),
-        ("cohort study", "Observational Study"),
-    ],
-)
-def test_near_misses_lead_to_the_right_name(said: str, meant: str):
-    assert meant in near_publication_types(said)
-
-
-def test_nothing_is_suggested_for_what_is_like_nothing():
-    assert near_publication_types("xyzzy") == []
 
 
 @pytest.mark.parametrize(

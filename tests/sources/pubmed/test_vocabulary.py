@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import httpx
@@ -40,17 +39,6 @@ async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(tmp_path: Path
         concepts = NcbiStandIn().concepts(folder)
         for _ in range(2):
             assert list(await concepts.descriptors(["metformin"])) == ["metformin"]
-
-
-async def test_a_cached_answer_that_cannot_be_read_is_asked_for_again(tmp_path: Path):
-    concepts = NcbiStandIn().concepts(tmp_path)
-    await concepts.descriptors(["metformin"])
-    await concepts.descriptors(["metformin"])
-    with sqlite3.connect(tmp_path / CACHE_FILE) as database:
-        database.execute('UPDATE entries SET value = \'{"of": "another version"}\'')
-    database.close()
-    assert len(await concepts.descriptors(["metformin"])) == 1
-    assert list(await concepts.descriptors(["metformin"])) == ["metformin"]
 
 
 @pytest.mark.parametrize(

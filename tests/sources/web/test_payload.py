@@ -33,15 +33,6 @@ JSON = st.recursive(
 )
 
 
-def test_rows_of_which_none_is_usable_are_junk_and_not_an_empty_answer(http: httpx.AsyncClient):
-    brave = tool(BraveTool, "http://brave.test", http)
-    assert isinstance(brave, BraveTool)
-    for rows in ([{"title": "no address"}], {"a": 1}):
-        with pytest.raises(ProviderResponseError):
-            brave.hits(rows)
-    assert brave.hits(None) == []
-
-
 @given(JSON)
 def test_no_payload_whatever_raises_anything_but_a_provider_error(payload: object):
     serpapi = tool(SerpApiTool, "http://serpapi.test", httpx.AsyncClient())
@@ -63,11 +54,6 @@ def test_any_text_gives_a_date_that_a_citation_takes(text: str):
 
 def pages(number: int) -> list[Page]:
     return [Page(f"t{one}", f"https://a.example/{one}", "x") for one in range(number)]
-
-
-def one_result(number: int) -> Answer:
-    links = "".join(f'<h2><a class="result__a" href="https://a.example/{one}">t</a></h2>' for one in range(number))
-    return Answer(200, f'<html><div class="result__body">{links}</div></html>'.encode(), content_type="text/html")
 
 
 def tool(kind: type[WebTool], url: str, http: httpx.AsyncClient) -> WebTool:

@@ -46,14 +46,6 @@ async def test_a_wrong_token_is_refused(header: str) -> None:
     assert known is None
 
 
-async def test_a_good_token_names_its_caller_and_a_caller_may_have_two() -> None:
-    verifier = StaticTokens([("alice", ALICE), ("alice", "another"), ("bob", "third")])
-    for token, name in ((ALICE, "alice"), ("another", "alice"), ("third", "bob")):
-        known = await verifier.verify_token(token)
-        assert known is not None
-        assert known.client_id == name
-
-
 @pytest.mark.parametrize("transport", ["http", "sse"])
 async def test_a_client_with_its_token_comes_in(serving: Serving, transport: str) -> None:
     async with serving(auth_tokens=TOKENS) as server, server.client(transport, token=ALICE) as client:

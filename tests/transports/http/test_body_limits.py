@@ -80,23 +80,6 @@ async def test_a_body_of_countless_values_is_refused_but_not_a_text_of_countless
         assert status == 400
 
 
-async def test_what_is_no_json_gets_the_protocols_own_error(serving: Serving) -> None:
-    async with serving() as server:
-        for body in (b"", b"{", b"nonsense", b"\xff\xfe", b'{"a": ' + b"9" * 10_000 + b"}"):
-            status, answer = await post(server, body)
-            assert status == 400, body[:10]
-            assert answer["jsonrpc"] == "2.0"
-
-
-async def test_what_is_no_message_gets_an_error_in_plain_words(serving: Serving) -> None:
-    async with serving() as server:
-        for body in (b'"x"', b"{}", b'{"jsonrpc": "2.0", "id": 1}', b'{"jsonrpc": "2.0", "id": 1, "method": 5}'):
-            status, answer = await post(server, body)
-            assert (status, answer["error"]["code"]) == (400, -32600), body
-            assert "not a JSON-RPC 2.0 message" in answer["error"]["message"]
-            assert "pydantic" not in str(answer)
-
-
 async def test_a_body_that_never_ends_is_given_up(serving: Serving) -> None:
     async with serving(request_timeout=0.2) as server:
         answer = await server.raw(
