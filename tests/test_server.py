@@ -11,7 +11,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.extension import advertise
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, PromptReference, ResourceTemplateReference, TextContent
+from mcp_types import INVALID_PARAMS, CallToolResult, PromptReference, ResourceTemplateReference
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import RateLimitError
@@ -19,7 +19,7 @@ from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
 from tests.transports.conftest import WordEmbedder
-from tests.wire import wire
+from tests.wire import text_of, wire
 
 if TYPE_CHECKING:
     pass
@@ -37,12 +37,6 @@ LONG = published(
 )
 
 BOARD = "ui://deepcritical/board.html"
-
-
-def text_of(result: CallToolResult) -> str:
-    block = result.content[0]
-    assert isinstance(block, TextContent)
-    return block.text
 
 
 def structured_of(result: CallToolResult) -> dict[str, Any]:

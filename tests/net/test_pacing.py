@@ -15,7 +15,6 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 
 import anyio
-import anyio.from_thread
 import anyio.to_thread
 import pytest
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from deepcritical_mcp.models import Citation, Evidence, SearchResult
 from deepcritical_mcp.tools.answers.render import to_markdown
 from deepcritical_mcp.tools.answers.structured import structured
-from tests.tools.test_session_titles import call, client_of, text_of
+from tests.tools.test_session_titles import call, client_of
+from tests.wire import text_of
 
 TEXTS = {
     "heart": ("Statins lower the risk of a second heart attack.", "Aspirin thins the blood."),

@@ -14,7 +14,8 @@ from tests.net.stand_in import Answer
 from tests.search.full_text_fakes import FakeFullTexts, copy
 from tests.search.full_text_fakes import article as sections
 from tests.sources.ncbi import article, notice
-from tests.tools.test_get_full_text import Reader, reader, structured, text_of
+from tests.tools.test_get_full_text import Reader, reader, structured
+from tests.wire import text_of
 
 TRUE = "β-Carotene and the repair of wounds in older adults: a randomized trial."
 RECORDS = {"11": article("11", TRUE, doi="10.1000/true", ids='<ArticleId IdType="pmc">PMC1100</ArticleId>')}

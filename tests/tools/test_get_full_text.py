@@ -14,7 +14,7 @@ import httpx
 import pytest
 from markdown_it import MarkdownIt
 from mcp.client import Client
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.dates import current_date
@@ -32,7 +32,7 @@ from tests.publications import published
 from tests.search.full_text_fakes import TABLE, TITLE, FakeCompleter, FakeFullTexts, article, copy
 from tests.sources.ncbi import Ncbi, ncbi, notice, pubmed
 from tests.sources.ncbi import article as record
-from tests.wire import wire
+from tests.wire import text_of, wire
 
 RECORDS = {"7": record("7", f"{TITLE}.", doi="10.1000/zinc", ids='<ArticleId IdType="pmc">PMC7700</ArticleId>')}
 DOWN = ProviderUnavailableError("pmc", "PMC is unavailable (HTTP 503).")
@@ -58,12 +58,6 @@ class Reader:
 
     async def call(self, id: str, **arguments: object) -> CallToolResult:
         return await self.client.call_tool("get_full_text", {"id": id, **arguments})
-
-
-def text_of(result: CallToolResult) -> str:
-    (block,) = result.content
-    assert isinstance(block, TextContent)
-    return block.text
 
 
 @asynccontextmanager
@@ -325,16 +319,6 @@ async def test_what_could_not_be_looked_up_is_an_error() -> None:
         result = await ours.call("10.1000/none")
     assert result.is_error
     assert "could not be looked up, which does not mean that it does not exist" in text_of(result)
-
-
-async def test_without_a_record_the_text_describes_itself() -> None:
-    whole = copy(pmid="7", title=TITLE, journal="J Made-up Res", date="2021")
-    async with reader(FakeFullTexts("europepmc", whole)) as ours:
-        ours.ncbi.always["efetch"] = Answer(503)
-        answer = await ours.read("7")
-    assert answer["citation"]["title"] == TITLE
-    assert "J Made-up Res" in answer["citation"]["reference"]
-    assert "whether it was retracted is unknown" in answer["errors"][0]
 
 
 @pytest.mark.parametrize("fault", ["down", "hangs", "no record"])

@@ -10,7 +10,8 @@ from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from tests.net.stand_in import Answer
 from tests.search.lookup_fakes import FakePlaces, FakeRecords, FakeReferences
 from tests.sources.ncbi import article
-from tests.tools.test_get_full_text import Reader, reader, structured, text_of
+from tests.tools.test_get_full_text import Reader, reader, structured
+from tests.wire import text_of
 
 ZINC = "Zinc closes chronic wounds faster than placebo in adults"
 COPPER = "Copper strengthens the bones of ageing laboratory mice"

@@ -21,8 +21,9 @@ from tests.fakes import fake_server
 from tests.search.full_text_fakes import FakeCompleter, FakeFullTexts
 from tests.search.lookup_fakes import FakeRecords, FakeReferences
 from tests.sources.ncbi import article, ncbi, pubmed
-from tests.tools.test_get_full_text import Reader, reader, text_of
+from tests.tools.test_get_full_text import Reader, reader
 from tests.tools.test_looked_up_evidence import RECORDS, ZINC, add, record, verdicts
+from tests.wire import text_of
 
 
 @asynccontextmanager

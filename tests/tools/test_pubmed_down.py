@@ -17,7 +17,8 @@ from tests.search.lookup_fakes import FakeRecords
 from tests.sources.crossref.crossref_wire import library, update, work
 from tests.sources.ncbi import article, ncbi, notice, pubmed
 from tests.tools.test_current_status import Desk, desk
-from tests.tools.test_get_full_text import structured, text_of
+from tests.tools.test_get_full_text import structured
+from tests.wire import text_of
 
 IRON = "10.5555/iron"
 RETRACTED = article("9", "Iron in the diet.", doi=IRON, citation=notice("RetractionIn", "J. 2022;1:2", "99"))

@@ -182,17 +182,6 @@ async def test_each_text_is_returned_once_however_its_id_is_written() -> None:
     assert found["missing"] == ["pubmed:9"]
 
 
-@pytest.mark.parametrize(
-    ("part", "said"),
-    [
-        ("pubmed:2@900-", "pubmed:2 has 96 characters; nothing follows character 900."),
-        ("pubmed:2@40-4", "pubmed:2@40-4: the end must be greater than the start."),
-    ],
-)
-async def test_a_part_that_does_not_exist_is_an_error(part: str, said: str) -> None:
-    assert (await structured("get_evidence", ids=[part]))["error"]["message"] == said
-
-
 BOOK = published(
     "A chapter.",
     source="pubmed",
@@ -242,20 +231,6 @@ async def test_what_a_record_says_beyond_its_citation_is_shown_by_get_evidence_a
     text = read.content[0].text  # pyright: ignore
     assert all(f"\n- {line}\n" in text for line in DETAILS)
     assert "<img" not in MarkdownIt().render(text)  # pyright: ignore
-
-
-async def test_details_make_room_for_the_text() -> None:
-    long = BOOK.model_copy(
-        update={"conflict_of_interest": "They declare this. " * 200, "grants": ("Grant " * 100,) * 9}
-    )
-    settings = Settings(max_result_chars=6_000)
-    async with Client(fake_server(literature=FakeSearch((long,)), settings=settings)) as client:
-        await client.call_tool("pubmed_search", {"query": "x"})
-        read = wire(await client.call_tool("get_evidence", {"ids": ["3"]}))
-    assert read
-    assert read["evidence"][0]["content"] == "A chapter."
-    assert "Details are shortened" in read["next_step"]
-    assert all(len(line) <= 300 for line in read["evidence"][0]["details"])
 
 
 async def test_a_note_says_which_paper_it_is_on() -> None:

@@ -12,7 +12,7 @@ from deepcritical_mcp.models import Publication, Text
 from deepcritical_mcp.reading import Section, assembled
 from tests.evidence.stand_ins import FILLER, HashingModel
 from tests.fakes import FakeSearch, fake_server
-from tests.wire import wire
+from tests.wire import text_of, wire
 
 CONTENT, PARTS = assembled(
     [
@@ -50,10 +50,6 @@ async def structured(tool: str, **arguments: Any) -> dict[str, Any]:
     result = wire(await call(tool, **arguments))
     assert result
     return result
-
-
-def text_of(result: CallToolResult) -> str:
-    return result.content[0].text  # pyright: ignore
 
 
 async def test_in_full_a_passage_is_shown_with_its_section_but_never_a_whole_paper() -> None:

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from mcp.client import Client
-from mcp_types import CallToolResult, PromptReference, TextResourceContents
+from mcp_types import PromptReference, TextResourceContents
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.tools.arguments.call_session import BESIDE
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
-from tests.wire import wire
+from tests.wire import text_of, wire
 
 NOTE = [{"content": "Pacing helps some patients."}]
 PAPER = published("It says something.", source="pubmed", title="A paper", pmid="1")
@@ -42,10 +42,6 @@ async def refusal(client: Client, tool: str, **arguments: object) -> dict[str, A
     assert result.is_error, text_of(result)
     assert wire(result)
     return wire(result)["error"]
-
-
-def text_of(result: CallToolResult) -> str:
-    return "".join(getattr(block, "text", "") for block in result.content)
 
 
 async def test_a_title_finds_its_session_after_a_restart(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from deepcritical_mcp.errors import (
     AllProvidersFailedError,
+    ProviderRequestError,
     ProviderTimeoutError,
     ProviderUnavailableError,
 )
@@ -18,16 +19,10 @@ from deepcritical_mcp.sources.base import Answer
 from deepcritical_mcp.sources.web.chain import ProviderChain
 from deepcritical_mcp.sources.web.earlier_results import WebCache
 from deepcritical_mcp.sources.web.request import WebRequest
+from tests.evidence.stand_ins import Clock
 from tests.search.web_fakes import FakeProvider, never, page
 
 DOWN = ProviderUnavailableError("brave", "Brave is unavailable (HTTP 503).")
-
-
-class Clock:
-    now = 5_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -86,6 +81,15 @@ async def test_a_circuit_opens_after_three_failures_and_is_probed_after_the_paus
     clock.now += 15
     answer = await ask(tested, "q", 5)
     assert answer.reports == (ProviderReport(name="brave", status="ok", results=1),)
+
+
+async def test_requests_that_were_refused_open_no_circuit(cache: WebCache, clock: Clock):
+    refused = [ProviderRequestError("brave", "Too long.")] * 5
+    tested = chain([FakeProvider("brave", *refused, [page("a")])], cache, clock)
+    for _ in refused:
+        with pytest.raises(AllProvidersFailedError):
+            await ask(tested, "q", 5)
+    assert len((await ask(tested, "q", 5)).records) == 1
 
 
 async def test_all_that_hang_end_before_the_deadline_with_their_causes(cache: WebCache, clock: Clock):

@@ -9,16 +9,10 @@ import pytest
 from deepcritical_mcp.sources.base import Hit
 from deepcritical_mcp.sources.web.earlier_results import WebCache, clear_web_cache
 from deepcritical_mcp.sources.web.request import WebOptions
+from tests.evidence.stand_ins import Clock
 from tests.publications import published
 
 ANY = WebOptions()
-
-
-class Clock:
-    now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def page(url: str = "https://a.example/1", content: str = "Text.") -> Hit:

@@ -28,6 +28,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.tools.arguments.call_session import caller_of
 from deepcritical_mcp.transports.http import auth
 from deepcritical_mcp.transports.http.auth import OAuthVerifier
+from tests.evidence.stand_ins import Clock
 from tests.transports.conftest import Serving, content
 
 ISSUER = "https://login.example.org"
@@ -57,14 +58,6 @@ class Issuer:
 
     def _shown(self, name: str) -> dict[str, Any]:
         return {field: value for field, value in public_key(name).items() if field not in self.hidden}
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def public_key(name: str) -> dict[str, Any]:
