@@ -133,17 +133,6 @@ async def test_the_list_can_be_put_in_order(open_board: OpenBoard) -> None:
         assert await board.titles() == wanted
 
 
-async def test_long_texts_open_and_close(open_board: OpenBoard) -> None:
-    board = await open_board(result([piece(0, content="word " * 400 + "END")]))
-    card = board.app.locator("#list .card")
-
-    assert "END" not in await card.inner_text()
-    await card.get_by_role("button", name="Read more", expanded=False).click()
-    assert "END" in await card.inner_text()
-    await card.get_by_role("button", name="Show less", expanded=True).click()
-    assert "END" not in await card.inner_text()
-
-
 async def test_the_map_is_walked_with_the_arrow_keys(open_board: OpenBoard) -> None:
     board = await open_board(result(pieces(30)))
     app = board.app

@@ -162,21 +162,6 @@ async def test_a_failed_or_cancelled_call_is_told(open_board: OpenBoard) -> None
     await expect(board.app.locator("#notices .bad")).to_contain_text("pubmed_search failed (rate_limited).")
 
 
-async def test_lines_of_a_listing_become_cards_whose_text_can_be_fetched(open_board: OpenBoard) -> None:
-    whole = piece(1)
-
-    async def get_evidence(call: dict[str, Any]) -> dict[str, Any]:
-        return result([whole], query="")
-
-    line = {"id": whole.id, "title": whole.citation.title, "source": "pubmed", "date": "2003", "status": "retracted"}
-    page = {"session_id": SESSION, "total": 40, "items": [line], "next_offset": -1}
-    board = await open_board({"content": [], "structuredContent": page}, tool=get_evidence)
-    assert "40 in the session" in await board.text("#summary")
-    await board.app.get_by_role("button", name="Show text").click()
-
-    await expect(board.app.locator("#list .card")).to_contain_text("BACKGROUND")
-
-
 async def test_the_page_follows_the_hosts_theme_and_colors(open_board: OpenBoard) -> None:
     def colour(board: Board) -> Any:
         return board.app.evaluate("() => getComputedStyle(document.body).backgroundColor")
@@ -189,11 +174,3 @@ async def test_the_page_follows_the_hosts_theme_and_colors(open_board: OpenBoard
     styles = {"variables": {"--color-background-primary": "rgb(1, 2, 3)", "color": "red"}}
     await board.page.evaluate("styles => window.setContext({styles})", styles)
     await expect(board.app.locator("body")).to_have_css("background-color", "rgb(1, 2, 3)")
-
-
-async def test_the_page_goes_full_screen_where_the_host_can(open_board: OpenBoard) -> None:
-    context = {"displayMode": "inline", "availableDisplayModes": ["inline", "fullscreen"]}
-    board = await open_board(result(pieces(10)), context=context)
-    await board.app.get_by_role("button", name="Full screen").click()
-
-    await expect(board.app.get_by_role("button", name="Exit full screen")).to_be_visible()

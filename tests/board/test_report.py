@@ -89,19 +89,6 @@ async def test_a_report_is_printed_whole(open_report: OpenBoard) -> None:
     await expect(board.app.locator("aside")).to_be_hidden()
 
 
-@pytest.mark.parametrize(("scheme", "colour"), [("light", "rgb(245, 246, 247)"), ("dark", "rgb(19, 22, 26)")])
-async def test_a_report_follows_the_readers_theme_and_fits_a_phone(
-    open_report: OpenBoard, scheme: str, colour: str
-) -> None:
-    evidence = publications(12)
-    board = await open_report(board_report(evidence, places=places(evidence)))
-    await board.page.set_viewport_size({"width": 300, "height": 640})
-    await board.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-
-    await expect(board.app.locator("body")).to_have_css("background-color", colour)
-    assert await board.app.evaluate("() => document.documentElement.scrollWidth") <= 300
-
-
 async def test_a_point_of_the_map_leads_to_its_card_however_far_down(open_report: OpenBoard) -> None:
     evidence = publications(100)
     board = await open_report(board_report(evidence, places=places(evidence)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -57,17 +56,6 @@ async def test_a_decision_outlasts_the_process(lasting_place: Settings, registri
     after = await store.search_similar("zinc for wounds")
     assert [(one.id, one.relevance) for one in after] == [(one.id, one.relevance) for one in before]
     assert after[0].decision == LINE, "a search shows what was excluded, and says so"
-
-
-async def test_a_decision_does_not_depend_on_the_order_of_arrival(registries: Registries) -> None:
-    registry = registries(Settings())
-    marked = {"screening": "included", "screening_reason": "large", "screened": "2026-01-01T00:00:00Z"}
-    descriptions = [paper(doi="", tags=("a",)), paper(pmid="", **marked), paper("More of it.", journal="Wounds")]
-    for order in permutations(descriptions):
-        store = await registry.open()
-        for one in order:
-            await store.add_evidence([one])
-        assert [*(await decisions(store)).values()] == ["included: large; tags: a"]
 
 
 async def test_a_decision_about_a_note_or_a_text_is_about_the_publication(registries: Registries) -> None:

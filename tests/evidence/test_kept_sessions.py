@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,18 +14,16 @@ from deepcritical_mcp.errors import (
     AmbiguousSessionError,
     EvidenceStoreError,
     InvalidInputError,
-    SessionBusyError,
     SessionNotFoundError,
 )
 from deepcritical_mcp.evidence.kept_sessions import KeptSession, log_search, session_title, with_title
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend, session_file
+from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from deepcritical_mcp.evidence.storage.stored_items import new_session_id
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.models.search_log import WATCH_TOOL
-from tests.evidence.locker import locked
 from tests.evidence.stand_ins import Clock, HashingModel, piece
 
 Registries = Callable[[Settings], SessionRegistry]
@@ -117,22 +114,6 @@ async def test_an_empty_session_leaves_no_file(registries: Registries, tmp_path:
     await registry.aclose()
     assert list((tmp_path / "sessions").iterdir()) == []
     assert list((tmp_path / "trash").iterdir()) == []
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="locks cannot be asked for")
-async def test_a_title_that_cannot_be_written_is_not_the_title(
-    registries: Registries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(session_file, "BUSY_SECONDS", 0.1)
-    registry = registries(Settings(data_dir=tmp_path))
-    store = await registry.open(title="Warts")
-    await store.add_evidence([piece("Zinc heals warts.")])
-    with locked(tmp_path / "sessions" / f"{store.session_id}.sqlite3", "IMMEDIATE"):
-        with pytest.raises(SessionBusyError, match="has locked this session's file"):
-            await registry.name(store.session_id, "Skin")
-        assert store.title == "Warts"
-        assert await store.count() == 1, "it can be read"
-    assert [one.title for one in await registries(Settings(data_dir=tmp_path)).sessions()] == ["Warts"]
 
 
 async def test_listing_a_thousand_sessions_opens_and_deletes_none(tmp_path: Path, clock: Clock) -> None:

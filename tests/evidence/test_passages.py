@@ -100,16 +100,6 @@ async def test_pages_go_on_with_the_next_best_passages_until_there_are_none(regi
     assert not {one.content for one in found.evidence} & {one.content for one in then.evidence}
 
 
-async def test_the_title_does_not_rank_a_full_text_above_what_answers(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([TRIAL])
-    best, _ = await store.best_passages("pubmed:11~2", "nausea with zinc")
-    assert "Nausea was common with zinc." in best[0].text
-    assert await store.best_passages("pubmed:404", "nausea") == ((), -1)
-    assert (await store.text("pubmed:11~2")) is not None
-    assert (await store.text("pubmed:11~3")) is None
-
-
 async def test_what_a_closed_session_had_not_embedded_is_embedded_later(lasting_place: Settings) -> None:
     model = SlowModel()
     model.free = 2

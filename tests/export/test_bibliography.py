@@ -212,25 +212,6 @@ def test_a_web_page_says_on_which_day_it_was_read_where_that_is_known(style: str
     assert not re.search("(?i)retrieved|accessed|cited", bibliography([older], style).text)
 
 
-@pytest.mark.parametrize("suffix", ["Jr", "Jr."])
-def test_a_suffix_has_a_full_stop_where_initials_have_one(suffix: str) -> None:
-    one = CHAPTER.model_copy(update={"authors": (AuthorName("Wright", "Tom", suffix), AuthorName("Young", "Ada"))})
-    shown = {style: bibliography([one], style).text for style in STYLES}
-    assert "Wright, T., Jr., & Young, A." in shown["apa"]
-    assert "Wright, Tom, Jr., and" in shown["chicago"]
-    assert "Wright, T., Jr. & Young, A." in shown["nature"]
-    assert "T. Wright Jr." in shown["ieee"]
-    assert "Wright T Jr, Young A" in shown["vancouver"]
-    assert "Wright T Jr, Young A" in shown["ama"]
-
-
-def test_given_names_are_whole_in_a_style_that_does_not_say_how_to_shorten_them(tmp_path: Path) -> None:
-    style = own_style(tmp_path, '<names variable="author"><name and="text"/></names>')
-    names = AuthorName("Wright", "Tom", "Jr"), AuthorName("Young", "Ada"), AuthorName("Ruiz", "Eva Maria")
-    text = bibliography([CHAPTER.model_copy(update={"authors": names})], style, styles_folder=tmp_path).text
-    assert text == "Tom Wright Jr., Ada Young, and Eva Maria Ruiz\n"
-
-
 def test_issues_that_are_a_range_have_the_dash_of_the_style() -> None:
     one = ARTICLE.model_copy(update={"issue": "2-3"})
     assert "8(2–3), 321–328" in bibliography([one], "apa").text
@@ -408,9 +389,3 @@ def test_a_style_of_notes_only_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.csl").write_text("<style><citation><layout/></citation></style>", "utf-8")
     with pytest.raises(InvalidInputError, match="only citations or notes"):
         bibliography([ARTICLE], "notes", styles_folder=tmp_path)
-
-
-def test_label_styles_have_a_label_of_names_and_year(tmp_path: Path) -> None:
-    style = own_style(tmp_path, '<text variable="citation-label" prefix="[" suffix="]"/>')
-    text = bibliography([ARTICLE, CHAPTER, BOOK, PAGE], style, styles_folder=tmp_path).text
-    assert text.split() == ["[HeBR17]", "[Smit15]", "[BeRu93]", "[Exam24]"]

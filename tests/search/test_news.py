@@ -134,18 +134,6 @@ async def test_a_retraction_is_told_once_and_kept():
     assert lib.session.kept["pubmed:11"].status == "retracted"
 
 
-async def test_a_record_that_was_read_today_is_asked_for_again():
-    async with library(TWO) as lib:
-        watched = await searched(lib)
-        before = await watched.news()
-        types = ("Journal Article", "Retracted Publication")
-        lib.ncbi.records["11"] = article("11", "First.", doi="10.5555/11", types=types)
-        watched.witness.told["10.5555/12"] = (RETRACTED,)
-        found = await watched.news()
-    assert (before.items, before.checked) == ((), 2)
-    assert [(one.kind, one.id) for one in found.items] == [("retracted", "pubmed:11"), ("retracted", "pubmed:12")]
-
-
 async def test_a_status_that_nobody_could_be_asked_for_is_not_counted_and_is_no_success():
     async with library(TWO) as lib:
         watched = await searched(lib)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pytest
 
 from deepcritical_mcp.errors import (
-    InvalidInputError,
     ProviderUnavailableError,
 )
 from deepcritical_mcp.evidence.adding import AddOutcome
@@ -18,20 +17,6 @@ from tests.sources.ncbi import Answer, article, efetch, notice
 
 THREE = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
 MANY = {str(number): article(str(number), f"Paper {number}.") for number in range(1_001, 1_031)}
-
-
-async def test_the_end_of_what_pubmed_shows_is_announced():
-    async with library(THREE) as lib:
-        lib.ncbi.hits["zinc"] = [str(number) for number in range(1, 12_001)]
-        lib.ncbi.always["efetch"] = efetch(article("9801"), article("9899"))
-        result = await lib.search.search(request(offset=9_800, max_results=100), lib.session)
-        assert (result.total_found, result.next_offset) == (12_000, 9_900)
-        assert any("max_results=98" in warning and "min_date" in warning for warning in result.warnings)
-        result = await lib.search.search(request(offset=9_898, max_results=100), lib.session)
-        assert result.next_offset == -1
-        assert any("min_date" in warning for warning in result.warnings)
-        with pytest.raises(InvalidInputError, match="min_date"):
-            await lib.search.search(request(offset=request().LAST_RESULT), lib.session)
 
 
 async def test_an_outage_is_never_an_empty_result():

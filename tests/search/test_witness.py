@@ -138,13 +138,6 @@ async def test_a_retraction_without_a_notice_in_pubmed_gets_that_of_the_witness(
     assert remarks == ()
 
 
-async def test_a_concern_of_the_witness_does_not_soften_a_retraction():
-    concern = StatusNotice(kind="concern", doi="10.5555/concern", reference="publisher, 2020-01-01")
-    one, remarks = await completed(paper(status="retracted"), concern)
-    assert one.status == "retracted"
-    assert remarks == ("PMID 1 is marked RETRACTED by PubMed, but not by Crossref. The graver status counts.",)
-
-
 async def test_an_outage_is_a_remark_and_changes_nothing():
     service = FakeWitness({"10.5555/zinc": (RETRACTED,)})
     service.error = ProviderUnavailableError("crossref", "Crossref is unavailable (HTTP 503).")

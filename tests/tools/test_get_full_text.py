@@ -353,11 +353,6 @@ async def test_another_papers_text_is_refused(wrong: dict[str, Any]) -> None:
     assert "not used" in answer["attempts"][0]["detail"]
 
 
-async def test_a_version_of_the_doi_is_the_same_paper() -> None:
-    async with reader(FakeFullTexts("pmc", copy(doi="10.1000/zinc.2"))) as ours:
-        assert (await ours.read("7"))["status"] == "full_text"
-
-
 async def test_a_file_without_numbers_is_known_by_the_title_inside() -> None:
     sections = [Section("s0", [f"J Made-up Res 2021. {TITLE}. Ana Ruiz", "Wounds heal slowly. " * 100])]
     async with reader(FakeFullTexts("pmc", copy(sections, title="Microsoft Word - final.doc"))) as ours:
@@ -422,11 +417,6 @@ async def test_a_retraction_notice_in_pubmed_is_told() -> None:
     async with reader(FakeFullTexts("pmc", copy()), records={"7": retracted}) as ours:
         told = await ours.shown("7")
     assert told.startswith("# RETRACTED (notice: PMID 9): Zinc in wound repair")
-
-
-async def test_machine_read_scans_are_marked() -> None:
-    async with reader(FakeFullTexts("pmc", copy(is_ocr=True))) as ours:
-        assert "OCR" in (await ours.read("7"))["warnings"][0]
 
 
 async def test_a_trial_is_read_by_its_number() -> None:

@@ -295,16 +295,6 @@ async def test_no_list_of_ids_deletes_a_session(ids: list[str] | str, told: str)
         assert (await desk.call("list_evidence"))[0]["total"] == 2
 
 
-async def test_a_hundred_long_reasons_fit_into_an_answer() -> None:
-    async with opened() as desk:
-        items = [{"content": f"Finding {number}.", "title": f"Title {number}"} for number in range(100)]
-        added, _ = await desk.mark(*items)
-        marks = [{"id": one["id"], "decision": "excluded", "reason": "long reason " * 40} for one in added["added"]]
-        answer, text = await desk.mark(*marks)
-        assert len(answer["decided"]) == 100
-        assert len(text) < 32_000
-
-
 async def test_a_decision_that_replaces_another_says_so_and_keeps_it() -> None:
     async with opened() as desk:
         await desk.mark({"id": desk.ids[0], "decision": "excluded", "reason": "no controls", "tags": ["rct"]})

@@ -276,20 +276,6 @@ async def test_the_smallest_answer_has_a_record(count: int) -> None:
             assert len(json.dumps(result.structured_content, ensure_ascii=False, separators=(",", ":"))) <= 2_000, tool
 
 
-async def test_a_note_on_a_retracted_paper_is_marked_and_its_author_warned() -> None:
-    async with Client(fake_server(literature=FakeSearch((TOXICITY, METFORMIN)))) as client:
-        await client.call_tool("pubmed_search", {"query": "x"})
-        items = [{"content": "AMPK is the target.", "pmid": "2"}, {"content": "The NOAEL was 150 mg/kg.", "pmid": "1"}]
-        added = await client.call_tool("add_evidence", {"items": items})
-        found = await client.call_tool("semantic_search", {"query": "target AMPK", "kind": "note", "max_results": 1})
-    assert "Note: Item 0: its paper is marked RETRACTED." in added.content[0].text  # pyright: ignore
-    assert wire(added)
-    assert wire(added)["warnings"] == ["Item 0: its paper is marked RETRACTED."]
-    text = found.content[0].text  # pyright: ignore
-    retracted = "The paper that this note is on is marked **RETRACTED (notice: PMID 9)**."
-    assert f"## 1. AMPK is the target…\nNote on PMID 2\n{retracted}\n" in text
-
-
 async def test_a_further_text_of_a_publication_can_be_read_to_its_end() -> None:
     article = " ".join(f"Sentence {number} of the article describes glycogen in the liver." for number in range(900))
     item = {"content": article, "pmid": "2", "title": "Metformin and the liver", "source": "web"}

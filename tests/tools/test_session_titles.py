@@ -193,14 +193,6 @@ async def test_a_window_brings_back_what_another_one_has_deleted(tmp_path: Path)
             assert (await call(one, "list_evidence", session_id=session))["total"] == 1
 
 
-async def test_sessions_in_memory_are_listed_with_a_warning() -> None:
-    async with Client(fake_server()) as client:
-        await call(client, "add_evidence", items=NOTE, session_id="new: zinc")
-        listed = await call(client, "list_sessions")
-    assert [(one["title"], one["kept_until"]) for one in listed["sessions"]] == [("zinc", "")]
-    assert listed["warnings"] == ["Sessions are kept in memory and end with the server."]
-
-
 async def test_kept_sessions_are_resources_with_their_title(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
         opened = await call(client, "add_evidence", items=NOTE, session_id="new: zinc")

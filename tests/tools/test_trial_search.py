@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -110,23 +109,6 @@ async def test_a_former_number_is_read_and_kept_as_the_present_one(tmp_path: Pat
         _, read = await ours.call("get_full_text", id="NCT00000009", session_id="new")
     assert (read["status"], "NCT09000001" in read["citation"]["reference"]) == ("full_text", True)
     assert "NCT00000009 is now registered as NCT09000001." in read["warnings"]
-
-
-async def test_a_former_number_and_the_numbers_of_others_are_labeled(tmp_path: Path):
-    names = {
-        "nctId": "NCT09000001",
-        "briefTitle": "Zinc",
-        "nctIdAliases": ["NCT00000009"],
-        "secondaryIdInfos": [{"id": "1R18HL000000-01", "type": "NIH"}, {"id": "NCT09000002"}, {"id": "2020-000001-11"}],
-    }
-    async with desk(tmp_path, trial(1, identificationModule=names)) as ours:
-        text, found = await ours.call("trial_search", query="zinc")
-        _, whole = await ours.call("get_full_text", id="NCT09000001", sections=["Identification"])
-    assert " · formerly NCT00000009 · other numbers: 1R18HL000000-01, 2020-000001-11\n" in text
-    assert "trial NCT00000009" not in text
-    # Another trial is none of this one's numbers.
-    assert "NCT09000002" not in json.dumps(found)
-    assert "NCT09000002" in json.dumps(whole)
 
 
 async def test_pages_follow_each_other_without_gaps(tmp_path: Path):

@@ -17,7 +17,7 @@ import pytest
 
 from tests.evidence.locker import locked
 from tests.transports.odd_messages import ODD_MESSAGES
-from tests.transports.processes import HANGING_CALL, hanging_source, hung_disk
+from tests.transports.processes import HANGING_CALL, greeting, hanging_source, hung_disk
 
 HEAVY = (
     *("chromadb", "onnxruntime", "tokenizers", "tavily", "ddgs", "primp", "sentence_transformers", "torch", "redis"),
@@ -57,14 +57,7 @@ def tell(process: subprocess.Popen[str], message: dict[str, Any]) -> None:
 
 
 def greet(process: subprocess.Popen[str], version: str = "2025-11-25") -> dict[str, Any]:
-    answer = ask(
-        process,
-        {
-            "id": 1,
-            "method": "initialize",
-            "params": {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}},
-        },
-    )
+    answer = ask(process, greeting(version))
     tell(process, {"method": "notifications/initialized"})
     return answer
 

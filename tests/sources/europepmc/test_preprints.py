@@ -118,14 +118,6 @@ async def test_deep_pages_of_several_queries_fetch_only_what_is_shown(http: http
     assert all(item.content != NO_ABSTRACT for item in found.evidence)
 
 
-async def test_two_versions_with_one_doi_are_two_results_of_the_search(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        server.answer = play([preprint(), preprint(id="PPR500002", versionNumber=1)])
-        source = make_preprints(server.url, http)
-        answer = await source.ask("zinc", PreprintRequest(query="zinc"), offset=0, limit=10)
-    assert answer.ids == ("10.64898/2026.01.02.26300001", "PPR500002")
-
-
 @pytest.mark.parametrize(
     ("written", "sent"),
     [

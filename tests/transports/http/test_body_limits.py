@@ -10,6 +10,7 @@ import pytest
 
 from tests.transports.conftest import RunningServer, Serving
 from tests.transports.odd_messages import ODD_MESSAGES
+from tests.transports.processes import greeting
 
 HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 
@@ -49,12 +50,10 @@ async def test_deeply_nested_json_is_refused_before_it_is_read(serving: Serving)
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
 async def test_every_message_that_has_an_id_gets_an_answer(serving: Serving, version: str) -> None:
-    hello = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
-    greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
     async with serving() as server, server.http() as http:
         headers = {**HEADERS, "mcp-protocol-version": version}
         if version != "2026-07-28":
-            greeted = await http.post("/mcp", headers=HEADERS, json=greeting)
+            greeted = await http.post("/mcp", headers=HEADERS, json=greeting(version))
             headers["mcp-session-id"] = greeted.headers["mcp-session-id"]
         for case, (sent, number) in ODD_MESSAGES.items():
             answer = await http.post("/mcp", headers=headers, content=sent)

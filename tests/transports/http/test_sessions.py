@@ -14,10 +14,10 @@ from mcp.client.stdio import StdioServerParameters
 from mcp_types import CallToolResult
 
 from tests.transports.conftest import Serving, content, error, text
-from tests.transports.processes import serving_process
+from tests.transports.processes import greeting, serving_process
 from tests.wire import filled, wire
 
-MODERN, LEGACY = "2026-07-28", "2025-11-25"
+MODERN = "2026-07-28"
 REQUIRED = "session_required"
 TOKENS = {"auth_tokens": "alice:alice-token-0123456789,bob:bob-token-0123456789"}
 ALICE, BOB = "alice-token-0123456789", "bob-token-0123456789"
@@ -224,9 +224,8 @@ async def test_an_idle_connection_does_not_keep_its_last_call_in_memory(serving:
         gc.collect()
         return sum(type(one) is dict and "remembered" in one for one in gc.get_objects())  # pyright: ignore[reportUnknownArgumentType]
 
-    greeting = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
     async with serving() as server, server.http(headers={"accept": "application/json, text/event-stream"}) as http:
-        opened = await http.post("/mcp", json=message("initialize", greeting))
+        opened = await http.post("/mcp", json=greeting())
         http.headers["mcp-session-id"] = opened.headers["mcp-session-id"]
         call = {"name": "add_evidence", "arguments": {"items": [{"remembered": [number]} for number in range(101)]}}
         assert "at most 100 items" in (await http.post("/mcp", json=message("tools/call", call))).text

@@ -23,7 +23,7 @@ from deepcritical_mcp.server import create_server
 from deepcritical_mcp.transports.http.application import CallControl
 from deepcritical_mcp.transports.http.uvicorn_server import run_http
 from tests.transports.conftest import Serving, content, error
-from tests.transports.processes import HANGING_CALL, hanging_source, hung_disk, serving_process, wait_for
+from tests.transports.processes import HANGING_CALL, greeting, hanging_source, hung_disk, serving_process, wait_for
 
 
 @pytest.mark.parametrize(("transport", "mode"), [("http", "legacy"), ("http", "2026-07-28"), ("sse", "legacy")])
@@ -158,16 +158,10 @@ def call(parameters: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def greeted_client_of(url: str) -> Generator[httpx.Client]:
-    parameters = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "0"},
-    }
-    greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters}
     with client_of(url) as client:
         client.headers["accept"] = "application/json, text/event-stream"
         client.timeout = httpx.Timeout(60)
-        client.headers["mcp-session-id"] = client.post("/mcp", json=greeting).headers["mcp-session-id"]
+        client.headers["mcp-session-id"] = client.post("/mcp", json=greeting()).headers["mcp-session-id"]
         yield client
 
 
