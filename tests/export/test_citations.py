@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -346,7 +346,6 @@ COMMANDS = re.compile(r"\\(?:textbackslash\{\}|textasciitilde\{\}|textasciicircu
 
 
 @given(hostile_publications())
-@settings(deadline=None)
 def test_bibtex_holds_no_command_of_anybody_else(publication: Publication) -> None:
     text = export((publication, PLAIN), "bibtex")
 
@@ -364,7 +363,6 @@ def test_bibtex_holds_no_command_of_anybody_else(publication: Publication) -> No
 
 
 @given(hostile_publications())
-@settings(deadline=None)
 def test_ris_and_json_keep_hostile_text_within_its_record(publication: Publication) -> None:
     records = rispy.loads(export((publication, PLAIN), "ris"))
     items = json.loads(export((publication, PLAIN), "csl-json"))
@@ -380,7 +378,6 @@ OURS = ("https://pubmed.ncbi.nlm.nih.gov/", "https://pmc.ncbi.nlm.nih.gov/", "ht
 
 
 @given(hostile_publications())
-@settings(deadline=None)
 def test_markdown_holds_no_image_no_html_and_no_link_but_ours(publication: Publication) -> None:
     text = export((publication, PLAIN), "markdown")
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import anyio
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import ForbiddenAddressError, ProviderError
@@ -56,7 +56,6 @@ async def fetched_after(location: str) -> None:
             await guard(policy=policy).fetch(at(server, "127.0.0.1"))
 
 
-@settings(max_examples=60, deadline=None)
 @given(locations.map("".join).map(lambda text: text.encode(errors="ignore").decode()))
 @example("http:127.0.0.1/ok")
 @example("https:foo")
@@ -69,7 +68,6 @@ def test_wherever_a_redirect_leads_only_provider_errors_are_raised(location: str
     anyio.run(fetched_after, location)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=7).map("".join))
 @example("http://xn--a.example/")
 @example("http://paper.example/" + "a" * 70_000)

@@ -20,9 +20,10 @@ from deepcritical_mcp.reading.jats import JatsReading, read_jats
 from deepcritical_mcp.text import normalized
 
 FOLDER = Path(os.environ.get("DEEPCRITICAL_SOURCES_DIR", ""))
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("DEEPCRITICAL_SOURCES_DIR"), reason="DEEPCRITICAL_SOURCES_DIR is not set"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif("DEEPCRITICAL_SOURCES_DIR" not in os.environ, reason="DEEPCRITICAL_SOURCES_DIR is not set"),
+]
 
 Row = dict[str, Any]
 

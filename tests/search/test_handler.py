@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.config import Settings
@@ -148,7 +148,6 @@ def ranking_of_all(outcomes: list[Outcome], offset: int, size: int, limit: int) 
 PMIDS = st.lists(st.integers(1, 900).map(str), unique=True, max_size=700)
 
 
-@settings(deadline=None, max_examples=40)
 @given(PMIDS, PMIDS, st.integers(1, 100))
 def test_pages_neither_repeat_nor_miss_a_record(direct: list[str], variant: list[str], size: int):
     paged: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import InvalidInputError
@@ -52,7 +52,6 @@ def test_what_cannot_be_right_is_named_with_what_would_be(refused: dict[str, obj
     assert told in caught.value.message
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60), st.lists(st.text(max_size=12), max_size=3), st.text(max_size=12), st.text(max_size=12))
 def test_whatever_is_asked_is_answered_or_refused(query: str, types: list[str], earliest: str, latest: str):
     with contextlib.suppress(InvalidInputError):
