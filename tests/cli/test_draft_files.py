@@ -128,23 +128,6 @@ def test_links_from_citations_to_their_entries_are_dropped(tmp_path: Path):
 
 
 @PANDOC
-def test_documents_and_files_of_text_are_one_draft(tmp_path: Path):
-    (tmp_path / "a.html").write_text("<h1>Results</h1><p>Zinc heals.</p>", encoding="utf-8")
-    (tmp_path / "b.rst").write_text("Copper\n======\n\nIt does not [#a]_.\n\n.. [#a] A note.\n", encoding="utf-8")
-    (tmp_path / "refs.bib").write_text("@misc{a, title={A}}\n\n@misc{b, title={B}}\n", encoding="utf-8")
-    text = read_drafts([str(tmp_path / name) for name in ("a.html", "b.rst", "refs.bib")])
-    assert [" ".join(one.split()) for one in text.split("\n\n")] == [
-        "# Results",
-        "Zinc heals.",
-        "# Copper",
-        "It does not[^1].",
-        "[^1]: A note.",
-        "@misc{a, title={A}}",
-        "@misc{b, title={B}}",
-    ]
-
-
-@PANDOC
 def test_a_page_cannot_make_pandoc_read_other_files(tmp_path: Path):
     (tmp_path / "secret.txt").write_text("a secret", encoding="utf-8")
     (tmp_path / "draft.html").write_text(
@@ -153,13 +136,6 @@ def test_a_page_cannot_make_pandoc_read_other_files(tmp_path: Path):
     )
     with contextlib.suppress(InvalidInputError):  # pandoc refuses, or leaves the frames out
         assert "a secret" not in read_drafts([str(tmp_path / "draft.html")])
-
-
-@PANDOC
-def test_a_damaged_document_is_refused_in_pandocs_words(tmp_path: Path):
-    (tmp_path / "draft.docx").write_bytes(b"PK\x03\x04 and nothing more")
-    with pytest.raises(InvalidInputError, match=r"pandoc cannot convert .*draft\.docx: "):
-        read_drafts([str(tmp_path / "draft.docx")])
 
 
 def test_without_pandoc_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

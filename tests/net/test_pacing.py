@@ -9,7 +9,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
@@ -124,26 +124,6 @@ async def test_a_cancelled_call_leaves_the_line_to_the_others():
     place.change(lambda now, free: 0)
     with anyio.fail_after(10):
         await limiter.acquire()
-
-
-async def test_a_request_that_lost_its_moment_goes_before_those_that_still_have_to_connect():
-    limiter = Pacing(0.02)
-    went: list[str] = []
-    before = 0
-
-    async def send(name: str, take: Callable[[], Awaitable[None]]) -> None:
-        await take()
-        went.append(name)
-
-    async with anyio.create_task_group() as tasks:
-        for _ in range(20):
-            tasks.start_soon(send, "first", limiter.acquire)
-        await anyio.wait_all_tasks_blocked()
-        before = len(went)
-        for _ in range(3):
-            tasks.start_soon(send, "connected", limiter.confirm)
-    assert [n for n, name in enumerate(went) if name == "connected"][-1] - before <= 3
-    assert went.count("first") == 20
 
 
 def test_a_process_that_dies_with_the_lock_delays_no_other(tmp_path: Path):

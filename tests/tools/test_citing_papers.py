@@ -86,14 +86,6 @@ async def test_where_pubmed_lists_enough_nobody_else_is_asked_who_cites_it(tmp_p
     assert "These are 2 of 3." in text
 
 
-async def test_no_more_than_wanted_are_fetched(tmp_path: Path) -> None:
-    world = World(icite={11: [12, 13, 14, 15, 16]})
-    async with connected(world, tmp_path) as client:
-        _, found = await call(client, pmid="11", kind="cited_by", max_results=3)
-    assert [one["id"] for one in found["evidence"]] == ["pubmed:16", "pubmed:15", "pubmed:14"]
-    assert found["total_found"] == 5
-
-
 async def test_an_outage_of_one_is_named_and_the_others_answer(tmp_path: Path) -> None:
     world = World(icite={11: [12]}, europe_pmc=Answer(401, b"no", "text/plain"))
     async with connected(world, tmp_path) as client:

@@ -136,15 +136,6 @@ async def test_a_paper_s_own_page_is_recognized(
     assert answer["id"] == "pubmed:11~2"
 
 
-@pytest.mark.parametrize("title", ["Sunlight cures all of the elderly", ""])
-async def test_an_english_page_of_a_translated_paper_s_author_needs_its_title(title: str) -> None:
-    records = {"12": article("12", "[Repair of wounds in the elderly].", doi="10.1000/alt")}
-    text = [Section("s0", ["By A. Ruiz. This is the first of her reports on sunlight."]), *sections(60)]
-    page = FakeFullTexts("page", copy(text, title=title, url=ADDRESS, pmid="12", authors=AUTHOR), takes="url")
-    async with reader(page, records=records) as ours:
-        assert is_unconfirmed((await ours.read(ADDRESS))["citation"], "PMID 12")
-
-
 async def test_another_author_s_page_with_the_paper_s_title_is_not_the_paper() -> None:
     async with reader(site(TRUE, pmid="11"), records=RECORDS) as ours:
         answer = await ours.read(ADDRESS)

@@ -173,14 +173,6 @@ async def test_a_further_part_of_an_export_asks_nobody_again(tmp_path: Path):
         assert (len(ours.ncbi.utilities), len(ours.crossref.asked)) == asked
 
 
-async def test_a_note_alone_is_exported_with_the_status_that_its_paper_has_now(tmp_path: Path):
-    async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
-        _, added = await ours.call("add_evidence", items=[{"content": "My thoughts on zinc.", "pmid": "7"}])
-        ours.ncbi.records["7"] = RETRACTED_NOW
-        _, exported = await ours.call("export_evidence", format="jsonl", ids=[added["added"][0]["id"]])
-        assert '"status":"retracted"' in exported["text"]
-
-
 async def test_a_status_that_was_read_long_ago_is_read_again_before_an_export(tmp_path: Path):
     async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
         await ours.age()

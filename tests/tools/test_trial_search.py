@@ -111,21 +111,6 @@ async def test_a_former_number_is_read_and_kept_as_the_present_one(tmp_path: Pat
     assert "NCT00000009 is now registered as NCT09000001." in read["warnings"]
 
 
-async def test_pages_follow_each_other_without_gaps(tmp_path: Path):
-    studies = [trial(number) for number in range(1, 8)]
-    async with desk(tmp_path, *studies) as ours:
-        seen: list[str] = []
-        offset = 0
-        while offset >= 0:
-            _, found = await ours.call("trial_search", query="zinc", max_results=3, offset=offset)
-            seen += [item["id"] for item in found["evidence"]]
-            offset = found["next_offset"]
-        _, beyond = await ours.call("trial_search", query="zinc", offset=20)
-    assert seen == [f"nct:NCT0900000{number}" for number in range(1, 8)]
-    assert beyond["evidence"] == []
-    assert "smaller" in beyond["next_step"]
-
-
 async def test_only_new_leaves_out_what_the_session_has(tmp_path: Path):
     async with desk(tmp_path, trial(1), trial(2)) as ours:
         await ours.call("trial_search", query="zinc", max_results=1)

@@ -57,11 +57,3 @@ async def test_clearing_forgets_everything_and_counts_it(tmp_path: Path, clock: 
     assert not await found(cache, "metformin")
     await put(cache, "metformin")
     assert await found(cache, "metformin")
-
-
-async def test_a_folder_that_cannot_be_made_is_no_cache_and_no_error(tmp_path: Path, clock: Clock):
-    (tmp_path / "file").write_text("in the way")
-    cache = WebCache(tmp_path / "file" / "cache", ttl=3600, now=clock)
-    await put(cache, "metformin")
-    assert not await found(cache, "metformin")
-    assert clear_web_cache(tmp_path / "file" / "cache") == 0
