@@ -18,6 +18,7 @@ from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import chroma_session, open_backend
 from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.evidence.storage.vector_table import stacked
+from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
 from tests.evidence.stand_ins import HashingModel, piece
 
@@ -110,3 +111,19 @@ async def test_what_was_read_before_a_text_changed_is_not_kept_as_its_vector(
         assert shown.relevance < 0.9
     assert not is_first
     await registry.aclose()
+
+
+async def in_memory(model: HashingModel) -> EvidenceStore:
+    return await SessionRegistry(Settings(), model, open_backend(Settings())).open()
+
+
+async def test_without_documents_vectors_relevance_measures_words() -> None:
+    model = Slow()
+    store = await in_memory(model)
+    model.is_busy = True
+    pages = [page("Zinc heals wounds."), page("Copper.", 2)]
+    await store.add_evidence(pages)
+    first, second = await store.relevance("zinc heals", pages)
+    assert first > second
+    await store.related("zinc", exclude=())
+    assert any("words only, and relevance" in one for one in store.warnings)

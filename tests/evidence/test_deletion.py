@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -437,3 +438,16 @@ def test_many_sessions_in_memory_take_little_memory() -> None:
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     each = float(output.split(" MB each")[0].split()[-1])
     assert each < 2.5
+
+
+async def test_a_search_says_that_the_data_folder_was_deleted(registries: Registries, tmp_path: Path) -> None:
+    registry = registries(Settings(data_dir=tmp_path / "data"))
+    session_id = (await registry.default("process")).session_id
+    await (await registry.get(session_id)).add_evidence(PIECES[:3])
+    shutil.rmtree(tmp_path / "data")
+    with pytest.raises(EvidenceStoreError, match="have been deleted"):
+        await registry.default("process")
+    fresh = await registry.default("process")
+    assert fresh.session_id != session_id
+    await fresh.add_evidence(PIECES[:3])
+    assert await fresh.count() == 3

@@ -404,3 +404,15 @@ def test_a_style_of_notes_only_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.csl").write_text("<style><citation><layout/></citation></style>", "utf-8")
     with pytest.raises(InvalidInputError, match="only citations or notes"):
         bibliography([ARTICLE], "notes", styles_folder=tmp_path)
+
+
+def test_apa_names_nineteen_authors_and_the_last_one() -> None:
+    text = bibliography([MANY], "apa", "text").text
+    assert text.count("Name") == 20
+    assert "Name0018, A. B., … Name2999, A. B. (2017)" in text
+
+
+def test_an_electronic_location_is_no_range_of_pages() -> None:
+    one = ARTICLE.model_copy(update={"pages": "e01887-19"})
+    for style in STYLES:
+        assert "e01887-19" in bibliography([one], style, "text").text

@@ -222,3 +222,7 @@ def columns_of(tokens: list[Token]) -> set[int]:
         if one.type == "tr_close":
             counts.add(cells)
     return counts
+
+
+def test_searches_without_results_are_not_said_to_have_been_collected() -> None:
+    assert "The search had no results." in markdown(search(total=0))

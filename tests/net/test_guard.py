@@ -533,3 +533,16 @@ def test_the_longest_rule_decides(path: str, allowed: bool):
 def test_many_wildcards_take_no_time():
     rules = parse_robots("User-agent: *\nDisallow: /" + "*a" * 2_000 + "$", "two")
     assert rules.allows("/" + "a" * 10_000 + "b")
+
+
+def test_others_have_rules_of_their_own():
+    assert not parse_robots(RULES, "two").allows("/")
+    assert parse_robots("", "two").allows("/")
+    assert parse_robots("\x00<html>not: robots", "two").allows("/")
+
+
+async def test_the_next_address_is_tried_if_the_first_one_does_not_answer():
+    policy = AddressPolicy(permits=lambda address: address.startswith("127."), ports=None)
+    names = Names(paper_example=["127.0.0.2", "127.0.0.1"])
+    async with stand_in(Answer(200, HTML, "text/html")) as server:
+        assert (await guard(names, policy=policy).fetch(at(server, "paper.example"))).content == HTML

@@ -18,6 +18,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.net.fair_queue import turn_of
 from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, shared_pacing
 from tests.net.stand_in import Answer, Asked
@@ -256,3 +257,9 @@ def running(*commands: Sequence[str]) -> Generator[list[Popen[bytes]]]:
         for process in started:
             process.kill()
             process.communicate()
+
+
+def test_an_address_that_is_not_a_redis_is_named():
+    pytest.importorskip("redis")
+    with pytest.raises(ConfigurationError, match="DEEPCRITICAL_REDIS_URL"):
+        is_free(RedisPlace("http://127.0.0.1:1", "line"))

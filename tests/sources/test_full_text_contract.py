@@ -226,3 +226,11 @@ def assert_reads_well(error: ProviderError) -> None:
     assert wire.EMAIL not in error.message
     assert "PubMed" not in error.message
     assert error.message.endswith(".")
+
+
+@each_provider
+async def test_a_web_page_with_status_404_is_not_an_answer(provider: Provider, http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = provider.play(Answer(404, b"<!DOCTYPE html><html><body>Not here</body></html>", "text/html"))
+        with pytest.raises(ProviderError):
+            await provider.ask(server.url, http, PATIENT)

@@ -39,3 +39,12 @@ async def test_only_web_addresses_are_passed_on(http: httpx.AsyncClient):
     location = {"url": "javascript:alert(1)", "url_for_pdf": "ftp://x.example/1.pdf", "url_for_landing_page": None}
     copy = await read(as_json(located(best_oa_location=location, oa_locations=[location])), http)
     assert copy.elsewhere == ()
+
+
+async def test_without_an_email_address_it_is_not_asked(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        unpaywall = make_unpaywall(server.url, http, email="")
+        assert unpaywall.off == "no email address (NCBI_EMAIL)"
+        assert not unpaywall.accepts(WANTED)
+        (check,) = unpaywall.checks()
+        assert (await check.examine()).state == "off"

@@ -301,3 +301,12 @@ def test_without_get_evidence_a_cut_names_what_returns_it_and_nothing_is_cut_tha
     bare = as_offered(fit(whole, 5_000, both), ["get_evidence", "semantic_search", "list_evidence"])
     assert "characters left out …]" in bare.evidence[0].content
     assert re.search(r"more results? do(?:es)? not fit here\.$", bare.warnings[-1])
+
+
+def test_a_short_abstract_is_cut_where_not_even_one_record_fits() -> None:
+    text = "It begins. " + "Filler without any number stands here. " * 12
+    whole = result(*(abstract(n, text=text) for n in range(30_000_000, 30_000_020)))
+    cut = fit(whole.model_copy(update={"next_step": "Go on. " * 50}), 1_200, both)
+    assert both(cut) <= 1_200
+    assert [(one.id, one.content_truncated) for one in cut.evidence] == [("pubmed:30000000", True)]
+    assert cut.evidence[0].content.startswith("It begins. Filler")

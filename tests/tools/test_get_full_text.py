@@ -683,3 +683,16 @@ async def test_a_text_that_is_too_long_is_cut_and_says_so_whenever_it_is_read() 
     assert told in again["warnings"]
     assert again["attempts"][0]["provider"] == "session"
     assert sum(map(characters, first["outline"])) <= 400_000
+
+
+async def test_the_characters_of_a_paper_end_where_others_begin() -> None:
+    async with reader(FakeFullTexts("pmc", copy(LETTERS))) as ours:
+        id = (await ours.read("7"))["id"]
+        whole = await ours.client.call_tool("get_evidence", {"ids": [id]})
+        (item,) = structured(whole)["evidence"]
+        (named,) = (line for line in item["details"] if line.startswith("Not the paper's own text"))
+        rest = await ours.client.call_tool("get_evidence", {"ids": [named.split('"')[1]]})
+    assert item["content"].endswith("On wounds. 1999.")
+    (item,) = structured(rest)["evidence"]
+    assert item["content"].startswith("You should say how.")
+    assert item["section"][0].startswith("Not the paper's own text: Decision letter")

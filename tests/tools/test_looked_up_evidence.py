@@ -177,3 +177,13 @@ async def test_a_reference_and_a_text_are_two_items() -> None:
         answer = await add(ours, {"reference": f"Ruiz A. {ZINC}.", "content": "My note."}, {"reference": "x " * 3_000})
     assert verdicts(answer) == {0: "invalid", 1: "invalid"}
     assert "two items" in answer["rejected"][0]["reason"]
+
+
+async def test_many_records_fit_into_the_answer() -> None:
+    title = "Zinc and the closure of chronic wounds in adults who live at high altitude, a survey of clinic"
+    records = {str(n): article(str(n), f"{title} {n}.", doi=f"10.1000/z{n}") for n in range(1, 101)}
+    async with reader(records=records, max_result_chars=20_000) as ours:
+        result = await ours.client.call_tool("add_evidence", {"items": [{"pmid": pmid} for pmid in records]})
+    assert len(structured(result)["added"]) == 100
+    assert len(text_of(result)) <= 20_000
+    assert "References and reasons are shortened here" in structured(result)["next_step"]

@@ -154,3 +154,20 @@ async def test_a_record_without_an_id_is_skipped_and_named(tmp_path: Path):
         _, found, _ = await call(client, query="zinc")
     assert [item["citation"]["title"] for item in found["evidence"]] == ["Iron in blood"]
     assert found["warnings"] == ["Europe PMC sent 1 record without an id, which cannot be shown."]
+
+
+async def test_a_long_query_is_said_once(tmp_path: Path):
+    query = " OR ".join(f"zinc{n}" for n in range(350))
+    async with library(tmp_path, results(OTHER)) as (client, _):
+        text, found, _ = await call(client, query=query)
+    assert text.count("zinc349") == 0
+    assert len(text) < 3_000
+    assert found["query"] == query
+    assert str(found).count("zinc349") == 1
+
+
+async def test_counted_results_that_do_not_come_are_an_outage(tmp_path: Path):
+    async with library(tmp_path, results(hitCount=5)) as (client, _):
+        text, _, failed = await call(client, query="zinc")
+    assert failed
+    assert "Europe PMC counts 5 results, but delivers none. Try again in a minute." in text

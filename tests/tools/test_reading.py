@@ -301,3 +301,28 @@ async def test_a_further_text_of_a_publication_can_be_read_to_its_end() -> None:
         assert wire(found)
         assert wire(found)["evidence"][0]["id"] == "pubmed:2~2"
         assert "page, not the record's text" in found.content[0].model_dump()["text"]
+
+
+async def test_details_make_room_for_the_text() -> None:
+    long = BOOK.model_copy(
+        update={"conflict_of_interest": "They declare this. " * 200, "grants": ("Grant " * 100,) * 9}
+    )
+    settings = Settings(max_result_chars=6_000)
+    async with Client(fake_server(literature=FakeSearch((long,)), settings=settings)) as client:
+        await client.call_tool("pubmed_search", {"query": "x"})
+        read = wire(await client.call_tool("get_evidence", {"ids": ["3"]}))
+    assert read
+    assert read["evidence"][0]["content"] == "A chapter."
+    assert "Details are shortened" in read["next_step"]
+    assert all(len(line) <= 300 for line in read["evidence"][0]["details"])
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("pubmed:2@900-", "pubmed:2 has 96 characters; nothing follows character 900."),
+        ("pubmed:2@40-4", "pubmed:2@40-4: the end must be greater than the start."),
+    ],
+)
+async def test_a_part_that_does_not_exist_is_an_error(part: str, said: str) -> None:
+    assert (await structured("get_evidence", ids=[part]))["error"]["message"] == said

@@ -218,3 +218,11 @@ def test_embedding_leaves_no_trace_of_telemetry_in_the_home_folder(tmp_path: Pat
     assert done.stdout == "384\n"
     assert done.stderr == ""
     assert [path.name for path in tmp_path.rglob("*")] == []
+
+
+async def test_a_failed_warm_up_shows_in_the_first_call() -> None:
+    service = EmbeddingService(source=FakeSource())
+    service.warm_up()
+
+    with pytest.raises(EmbeddingError):
+        await service.embed("a")

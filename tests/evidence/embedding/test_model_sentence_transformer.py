@@ -6,15 +6,19 @@ import importlib.util
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding import EmbeddingModel
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
+from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerModel
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService, model_source
 
 INSTALLED = importlib.util.find_spec("sentence_transformers") is not None
@@ -126,3 +130,43 @@ async def test_a_hub_id_is_downloaded_the_first_time() -> None:
     vectors = await service.vectors(["heart attack", "myocardial infarction", "stock market"])
 
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
+
+
+class FakeEncoder:
+    """Has the two methods of a SentenceTransformer, and remembers the texts."""
+
+    max_seq_length: int | None = 4
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.queries: list[str] = []
+        self.documents: list[str] = []
+        self._error = error
+
+    def encode_query(self, inputs: list[str], **options: Any) -> NDArray[np.float32]:
+        self.queries += inputs
+        return self._vectors(inputs)
+
+    def encode_document(self, inputs: list[str], **options: Any) -> NDArray[np.float32]:
+        self.documents += inputs
+        return self._vectors(inputs)
+
+    def _vectors(self, inputs: Sequence[str]) -> NDArray[np.float32]:
+        if self._error is not None and inputs != [""]:
+            raise self._error
+        return np.ones((len(inputs), 3), np.float32)
+
+
+def test_texts_are_made_readable_and_not_longer_than_what_the_model_reads() -> None:
+    encoder = FakeEncoder()
+
+    SentenceTransformerModel(encoder).embed(["a\ud800b", "word " * 1000], "query")
+
+    assert encoder.queries[0] == "ab"
+    assert len(encoder.queries[1]) == 64
+
+
+def test_any_exception_of_the_library_is_an_embedding_error() -> None:
+    model = SentenceTransformerModel(FakeEncoder(error=RuntimeError("out of memory")))
+
+    with pytest.raises(EmbeddingError, match="failed on a text"):
+        model.embed(["a"], "query")

@@ -8,11 +8,12 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.sources import LOOKUPS
 from deepcritical_mcp.sources.base import Net, Service, created
 from deepcritical_mcp.sources.crossref.service import Crossref
 from deepcritical_mcp.sources.lookup import FoundRecords
-from tests.net.stand_in import stand_in
+from tests.net.stand_in import Answer, stand_in
 from tests.sources.crossref.crossref_wire import (
     EMAIL,
     NOT_FOUND,
@@ -109,3 +110,10 @@ async def test_the_settings_lead_to_crossref(http: httpx.AsyncClient, monkeypatc
 async def test_an_unknown_doi_is_not_an_outage(http: httpx.AsyncClient):
     async with stand_in(NOT_FOUND) as server:
         assert await make_crossref(server.url, http).notices(["10.5555/a,b"]) == {}
+
+
+async def test_an_outage_of_the_agencies_leaves_open_whose_doi_it_is(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = lambda asked: Answer(503) if asked.path.endswith("/agency") else listed()
+        found = await make_crossref(server.url, http, RetryPolicy(attempts=1)).records(by_doi("10.9999/none"))
+    assert found == FoundRecords((None,))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import httpx
 import pytest
 
-from deepcritical_mcp.errors import ProviderResponseError, ProviderUnavailableError
+from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice
 from deepcritical_mcp.net.client import ApiClient
@@ -173,3 +173,16 @@ async def test_what_cannot_be_looked_up_is_left_out_of_the_query(http: httpx.Asy
         server.answer = play(citations(citing("ETH", "1) OR (SRC:MED"), citing("ETH", "442")))
         await make_citations(server.url, http).citing("11", 10)
     assert server.asked[1].query["query"] == "(EXT_ID:442 AND SRC:ETH)"
+
+
+async def test_records_without_ids_are_not_a_result(http: httpx.AsyncClient):
+    async with stand_in(results({"title": "Zinc"})) as server:
+        with pytest.raises(ProviderError):
+            await client(server.url, http).search("zinc")
+
+
+async def test_the_article_wins_over_its_preprint_where_both_match(http: httpx.AsyncClient):
+    both = results(preprint(doi="10.5555/zinc"), hit())
+    copy = await read(both, fulltext(jats()), http, Wanted(RecordIds(doi="10.5555/zinc")))
+    assert copy.detail == "This is the published article; its preprint (PPR500001) has the same identifier."
+    assert copy.url.endswith("PMC9000001")

@@ -163,3 +163,22 @@ def test_nothing_that_is_sent_is_half_open(text: str):
     assert outside.count("(") == outside.count(")")
     assert not {*"?{}^~\\"} & {*outside}
     assert query == query.strip()
+
+
+async def test_doctor_asks_for_one_preprint(http: httpx.AsyncClient):
+    async with stand_in(results(preprint())) as server:
+        (check,) = make_preprints(server.url, http).checks()
+        assert (await check.examine()).text == "answers"
+    assert check.title == "Europe PMC preprints"
+    assert server.asked[0].query["query"] == "SRC:PPR"
+
+
+async def test_fewer_results_than_were_counted_are_named(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = play(numbered(3), counted=40)
+        found = await SourceSearch(make_preprints(server.url, http)).search(
+            PreprintRequest(query="zinc"), FakeSession()
+        )
+    assert len(found.evidence) == 3
+    assert (found.total_found, found.next_offset) == (3, -1)
+    assert found.warnings == ("Europe PMC counts 40 results, but delivers only 3.",)

@@ -10,6 +10,7 @@ from deepcritical_mcp.errors import (
     AuthenticationError,
     ProviderError,
     ProviderRequestError,
+    ProviderResponseError,
     ProviderUnavailableError,
 )
 from deepcritical_mcp.net.client import ApiClient
@@ -149,3 +150,31 @@ async def test_a_crowd_that_asks_the_same_sends_one_request(http: httpx.AsyncCli
                 tasks.start_soon(ask, str(number))
     assert counts == [1] * 60
     assert len(played.asked) == 2
+
+
+async def test_spelling(http: httpx.AsyncClient):
+    async with ncbi() as played:
+        eutils = eutilities(played.url, http)
+        assert await eutils.espell("zink") == ""
+        played.corrected = "zinc & copper"
+        assert await eutils.espell("zink & coper") == "zinc & copper"
+        played.always["espell"] = as_xml('<!DOCTYPE a [<!ENTITY b "c">]><eSpellResult/>')
+        with pytest.raises(ProviderResponseError):
+            await eutils.espell("zink")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"count": "3", "idlist": []},
+        {"idlist": ["1"]},
+        {"count": "many", "idlist": ["1"]},
+        {"count": "1", "idlist": "1"},
+        [],
+    ],
+)
+async def test_an_answer_of_another_shape_is_no_result(result: object, http: httpx.AsyncClient):
+    async with ncbi() as played:
+        played.always["esearch"] = as_json({"header": {}, "esearchresult": result})
+        with pytest.raises(ProviderResponseError):
+            await eutilities(played.url, http).esearch("zinc")

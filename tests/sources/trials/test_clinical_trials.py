@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import httpx
 import pytest
 
@@ -189,3 +191,9 @@ async def test_what_nlm_matched_is_told_from_what_the_sponsor_named(http: httpx.
         "Ruiz A. Zinc closes wounds. 2021. PMID 1. [Result]",
         "Berg J. A re-analysis. 2022. PMID 2. [Found by NLM's matching]",
     ]
+
+
+async def test_a_study_of_its_number_alone_has_no_text(http: httpx.AsyncClient):
+    bare = {"protocolSection": {"identificationModule": {"nctId": "NCT09000001"}}}
+    copy = await read(Answer(200, json.dumps(bare).encode()), http)
+    assert copy.status == "no_text"

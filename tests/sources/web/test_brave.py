@@ -90,3 +90,23 @@ async def test_refusals_are_told_apart(http: httpx.AsyncClient, answer: Answer, 
             await found(brave(provider.url, http), "metformin", 5)
     assert type(caught.value) is error
     assert len(provider.asked) == tries
+
+
+NOT_IN_PLAN = wire.brave_refusal(400, "OPTION_NOT_IN_PLAN", "The option is not part of the plan.")
+
+
+async def test_a_plan_without_extra_snippets_is_remembered(http: httpx.AsyncClient):
+    async with stand_in(NOT_IN_PLAN, wire.brave()) as provider:
+        tool = brave(provider.url, http)
+        assert len(await found(tool, "metformin", 5)) == 3
+        assert len(await found(tool, "aspirin", 5)) == 3
+    assert ["extra_snippets" in asked.query for asked in provider.asked] == [True, False, False]
+
+
+async def test_a_later_page_that_fails_leaves_no_results_outside_the_domains(http: httpx.AsyncClient):
+    pages = [wire.Page(f"P{n}", f"https://{'a' if n % 2 else 'b'}.example/{n}", "Text.") for n in range(20)]
+    async with stand_in(wire.brave(pages, more=True), Answer(403)) as provider:
+        options = WebOptions(include_domains=("a.example",))
+        answer = await brave(provider.url, http).ask("metformin", 20, options)
+    assert {hit.publication.url.split("/")[2] for hit in answer.records.values()} == {"a.example"}
+    assert len(answer.remarks) == 1

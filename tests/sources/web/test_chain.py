@@ -106,3 +106,9 @@ async def test_a_cancelled_query_gives_its_place_back(cache: WebCache, clock: Cl
         with anyio.move_on_after(0.01):
             await ask(tested, "q", 5)
     assert len((await ask(tested, "q", 5)).records) == 1
+
+
+async def test_nothing_found_anywhere_is_an_empty_success(cache: WebCache, clock: Clock):
+    answer = await ask(chain([FakeProvider("tavily", []), FakeProvider("brave", [])], cache, clock), "q", 5)
+    assert answer.records == {}
+    assert [report.status for report in answer.reports] == ["ok", "ok"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import httpx
+import pytest
 from pydantic import SecretStr
 
 from deepcritical_mcp.identifiers import RecordIds
@@ -148,3 +149,14 @@ async def test_private_addresses_are_not_sent_to_tavily(http: httpx.AsyncClient)
         copy = await reader.read(Wanted(RecordIds(), ("http://wiki.internal/secret",)))
     assert copy.status == "not_allowed"
     assert provider.asked == []
+
+
+FAILED = wire.as_json(
+    {"results": [], "failed_results": [{"url": "https://a.example/1", "error": "could not be fetched"}]}
+)
+
+
+@pytest.mark.parametrize("answer", [FAILED, extracted(""), extracted("  ")])
+async def test_a_page_that_tavily_cannot_read_either_has_no_text(answer: Answer, http: httpx.AsyncClient):
+    copy, _ = await read(answer, http)
+    assert (copy.status, copy.detail) == ("no_text", "Tavily could not read this page either.")
