@@ -249,21 +249,6 @@ async def test_progress_is_reported_to_a_client_that_asks_for_it(mode: str) -> N
     assert (0.1, 1.0, "keeping 1 item") in heard
 
 
-async def test_a_long_text_is_cut_in_the_answer_and_whole_in_the_session() -> None:
-    settings = Settings(max_result_chars=8_000)
-    async with Client(fake_server(web=FakeSearch((LONG,)), settings=settings)) as client:
-        found = await client.call_tool("web_search", {"query": "x"})
-        piece = structured_of(found)["evidence"][0]
-        assert piece["content_truncated"]
-        shown, _, mark = piece["content"].partition(" [… ")
-        assert shown.endswith("more.")
-        assert len(text_of(found)) <= 8_000
-        assert f'get_evidence ids=["{piece["id"]}@{len(shown)}-"] …]' in mark
-        assert mark in text_of(found)
-        rest = await client.call_tool("get_evidence", {"ids": [f"{piece['id']}@{len(shown)}-"]})
-        assert structured_of(rest)["evidence"][0]["content"].startswith(" One sentence more.")
-
-
 async def test_a_retraction_is_the_first_thing_said_in_both_forms() -> None:
     async with Client(fake_server(literature=FakeSearch((PAPER,)))) as client:
         found = await client.call_tool("pubmed_search", {"query": "x"})

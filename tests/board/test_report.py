@@ -87,15 +87,3 @@ async def test_a_report_is_printed_whole(open_report: OpenBoard) -> None:
 
     await expect(board.app.locator("#list .card")).to_have_count(40)
     await expect(board.app.locator("aside")).to_be_hidden()
-
-
-async def test_a_point_of_the_map_leads_to_its_card_however_far_down(open_report: OpenBoard) -> None:
-    evidence = publications(100)
-    board = await open_report(board_report(evidence, places=places(evidence)))
-    point = board.app.locator('#map .point[aria-label*=" 3783,"]')
-    await point.focus()
-    await point.press("Enter")
-
-    assert evidence[99].title.endswith(" 3783")
-    card = await board.focus_on(".card")
-    await expect(card.locator("h3")).to_have_text(evidence[99].title)

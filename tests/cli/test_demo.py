@@ -70,17 +70,6 @@ def test_sample_data_is_used_without_a_network_even_if_home_is_not_writable(comm
     assert "deepcritical" in configuration
 
 
-@pytest.mark.long
-def test_failures_are_shown_and_the_demo_continues(command: Command, sample_world: dict[str, str]):
-    done = command("demo", "--debug", **sample_world | {"DEEPCRITICAL_DUCKDUCKGO_URL": NO_SERVER})
-    assert done.returncode == 0, done.stdout + done.stderr
-    said = _words(done.stdout)
-    assert "PubMed answers: searching the real PubMed and the real web." in said
-    assert "DuckDuckGo cannot be reached" in said
-    assert "which the session already had" in said
-    assert "deepcritical_mcp" in done.stderr  # --debug: the server's log
-
-
 @ON_LINUX
 def test_ctrl_c_is_one_sentence_and_leaves_no_process_behind(environment: dict[str, str], home: Path):
     with subprocess.Popen(

@@ -282,3 +282,15 @@ async def test_an_interrupted_renaming_leaves_nothing_behind(tmp_path: Path, mon
         assert await store.ids() == expected
         await store.remove(["pubmed:1"])
         await registry.aclose()
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_nor_does_it_take_that_id_when_the_other_gets_a_better_one(at_once: bool) -> None:
+    store = await SessionRegistry(Settings(), HashingModel(), open_backend(Settings())).open()
+    await store.add_evidence([aspirin(pmid="1")])
+    described = [vitamin(), aspirin(journal="Gut"), vitamin(pmid="3")]
+    calls = [described] if at_once else [[one] for one in described]
+    outcomes = [outcome for some in calls for outcome in await store.add_evidence(some)]
+    assert outcomes[-1].publication.id == "pubmed:3"
+    assert "Vitamin" in outcomes[0].publication.title
+    assert (await store.get([f"doi:{BOOK}"]))[f"doi:{BOOK}"].id == "pubmed:3"

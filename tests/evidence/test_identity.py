@@ -10,6 +10,7 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.clustering import Member, clusters_of
+from deepcritical_mcp.evidence.identity import conflict, identity_of
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import piece
@@ -159,3 +160,8 @@ async def test_a_number_with_another_title_is_doubted(registries: Callable[[Sett
     store = await registries(Settings()).open()
     _, doubted = await store.add_evidence([paper(pmid="7"), page("False.", "Sleep of owls in winter", pmid="7")])
     assert doubted.reason == "same PMID, though the titles differ: check the number"
+
+
+def test_a_preprint_with_its_own_pmid_is_not_in_conflict_with_itself() -> None:
+    doi = "10.1101/2020.01.01.20000001"
+    assert not conflict(identity_of(paper(pmid="7", doi=doi)), identity_of(page(doi=doi)))

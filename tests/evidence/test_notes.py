@@ -74,24 +74,6 @@ async def test_a_note_under_a_document_s_own_title_and_number_stays_the_user_s(r
         assert {one.content: one.notes for one in await store.page(0, 9)} == {record.text.content: (said,), said: ()}
 
 
-async def test_a_publication_is_found_under_the_numbers_that_became_known_later(
-    place: Settings, registries: Registries
-) -> None:
-    store = await registries(place).open()
-    await store.add_evidence([piece("Metformin lowered glucose in 120 adults.", "Metformin trial", doi="10.1/trial")])
-    assert await store.get(["pubmed:1"]) == {}
-
-    await store.add_evidence([PAPER])
-
-    found = await store.get(["pubmed:1", "doi:10.1/TRIAL", "doi:10.1/trial", "pubmed:2"])
-    assert {asked: one.id for asked, one in found.items()} == dict.fromkeys(
-        ("pubmed:1", "doi:10.1/TRIAL", "doi:10.1/trial"), "pubmed:1"
-    )
-    assert found["pubmed:1"].citation.pmid == "1"
-    assert (await store.publications(["doi:10.1/trial"]))["doi:10.1/trial"].id == "pubmed:1"
-    assert await store.ids() == ["pubmed:1"]
-
-
 async def test_a_note_has_the_status_of_its_paper_and_what_was_never_checked_is_not_ok(
     place: Settings, registries: Registries
 ) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, passages
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
+from deepcritical_mcp.evidence.lexical import LexicalIndex, words_of
 from deepcritical_mcp.evidence.passage_quotes import PassagePage
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
@@ -72,16 +73,6 @@ def test_a_long_paragraph_is_cut_between_sentences() -> None:
     found = passages(paper([Section("s1", [text, "Short."], path=("Results",))]))
     assert all(one.end - one.start <= PASSAGE_LENGTH + 60 and one.quotation.endswith(".") for one in found)
     assert " ".join(one.quotation for one in found).replace(PARAGRAPH_BREAK, " ") == f"{text} Short."
-
-
-async def test_rows_of_a_table_are_shown_with_its_caption(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([TRIAL])
-    ((row, *_), following) = await store.best_passages("pubmed:11~2", "how many deaths in group 33", PassagePage(300))
-    assert row.text.startswith("Table 1. Deaths by arm\n\n| Arm | Deaths |\n| --- | --- |\n[…]\n| Group ")
-    assert "| Group 33 with a name of some length | 33 |" in row.text
-    assert (row.anchor, row.section) == ("t1p2", ("Results", "Table 1"))
-    assert following == 1
 
 
 async def test_pages_go_on_with_the_next_best_passages_until_there_are_none(registries: Registries) -> None:
@@ -204,3 +195,25 @@ async def slow() -> AsyncGenerator[tuple[SlowModel, SessionRegistry]]:
     registry = SessionRegistry(Settings(), model, open_backend(Settings()))
     yield model, registry
     await registry.aclose()
+
+
+async def test_the_title_does_not_rank_a_full_text_above_what_answers(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([TRIAL])
+    best, _ = await store.best_passages("pubmed:11~2", "nausea with zinc")
+    assert "Nausea was common with zinc." in best[0].text
+    assert await store.best_passages("pubmed:404", "nausea") == ((), -1)
+    assert (await store.text("pubmed:11~2")) is not None
+    assert (await store.text("pubmed:11~3")) is None
+
+
+def test_a_large_index_finds_the_same_as_a_small_one() -> None:
+    index = LexicalIndex(b=0.0)
+    for number in range(1_300):
+        index.add(str(number), words_of(" ".join(f"w{number}x{at}" for at in range(100))))
+        if number in (3, 700, 1_299):
+            index.add(f"zinc {number}", words_of("zinc oxide"))
+    assert index.score("oxide").top(10).keys() == {"zinc 3", "zinc 700", "zinc 1299"}
+    index.remove("zinc 700")
+    index.add("latest", words_of("oxide " * 50))
+    assert list(index.score("oxide").top(10)) == ["latest", "zinc 3", "zinc 1299"]

@@ -9,7 +9,7 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionFullError, SessionNotFoundError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.models import Evidence, Publication
+from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import piece
 
 Registries = Callable[[Settings], SessionRegistry]
@@ -163,27 +163,6 @@ async def test_a_long_document_is_found_by_its_best_passage(place: Settings, reg
     assert found[0].id == long.id
     assert found[0].content == long.text.content
     assert found[0].relevance > 0.4
-
-
-async def test_everything_about_a_piece_comes_back(place: Settings, registries: Registries) -> None:
-    store = await registries(place).open()
-    evidence = piece(
-        "Ünïcode — “quotes”, H₂O and \n line breaks.",
-        "A title",
-        pmid="5",
-        doi="10.1/x#y",
-        pmcid="PMC5",
-        url="https://example.org/ü?q=1",
-        date="2020-01-02",
-        authors=["Müller Ä", "The Group"],
-        journal="J",
-        status="concern",
-        found_by=["a", "b"],
-        keywords=["k"],
-    )
-    await store.add_evidence([evidence])
-    assert (await store.publications([evidence.id]))[evidence.id] == evidence
-    assert (await store.get([evidence.id]))[evidence.id] == Evidence.of(evidence)
 
 
 async def test_a_dropped_session_is_gone(place: Settings, registries: Registries) -> None:

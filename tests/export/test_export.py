@@ -133,16 +133,6 @@ def test_pandoc_reads_the_csl_file_as_it_is() -> None:
     assert read[0]["status"] == "retracted"
 
 
-@needs_pandoc
-def test_pandoc_cites_from_the_csl_file() -> None:
-    sleep = article(
-        "Sleep in mice", authors=[AuthorName("Berg", "Jan"), AuthorName("Sleep Study Group")], date="2019-02"
-    )
-    shown = pandoc(export((sleep,), "csl-json"), "csljson", "plain", "--citeproc")
-
-    assert shown.strip() == "Berg, Jan, and Sleep Study Group. 2019. “Sleep in Mice.” J, February."
-
-
 @pytest.mark.parametrize(
     ("status", "note"),
     [("ok", ""), ("concern", "EXPRESSION OF CONCERN."), ("corrected", "CORRECTED."), ("retracted", "RETRACTED.")],

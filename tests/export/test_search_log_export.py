@@ -119,28 +119,6 @@ def test_repetitions_by_a_watch_are_told_in_one_sentence_and_marked_in_the_table
     assert written.count("| answered when repeated |") == 2
 
 
-def test_a_failed_variant_that_a_watch_made_good_is_a_query_and_no_repetition() -> None:
-    failed = LoggedQuery(query="copper", status="failed", detail="PubMed is down.")
-    first = search(1, queries=(LoggedQuery(query="zinc", results=1), failed))
-    queries = (LoggedQuery(query="zinc", results=1), LoggedQuery(query="copper", results=1))
-    again: dict[str, Any] = {"tool": "refresh", "at": "2026-12-02T09:00:00Z", "filters": ("only results new to",)}
-    written = markdown(first, search(2, queries=queries, **again))
-    said = section(written, "For the methods section")
-    assert "There was 1 search with 2 queries" in said
-    assert "repeated on" not in said
-    assert "Entry 1 (PubMed, 20 November 2026) was incomplete, but was repeated in full later (entry 2)." in said
-    assert "answered when repeated" not in written
-
-
-def test_entries_whose_records_could_not_be_fetched_are_incomplete_until_they_were() -> None:
-    lost = search(1, errors=("PMID 2 could not be fetched.",))
-    again = search(2, tool="refresh", at="2026-12-02T09:00:00Z", new=1)
-    other = search(3, query="copper", errors=("PMID 4 could not be fetched.",))
-    said = section(markdown(lost, again, other), "For the methods section")
-    assert "Entry 3 (PubMed, 20 November 2026) was incomplete; the table says why." in said
-    assert "Entry 1 (PubMed, 20 November 2026) was incomplete, but was repeated in full later (entry 2)." in said
-
-
 def test_records_marked_as_cited_are_told_apart_from_the_included() -> None:
     written = search_log_export(LOG, [paper(1, screening="cited"), paper(2, screening="included")], "markdown")
     assert "2 were screened: 1 was included and 0 excluded; 1 was marked as cited only; 0 had no decision" in written

@@ -16,7 +16,6 @@ from tests.search.pubmed_library import library, request
 from tests.sources.ncbi import Answer, article, efetch, notice
 
 THREE = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
-MANY = {str(number): article(str(number), f"Paper {number}.") for number in range(1_001, 1_031)}
 
 
 async def test_an_outage_is_never_an_empty_result():
@@ -88,25 +87,6 @@ async def test_what_the_session_has_is_shown_when_the_rest_cannot_be_fetched():
     assert any("PMID 12, 13" in error for error in result.errors)
 
 
-async def test_progress_is_told_at_each_phase():
-    told: list[tuple[float, str]] = []
-
-    async def progress(fraction: float, message: str) -> None:
-        told.append((fraction, message))
-
-    async with library(THREE) as lib:
-        await lib.search.search(request(variants=("copper",)), lib.session, progress=progress)
-        searched = list(told)
-        told.clear()
-        lib.ncbi.links["pubmed_pubmed"] = ["12"]
-        await lib.search.related("11", "similar", 5, lib.session, progress=progress)
-    for phases in (searched, told):
-        assert len(phases) >= 4
-        assert [fraction for fraction, _ in phases] == sorted(fraction for fraction, _ in phases)
-        assert phases[-1][0] == 1.0
-        assert all(message for _, message in phases)
-
-
 async def test_a_search_does_not_bring_back_an_earlier_decision():
     async with library(THREE) as lib:
         await lib.search.search(request(), lib.session)
@@ -121,19 +101,6 @@ async def test_a_search_does_not_bring_back_an_earlier_decision():
         lib.session.add_evidence = adding
         await lib.search.search(request(), lib.session)
     assert (given[0].id, given[0].screening, given[0].tags) == ("pubmed:11", "", ())
-
-
-async def test_pages_of_several_variants_neither_repeat_nor_miss_a_record():
-    async with library(MANY) as lib:
-        lib.ncbi.hits = {"zinc": list(MANY)[:20], "copper": list(MANY)[10:]}
-        seen: list[str] = []
-        offset = 0
-        while offset >= 0:
-            asked = request(max_results=7, offset=offset, variants=("copper",))
-            result = await lib.search.search(asked, lib.session)
-            seen += [item.citation.pmid for item in result.evidence]
-            offset = result.next_offset
-    assert sorted(seen) == list(MANY)
 
 
 @pytest.mark.parametrize("source", ["user", "pubmed"])

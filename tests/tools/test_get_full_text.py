@@ -6,10 +6,8 @@ import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import anyio
 import httpx
 import pytest
 from markdown_it import MarkdownIt
@@ -25,7 +23,7 @@ from deepcritical_mcp.reading import Section
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources.base import Service
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from deepcritical_mcp.sources.full_text import Copy, FullTextSource
 from tests.fakes import fake_server
 from tests.net.stand_in import Answer
 from tests.publications import published
@@ -386,45 +384,11 @@ async def test_a_preprint_is_known_by_the_number_of_europe_pmc(id: str) -> None:
     assert [row["duplicate_of"] for row in added["duplicates"]] == [f"doi:{doi}"]
 
 
-async def test_a_published_preprint_and_a_retraction_are_told_first() -> None:
-    preprint = published(
-        NO_ABSTRACT,
-        source="preprint",
-        title=TITLE,
-        doi="10.1101/2024.01.01.1",
-        provider="europepmc",
-        status_notices=(StatusNotice(kind="published", pmid="7"),),
-        status="retracted",
-    )
-    rung = FakeFullTexts(
-        "europepmc", copy(doi="10.1101/2024.01.01.1", title=TITLE, detail="Version 2."), record=preprint
-    )
-    async with reader(rung, records={}) as ours:
-        result = await ours.call("10.1101/2024.01.01.1")
-    answer = structured(result)
-    assert answer["warnings"] == [
-        "This is marked RETRACTED.",
-        "This is a preprint, published as PMID 7: read and cite that one.",
-        "Version 2.",
-    ]
-    lines = text_of(result).splitlines()
-    assert lines[0] == f"# RETRACTED: {TITLE}"
-    assert lines[2] == "Note: This is marked RETRACTED."
-
-
 async def test_a_retraction_notice_in_pubmed_is_told() -> None:
     retracted = record("7", f"{TITLE}.", types=["Retracted Publication"], citation=notice("RetractionIn", "J X", "9"))
     async with reader(FakeFullTexts("pmc", copy()), records={"7": retracted}) as ours:
         told = await ours.shown("7")
     assert told.startswith("# RETRACTED (notice: PMID 9): Zinc in wound repair")
-
-
-async def test_a_trial_is_read_by_its_number() -> None:
-    sections = [Section("s1", ["Adults with wounds."], path=("Eligibility",))]
-    trials = FakeFullTexts("clinicaltrials", copy(sections, nct="NCT01234567", title="Zinc trial"), takes="nct")
-    async with reader(trials) as ours:
-        answer = await ours.read("nct01234567")
-    assert (answer["kind"], answer["id"], answer["citation"]["source"]) == ("registration", "nct:NCT01234567", "trial")
 
 
 async def test_a_page_is_read_by_its_address_and_found_again() -> None:
@@ -501,44 +465,6 @@ async def test_the_abstract_answers_too() -> None:
     assert (best["anchor"], best["section"]) == ("abstract", ["Abstract"])
     assert "shrunk by 31 %" in best["text"]
     assert "abstract" not in [one["anchor"] for one in within["passages"]]
-
-
-class SlowFullTexts(FakeFullTexts):
-    """Answers when it is told to."""
-
-    def __init__(self) -> None:
-        super().__init__("pmc", copy())
-        self.may_answer = anyio.Event()
-
-    async def read(self, wanted: Wanted) -> Copy:
-        answer = await super().read(wanted)
-        await self.may_answer.wait()
-        return answer
-
-
-async def test_identical_calls_at_the_same_time_read_once() -> None:
-    pmc, started = SlowFullTexts(), list[str]()
-
-    async def note(progress: float, total: float | None, message: str | None) -> None:
-        started.extend([message] if message == "looking for the record" else [])
-        if len(started) == 3:
-            pmc.may_answer.set()
-
-    async with reader(pmc) as ours, anyio.create_task_group() as tasks:
-        for _ in range(3):
-            tasks.start_soon(partial(ours.client.call_tool, "get_full_text", {"id": "7"}, progress_callback=note))
-    assert len(pmc.asked) == 1
-
-
-async def test_a_copy_of_another_paper_is_passed_over_for_the_next_address() -> None:
-    first, second = "https://a.example/1.pdf", "https://b.example/2.pdf"
-    open_copies = FakeFullTexts("unpaywall", Copy("not_found", elsewhere=(first, second)))
-    wrong = copy([Section("s1", ["Bones break."], path=("Results",))], title="Copper and bones", url=first)
-    page = FakeFullTexts("page", wrong, copy([*article(40)], title=TITLE, url=second), takes="url")
-    async with reader(open_copies, page) as ours:
-        answer = await ours.read("7", sections=["Discussion"])
-    assert statuses(answer) == [("unpaywall", "not_found"), ("page", "not_found"), ("page", "full_text")]
-    assert answer["url"] == second
 
 
 async def test_a_kept_full_text_is_listed_and_shows_its_licence() -> None:

@@ -246,23 +246,6 @@ async def test_a_list_can_be_narrowed_to_a_mark() -> None:
         assert [item["id"] for item in found["evidence"]] == desk.ids[1:]
 
 
-async def test_single_items_are_removed_and_brought_back() -> None:
-    async with opened() as desk:
-        await desk.mark({"id": desk.ids[0], "decision": "cited"})
-        session = (await desk.call("list_evidence"))[0]["session_id"]
-        answer, text = await desk.call("clear_session", session_id=session, ids=[desk.ids[0], "pubmed:9"])
-        assert (answer["removed"], answer["ids"], answer["undone"]) == (1, desk.ids[:1], False)
-        assert "Not in this session: pubmed:9." in text
-        assert f'clear_session session_id="{session}" undo=true' in text
-        assert [item["id"] for item in (await desk.call("list_evidence"))[0]["items"]] == desk.ids[1:]
-        answer, text = await desk.call("clear_session", session_id=session, undo=True)
-        assert (answer["removed"], answer["ids"], answer["undone"]) == (1, desk.ids[:1], True)
-        assert await desk.decision(desk.ids[0]) == "cited"
-        refused, text = await desk.call("clear_session", session_id=session, undo=True)
-        assert refused["error"]["code"] == "invalid_input"
-        assert "nothing was removed from it within a day" in text
-
-
 async def test_a_note_on_what_is_removed_stays_and_is_said_to() -> None:
     async with opened() as desk:
         note = {"content": "Ask the authors.", "url": "https://example.org/copper", "source": "user"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -246,34 +245,6 @@ async def test_a_note_says_which_paper_it_is_on() -> None:
     assert ", unchecked, note on PMID 3180084" in page.content[0].text  # pyright: ignore
     references = [piece["citation"]["reference"] for piece in wire(read)["evidence"]]
     assert references[0] == "Note on PMID 3180084"
-
-
-@pytest.mark.parametrize("count", [1, 20])
-async def test_the_smallest_answer_has_a_record(count: int) -> None:
-    papers = tuple(
-        published(
-            f"Paper {n}. " + FILLER * 20,
-            source="pubmed",
-            title=f"Paper {n} " + "on a very long subject " * 12,
-            pmid=str(30_000_000 + n),
-            doi=f"10.1000/paper.{n}",
-            journal="The international journal of very long names and of their consequences",
-            authors=(f"Author{i} Jan" for i in range(9)),
-            mesh_terms=("Term " * 5,) * 20,
-            found_by=tuple(f"variant {i}" for i in range(8)),
-        )
-        for n in range(count)
-    )
-    async with Client(fake_server(literature=FakeSearch(papers), settings=Settings(max_result_chars=2_000))) as client:
-        for tool, arguments in (
-            ("pubmed_search", {"query": "x"}),
-            ("semantic_search", {"query": "paper"}),
-            ("get_evidence", {"ids": ["30000000"]}),
-        ):
-            result = await client.call_tool(tool, arguments)
-            assert wire(result)
-            assert wire(result)["evidence"], tool
-            assert len(json.dumps(result.structured_content, ensure_ascii=False, separators=(",", ":"))) <= 2_000, tool
 
 
 async def test_a_further_text_of_a_publication_can_be_read_to_its_end() -> None:

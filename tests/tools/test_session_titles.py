@@ -129,15 +129,6 @@ async def test_the_last_session_that_a_call_names_is_the_one_that_the_next_call_
         assert (await call(client, "pubmed_search", query="zinc"))["session_id"] == opened["session_id"]
 
 
-async def test_a_session_that_was_brought_back_is_continued(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
-        opened = await call(client, "add_evidence", items=NOTE, session_id="new: long covid")
-        await call(client, "clear_session", session_id=opened["session_id"])
-        assert (await call(client, "list_evidence"))["session_id"] != opened["session_id"]
-        await call(client, "clear_session", session_id=opened["session_id"], undo=True)
-        assert (await call(client, "list_evidence"))["session_id"] == opened["session_id"]
-
-
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [

@@ -85,3 +85,9 @@ async def test_no_more_is_read_than_a_page_can_have(http: httpx.AsyncClient):
                 await duckduckgo(f"http://127.0.0.1:{server.server_port}/", http).ask("zinc", 10, WebOptions())
         server.shutdown()
     assert sent < 200_000_000
+
+
+async def test_news_alone_cannot_be_searched_and_that_is_told(http: httpx.AsyncClient):
+    async with stand_in(wire.duckduckgo()) as provider:
+        answer = await duckduckgo(provider.url, http).ask("metformin", 3, WebOptions(topic="news"))
+    assert answer.remarks == ("DuckDuckGo has no news search: these are general results.",)
