@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,16 +15,18 @@ from deepcritical_mcp.errors import (
     AmbiguousSessionError,
     EvidenceStoreError,
     InvalidInputError,
+    SessionBusyError,
     SessionNotFoundError,
 )
 from deepcritical_mcp.evidence.kept_sessions import KeptSession, log_search, session_title, with_title
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage import open_backend, session_file
 from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from deepcritical_mcp.evidence.storage.stored_items import new_session_id
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.models.search_log import WATCH_TOOL
+from tests.evidence.locker import locked
 from tests.evidence.stand_ins import Clock, HashingModel, piece
 
 Registries = Callable[[Settings], SessionRegistry]
@@ -211,3 +214,26 @@ async def test_a_list_shows_one_s_own_sessions_only_the_last_used_first(
     assert [one.title for one in await registry.sessions(owner=ada)] == ["first", "second"]
     with pytest.raises(SessionNotFoundError):
         await registry.find("hers", owner=ada)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks cannot be asked for")
+async def test_a_title_that_cannot_be_written_is_not_the_title(
+    registries: Registries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_file, "BUSY_SECONDS", 0.1)
+    registry = registries(Settings(data_dir=tmp_path))
+    store = await registry.open(title="Warts")
+    await store.add_evidence([piece("Zinc heals warts.")])
+    with locked(tmp_path / "sessions" / f"{store.session_id}.sqlite3", "IMMEDIATE"):
+        with pytest.raises(SessionBusyError, match="has locked this session's file"):
+            await registry.name(store.session_id, "Skin")
+        assert store.title == "Warts"
+        assert await store.count() == 1, "it can be read"
+    assert [one.title for one in await registries(Settings(data_dir=tmp_path)).sessions()] == ["Warts"]
+
+
+def test_an_account_without_a_home_keeps_sessions_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("deepcritical_mcp.config.platformdirs.user_data_path", _folder(Path("~/.local/share/x")))
+    assert isinstance(open_backend(Settings().kept_for_user()), MemoryBackend)
+    assert list(tmp_path.iterdir()) == []

@@ -92,3 +92,10 @@ async def test_a_text_of_ones_own_is_read_like_a_paper_and_headings_keep_their_n
         assert "The next best passages: offset=1." in text_of(page)
         beyond = await client.call_tool("semantic_search", {"query": "better with pacing", "offset": 900})
         assert "offset=900 is beyond the last passage." in text_of(beyond)
+
+
+async def test_without_a_session_it_says_how_to_open_one(tmp_path: Path):
+    async with client_of(tmp_path) as client:
+        found = await call(client, "semantic_search", query="statins", session_id="all")
+    assert "There is no session yet" in found["warnings"][0]
+    assert found["total_found"] == 0

@@ -86,3 +86,8 @@ async def test_authors_outlast_the_abstract_and_their_cut_is_marked(format: str)
         format != "csl-json"
         or [one["literal"] for one in json.loads(part["text"])[0]["author"]][-1] == "Author2999 Ada"
     )
+
+
+async def test_an_offset_beyond_the_last_record_is_an_error() -> None:
+    part = await exported(paper(1, content="A note."), format="ris", offset=5)
+    assert part["error"]["message"] == "offset: the last record is at 0. Use a smaller offset."

@@ -622,3 +622,26 @@ async def test_the_characters_of_a_paper_end_where_others_begin() -> None:
     (item,) = structured(rest)["evidence"]
     assert item["content"].startswith("You should say how.")
     assert item["section"][0].startswith("Not the paper's own text: Decision letter")
+
+
+async def test_an_offset_past_the_end_is_an_error() -> None:
+    async with reader(FakeFullTexts("pmc", copy())) as ours:
+        told = await ours.shown("7", sections=["s1"], offset=5_000)
+    assert "has 35 characters; nothing follows character 5,000. offset=0 begins again." in told
+
+
+async def test_several_ids_are_refused() -> None:
+    async with reader() as ours:
+        told = await ours.shown("PMID 7, PMID 8")
+    assert 'id is one document, got 2: make one call for each, e.g. id="PMID 7".' in told
+
+
+async def test_a_question_with_an_offset_gets_the_next_best_passages() -> None:
+    async with reader(FakeFullTexts("pmc", copy(LONG))) as ours:
+        first = await ours.read("7", question="Was healing faster with zinc?", characters=300)
+        offset = first["next_offset"]
+        then = await ours.read("7", question="Was healing faster with zinc?", characters=300, offset=offset)
+        beyond = await ours.call("7", question="Was healing faster with zinc?", offset=900)
+    assert f"offset={offset}" in first["next_step"]
+    assert not {one["text"] for one in first["passages"]} & {one["text"] for one in then["passages"]}
+    assert "no passage follows" in str(beyond)

@@ -171,3 +171,20 @@ async def test_counted_results_that_do_not_come_are_an_outage(tmp_path: Path):
         text, _, failed = await call(client, query="zinc")
     assert failed
     assert "Europe PMC counts 5 results, but delivers none. Try again in a minute." in text
+
+
+async def test_nothing_found_says_how_to_search(tmp_path: Path):
+    async with library(tmp_path, results()) as (client, _):
+        _, found, failed = await call(client, query="zinc wounds adults")
+    assert not failed
+    assert found["next_step"].startswith("Nothing found: a preprint must have all words of the query")
+
+
+async def test_pages_that_end_early_are_not_said_to_be_filtered(tmp_path: Path):
+    same = results(*[OTHER] * 8, hitCount=500, nextCursorMark="same")  # whatever was asked for
+    async with library(tmp_path, same, same) as (client, _):
+        _, found, _ = await call(client, query="zinc", offset=9, max_results=5)
+    assert found["evidence"] == []
+    assert found["next_step"] == (
+        "Europe PMC sent no results from this offset on: try again in a minute, or use a smaller offset."
+    )

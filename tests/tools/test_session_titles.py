@@ -241,3 +241,10 @@ async def test_continuing_is_a_prompt_whose_session_is_completed_by_titles(tmp_p
     assert "zinc in wounds" in str(prompt.messages[0].content)
     assert "Call list_sessions." in str(asking.messages[0].content)
     assert suggested.completion.values == ["zinc in wounds"]
+
+
+async def test_an_empty_list_of_ids_is_no_obstacle_to_undoing_a_deletion(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        session = (await call(client, "add_evidence", items=NOTE))["session_id"]
+        await call(client, "clear_session", session_id=session)
+        assert (await call(client, "clear_session", session_id=session, ids=[], undo=True))["undone"]
