@@ -337,3 +337,11 @@ def test_no_hint_turns_the_meaning_around(schemas: Schemas, tool: str, name: str
         read_arguments(tool, {"query": Q, name: True}, schemas[tool])
     assert f'did you mean "{never}"' not in caught.value.message
     assert "Read" not in caught.value.message
+
+
+@pytest.mark.parametrize("written", ["current", "default", "all", "*", "rs_" + "0" * 20])
+async def test_deleting_without_an_exact_id_leads_to_the_id(written: str) -> None:
+    async with Client(fake_server()) as client:
+        text = text_of(await client.call_tool("clear_session", {"session_id": written}))
+    assert "again without" not in text
+    assert "list_evidence shows" in text
