@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 # However busy the machine is: no example fails for the time that it takes.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+settings.register_profile("quick", settings.get_profile("patient"), max_examples=25)
 
 _made_anew = httpx.create_ssl_context
 
@@ -38,6 +38,11 @@ LONGEST = (
 )
 """Files that take half a minute and more, the longest first. Several processes that share the tests by files would wait
 for one that begins last."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Properties are tried with a quarter of the examples in a run without the long tests."""
+    settings.load_profile("quick" if "not long" in config.option.markexpr else "patient")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

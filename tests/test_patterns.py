@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import signal
 import sys
 import unicodedata
 from collections.abc import Mapping
@@ -45,11 +44,6 @@ PARTS = sorted(
 )
 
 
-def test_the_patterns_are_found() -> None:
-    assert len(found_patterns()) > 350
-    assert {name.split(".")[0].split(":")[0] for name in found_patterns()} <= {*PARTS}
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("part", PARTS)
 def test_the_time_of_every_pattern_grows_linearly_with_the_text(part: str) -> None:
@@ -61,20 +55,6 @@ def test_the_time_of_every_pattern_grows_linearly_with_the_text(part: str) -> No
     # Once more, in case the machine was busy with something else.
     worse = [patterns.growth(one.name, *found[one.name]) for one in grown if one.factor > patterns.BOUND]
     assert [one for one in worse if one.factor > patterns.BOUND] == []
-
-
-def test_a_pattern_that_is_not_linear_is_noticed() -> None:
-    patterns = bench()
-    for slow in (r"\s+[-|]\s+PubMed$", r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"<(Record)>.*?</\1>", r"&lt;.*?&gt;"):
-        assert patterns.growth("slow", re.compile(slow), ["sub"]).factor > patterns.BOUND, slow
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that interrupts a pattern")
-def test_a_pattern_that_never_ends_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    patterns = bench()
-    monkeypatch.setattr(patterns, "PATIENCE", 0.5)
-    endless = re.compile(r"(?:[A-Z]\w{1,40} ?){1,12}\Z")
-    assert patterns.growth("endless", endless, ["match"]).factor == patterns.ENDLESS
 
 
 def test_only_one_function_normalizes_text() -> None:

@@ -13,7 +13,6 @@ from mcp.client import Client
 
 from deepcritical_mcp.cli import doctor_checks
 from deepcritical_mcp.config import Settings, load_settings
-from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.sources import FULL_TEXTS, LOOKUPS, SOURCES, SourceRow, source_names
@@ -37,11 +36,6 @@ def test_every_row_is_switched_off_by_the_name_that_it_shows(row: SourceRow) -> 
     shown = pkgutil.resolve_name(row.source).name
     by_provider = {"tavily": "web"}  # the web's providers are switched off together
     assert row.own_name == by_provider.get(shown, shown)
-
-
-def test_names_are_read_in_any_case_with_commas_or_spaces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DEEPCRITICAL_OFF", "Web, iCite unpaywall,web")
-    assert load_settings().off == ("web", "icite", "unpaywall")
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,24 +101,6 @@ async def test_what_is_off_is_not_asked_and_not_taken_for_not_found(tmp_path: Pa
     )
     assert "not found" not in f"{fetched} {read}".lower()
     assert "kept as your note, not as PubMed's record: PubMed is switched off on this server" in claimed
-
-
-async def test_no_service_is_built_for_what_is_off(tmp_path: Path) -> None:
-    app = AppContext(settings(tmp_path, "pubmed,pmc,europepmc,icite"))
-    services = await app.services()
-    assert "pubmed" not in services.searches
-    assert {"pmc", "europepmc"}.isdisjoint(one.name for one in services.full_texts.providers)
-    assert {"europepmc", "icite"}.isdisjoint(one.name for one in services.lookups)
-    await app.aclose()
-
-
-async def test_a_search_of_all_sources_without_any_says_so(tmp_path: Path) -> None:
-    app = create_server(settings(tmp_path, ",".join(source_names())), profile="search-fetch")
-    async with Client(app) as client:
-        told, is_error = await text_of(client, "search", query="zinc")
-    await app.app.aclose()
-    assert is_error
-    assert "DEEPCRITICAL_OFF" in told
 
 
 async def test_doctor_says_what_is_off(tmp_path: Path) -> None:

@@ -7,13 +7,10 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import PromptReference
 
-from deepcritical_mcp.cli.serving import log_profile
 from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.tools import PROFILES, TOOLS, Profile, tool_choices, tools_chosen
-from deepcritical_mcp.tools.instructions import instructions
-from deepcritical_mcp.tools.offered import without_tools
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
 from tests.wire import wire
@@ -82,20 +79,6 @@ async def test_a_tool_that_is_not_offered_says_which_are_and_no_next_step_names_
 
 
 @pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("For texts call get_evidence; for a file, export_evidence.", "For a file, export_evidence."),
-        ("For a file, export_evidence; for texts call get_evidence.", "For a file, export_evidence."),
-        ("Continue with offset=2. Call get_evidence.", "Continue with offset=2."),
-        ("Call get_evidence.", ""),
-        ("Forget_evidence is no tool.", "Forget_evidence is no tool."),
-    ],
-)
-def test_advice_loses_the_clauses_that_name_a_hidden_tool(text: str, left: str) -> None:
-    assert without_tools(text, ["get_evidence"]) == left
-
-
-@pytest.mark.parametrize(
     ("tools", "offered"),
     [
         ("core", ["expand_queries"]),
@@ -131,25 +114,3 @@ async def test_descriptions_rejections_and_resources_name_only_tools_on_offer(to
         told += str((await client.read_resource(session.uri)).contents)
     assert told
     assert not [name for name in NAMES if name in told and name not in offered], told
-
-
-async def test_where_nobody_is_known_the_instructions_promise_no_title() -> None:
-    async with Client(create_server(Settings(), finds_titles=False)) as client:
-        assert "and its id finds it again. " in (client.instructions or "")
-    async with Client(create_server(Settings())) as client:
-        assert "and its title or id finds it again (list_sessions lists yours). " in (client.instructions or "")
-
-
-def test_instructions_promise_no_new_session_where_no_tool_opens_one() -> None:
-    told = instructions(["list_sessions"])
-    assert 'session_id="new' not in told
-    assert "A session's title or id finds it again (list_sessions lists yours)." in told
-    assert 'session_id="new' in instructions(["list_sessions", "get_full_text"])
-
-
-def test_a_profile_that_overrides_the_setting_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    log_profile(Settings.model_validate({"tools": "add_evidence"}), "core")
-    assert caplog.messages == ["--profile core decides which tools are offered; DEEPCRITICAL_TOOLS is not heeded"]
-    log_profile(Settings(), "core")
-    log_profile(Settings.model_validate({"tools": "add_evidence"}), None)
-    assert len(caplog.messages) == 1

@@ -49,3 +49,9 @@ def wire(result: CallToolResult | InputRequiredResult) -> dict[str, Any]:
         first.setdefault(item["id"].partition("~")[0], item.get("citation"))
         item.setdefault("citation", first[item["id"].partition("~")[0]])
     return found
+
+
+def text_of(result: CallToolResult | InputRequiredResult) -> str:
+    """The readable form of a result."""
+    assert isinstance(result, CallToolResult)
+    return "".join(getattr(block, "text", "") for block in result.content)

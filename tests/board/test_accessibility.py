@@ -62,11 +62,3 @@ async def test_everything_is_reached_with_the_tab_key_in_reading_order(open_boar
     for stop in ("filter-text", "filter-from", "reset", "sort", "format", "export-button", "PubMed", "More like this"):
         assert any(one.startswith(stop) for one in reached), (stop, reached)
     assert reached.index("filter-text") < reached.index("sort") < reached.index("export-button")
-
-
-async def test_the_skip_link_leads_to_the_evidence(open_board: OpenBoard) -> None:
-    board = await open_board(result(pieces(1)))
-    await board.app.get_by_role("link", name="Skip to the evidence").focus()
-    await board.page.keyboard.press("Enter")
-
-    assert await board.focused() == "list"

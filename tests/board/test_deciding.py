@@ -132,24 +132,6 @@ async def test_a_decision_that_is_not_kept_changes_nothing_and_says_why(open_boa
     await expect(board.app.locator(".verdict")).to_have_count(0)
 
 
-async def test_the_editor_closes_with_escape_and_gives_the_focus_back(open_board: OpenBoard) -> None:
-    board = await open_board(result(pieces(2)), tool=answer)
-    await edit(board, 0)
-    await expect(board.app.locator(".editor")).to_be_visible()
-    await board.page.keyboard.press("Escape")
-
-    await expect(board.app.locator(".editor")).to_have_count(0)
-    assert (await board.focused()).startswith("Decide")
-    assert board.calls == []
-
-
-async def test_a_host_that_calls_no_tools_offers_no_decisions(open_board: OpenBoard) -> None:
-    board = await open_board(result(pieces(2)), capabilities={"openLinks": {}})
-
-    await expect(board.app.locator("#list .card")).to_have_count(2)
-    assert await board.app.get_by_role("button", name="Decide").count() == 0
-
-
 async def test_the_line_that_results_give_is_read_in_its_parts(open_board: OpenBoard) -> None:
     wire = result(pieces(3))
     lines = ("excluded: no control group; tags: rct, adults", "tags: x", "included")

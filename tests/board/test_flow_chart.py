@@ -52,35 +52,9 @@ def test_a_retracted_record_stands_with_those_that_it_is_one_of() -> None:
     assert list(lines) == ["Records included (n = 1)", "– retracted of these: 1", "Records marked as cited (n = 1)"]
 
 
-def test_what_came_without_a_search_is_named() -> None:
-    evidence = marked("included", "included")
-    chart = flow_chart(flow_numbers([logged(evidence[:1])], evidence))
-
-    assert "By other methods:" in chart["steps"][0]["lines"]
-    assert "– Added without a logged search: 1" in chart["steps"][0]["lines"]
-
-
 def test_without_decisions_the_diagram_ends_and_says_why() -> None:
     evidence = marked("", "")
     chart = flow_chart(flow_numbers([logged(evidence)], evidence))
 
     assert [step["phase"] for step in chart["steps"]] == ["Identification", "Screening"]
     assert "Nothing has been included or excluded yet, so the diagram ends here." in chart["notes"]
-
-
-def test_many_reasons_are_summed_up() -> None:
-    evidence = marked(*["excluded"] * 12, reasons=[f"reason {number}" for number in range(12)])
-    chart = flow_chart(flow_numbers([logged(evidence)], evidence))
-
-    aside = list(chart["steps"][2]["aside"])
-    assert len(aside) == 9
-    assert aside[-1] == "– 5 other reasons: 5"
-
-
-def test_an_empty_session_has_a_diagram_of_zeros() -> None:
-    chart = flow_chart(flow_numbers([], []))
-
-    assert [list(step["lines"]) for step in chart["steps"]] == [
-        ["Records identified (n = 0)"],
-        ["Records in the session (n = 0)"],
-    ]

@@ -30,20 +30,6 @@ async def test_a_cut_text_is_fetched_whole_through_the_host(open_board: OpenBoar
     assert board.calls == [{"name": "get_evidence", "arguments": {"ids": [whole.id], "session_id": SESSION}}]
 
 
-async def test_a_point_of_the_session_without_a_card_is_fetched(open_board: OpenBoard) -> None:
-    other = piece(9)
-
-    async def get_evidence(call: dict[str, Any]) -> dict[str, Any]:
-        return result([other], query="")
-
-    board = await open_board(result(pieces(3), others=[other]), tool=get_evidence)
-    assert "pale: elsewhere in the session" in await board.text("#map-legend")
-    await board.app.locator("#map .point.absent").click()
-
-    await expect(board.app.locator("#list .card")).to_have_count(4)
-    assert board.calls[0]["arguments"]["ids"] == [other.id]
-
-
 async def test_related_evidence_of_the_session_can_be_brought_in(open_board: OpenBoard) -> None:
     other = piece(9)
     related = RelatedEvidence(id=other.id, title=other.citation.title, url="", snippet="A snippet.", relevance=0.61)
@@ -59,15 +45,6 @@ async def test_related_evidence_of_the_session_can_be_brought_in(open_board: Ope
     await expect(board.app.locator("#list .card")).to_have_count(3)
     await expect(item).to_have_count(0)
     assert board.calls[0]["arguments"]["ids"] == [other.id]
-
-
-async def test_a_new_result_takes_the_place_of_the_last_one(open_board: OpenBoard) -> None:
-    board = await open_board(result(pieces(5)))
-    await expect(board.app.locator("#list .card")).to_have_count(5)
-    await board.send(result([piece(9)], query="falls"))
-
-    await expect(board.app.locator("h1")).to_have_text("Evidence for “falls”")
-    await expect(board.app.locator("#list .card")).to_have_count(1)
 
 
 async def test_the_session_is_searched_by_meaning_through_the_host(open_board: OpenBoard) -> None:
@@ -177,43 +154,12 @@ async def test_links_open_through_the_host(open_board: OpenBoard) -> None:
     assert board.told("link") == ["https://pubmed.ncbi.nlm.nih.gov/31000000/", "https://doi.org/10.5555/demo.0"]
 
 
-async def test_a_link_that_the_host_refuses_can_still_be_read(open_board: OpenBoard) -> None:
-    board = await open_board(result([piece(5)]), refuses=True)
-    await board.app.get_by_role("link", name="Page").click()
-
-    await expect(board.app.locator("#notices")).to_contain_text("The link is https://example.org/web/5")
-
-
 async def test_a_failed_or_cancelled_call_is_told(open_board: OpenBoard) -> None:
     board = await open_board()
     await board.page.evaluate("() => window.sendCancelled()")
     await expect(board.app.locator("#summary")).to_contain_text("was cancelled")
     await board.send({"content": [{"type": "text", "text": "pubmed_search failed (rate_limited)."}], "isError": True})
     await expect(board.app.locator("#notices .bad")).to_contain_text("pubmed_search failed (rate_limited).")
-
-
-async def test_lines_of_a_listing_become_cards_whose_text_can_be_fetched(open_board: OpenBoard) -> None:
-    whole = piece(1)
-
-    async def get_evidence(call: dict[str, Any]) -> dict[str, Any]:
-        return result([whole], query="")
-
-    line = {"id": whole.id, "title": whole.citation.title, "source": "pubmed", "date": "2003", "status": "retracted"}
-    page = {"session_id": SESSION, "total": 40, "items": [line], "next_offset": -1}
-    board = await open_board({"content": [], "structuredContent": page}, tool=get_evidence)
-    assert "40 in the session" in await board.text("#summary")
-    await board.app.get_by_role("button", name="Show text").click()
-
-    await expect(board.app.locator("#list .card")).to_contain_text("BACKGROUND")
-
-
-async def test_a_host_that_calls_no_tools_sees_no_controls_for_them(open_board: OpenBoard) -> None:
-    board = await open_board(result(pieces(3)), capabilities={})
-    await expect(board.app.locator("#list .card")).to_have_count(3)
-
-    for selector in ("#ask", "#export"):
-        await expect(board.app.locator(selector)).to_be_hidden()
-    await expect(board.app.get_by_role("button", name="More like this")).to_have_count(0)
 
 
 async def test_the_page_follows_the_hosts_theme_and_colors(open_board: OpenBoard) -> None:
@@ -228,26 +174,3 @@ async def test_the_page_follows_the_hosts_theme_and_colors(open_board: OpenBoard
     styles = {"variables": {"--color-background-primary": "rgb(1, 2, 3)", "color": "red"}}
     await board.page.evaluate("styles => window.setContext({styles})", styles)
     await expect(board.app.locator("body")).to_have_css("background-color", "rgb(1, 2, 3)")
-
-
-async def test_the_page_goes_full_screen_where_the_host_can(open_board: OpenBoard) -> None:
-    context = {"displayMode": "inline", "availableDisplayModes": ["inline", "fullscreen"]}
-    board = await open_board(result(pieces(10)), context=context)
-    await board.app.get_by_role("button", name="Full screen").click()
-
-    await expect(board.app.get_by_role("button", name="Exit full screen")).to_be_visible()
-
-
-async def test_the_host_learns_how_high_the_page_is(open_board: OpenBoard) -> None:
-    board = await open_board(result(pieces(3)))
-    await expect(board.app.locator("#list .card")).to_have_count(3)
-    tall = await board.app.evaluate("() => Math.ceil(document.body.getBoundingClientRect().height)")
-    await board.page.wait_for_function("tall => document.querySelector('iframe').clientHeight === tall", arg=tall)
-
-    await board.until(lambda: tall in board.told("height"))
-
-
-async def test_the_page_lets_itself_be_closed(open_board: OpenBoard) -> None:
-    board = await open_board(result(pieces(1)))
-
-    assert await board.page.evaluate("() => window.closeBoard()") == {}

@@ -6,7 +6,6 @@ import pytest
 from playwright.async_api import expect
 
 from deepcritical_mcp.board import board_report
-from deepcritical_mcp.models import StatusNotice
 from tests.board.conftest import OpenBoard
 from tests.board.samples import SESSION, places, publication, publications
 from tests.publications import published
@@ -81,35 +80,6 @@ async def test_links_of_a_report_open_a_window_that_knows_nothing_of_it(open_rep
     await expect(board.app.locator("#list .card").nth(1)).to_contain_text("javascript:alert(1)")
 
 
-async def test_a_report_shows_preprints_and_trials_with_their_links(open_report: OpenBoard) -> None:
-    links = (StatusNotice(kind="published", doi="10.5555/a<b"), StatusNotice(kind="published", pmid="31000001"))
-    papers = tuple(StatusNotice(kind="about", pmid=str(number)) for number in range(1, 11))
-    preprint = {"source": "preprint", "journal": "", "pmid": "", "publisher": "bioRxiv", "status_notices": links}
-    trial = {"source": "trial", "nct": "NCT09000001", "doi": "", "pmid": "", "journal": "", "status_notices": papers}
-    board = await open_report(board_report([publication(0), publication(1, **preprint), publication(2, **trial)]))
-    cards = board.app.locator("#list .card")
-
-    await expect(board.app.locator("#summary")).to_contain_text("1 from PubMed + 1 preprint + 1 trial")
-    await expect(cards.nth(1)).to_contain_text("bioRxiv")
-    await expect(cards.nth(1).get_by_role("link", name="doi:10.5555/a<b")).to_have_attribute(
-        "href", "https://doi.org/10.5555/a%3Cb"
-    )
-    await expect(cards.nth(1).get_by_role("link", name="PMID 31000001")).to_be_visible()
-    await expect(cards.nth(2).get_by_role("link", name="NCT09000001")).to_be_visible()
-    await expect(cards.nth(2)).to_contain_text("and 4 more links")
-    await board.app.get_by_label("Trial (1)").check()
-    await expect(cards).to_have_count(1)
-    assert not board.complaints
-
-
-async def test_a_report_of_nothing_says_so(open_report: OpenBoard) -> None:
-    board = await open_report(board_report([]))
-
-    await expect(board.app.locator("#empty")).to_have_text("There is no evidence to show.")
-    for selector in ("#tools", "#map-panel", "#timeline-panel", "#filter-panel"):
-        await expect(board.app.locator(selector)).to_be_hidden()
-
-
 async def test_a_report_is_printed_whole(open_report: OpenBoard) -> None:
     board = await open_report(board_report(publications(40)))
     await board.app.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
@@ -117,28 +87,3 @@ async def test_a_report_is_printed_whole(open_report: OpenBoard) -> None:
 
     await expect(board.app.locator("#list .card")).to_have_count(40)
     await expect(board.app.locator("aside")).to_be_hidden()
-
-
-@pytest.mark.parametrize(("scheme", "colour"), [("light", "rgb(245, 246, 247)"), ("dark", "rgb(19, 22, 26)")])
-async def test_a_report_follows_the_readers_theme_and_fits_a_phone(
-    open_report: OpenBoard, scheme: str, colour: str
-) -> None:
-    evidence = publications(12)
-    board = await open_report(board_report(evidence, places=places(evidence)))
-    await board.page.set_viewport_size({"width": 300, "height": 640})
-    await board.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-
-    await expect(board.app.locator("body")).to_have_css("background-color", colour)
-    assert await board.app.evaluate("() => document.documentElement.scrollWidth") <= 300
-
-
-async def test_a_point_of_the_map_leads_to_its_card_however_far_down(open_report: OpenBoard) -> None:
-    evidence = publications(100)
-    board = await open_report(board_report(evidence, places=places(evidence)))
-    point = board.app.locator('#map .point[aria-label*=" 3783,"]')
-    await point.focus()
-    await point.press("Enter")
-
-    assert evidence[99].title.endswith(" 3783")
-    card = await board.focus_on(".card")
-    await expect(card.locator("h3")).to_have_text(evidence[99].title)

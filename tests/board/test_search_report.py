@@ -10,7 +10,6 @@ from playwright.async_api import expect
 from deepcritical_mcp.board import board_report
 from deepcritical_mcp.models import LoggedQuery
 from tests.board.conftest import OpenBoard
-from tests.board.samples import publications
 from tests.board.test_accessibility import shortcomings
 from tests.board.test_flow_chart import logged, marked
 from tests.board.test_hostile import HOSTILE
@@ -77,14 +76,6 @@ async def test_the_diagram_is_saved_as_a_picture_of_its_own(open_report: OpenBoa
     assert download.suggested_filename == "flow.svg"
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert "Records identified (n = 4)" in list(root.itertext())
-
-
-async def test_a_report_of_an_exported_file_says_why_it_has_no_diagram(open_report: OpenBoard) -> None:
-    board = await open_report(board_report(publications(3)))
-
-    await expect(board.app.locator("#no-log")).to_contain_text("no log of the searches")
-    await expect(board.app.locator("#flow-part")).to_be_hidden()
-    await expect(board.app.locator("#log-part")).to_be_hidden()
 
 
 async def test_hostile_reasons_and_queries_stay_text_in_their_boxes(open_report: OpenBoard) -> None:

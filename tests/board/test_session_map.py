@@ -61,13 +61,6 @@ async def test_the_map_of_a_session_puts_alike_things_together(store: EvidenceSt
     assert within < min(math.dist(places[SLEEP[0]], places[title]) for title in BONES)
 
 
-async def test_a_session_that_is_gone_has_no_map(sessions: SessionRegistry, store: EvidenceStore) -> None:
-    await store.add_evidence([note("One")])
-    await sessions.drop(store.session_id)
-
-    assert await session_meta(store, [Evidence.of(note("One"))]) == {}
-
-
 async def test_evidence_of_no_session_is_embedded_for_its_report(model: EmbeddingService) -> None:
     evidence = [note(title) for title in (*SLEEP, *BONES)]
     places = await places_of(evidence, model)

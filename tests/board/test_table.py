@@ -7,7 +7,7 @@ from playwright.async_api import expect
 
 from deepcritical_mcp.board import board_report
 from tests.board.conftest import Board, OpenBoard
-from tests.board.samples import pieces, publication, publications, result
+from tests.board.samples import pieces, publications, result
 from tests.board.test_accessibility import shortcomings
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -55,15 +55,6 @@ async def test_a_column_sorts_with_a_click_or_a_key_both_ways(open_board: OpenBo
     assert relevances == sorted(relevances, reverse=True)
 
 
-async def test_rows_without_a_value_come_last_in_both_directions(open_report: OpenBoard) -> None:
-    undated = publication(1, date="Unknown")
-    board = await open_report(board_report([undated, publication(0), publication(2)]))
-    await show_table(board)
-    for _ in range(2):
-        await board.app.locator("#sort-year").click()
-        assert (await column(board, "year"))[-1] == ""
-
-
 async def test_the_table_obeys_the_filters_and_leads_to_the_card(open_report: OpenBoard) -> None:
     evidence = publications(8)
     board = await open_report(board_report(evidence))
@@ -88,13 +79,3 @@ async def test_a_large_table_is_shown_in_steps_and_printed_whole(open_report: Op
     await board.page.emulate_media(media="print")
     for control in ("#tools", "#table .choice", ".details", "aside"):
         await expect(board.app.locator(control).first).to_be_hidden()
-
-
-@pytest.mark.parametrize("width", [300, 320])
-async def test_the_table_scrolls_by_itself_on_a_phone(open_report: OpenBoard, width: int) -> None:
-    board = await open_report(board_report(publications(12)))
-    await board.page.set_viewport_size({"width": width, "height": 640})
-    await show_table(board)
-
-    assert await board.width() <= width
-    assert await board.app.locator("#table-part").evaluate("node => node.scrollWidth > node.clientWidth")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -168,13 +165,6 @@ def test_a_list_that_takes_several_parts_is_checked_to_its_end(command: Command,
     assert (report["counts"]["checked"], report["next_offset"]) == (401, -1)
 
 
-def test_an_outage_does_not_hide_what_is_wrong(command: Command, library: dict[str, str]):
-    settings = library | {"DEEPCRITICAL_CROSSREF_BASE_URL": NOBODY}
-    done = command("check", "-", "--json", stdin=draft(INVENTED, IRON), **settings)
-    assert {one["verdict"] for one in json.loads(done.stdout)["references"]} == {"outage", "verified"}
-    assert done.returncode == 1
-
-
 @pytest.mark.parametrize("named", ["2", "Selenium and the memory"], ids=["label", "words"])
 def test_a_reference_that_was_accepted_is_shown_but_is_no_failure(
     command: Command, library: dict[str, str], named: str
@@ -223,19 +213,6 @@ def test_what_cannot_be_checked_is_exit_code_2(command: Command, arguments: tupl
     assert "Traceback" not in done.stderr
 
 
-def test_a_wrong_setting_is_exit_code_2(command: Command):
-    done = command("check", "-", stdin=draft(ZINC), DEEPCRITICAL_DEADLINE="soon")
-    assert done.returncode == 2
-    assert done.stderr.startswith("deepcritical-mcp: DEEPCRITICAL_DEADLINE")
-
-
-def test_json_is_readable_in_any_encoding_of_a_pipe(command: Command, library: dict[str, str]):
-    done = command(
-        "check", "-", "--json", stdin=draft(ZINC + " ü“Ω"), PYTHONIOENCODING="ascii", PYTHONUTF8="0", **library
-    )
-    assert json.loads(done.stdout)["references"]
-
-
 def test_a_draft_cannot_write_to_the_terminal(command: Command, library: dict[str, str]):
     done = command(
         "check", "-", stdin=draft(ZINC, INVENTED + " \x1b[31mred\x1b]0;title\x07 ![x](http://a.example/b)"), **library
@@ -243,32 +220,3 @@ def test_a_draft_cannot_write_to_the_terminal(command: Command, library: dict[st
     assert "\x1b" not in done.stdout
     assert "\x07" not in done.stdout
     assert "<img" not in MarkdownIt().render(done.stdout)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes behave differently there")
-def test_a_reader_that_leaves_is_no_traceback(environment: dict[str, str], library: dict[str, str], tmp_path: Path):
-    (tmp_path / "draft.md").write_text(draft(ZINC), encoding="utf-8")
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = subprocess.run(
-        [sys.executable, "-m", "deepcritical_mcp", "check", str(tmp_path / "draft.md")],
-        env=environment | library,
-        stdout=writing,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    os.close(writing)
-    assert done.stderr == ""
-
-
-def test_its_help_loads_nothing_heavy(environment: dict[str, str]):
-    program = (
-        "import sys; from deepcritical_mcp.cli.app import app\n"
-        "try: app(['check', '--help'])\n"
-        "except SystemExit: pass\n"
-        "print({'numpy', 'httpx', 'chromadb', 'rapidfuzz', 'lxml', 'mcp'} & sys.modules.keys())"
-    )
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("set()\n")
-    assert "Exit code 3" in done.stdout

@@ -6,12 +6,10 @@ import os
 import sqlite3
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from deepcritical_mcp.cli.demo_output import Screen
 from deepcritical_mcp.config import unknown_variables
 from deepcritical_mcp.sources.web.earlier_results import CACHE_FILE
 from tests.cli.conftest import Command
@@ -72,12 +70,6 @@ def test_variables_of_other_programs_are_left_alone(monkeypatch: pytest.MonkeyPa
     assert name not in unknown_variables()
 
 
-def test_a_variable_of_another_program_is_not_pointed_out_where_ours_is_set(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("BRAVE_API_KEY", "x")
-    monkeypatch.setenv("BRAVE_SEARCH_API_KEY", "x")
-    assert "BRAVE_SEARCH_API_KEY" not in unknown_variables()
-
-
 @pytest.mark.parametrize("arguments", [one for one in COMMANDS if "install" not in one and "doctor" not in one])
 def test_a_malformed_key_is_reported_and_never_shown(command: Command, arguments: tuple[str, ...]):
     done = command(*arguments, TAVILY_API_KEY="tvly secret\ttail")
@@ -85,18 +77,6 @@ def test_a_malformed_key_is_reported_and_never_shown(command: Command, arguments
     assert done.stderr.startswith("deepcritical-mcp: TAVILY_API_KEY: is not a key")
     assert len(done.stderr.strip().splitlines()) == 1
     assert "secret" not in done.stdout + done.stderr
-
-
-def test_a_missing_file_is_reported_as_missing(command: Command):
-    done = command("report", "missing.jsonl")
-    assert done.returncode == 1
-    assert done.stderr == "deepcritical-mcp: no such file or folder (missing.jsonl). Check the path.\n"
-
-
-def test_debug_shows_the_traceback(command: Command):
-    done = command("demo", "--debug", DEEPCRITICAL_DEADLINE="soon")
-    assert "Traceback" in done.stderr
-    assert done.stderr.rstrip().splitlines()[-1].startswith("deepcritical-mcp: DEEPCRITICAL_DEADLINE")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
@@ -131,30 +111,6 @@ def test_a_closed_pipe_is_not_an_error(environment: dict[str, str]):
     assert done.stderr == ""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes behave differently there")
-def test_a_reader_that_leaves_during_the_demo_is_not_an_error(environment: dict[str, str]):
-    demo = subprocess.Popen(
-        [sys.executable, "-m", "deepcritical_mcp", "demo", "--offline"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert demo.stdout is not None
-    assert demo.stderr is not None
-    with demo, demo.stdout as output:
-        while b"The server started" not in output.readline():
-            assert demo.poll() is None
-        output.close()
-        assert demo.stderr.read() == b""
-
-
-@pytest.mark.parametrize("arguments", [("-h",), ("serve", "-h"), ("cache", "clear", "-h")])
-def test_help_has_a_short_form(command: Command, arguments: tuple[str, ...]):
-    done = command(*arguments)
-    assert done.returncode == 0
-    assert "Usage: deepcritical-mcp" in done.stdout
-
-
 @pytest.mark.parametrize("arguments", [("bogus",), ("demo", "--bogus"), ("install",), ("install", "--client", "emacs")])
 def test_incorrect_usage_is_exit_code_2(command: Command, arguments: tuple[str, ...]):
     done = command(*arguments)
@@ -184,20 +140,3 @@ def test_a_wrong_option_is_reported_in_plain_words(command: Command, arguments: 
     done = command(*arguments)
     assert done.returncode == 2
     assert told in " ".join(done.stderr.replace("│", " ").split())
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes behave differently there")
-async def test_a_reader_that_leaves_ends_the_next_line_but_not_a_task_that_reports(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    with suppress(BrokenPipeError), os.fdopen(writer, "w", encoding="utf-8") as output:
-        monkeypatch.setattr(sys, "stdout", output)
-        screen = Screen()
-        async with screen.working("searching") as report:
-            await report(0.5, 1.0, "halfway")
-        with pytest.raises(BrokenPipeError):
-            screen.say("found")
-    monkeypatch.undo()
-    assert capfd.readouterr().err == ""

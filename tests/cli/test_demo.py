@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -69,72 +68,6 @@ def test_sample_data_is_used_without_a_network_even_if_home_is_not_writable(comm
     session, _, configuration = done.stdout.partition("Use it in your own client")
     assert max(map(len, session.splitlines())) <= 60
     assert "deepcritical" in configuration
-
-
-@pytest.mark.long
-def test_failures_are_shown_and_the_demo_continues(command: Command, sample_world: dict[str, str]):
-    done = command("demo", "--debug", **sample_world | {"DEEPCRITICAL_DUCKDUCKGO_URL": NO_SERVER})
-    assert done.returncode == 0, done.stdout + done.stderr
-    said = _words(done.stdout)
-    assert "PubMed answers: searching the real PubMed and the real web." in said
-    assert "DuckDuckGo cannot be reached" in said
-    assert "which the session already had" in said
-    assert "deepcritical_mcp" in done.stderr  # --debug: the server's log
-
-
-def test_a_server_that_stops_is_reported_with_its_last_log_line(command: Command, sample_world: dict[str, str]):
-    hook = (
-        "import os, sys\n"
-        "if sys.orig_argv[-1] == 'deepcritical_mcp.cli.sample_library':\n"
-        "    os.write(2, b'broken on purpose'), os._exit(3)\n"
-    )
-    folder = Path(sample_world["DEEPCRITICAL_CACHE_DIR"])
-    (folder / "sitecustomize.py").write_text(hook, encoding="utf-8")
-    done = command("demo", "--offline", PYTHONPATH=str(folder))
-    assert done.returncode == 1
-    assert done.stderr == "deepcritical-mcp: the server stopped unexpectedly. Its last log line: broken on purpose\n"
-
-
-@pytest.mark.long
-@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")
-def test_a_terminal_of_60_columns_shows_progress_and_unknown_topics_are_reported(environment: dict[str, str]):
-    import fcntl
-    import pty
-    import struct
-    import termios
-
-    leader, follower = pty.openpty()
-    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 60, 0, 0))
-    arguments = ["demo", "--offline", "Does creatine sharpen the mind?"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "deepcritical_mcp", *arguments],
-        env=environment | {"TERM": "xterm-256color", "NO_COLOR": ""},
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-    ) as process:
-        os.close(follower)
-        output = _read_all(leader)
-    assert process.returncode == 0, output
-    assert "\x1b[?25l" in output  # the cursor is hidden while the progress moves
-    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output).replace("\r", "\n")
-    assert "The sample library has nothing on this" in _words(plain)
-    session = plain.partition("Use it in your own client")[0]
-    assert max(map(len, session.splitlines())) <= 60
-    assert "About my question “Does creatine sharpen the mind?”" in _words(plain)
-
-
-def _read_all(descriptor: int) -> str:
-    chunks: list[bytes] = []
-    while True:
-        try:
-            chunk = os.read(descriptor, 65_536)
-        except OSError:  # how Linux ends a pseudo-terminal
-            chunk = b""
-        if not chunk:
-            os.close(descriptor)
-            return b"".join(chunks).decode("utf-8", "replace")
-        chunks.append(chunk)
 
 
 @ON_LINUX

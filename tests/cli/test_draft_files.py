@@ -49,12 +49,6 @@ def test_a_name_that_is_no_encoding_of_texts_is_not_followed(tmp_path: Path):
     assert read_drafts([str(file)]).endswith("Müller")
 
 
-def test_line_ends_of_other_systems_become_plain(tmp_path: Path):
-    file = tmp_path / "draft.txt"
-    file.write_bytes(b"One.\r\nTwo.\rThree.")
-    assert read_drafts([str(file)]) == "One.\nTwo.\nThree."
-
-
 def test_several_files_are_one_draft_in_their_order(tmp_path: Path):
     for name, text in {"b.md": "See [@a].", "a.bib": "@article{a, title={Zinc}}"}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -134,51 +128,6 @@ def test_links_from_citations_to_their_entries_are_dropped(tmp_path: Path):
 
 
 @PANDOC
-def test_links_from_notes_back_to_the_text_are_dropped(tmp_path: Path):
-    file = tmp_path / "draft.html"
-    subprocess.run(["pandoc", "-f", "markdown", "-o", file], input=WRITTEN.encode(), check=True)
-    assert "↩" in file.read_text(encoding="utf-8")
-    assert read_drafts([str(file)]).rstrip().endswith("Nadie C. Iron. 2019.")
-
-
-@PANDOC
-def test_documents_and_files_of_text_are_one_draft(tmp_path: Path):
-    (tmp_path / "a.html").write_text("<h1>Results</h1><p>Zinc heals.</p>", encoding="utf-8")
-    (tmp_path / "b.rst").write_text("Copper\n======\n\nIt does not [#a]_.\n\n.. [#a] A note.\n", encoding="utf-8")
-    (tmp_path / "refs.bib").write_text("@misc{a, title={A}}\n\n@misc{b, title={B}}\n", encoding="utf-8")
-    text = read_drafts([str(tmp_path / name) for name in ("a.html", "b.rst", "refs.bib")])
-    assert [" ".join(one.split()) for one in text.split("\n\n")] == [
-        "# Results",
-        "Zinc heals.",
-        "# Copper",
-        "It does not[^1].",
-        "[^1]: A note.",
-        "@misc{a, title={A}}",
-        "@misc{b, title={B}}",
-    ]
-
-
-@PANDOC
-def test_the_length_of_a_document_is_that_of_its_text(tmp_path: Path):
-    file = tmp_path / "draft.html"
-    file.write_text(f"<p>{'a b ' * 40_000}</p>", encoding="utf-8")
-    assert len(read_drafts([str(file)])) > 150_000
-    file.write_text(f"<p>{'a b ' * 60_000}</p>", encoding="utf-8")
-    with pytest.raises(InvalidInputError, match=r"has 240,0\d\d characters"):
-        read_drafts([str(file)])
-
-
-def test_an_older_pandoc_that_cannot_read_a_format_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    program = tmp_path / "pandoc"
-    program.write_text("#!/bin/sh\necho 'Unknown input format rtf' >&2\nexit 21\n", encoding="utf-8")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    (tmp_path / "draft.rtf").write_bytes(b"{\\rtf1 Zinc}")
-    with pytest.raises(InvalidInputError, match=r"The installed pandoc cannot read \.rtf files: update it"):
-        read_drafts([str(tmp_path / "draft.rtf")])
-
-
-@PANDOC
 def test_a_page_cannot_make_pandoc_read_other_files(tmp_path: Path):
     (tmp_path / "secret.txt").write_text("a secret", encoding="utf-8")
     (tmp_path / "draft.html").write_text(
@@ -187,13 +136,6 @@ def test_a_page_cannot_make_pandoc_read_other_files(tmp_path: Path):
     )
     with contextlib.suppress(InvalidInputError):  # pandoc refuses, or leaves the frames out
         assert "a secret" not in read_drafts([str(tmp_path / "draft.html")])
-
-
-@PANDOC
-def test_a_damaged_document_is_refused_in_pandocs_words(tmp_path: Path):
-    (tmp_path / "draft.docx").write_bytes(b"PK\x03\x04 and nothing more")
-    with pytest.raises(InvalidInputError, match=r"pandoc cannot convert .*draft\.docx: "):
-        read_drafts([str(tmp_path / "draft.docx")])
 
 
 def test_without_pandoc_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

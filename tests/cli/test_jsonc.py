@@ -13,14 +13,6 @@ from deepcritical_mcp.cli import jsonc
 PLACE = ("mcpServers", "ours")
 ENTRY: dict[str, object] = {"command": "/bin/ours", "args": []}
 
-_WITH_COMMENTS = """{
-\t// the user's own words
-\t"servers": {
-\t\t"other": { "command": "npx" }, /* stays */
-\t},
-\t"inputs": [],
-}
-"""
 
 _scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=20)
 _values = st.recursive(
@@ -50,20 +42,6 @@ def test_values_are_those_that_the_standard_library_reads(document: object, inde
     assert jsonc.parse(json.dumps(document, indent=indent)) == document
 
 
-def test_comments_and_trailing_commas_stay_where_they_are():
-    added = jsonc.edited(_WITH_COMMENTS, ("servers", "ours"), ENTRY, comments=True)
-    assert "// the user's own words" in added
-    assert "/* stays */" in added
-    assert jsonc.edited(added, ("servers", "ours"), None, comments=True) == _WITH_COMMENTS
-
-
-def test_a_comment_after_the_last_server_does_not_swallow_the_new_one():
-    text = '{\n  "servers": {\n    "a": {} // note\n  }\n}\n'
-    added = jsonc.edited(text, ("servers", "ours"), ENTRY, comments=True)
-    assert jsonc.parse(added, comments=True) == {"servers": {"a": {}, "ours": ENTRY}}
-    assert jsonc.edited(added, ("servers", "ours"), None, comments=True) == text
-
-
 @pytest.mark.parametrize(
     ("text", "without"),
     [
@@ -88,29 +66,6 @@ def test_other_servers_keep_their_form():
     assert jsonc.edited(added, PLACE, None) == text
 
 
-def test_half_a_surrogate_pair_in_another_value_stays():
-    document = {"history": "cut off: \ud83d", "emoji": "\U0001f52c"}
-    added = jsonc.edited(json.dumps(document), PLACE, ENTRY)
-    assert json.loads(added.encode()) == {**document, "mcpServers": {"ours": ENTRY}}
-
-
-def test_a_file_of_comments_alone_is_refused():
-    with pytest.raises(jsonc.JsonError, match="comments"):
-        jsonc.edited("// nothing yet\n", PLACE, ENTRY, comments=True)
-
-
-def test_an_existing_entry_is_replaced_in_place():
-    text = '{"mcpServers": {"ours": {"command": "old"}, "b": 1}}'
-    assert json.loads(jsonc.edited(text, PLACE, ENTRY)) == {"mcpServers": {"ours": ENTRY, "b": 1}}
-
-
-@pytest.mark.parametrize("text", ["", "  \n", "\ufeff"])
-def test_an_empty_file_becomes_a_complete_document(text: str):
-    added = jsonc.edited(text, PLACE, ENTRY)
-    assert json.loads(added.lstrip("\ufeff")) == {"mcpServers": {"ours": ENTRY}}
-    assert added.startswith("\ufeff") == text.startswith("\ufeff")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -126,12 +81,6 @@ def test_an_empty_file_becomes_a_complete_document(text: str):
 )
 def test_invalid_json_is_refused(text: str):
     with pytest.raises(jsonc.JsonError):
-        jsonc.edited(text, PLACE, ENTRY)
-
-
-@pytest.mark.parametrize("text", ["[]", '"text"', '{"mcpServers": []}', '{"mcpServers": null}'])
-def test_servers_that_are_not_an_object_are_refused(text: str):
-    with pytest.raises(jsonc.JsonError, match="expected an object"):
         jsonc.edited(text, PLACE, ENTRY)
 
 

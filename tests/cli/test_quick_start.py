@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from deepcritical_mcp.cli.quick_start import can_defer
-
 SERVER = "from deepcritical_mcp.cli import main; main()"
 ANOTHER_PYDANTIC = "import pydantic; pydantic.VERSION = '2.13.4'"
 CLIENT = {"name": "test", "version": "0"}
@@ -90,34 +88,9 @@ def test_our_command_does_not_import_the_client_of_the_sdk_until_somebody_asks_f
     assert run(f"{code}; {use}; print(mcp.Client.__module__, httpx2.URL('a:b').scheme)") == "mcp.client.client a"
 
 
-def test_a_package_that_is_imported_or_missing_is_not_put_off() -> None:
-    code = "import json; from deepcritical_mcp.cli.quick_start import put_off; put_off('json'); put_off('no_such')"
-    assert run(f"{code}; import sys; print(sys.modules['json'] is json, 'no_such' in sys.modules)") == "True False"
-
-
-def test_whoever_imports_this_package_gets_the_sdk_as_it_is() -> None:
-    code = "import deepcritical_mcp.server, mcp.server.mcpserver.server as sdk; print(sdk.configure_logging.__module__)"
-    assert run(f"{code}; {IMPORTED}") == "mcp.server.mcpserver.utilities.logging\nTrue {}"
-
-
 def test_it_does_nothing_with_a_pydantic_that_it_does_not_know() -> None:
     code = f"{ANOTHER_PYDANTIC}; from deepcritical_mcp.cli.quick_start import import_sdk; import_sdk()"
     assert run(f"{code}; {IMPORTED}") == "True {}"
-
-
-@pytest.mark.parametrize(
-    ("pydantic", "sdk", "expected"),
-    [
-        ("2.14.3", "2.3.0", True),
-        ("2.15.0b1", "2.9", True),
-        ("2.13.4", "2.3.0", False),
-        ("3.0.0", "2.3.0", False),
-        ("2.14.3", "1.26.0", False),
-        ("2.14.3", "3.0.0", False),
-    ],
-)
-def test_it_knows_which_versions_can_build_models_later(pydantic: str, sdk: str, expected: bool) -> None:
-    assert can_defer(pydantic, sdk) is expected
 
 
 def test_an_import_that_fails_leaves_pydantic_and_the_collector_as_they_were() -> None:

@@ -122,17 +122,3 @@ def test_an_unknown_session_is_exit_code_2_and_the_others_are_refreshed(
     assert done.returncode == 2
     assert "copper" in done.stderr
     assert "Nothing new" in done.stdout
-
-
-def test_a_folder_of_sessions_that_cannot_be_read_is_exit_code_2(command: Command, data: Path):
-    data.write_text("not a folder")
-    done = command("refresh", DEEPCRITICAL_DATA_DIR=str(data))
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert "DEEPCRITICAL_DATA_DIR must be a writable folder" in done.stderr
-    assert not done.stdout
-
-
-def test_without_sessions_nothing_is_new_and_the_folder_is_named(command: Command, data: Path):
-    done = command("refresh", DEEPCRITICAL_DATA_DIR=str(data))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout == f"Nothing new: no sessions are kept in {data}.\n"

@@ -53,13 +53,6 @@ def test_an_export_becomes_a_standalone_page(tmp_path: Path) -> None:
     assert "</script><b>" not in page
 
 
-def test_a_session_in_memory_cannot_be_reported_by_another_process(tmp_path: Path) -> None:
-    done = run("report", "rs_" + "0" * 32, home=tmp_path, DEEPCRITICAL_DATA_DIR="memory")
-    assert done.returncode
-    assert "DEEPCRITICAL_DATA_DIR" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_unknown_sessions_and_invalid_files_are_errors(tmp_path: Path) -> None:
     kept = {"DEEPCRITICAL_DATA_DIR": str(tmp_path / "data")}
     (tmp_path / "wrong.jsonl").write_text("{}\n")
@@ -108,11 +101,6 @@ def test_an_export_in_utf_16_is_read_and_other_encodings_are_named(tmp_path: Pat
     refused = run("report", "old.jsonl", home=tmp_path)
     assert "not UTF-8" in refused.stderr
     assert "bug" not in refused.stderr
-
-
-def test_clearing_an_empty_cache_deletes_nothing(tmp_path: Path) -> None:
-    done = run("cache", "clear", home=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "Deleted 0 cached searches.\n")
 
 
 def test_services_that_cannot_be_asked_about_the_status_are_named(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -10,16 +10,12 @@ from deepcritical_mcp.cli.sample_library import sample_server
 from deepcritical_mcp.cli.sample_sources import (
     SampleArticles,
     SamplePages,
-    SamplePreprints,
-    SampleTrials,
     sample_records,
 )
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import Evidence, is_marked
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
-from deepcritical_mcp.sources.trials.request import TrialRequest
 from deepcritical_mcp.sources.web.request import WebRequest
 from tests.search.fake_session import FakeSession
 
@@ -69,18 +65,6 @@ async def test_every_page_is_found_and_marked_as_made_up():
         assert_marked(item)
 
 
-async def test_preprints_and_trials_are_found_with_their_articles():
-    request = PreprintRequest(query="long COVID")
-    preprints = (await SourceSearch(SamplePreprints()).search(request, FakeSession())).evidence
-    trials = (await SourceSearch(SampleTrials()).search(TrialRequest(query="COVID"), FakeSession())).evidence
-    assert [len(preprints), len(trials)] == [len(sample_records("preprint")), len(sample_records("trial"))]
-    assert all(item.citation.title.endswith(MARK) for item in (*preprints, *trials))
-    named = {notice.pmid for item in (*preprints, *trials) for notice in item.citation.status_notices}
-    assert named == {"900000017"}
-    unpublished = request.model_copy(update={"unpublished_only": True})
-    assert len((await SourceSearch(SamplePreprints()).search(unpublished, FakeSession())).evidence) == 1
-
-
 @pytest.mark.parametrize(
     ("query", "first"),
     [
@@ -93,40 +77,6 @@ async def test_preprints_and_trials_are_found_with_their_articles():
 )
 async def test_the_best_match_comes_first(query: str, first: str):
     assert (await articles(query))[0].citation.title.startswith(first)
-
-
-@pytest.mark.parametrize("query", ["creatine and cognition", "vitamin D and depression", ")", "the of and", "(((("])
-async def test_an_unrelated_question_finds_nothing(query: str):
-    assert await articles(query) == ()
-    assert await pages(query) == ()
-
-
-async def test_an_offset_continues_the_results():
-    whole = await articles("metformin", 6)
-    assert await articles("metformin", 3, offset=3) == whole[3:]
-
-
-@pytest.mark.parametrize(
-    ("filters", "count"),
-    [
-        ({"min_date": "2023", "max_date": "2023"}, 1),
-        ({"publication_types": ("randomized controlled trial",)}, 1),
-        ({"min_date": "2100"}, 0),
-    ],
-)
-async def test_filters_narrow_the_search(filters: Mapping[str, object], count: int):
-    found, everything = await articles("metformin", 50, **filters), await articles("metformin", 50)
-    assert {item.id for item in found} < {item.id for item in everything}
-    assert (len(found) > 0) == (count > 0)
-    if "max_date" in filters:
-        assert {item.citation.date[:4] for item in found} == {"2023"}
-
-
-async def test_similar_articles_are_linked():
-    search = SourceSearch(SampleArticles())
-    found = await search.related(str(FIRST_PMID), "similar", 10, FakeSession())
-    assert len(found.evidence) == 5
-    assert (await search.related(str(FIRST_PMID), "cited_by", 10, FakeSession())).evidence == ()
 
 
 @pytest.fixture

@@ -13,12 +13,11 @@ from deepcritical_mcp.checking.checker import REPORT, KeptCheck
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend, session_file
+from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import CheckedReference
 from tests.checking.reports import report
 from tests.cli.conftest import Command
-from tests.evidence.locker import locked
 from tests.publications import published
 
 NOTES = {"Warts and zinc": ["Zinc heals warts.", "Zinc is a metal."], "Warts and iron": ["Iron does not."]}
@@ -116,13 +115,6 @@ def test_what_is_ambiguous_or_unknown_changes_nothing(sessions: Sessions) -> Non
     assert len(json.loads(sessions("--json")[1])) == 2
 
 
-def test_where_nothing_is_kept_the_command_says_so(sessions: Sessions, tmp_path: Path) -> None:
-    code, _, error = sessions(data="memory")
-    assert code == 2
-    assert "No sessions are kept: DEEPCRITICAL_DATA_DIR is memory" in error
-    assert f"No sessions are kept in {tmp_path}" in sessions(data=str(tmp_path / "none"))[1]
-
-
 async def _with_paper(data: Path) -> None:
     settings = Settings(data_dir=data)
     registry = SessionRegistry(settings, EmbeddingService(), open_backend(settings))
@@ -155,22 +147,6 @@ def test_a_session_is_also_exported_as_bibliography_table_and_search_log(session
     assert "style is for" in error
     assert 'has no output "html"' in sessions("export", "zinc", "--format", "table", "--as", "html")[2]
     assert 'There is no format "news"' in sessions("export", "zinc", "--format", "news")[2]
-
-
-def test_advice_of_the_commands_is_for_the_shell(
-    kept: dict[str, str], sessions: Sessions, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(session_file, "BUSY_SECONDS", 0.1)
-    place = {"DEEPCRITICAL_DATA_DIR": str(tmp_path / "data")}
-    lost = command("refresh", "nosuch", **place).stderr
-    assert "deepcritical-mcp sessions lists" in lost
-    assert "list_evidence" not in lost
-
-    with locked(tmp_path / "data" / "sessions" / f"{kept['Warts and zinc']}.sqlite3"):
-        assert "Warts and iron" in sessions()[1], "the others are listed"
-        busy = sessions("export", kept["Warts and zinc"])[2]
-    assert "Try again when it has finished." in busy
-    assert "session_id" not in busy
 
 
 @pytest.mark.usefixtures("kept")

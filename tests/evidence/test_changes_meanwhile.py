@@ -16,13 +16,11 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import chroma_session, open_backend
-from deepcritical_mcp.evidence.storage.chroma_records import item_of, progress_row, record_row
-from deepcritical_mcp.evidence.storage.chroma_session import ServerSpace
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
+from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.evidence.storage.vector_table import stacked
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
-from tests.evidence.stand_ins import HashingModel, long_sections, paper, piece
+from tests.evidence.stand_ins import HashingModel, piece
 
 TITLE = "Zinc and wounds"
 
@@ -49,10 +47,6 @@ class Slow(HashingModel):
 
 def page(content: str, number: int = 1, title: str = TITLE) -> Publication:
     return piece(content, title, source="web", url=f"https://example.org/{number}", provider="web")
-
-
-async def in_memory(model: HashingModel) -> EvidenceStore:
-    return await SessionRegistry(Settings(), model, open_backend(Settings())).open()
 
 
 @pytest.mark.parametrize("what", ["longer", "removed", "excluded", "retracted"])
@@ -92,120 +86,6 @@ async def test_what_another_process_writes_while_a_text_is_embedded_stays(lastin
         await registry.aclose()
 
 
-async def test_a_text_may_come_before_the_passages_that_a_search_has_found() -> None:
-    model = Slow()
-    store = await in_memory(model)
-    await store.add_evidence([paper(long_sections("zinc", 2), TITLE, pmid="1")])
-    query = model.query_vectors
-
-    async def then_added(texts: Sequence[str]) -> NDArray[np.float32]:
-        await store.add_evidence([piece("Rats were given copper.", TITLE, pmid="1")])
-        return await query(texts)
-
-    model.query_vectors = then_added
-    found = await store.search_similar("in step 0 of the methods, zinc was weighed again")
-    assert {one.id for one in found} == {"pubmed:1", "pubmed:1~2"}
-    for one in found:
-        assert ("copper" in one.content) == (one.id == "pubmed:1")
-
-
-async def test_of_what_another_process_writes_too(lasting_place: Settings) -> None:
-    settings = lasting_place
-    model = Slow()
-    registries = [SessionRegistry(settings, one, open_backend(settings)) for one in (model, HashingModel(dimension=64))]
-    store = await registries[0].open()
-    await store.add_evidence([page("A short page.")])
-    elsewhere = await registries[1].get(store.session_id)
-    query = model.query_vectors
-
-    async def then_replaced(texts: Sequence[str]) -> NDArray[np.float32]:
-        found = await query(texts)
-        await elsewhere.add_evidence([page("A longer page than that.")])
-        return found
-
-    model.query_vectors = then_replaced
-    (shown,) = await store.search_similar(f"{TITLE}. A longer page than that.")
-    assert (shown.content, shown.relevance) == ("A longer page than that.", pytest.approx(1.0, abs=1e-5))
-    for registry in registries:
-        await registry.aclose()
-
-
-async def test_what_waits_for_its_vector_takes_no_place_of_others() -> None:
-    model = Slow()
-    store = await in_memory(model)
-    await store.add_evidence([page("Zinc."), page("Copper heals.", 2, "Beta")])
-    model.is_busy = True
-    await store.add_evidence([page("Iron and manganese were weighed.")])
-    found = await store.search_similar(f"{TITLE}. Zinc.")
-    assert {one.content for one in found} == {"Copper heals.", "Iron and manganese were weighed."}
-
-
-async def test_without_documents_vectors_relevance_measures_words() -> None:
-    model = Slow()
-    store = await in_memory(model)
-    model.is_busy = True
-    pages = [page("Zinc heals wounds."), page("Copper.", 2)]
-    await store.add_evidence(pages)
-    first, second = await store.relevance("zinc heals", pages)
-    assert first > second
-    await store.related("zinc", exclude=())
-    assert any("words only, and relevance" in one for one in store.warnings)
-
-
-async def test_a_busy_model_is_blamed_only_for_the_abstract_beside_a_paper() -> None:
-    model = Slow()
-    store = await in_memory(model)
-    both = (paper(long_sections("zinc", 2), TITLE, pmid="1"), piece("Rats were given copper.", TITLE, pmid="1"))
-    await store.add_evidence(both)
-    first, _ = await store.best_passages("pubmed:1~2", "in step 0 of the methods, was copper given?")
-    model.is_busy = True
-    best, _ = await store.best_passages("pubmed:1~2", "in step 0 of the methods, was copper given?")
-    assert {one.anchor for one in first} - {one.anchor for one in best} == {"abstract"}
-    (warning,) = store.warnings
-    assert warning.endswith("The abstract was not compared with the question.")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("what", ["excluded", "retracted"])
-async def test_what_another_process_writes_while_a_paper_is_indexed_stays(
-    chroma_server: Any, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
-    settings = Settings(chroma_url=chroma_server.url)
-    registries = [SessionRegistry(settings, HashingModel(), open_backend(settings)) for _ in range(2)]
-    store = await registries[0].open()
-    elsewhere = await registries[1].get(store.session_id)
-    extend, is_first = ServerSpace.extend, [True]
-
-    async def change() -> None:
-        (id,) = await elsewhere.ids()
-        (known,) = (await elsewhere.publications([id])).values()
-        if what == "excluded":
-            await elsewhere.decide([ScreeningMark(id=id, verdict="excluded", reason="animals")])
-        else:
-            await elsewhere.set_statuses([known.model_copy(update={"status": "retracted"})])
-
-    def then_extended(self: ServerSpace, item: KeptItem, vectors: Sequence[Vector]) -> None:
-        if is_first.pop() if is_first else False:
-            anyio.from_thread.run(change)
-        extend(self, item, vectors)
-
-    monkeypatch.setattr(ServerSpace, "extend", then_extended)
-    await store.add_evidence([paper(long_sections("zinc", 60), TITLE, pmid="1")])
-    await store.search_similar("zinc")
-    assert not is_first
-    monkeypatch.undo()
-    await store.decide([ScreeningMark(id="pubmed:1", tags=("mice",))])
-    for one in (store, elsewhere):
-        (publication,) = (await one.publications(["pubmed:1"])).values()
-        assert (publication.status == "retracted", publication.screening == "excluded", publication.tags) == (
-            what == "retracted",
-            what == "excluded",
-            ("mice",),
-        )
-    for registry in registries:
-        await registry.aclose()
-
-
 async def test_what_was_read_before_a_text_changed_is_not_kept_as_its_vector(
     chroma_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,9 +113,17 @@ async def test_what_was_read_before_a_text_changed_is_not_kept_as_its_vector(
     await registry.aclose()
 
 
-def test_vectors_of_an_earlier_text_are_none_of_the_text_that_was_written_meanwhile() -> None:
-    before = KeptItem(page("A short page."), order=0, parts=3, embedded=True, written=1)
-    now = KeptItem(page("A longer page than that."), order=0, parts=2, embedded=True, written=2)
-    assert item_of({**record_row(now)}, True).parts == 2
-    assert item_of({**record_row(now), **progress_row(before)}, True).parts == 0
-    assert item_of({**record_row(before), **progress_row(before)}, True).parts == 3
+async def in_memory(model: HashingModel) -> EvidenceStore:
+    return await SessionRegistry(Settings(), model, open_backend(Settings())).open()
+
+
+async def test_without_documents_vectors_relevance_measures_words() -> None:
+    model = Slow()
+    store = await in_memory(model)
+    model.is_busy = True
+    pages = [page("Zinc heals wounds."), page("Copper.", 2)]
+    await store.add_evidence(pages)
+    first, second = await store.relevance("zinc heals", pages)
+    assert first > second
+    await store.related("zinc", exclude=())
+    assert any("words only, and relevance" in one for one in store.warnings)

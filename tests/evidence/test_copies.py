@@ -26,6 +26,7 @@ from tests.evidence.archives import unpack
 from tests.evidence.stand_ins import Clock, HashingModel, piece
 from tests.evidence.test_damage import named_as_lost
 from tests.evidence.version_0_2 import kept_by_0_2
+from tests.sampling import one_in
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX dates, permissions and signals")
 
@@ -114,7 +115,7 @@ def timed(folder: Path, times: str) -> None:
         file.write_text("{}" if times == "with times of nothing" else "")
 
 
-@pytest.mark.parametrize(("copy", "date", "times"), [*itertools.product(COPIES, range(len(DATES)), TIMES)])
+@pytest.mark.parametrize(("copy", "date", "times"), one_in(7, itertools.product(COPIES, range(len(DATES)), TIMES)))
 async def test_no_copy_loses_a_session(
     copy: Callable[[Path, Path], object], date: int, times: str, original: Original, tmp_path: Path, clock: Clock
 ) -> None:

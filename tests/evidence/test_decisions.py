@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import permutations
 from typing import Any
 
-import anyio
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.chunking import Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
@@ -62,17 +58,6 @@ async def test_a_decision_outlasts_the_process(lasting_place: Settings, registri
     assert after[0].decision == LINE, "a search shows what was excluded, and says so"
 
 
-async def test_a_decision_does_not_depend_on_the_order_of_arrival(registries: Registries) -> None:
-    registry = registries(Settings())
-    marked = {"screening": "included", "screening_reason": "large", "screened": "2026-01-01T00:00:00Z"}
-    descriptions = [paper(doi="", tags=("a",)), paper(pmid="", **marked), paper("More of it.", journal="Wounds")]
-    for order in permutations(descriptions):
-        store = await registry.open()
-        for one in order:
-            await store.add_evidence([one])
-        assert [*(await decisions(store)).values()] == ["included: large; tags: a"]
-
-
 async def test_a_decision_about_a_note_or_a_text_is_about_the_publication(registries: Registries) -> None:
     store = await registries(Settings()).open()
     on_paper, alone = note("Check their controls.", pmid="7"), note("Zinc matters to me.")
@@ -83,33 +68,6 @@ async def test_a_decision_about_a_note_or_a_text_is_about_the_publication(regist
     await store.decide([ScreeningMark("pubmed:7~1", tags=("later",)), ScreeningMark(alone.id, "cited")])
     found = await decisions(store)
     assert found == {"pubmed:7": "excluded: no controls; tags: later", on_paper.id: "", alone.id: "cited"}
-
-
-async def test_what_the_session_does_not_have_cannot_be_decided_about(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([paper()])
-    found = await store.decide([ScreeningMark("pubmed:9", "cited"), NO_CONTROLS])
-    assert [one and one[1].id for one in found] == [None, "pubmed:7"]
-
-
-async def test_each_publication_keeps_the_decision_if_a_merge_turns_out_to_be_wrong(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([paper(pmid=""), paper("Zinc, as the other index has it.", doi="")])
-    ids = await store.ids()
-    await store.decide([ScreeningMark(id, "included", "large") for id in ids])
-    await store.add_evidence([paper(pmid="9", title="Zinc in wound repair of children", doi="10.5555/zinc")])
-    found = await decisions(store)
-    assert "included: large" in found.values()
-    assert len(found) >= len(ids)
-
-
-async def test_marks_narrow_a_search(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([paper(), copper()])
-    await store.decide([NO_CONTROLS])
-    for marked, expected in {"excluded": ["pubmed:7"], "rct": ["pubmed:7"], "undecided": ["pubmed:8"]}.items():
-        found = await store.search("what zinc and copper do", scope=Scope(marked=marked))
-        assert [one.id for one in found.evidence] == expected
 
 
 async def test_processes_see_each_others_decisions_and_removals(
@@ -173,34 +131,6 @@ async def test_adding_keeps_what_another_process_decided_and_removed_meanwhile(l
     await replica.aclose()
 
 
-async def test_a_change_is_seen_by_a_process_whose_clock_is_behind(
-    lasting_place: Settings, registries: Registries, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = lasting_place
-    one, other = registries(settings), registries(settings)
-    store = await one.open()
-    await store.add_evidence([paper()])
-    same = await other.get(store.session_id)
-    await same.decide([NO_CONTROLS])
-    behind = time.time_ns() - 1_500_000_000
-    monkeypatch.setattr("time.time_ns", lambda: behind)
-    await store.decide([ScreeningMark("pubmed:7", "included")])
-    assert await decisions(same) == await decisions(store)
-
-
-async def test_decisions_at_the_same_time_are_all_kept(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([paper(), copper()])
-    async with anyio.create_task_group() as group:
-        for number in range(10):
-            group.start_soon(store.decide, [ScreeningMark("pubmed:7", reason="", tags=(f"tag {number}",))])
-            group.start_soon(store.decide, [ScreeningMark("pubmed:8", "included", f"reason {number}")])
-            group.start_soon(store.add_evidence, [paper(journal="Wounds"), copper(journal="Bones")])
-    found = await decisions(store)
-    assert found["pubmed:7"].startswith("tags: tag ")
-    assert found["pubmed:8"].startswith("included: reason ")
-
-
 async def test_what_was_removed_is_gone_and_comes_back_as_it_was(place: Settings, registries: Registries) -> None:
     registry = registries(place)
     store = await registry.open()
@@ -255,17 +185,6 @@ async def test_what_was_removed_can_come_back_after_a_restart(lasting_place: Set
     assert [one.id for one in await store.restore(["pubmed:7"])] == ["pubmed:7"]
     assert [one.id for one in await store.restore()] == ["pubmed:8"]
     assert await store.ids() == ["pubmed:7", "pubmed:8"]
-
-
-async def test_what_was_found_again_meanwhile_gets_its_decision_back(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([paper()])
-    await store.decide([NO_CONTROLS])
-    await store.remove(["pubmed:7"])
-    await store.add_evidence([paper(journal="Wounds")])
-    assert await decisions(store) == {"pubmed:7": ""}
-    await store.restore(["pubmed:7"])
-    assert await decisions(store) == {"pubmed:7": LINE}
 
 
 async def test_what_is_found_again_keeps_its_decision(place: Settings, registries: Registries) -> None:

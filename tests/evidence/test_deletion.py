@@ -10,7 +10,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import Mock
@@ -80,14 +79,6 @@ async def test_a_cleared_session_in_a_folder_can_be_restored_for_a_day(registrie
     assert registry.undo_seconds == 24 * HOUR
 
 
-async def test_restoring_twice_is_harmless(registries: Registries, tmp_path: Path) -> None:
-    registry = registries(Settings(data_dir=tmp_path))
-    session_id = await kept(registry)
-    await registry.drop(session_id)
-    for _ in range(2):
-        assert await (await registry.restore(session_id)).count() == 10
-
-
 async def test_after_a_day_nothing_is_left_of_a_cleared_session(
     registries: Registries, tmp_path: Path, clock: Clock
 ) -> None:
@@ -148,15 +139,6 @@ async def test_what_another_window_has_deleted_stops_no_other_call(
     await first.drop(session_id)
     await second.aclose()
     await first.aclose()
-
-
-async def test_where_nothing_is_kept_nothing_can_be_restored(registries: Registries) -> None:
-    registry = registries(Settings())
-    session_id = await kept(registry)
-    await registry.drop(session_id)
-    assert registry.undo_seconds == 0
-    with pytest.raises(SessionNotFoundError):
-        await registry.restore(session_id)
 
 
 async def test_the_cached_vectors_of_cleared_texts_go_with_them(tmp_path: Path, clock: Clock) -> None:
@@ -369,22 +351,6 @@ async def test_what_nobody_uses_for_its_time_can_be_taken_back_for_a_month(
     assert names(tmp_path) == [f"{used}.sqlite3"]
 
 
-async def test_a_clock_that_is_behind_deletes_nothing_and_closes_nothing(
-    embedder: EmbeddingService, tmp_path: Path
-) -> None:
-    settings = Settings(data_dir=tmp_path, session_ttl=HOUR)
-    mine = SessionRegistry(settings, embedder, open_backend(settings))
-    session_id = await kept(mine)
-    await mine.aclose()
-    behind = SessionRegistry(settings, embedder, open_backend(settings), clock=lambda: time.time() - HOUR)
-    await behind.sweep()
-    assert await (await behind.get(session_id)).count() == 10
-    await behind.drop(session_id)
-    await behind.sweep()
-    assert await (await behind.restore(session_id)).count() == 10
-    await behind.aclose()
-
-
 def replaced_by_a_pipe(file: Path) -> None:
     file.unlink()
     os.mkfifo(file)
@@ -424,17 +390,19 @@ async def test_a_session_that_cannot_be_read_says_the_same_each_time_and_can_be_
     assert file.name not in names(tmp_path)
 
 
-async def test_a_search_says_that_the_data_folder_was_deleted(registries: Registries, tmp_path: Path) -> None:
-    registry = registries(Settings(data_dir=tmp_path / "data"))
-    session_id = (await registry.default("process")).session_id
-    await (await registry.get(session_id)).add_evidence(PIECES[:3])
-    shutil.rmtree(tmp_path / "data")
-    with pytest.raises(EvidenceStoreError, match="have been deleted"):
-        await registry.default("process")
-    fresh = await registry.default("process")
-    assert fresh.session_id != session_id
-    await fresh.add_evidence(PIECES[:3])
-    assert await fresh.count() == 3
+async def test_an_idle_session_gives_its_memory_back_and_answers_as_before(
+    place: Settings, registries: Registries, clock: Clock
+) -> None:
+    registry = registries(place)
+    store, other = await registry.open(owner="ada"), await registry.open()
+    await store.add_evidence(PIECES)
+    before = await store.search_similar("warts in mice, case 7", max_results=4)
+    assert store.awake
+    clock.now += HOUR / 2
+    await registry.get(other.session_id)
+    assert not store.awake
+    assert store.size == 30
+    assert await store.search_similar("warts in mice, case 7", max_results=4) == before
 
 
 async def test_a_call_next_to_clearing_ends_with_a_result_or_a_clear_error(
@@ -462,21 +430,6 @@ async def test_a_call_next_to_clearing_ends_with_a_result_or_a_clear_error(
             await registry.drop(store.session_id)
 
 
-async def test_an_idle_session_gives_its_memory_back_and_answers_as_before(
-    place: Settings, registries: Registries, clock: Clock
-) -> None:
-    registry = registries(place)
-    store, other = await registry.open(owner="ada"), await registry.open()
-    await store.add_evidence(PIECES)
-    before = await store.search_similar("warts in mice, case 7", max_results=4)
-    assert store.awake
-    clock.now += HOUR / 2
-    await registry.get(other.session_id)
-    assert not store.awake
-    assert store.size == 30
-    assert await store.search_similar("warts in mice, case 7", max_results=4) == before
-
-
 @pytest.mark.long
 def test_many_sessions_in_memory_take_little_memory() -> None:
     """80 sessions took 300 MB when each kept its Chroma collection and its indexes."""
@@ -485,3 +438,16 @@ def test_many_sessions_in_memory_take_little_memory() -> None:
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     each = float(output.split(" MB each")[0].split()[-1])
     assert each < 2.5
+
+
+async def test_a_search_says_that_the_data_folder_was_deleted(registries: Registries, tmp_path: Path) -> None:
+    registry = registries(Settings(data_dir=tmp_path / "data"))
+    session_id = (await registry.default("process")).session_id
+    await (await registry.get(session_id)).add_evidence(PIECES[:3])
+    shutil.rmtree(tmp_path / "data")
+    with pytest.raises(EvidenceStoreError, match="have been deleted"):
+        await registry.default("process")
+    fresh = await registry.default("process")
+    assert fresh.session_id != session_id
+    await fresh.add_evidence(PIECES[:3])
+    assert await fresh.count() == 3

@@ -12,7 +12,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.clustering import Member, clusters_of
 from deepcritical_mcp.evidence.identity import conflict, identity_of
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.models import NO_ABSTRACT, Publication, merged
+from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import piece
 
 TITLE = "Cherry extract against flares of gout in primary care"
@@ -48,7 +48,6 @@ ONE = {
         page(title=f"{TITLE} in CD4<sup>+</sup> and CD8\N{MINUS SIGN} men"),
         page(title=f"{TITLE} in CD4+ and CD8- men"),
     ),
-    "both signs, and one of them": (page(f"{TEXT} ER+ and ER- differed."), page(f"{TEXT} ER+ and ER")),
     "a passage": (page(), page("… Flares fell from 3 to 2 a month in the extract group, and serum urate was below …")),
     "a cut title": (page(), page(title="Cherry extract against flares of gout in pri…")),
     "an HTML entity": (page(title=f"Diet &amp; {TITLE}"), page(title=f"Diet & {TITLE}")),
@@ -65,48 +64,21 @@ ONE = {
         page("Kurz.", "Die Behandlung der Gicht in der Praxis", doi="10.1000/g"),
         page("Short.", "The treatment of gout in the practice", doi="10.1000/g"),
     ),
-    "a user's document with its title and DOI": (
-        page(doi="10.1000/c"),
-        note(f"Read again: {TEXT}"[:150], TITLE, doi="10.1000/c"),
-    ),
-    "a user's copy of a page": (page(), note(TEXT, TITLE)),
     "a note twice": (note("Ask about the urate.", "Ideas"), note("Ask about the urate.", "Ideas")),
     "a page titled as its site": (page("Skip to content.", "BMJ", doi="10.1000/c"), page(doi="10.1000/c")),
     "a journal's name behind the title": (page(), page(title=f"{TITLE} | Rheumatology Reports")),
-    "the other one's journal": (page(journal="Joint Talk"), page(title=f"{TITLE} - Joint Talk")),
     "a site's name before the title": (page(), page(title=f"Science Weekly | {TITLE}")),
-    "any name, with one author and year": (
-        page(authors=["Rossi A"], date="2018"),
-        page(title=f"{TITLE} | Joints", authors=["Rossi A"], date="2018"),
-    ),
-    "the print view": (
-        page("One.", "A", url="https://x.example/a"),
-        page("B.", "B", url="https://x.example/a?print=true"),
-    ),
     "the abstract's address": (
         page("One.", url="https://www.sciencedirect.com/science/article/abs/pii/S0140673620301"),
         page("Two.", url="https://www.sciencedirect.com/science/article/pii/S0140673620301"),
     ),
-    "the full text's address": (
-        page("One.", url="https://www.bmj.com/content/372/bmj.n71.full"),
-        page("Two.", url="https://www.bmj.com/content/372/bmj.n71"),
-    ),
     "online and in print": (page(authors=["Rossi A"], date="2019"), page(authors=["Rossi A"], date="2020")),
-    "a library's mark": (page(), page(title=f"{TITLE} | Request PDF")),
-    "the AMP view": (page(url="https://x.example/gout"), page(url="https://x.example/amp/gout")),
-    "a title that begins as those of home pages do": (
-        page(title="Home-based cardiac rehabilitation and readmission after infarction | Heart Journal Online"),
-        page(title="Home-based cardiac rehabilitation and readmission after infarction"),
-    ),
 }
 TWO = {
     "a note with the PMID": (paper(pmid="7"), note("Not blinded.", "My notes on the cherry trial", pmid="7")),
-    "an untitled note with the PMID": (paper(pmid="7"), note("Not blinded.", pmid="7")),
     "a note with a page's title and DOI": (page(doi="10.1000/c"), note("My own summary.", TITLE, doi="10.1000/c")),
-    "a note with a page's title and PMID": (page(pmid="7"), note("My own summary.", TITLE, pmid="7")),
     "a note with the paper's title": (paper(pmid="7"), note("Not blinded.", TITLE, pmid="7")),
     "a quotation": (paper(pmid="7"), note("Flares fell from 3 to 2 a month", "Quotation", pmid="7")),
-    "a note with the paper's words": (paper(pmid="7"), note(TEXT, TITLE, pmid="7")),
     "a note with a page's address": (
         page(url="https://x.example/a"),
         note("See p. 3.", TITLE, url="https://x.example/a"),
@@ -114,7 +86,6 @@ TWO = {
     "a page's text with a comment": (page(), note(f"{TEXT} I doubt it.", TITLE)),
     "two notes on one paper": (note("Low risk.", "Rating", pmid="7"), note("High risk.", "Rating", pmid="7")),
     "one note on two papers": (note("Include.", pmid="7"), note("Include.", pmid="8")),
-    "one note on a paper and on nothing": (note("Include.", pmid="7"), note("Include.")),
     "another drug in the text": (page(), page(TEXT.replace("cherry extract", "allopurinol"))),
     "another number in the text": (page(), page(TEXT.replace("8 weeks", "12 weeks"))),
     "a sign in the title": (page(title=f"{TITLE} in HLA-B27+ men"), page(title=f"{TITLE} in HLA-B27- men")),
@@ -123,18 +94,10 @@ TWO = {
         page(TEXT.replace("Outpatients", "Rh\N{MINUS SIGN} outpatients")),
     ),
     "a genotype": (page(title=f"{TITLE} in Apoe+/+ mice"), page(title=f"{TITLE} in Apoe+/\N{MINUS SIGN} mice")),
-    "a number above and below zero": (
-        page(TEXT.replace("from 3 to 2", "by +2 units")),
-        page(TEXT.replace("from 3 to 2", "by -2 units")),
-    ),
     "a negation in the text": (page(), page(TEXT.replace("was below", "was not below"))),
     "another population in the text": (page(), page(TEXT.replace("Outpatients", "Children"))),
     "two numbers of a bulletin": (page(date="2023-05-07"), page(date="2023-05-14")),
     "one text, this year's and last year's": (page(date="2020"), page(date="2021-03")),
-    "titles cut before another word": (
-        page(title="Use of valproate in pregnancy and the risk of autism ..."),
-        page(title="Use of valproate in pregnancy and the risk of miscarriage ..."),
-    ),
     "a title cut behind a number": (
         page(title="Cherry extract in ambulatory gout: a phase 1…"),
         page(title="Cherry extract in ambulatory gout: a phase 12 trial"),
@@ -142,17 +105,9 @@ TWO = {
     "one text, two years": (page(date="2011"), page(date="2018")),
     "one text, two authors": (page(authors=["Rossi A"]), page(authors=["Bianchi L"])),
     "one text, two initials": (page(authors=["Rossi A"]), page(authors=["Rossi L"])),
-    "no abstract, two authors": (
-        page(NO_ABSTRACT, authors=["Rossi A"]),
-        page(NO_ABSTRACT, authors=["Bianchi L"]),
-    ),
     "one DOI, two populations": (
         page("Congress.", "Gout flares in postmenopausal women", doi="10.1000/book"),
         page("The congress.", "Gout flares in postpubertal men", doi="10.1000/book"),
-    ),
-    "one DOI, a drug and its relative": (
-        page("Congress.", "Febuxostat after acute gout", doi="10.1000/book"),
-        page("The congress.", "Topiroxostat after acute gout", doi="10.1000/book"),
     ),
     "a notice with the paper's DOI": (page(doi="10.1000/c"), page(title=f"Retraction: {TITLE}", doi="10.1000/c")),
     "a preprint and a record with a PMID": (
@@ -161,8 +116,6 @@ TWO = {
     ),
     "a preprint and its article": (page(doi="10.1101/2020.01.01.20000001"), page(doi="10.1000/c")),
     "a section of a topic": (page(), page(title=f"{TITLE} | Harms")),
-    "a reply": (page(), page(title=f"{TITLE} – Authors' Reply, Letters")),
-    "sections of a topic": (page(title=f"{TITLE} | Harms"), page(title=f"{TITLE} | Dosing")),
     "a substudy": (page(), page(title=f"{TITLE}: cost analysis")),
     "a work on the same topic": (page(), page("Dietary habits of joggers were recorded by phone " * 3)),
 }
@@ -180,20 +133,6 @@ def test_they_are_two_publications(name: str) -> None:
     first, second = TWO[name]
     assert not is_one(first, second)
     assert not is_one(second, first)
-
-
-def test_texts_that_differ_a_little_are_one_if_title_author_and_year_agree() -> None:
-    known: dict[str, Any] = {"authors": ["Rossi A"], "date": "2018"}
-    other = TEXT.replace("fell from 3 to 2 a month", "became rarer")
-    assert is_one(page(**known), page(other, **known))
-    assert not is_one(page(**known), page("Dietary habits of joggers were recorded by phone " * 3, **known))
-    assert not is_one(page(), page(other))
-
-
-def test_every_text_of_a_publication_is_compared() -> None:
-    snippet = page("An old site about cherries and the people who eat them every day in Spring.", pmid="7")
-    for order in permutations((snippet, paper(pmid="7"), page())):
-        assert is_one(*order)
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -221,21 +160,6 @@ async def test_a_number_with_another_title_is_doubted(registries: Callable[[Sett
     store = await registries(Settings()).open()
     _, doubted = await store.add_evidence([paper(pmid="7"), page("False.", "Sleep of owls in winter", pmid="7")])
     assert doubted.reason == "same PMID, though the titles differ: check the number"
-
-
-async def test_twins_of_other_years_and_one_without_a_year_are_all_kept(
-    registries: Callable[[Settings], SessionRegistry],
-) -> None:
-    store = await registries(Settings()).open()
-    outcomes = await store.add_evidence([page(date="2011"), page(date="2018"), page()])
-    assert [outcome.status for outcome in outcomes] == ["added"] * 3
-    assert {one.citation.date for one in await store.page(0, 9)} == {"2011", "2018", "Unknown"}
-
-
-def test_a_merged_record_is_never_the_user_s_and_never_completed_by_a_note() -> None:
-    document, copy = page(doi="10.1000/c"), note("My own summary.", TITLE, doi="10.1000/c", authors=["Wrong A"])
-    for both in (merged(document, copy), merged(copy, document)):
-        assert (both.source, both.authors) == ("web", ())
 
 
 def test_a_preprint_with_its_own_pmid_is_not_in_conflict_with_itself() -> None:

@@ -148,24 +148,6 @@ async def test_what_was_written_since_is_derived_again(tmp_path: Path) -> None:
     assert await answers_in(tmp_path, session_id) == outdated
 
 
-async def test_a_session_at_rest_wakes_with_its_index(tmp_path: Path) -> None:
-    registry = registry_of(tmp_path)
-    store = await registry.open()
-    await store.add_evidence(publications())
-    await store.search("until all is embedded")
-    before = await answers(store)
-    await store.rest()
-    assert index_in(tmp_path, store.session_id).read()
-    assert await answers(store) == before
-    await registry.aclose()
-
-
-async def test_a_small_session_keeps_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    _, index = await filled(tmp_path)
-    assert index.read() is None
-
-
 @pytest.mark.parametrize("damage", ["empty", "text", "cut", "zeros", "head"])
 def test_a_damaged_index_is_made_anew(damage: str, sound: tuple[Path, str, list[Any]]) -> None:
     folder, session_id, expected = sound

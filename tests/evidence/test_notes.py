@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from itertools import permutations
-from typing import Any, get_args
-
-import pytest
+from typing import Any
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.chunking import Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.export import ExportFormat
-from deepcritical_mcp.models import NO_ABSTRACT, Evidence, Publication, merged
+from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from tests.evidence.stand_ins import piece
 from tests.publications import export
 
@@ -40,11 +36,6 @@ EXPECTED = {
     PAGE.id: {VISIT.text.content},
 }
 NOTES = (DOUBT, TITLED, REPLY, VISIT, LOOSE)
-ORDERS = (
-    (PAPER, LETTER, PAGE, *NOTES),
-    (*NOTES, PAPER, LETTER, PAGE),
-    (DOUBT, PAPER, TITLED, REPLY, LETTER, PAGE, VISIT, LOOSE),
-)
 
 
 async def test_notes_are_found_as_the_user_s_and_with_the_paper(place: Settings, registries: Registries) -> None:
@@ -83,24 +74,6 @@ async def test_a_note_under_a_document_s_own_title_and_number_stays_the_user_s(r
         assert {one.content: one.notes for one in await store.page(0, 9)} == {record.text.content: (said,), said: ()}
 
 
-async def test_a_publication_is_found_under_the_numbers_that_became_known_later(
-    place: Settings, registries: Registries
-) -> None:
-    store = await registries(place).open()
-    await store.add_evidence([piece("Metformin lowered glucose in 120 adults.", "Metformin trial", doi="10.1/trial")])
-    assert await store.get(["pubmed:1"]) == {}
-
-    await store.add_evidence([PAPER])
-
-    found = await store.get(["pubmed:1", "doi:10.1/TRIAL", "doi:10.1/trial", "pubmed:2"])
-    assert {asked: one.id for asked, one in found.items()} == dict.fromkeys(
-        ("pubmed:1", "doi:10.1/TRIAL", "doi:10.1/trial"), "pubmed:1"
-    )
-    assert found["pubmed:1"].citation.pmid == "1"
-    assert (await store.publications(["doi:10.1/trial"]))["doi:10.1/trial"].id == "pubmed:1"
-    assert await store.ids() == ["pubmed:1"]
-
-
 async def test_a_note_has_the_status_of_its_paper_and_what_was_never_checked_is_not_ok(
     place: Settings, registries: Registries
 ) -> None:
@@ -120,14 +93,6 @@ async def test_a_note_has_the_status_of_its_paper_and_what_was_never_checked_is_
     assert (await store.publications([REPLY.id]))[REPLY.id].status == "retracted"
 
 
-async def test_a_note_is_never_found_as_the_paper_that_it_is_on(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([DOUBT])
-    assert await store.get(["pubmed:1"]) == {}
-    await store.add_evidence([PAPER])
-    assert (await store.get(["pubmed:1"]))["pubmed:1"].content == PAPER.text.content
-
-
 async def test_one_note_on_two_papers_is_kept_twice_and_told_apart_from_a_repetition(
     place: Settings, registries: Registries
 ) -> None:
@@ -142,28 +107,3 @@ async def test_one_note_on_two_papers_is_kept_twice_and_told_apart_from_a_repeti
     assert [outcome.evidence.id for outcome in again] == [outcome.evidence.id for outcome in first]
     assert [one.notes for one in await store.page(0, 2)] == [("Read this.",), ("Read this.",)]
     assert await store.count() == 4
-
-
-@pytest.mark.parametrize("format", get_args(ExportFormat))
-async def test_no_exported_abstract_holds_a_note(registries: Registries, format: ExportFormat) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([DOUBT, PAPER, REPLY, LETTER])
-    kept = await store.publications([PAPER.id, LETTER.id])
-    text = export(list(kept.values()), format)
-
-    for one in (DOUBT, REPLY):
-        assert one.text.content not in text
-    assert PAPER.text.content in text.replace("\\", "")
-    if format != "jsonl":
-        assert "No abstract" not in text
-
-
-def test_what_a_user_pasted_under_a_paper_s_number_is_neither_its_abstract_nor_a_note() -> None:
-    pasted = Publication.of("page", "It cures all.", provider="user", source="pubmed", title="Hearsay", pmid="2")
-    both, only = merged(merged(PAPER, pasted), pasted), merged(LETTER, pasted)
-    whole, letter = json.loads(export((both, only), "csl-json"))
-    assert (whole["abstract"], letter.get("abstract")) == (PAPER.text.content, None)
-    for format in ("csl-json", "ris", "bibtex", "markdown"):
-        assert "It cures all." not in export((both, only), format)
-    assert export((both, only), "jsonl").count("It cures all.") == 2
-    assert Evidence.of(both, both.texts[1]).id == f"{both.id}~2"

@@ -110,17 +110,3 @@ def test_a_sentence_that_refers_back_is_quoted_with_the_one_before_it() -> None:
     text, _ = _found([Section("s1", [said], path=("Results",))])
     start = said.index("This")
     assert quotation(text, text.parts[0], [Span(start, said.index("Zinc"))]).content == said[: said.index(" Zinc")]
-
-
-def test_a_footnote_does_not_take_rows_without_their_header_with_it() -> None:
-    _, found = _found([TWO_TABLES])
-    notes = [with_neighbors(one, 0) for one in found if one.table is None]
-    assert [(one.anchor, "|" in one.content) for one in notes] == [("t6p3", False), ("t6p5", False)]
-
-
-def test_a_footnote_is_shown_below_its_table() -> None:
-    _, found = _found([TWO_TABLES])
-    note = next(one for one in found if "yearly" in one.quotation)
-    shown = with_neighbors(note, 600)
-    assert shown.anchor == "t6p4-5"
-    assert shown.content.endswith("| RF: soil + rain | 0.22 |\n\nRF, random forest; rain is yearly precipitation.")

@@ -15,15 +15,15 @@ import pytest
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.chunking import CHUNK_LENGTH, PASSAGE_LENGTH, Scope, passages, split
+from deepcritical_mcp.evidence.chunking import PASSAGE_LENGTH, passages
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.lexical import LexicalIndex, words_of
-from deepcritical_mcp.evidence.passage_quotes import PassagePage, TextPlace, with_neighbors
+from deepcritical_mcp.evidence.passage_quotes import PassagePage
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.excerpts import GAP
-from deepcritical_mcp.models import PARAGRAPH_BREAK, Text
-from deepcritical_mcp.reading import Section, assembled
+from deepcritical_mcp.models import PARAGRAPH_BREAK
+from deepcritical_mcp.reading import Section
 from tests.evidence.stand_ins import HashingModel, long_sections, paper
 
 Registries = Callable[[Settings], SessionRegistry]
@@ -44,7 +44,6 @@ TRIAL = paper(
     pmid="11",
     abstract="Zinc was compared with placebo in adults with common warts.",
 )
-FULL = TRIAL.texts[1]
 
 
 class SlowModel(HashingModel):
@@ -67,19 +66,6 @@ class SlowModel(HashingModel):
         return await HashingModel.vectors(HashingModel(), texts)
 
 
-def test_rows_below_a_heading_row_are_shown_with_it() -> None:
-    groups = ["| Plasma |  |", *(f"| {number} µg | {number} |" for number in range(40)), "| Red cells |  |"]
-    rows = [*groups, *(f"| {number} µg | {number * 9} |" for number in range(40))]
-    content, parts = assembled([Section("t1", ["\n".join(["| Dose | Folate |", "| --- | --- |", *rows])], "table")])
-    paper = TRIAL.model_copy(update={"texts": (Text(kind="full_text", content=content, parts=parts),)})
-    found = passages(paper)
-    late = next(one for one in found if "| 39 µg | 351 |" in one.quotation)
-    lines = with_neighbors(late, 600).content.split("\n")
-    assert lines[:5] == ["| Dose | Folate |", "| --- | --- |", "[…]", "| Red cells |  |", "[…]"]
-    assert "Plasma" not in late.content
-    assert "| Red cells |  |" in late.content
-
-
 def test_references_and_sub_articles_are_no_passages() -> None:
     assert not any("zebra" in one.content.lower() for one in passages(TRIAL))
 
@@ -89,24 +75,6 @@ def test_a_long_paragraph_is_cut_between_sentences() -> None:
     found = passages(paper([Section("s1", [text, "Short."], path=("Results",))]))
     assert all(one.end - one.start <= PASSAGE_LENGTH + 60 and one.quotation.endswith(".") for one in found)
     assert " ".join(one.quotation for one in found).replace(PARAGRAPH_BREAK, " ") == f"{text} Short."
-
-
-async def test_only_texts_of_a_kind_are_searched(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([TRIAL])
-    full = (await store.search("zinc", scope=Scope(kind="full_text"))).evidence
-    assert {one.kind for one in full} == {"full_text"}
-    assert [one.id for one in (await store.search("zinc", scope=Scope(kind="abstract"))).evidence] == ["pubmed:11"]
-
-
-async def test_rows_of_a_table_are_shown_with_its_caption(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([TRIAL])
-    ((row, *_), following) = await store.best_passages("pubmed:11~2", "how many deaths in group 33", PassagePage(300))
-    assert row.text.startswith("Table 1. Deaths by arm\n\n| Arm | Deaths |\n| --- | --- |\n[…]\n| Group ")
-    assert "| Group 33 with a name of some length | 33 |" in row.text
-    assert (row.anchor, row.section) == ("t1p2-3", ("Results", "Table 1"))
-    assert following == 1
 
 
 async def test_pages_go_on_with_the_next_best_passages_until_there_are_none(registries: Registries) -> None:
@@ -123,31 +91,6 @@ async def test_pages_go_on_with_the_next_best_passages_until_there_are_none(regi
     then = await store.search("deaths in group 33", page=PassagePage(400, offset=found.next_offset))
     assert found.next_offset > 0
     assert not {one.content for one in found.evidence} & {one.content for one in then.evidence}
-
-
-async def test_the_title_does_not_rank_a_full_text_above_what_answers(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([TRIAL])
-    best, _ = await store.best_passages("pubmed:11~2", "nausea with zinc")
-    assert "Nausea was common with zinc." in best[0].text
-    assert await store.best_passages("pubmed:404", "nausea") == ((), -1)
-    assert (await store.text("pubmed:11~2")) is not None
-    assert (await store.text("pubmed:11~3")) is None
-
-
-async def test_quotations_never_come_from_a_list_of_references(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([TRIAL])
-    found, _ = await store.answers("zebra stripes", [TextPlace("pubmed:11")], 500)
-    assert found[TextPlace("pubmed:11")] == []
-
-
-async def test_a_text_in_which_nothing_is_searched_is_kept(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    whole = paper([Section("r1", ["Smith J. Zebras. 2001."], "references", ("References",))], "Stripes", pmid="5")
-    await store.add_evidence([whole])
-    assert [one.id for one in (await store.search("stripes")).evidence] == ["pubmed:5"]
-    assert store.warnings == ()
 
 
 async def test_what_a_closed_session_had_not_embedded_is_embedded_later(lasting_place: Settings) -> None:
@@ -193,46 +136,6 @@ async def test_the_text_that_is_asked_is_embedded_first_and_a_later_page_says_th
     await store.best_passages("pubmed:2", "step 7 of the kidney", PassagePage(300))
     await store.best_passages("pubmed:2", "step 7 of the kidney", PassagePage(300, offset=1))
     assert "offset=0" not in str(store.warnings)
-
-
-async def test_a_later_page_says_that_the_order_has_changed_only_if_it_has() -> None:
-    model = HashingModel()
-    registry = SessionRegistry(Settings(), model, open_backend(Settings()))
-    store = await registry.open()
-    await store.add_evidence([paper(long_sections("the tumor", 9), pmid="1")])
-
-    async def pages(page: int) -> int:
-        await store.best_passages("pubmed:1", "step 7 of the tumor", PassagePage(300, offset=page))
-        said = "offset=0 begins again" in str(store.warnings)
-        await store.search("step 7 of the tumor", page=PassagePage(300, offset=page))
-        return said + ("offset=0 begins again" in str(store.warnings))
-
-    assert [await pages(page) for page in range(3)] == [0, 0, 0]
-    await store.rest()
-    assert await pages(3) == 0
-    model.missing = True
-    assert [await pages(page) for page in (4, 0, 1)] == [2, 0, 0]
-    await registry.aclose()
-
-
-async def test_a_long_text_in_a_list_is_shown_by_its_beginning(registries: Registries) -> None:
-    store = await registries(Settings()).open()
-    await store.add_evidence([paper(long_sections("zinc", 40), pmid="1")])
-    (item,) = await store.page(0, 10)
-    assert item.content_truncated
-    assert len(item.content) <= 8_000
-
-
-def test_a_large_index_finds_the_same_as_a_small_one() -> None:
-    index = LexicalIndex(b=0.0)
-    for number in range(1_300):
-        index.add(str(number), words_of(" ".join(f"w{number}x{at}" for at in range(100))))
-        if number in (3, 700, 1_299):
-            index.add(f"zinc {number}", words_of("zinc oxide"))
-    assert index.score("oxide").top(10).keys() == {"zinc 3", "zinc 700", "zinc 1299"}
-    index.remove("zinc 700")
-    index.add("latest", words_of("oxide " * 50))
-    assert list(index.score("oxide").top(10)) == ["latest", "zinc 3", "zinc 1299"]
 
 
 FOLDER = os.environ.get("DEEPCRITICAL_RETRIEVAL_DIR", "")
@@ -289,16 +192,6 @@ def _is_answered(row: dict[str, Any], spans: Sequence[Sequence[int]], shown: Seq
     return False
 
 
-TEXT = " ".join(f"Sentence {number} is about surviving perinatal rats." for number in range(200))
-
-
-def test_a_chunk_begins_with_a_whole_word_and_ends_with_a_sentence() -> None:
-    for chunk in split(TEXT):
-        assert len(chunk) <= CHUNK_LENGTH
-        assert chunk.endswith("rats.")
-        assert f" {chunk}" in f" {TEXT}"
-
-
 @pytest.fixture
 async def slow() -> AsyncGenerator[tuple[SlowModel, SessionRegistry]]:
     model = SlowModel()
@@ -307,11 +200,23 @@ async def slow() -> AsyncGenerator[tuple[SlowModel, SessionRegistry]]:
     await registry.aclose()
 
 
-async def test_a_session_is_dropped_while_it_is_indexed(slow: tuple[SlowModel, SessionRegistry]) -> None:
-    model, registry = slow
-    store = await registry.open()
-    model.free = 1
-    await store.add_evidence([paper(long_sections("the tumor", 40), pmid="1", abstract="An abstract.")])
-    await registry.drop(store.session_id)
-    model.may_go_on.set()
-    assert registry.open_sessions == 0
+async def test_the_title_does_not_rank_a_full_text_above_what_answers(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([TRIAL])
+    best, _ = await store.best_passages("pubmed:11~2", "nausea with zinc")
+    assert "Nausea was common with zinc." in best[0].text
+    assert await store.best_passages("pubmed:404", "nausea") == ((), -1)
+    assert (await store.text("pubmed:11~2")) is not None
+    assert (await store.text("pubmed:11~3")) is None
+
+
+def test_a_large_index_finds_the_same_as_a_small_one() -> None:
+    index = LexicalIndex(b=0.0)
+    for number in range(1_300):
+        index.add(str(number), words_of(" ".join(f"w{number}x{at}" for at in range(100))))
+        if number in (3, 700, 1_299):
+            index.add(f"zinc {number}", words_of("zinc oxide"))
+    assert index.score("oxide").top(10).keys() == {"zinc 3", "zinc 700", "zinc 1299"}
+    index.remove("zinc 700")
+    index.add("latest", words_of("oxide " * 50))
+    assert list(index.score("oxide").top(10)) == ["latest", "zinc 3", "zinc 1299"]

@@ -67,7 +67,6 @@ PAIRS = {
     "the preprint has no DOI": (draft(as_published("pmid"), doi="", url="https://example.org/p"), article(doi="")),
 }
 each_pair = pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
-each_order = pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["preprint first", "article first"])
 
 
 @each_pair
@@ -75,11 +74,6 @@ async def test_a_batch_links_them_too(pair: tuple[Publication, Publication], sto
     first, second = await store.add_evidence(pair)
     assert first.evidence.similar == (second.evidence.id,)
     assert second.evidence.similar == (first.evidence.id,)
-
-
-async def test_a_preprint_without_its_article_is_shown(store: EvidenceStore) -> None:
-    await store.add_evidence([draft(as_published("pmid"))])
-    assert len((await store.search("zinc against warts")).evidence) == 1
 
 
 async def test_what_only_the_preprint_says_in_full_is_still_found(store: EvidenceStore) -> None:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import AsyncGenerator, Sequence
 
 import anyio
 import numpy as np
 import pytest
-from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence import sessions
-from deepcritical_mcp.evidence.session_access import PASSAGE_BYTES, PUBLICATION_BYTES
-from deepcritical_mcp.evidence.sessions import IN_USE, REST_AFTER, STAYS_AWAKE, SessionRegistry
-from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.session_file import SessionFile
-from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend, SqliteSpace
-from deepcritical_mcp.evidence.storage.stored_items import SessionInfo
+from deepcritical_mcp.evidence.sessions import REST_AFTER, STAYS_AWAKE, SessionRegistry
+from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import ScreeningMark
 from tests.evidence.stand_ins import Clock, HashingModel, piece
@@ -82,64 +75,6 @@ async def test_of_idle_sessions_the_last_used_ones_stay_awake(registry: SessionR
     await registry.sweep()
     assert awake(stores) == []
     assert [await store.ids() for store in stores] == [[f"pubmed:{number}"] for number in range(SESSIONS)]
-
-
-@pytest.mark.parametrize(("most", "in_use", "late"), [(4, [0, 1, 2, 3, 4], [1, 2, 3, 4]), (2, [1, 2, 3, 4], [3, 4])])
-async def test_large_sessions_in_use_at_the_same_time_do_not_put_one_another_to_rest(
-    model: SlowModel, clock: Clock, most: int, in_use: list[int], late: list[int]
-) -> None:
-    backend = MemoryBackend(limit=100)
-    backend.max_memory = most * (PUBLICATION_BYTES + PASSAGE_BYTES)
-    registry = SessionRegistry(Settings(), model, backend, clock=clock)
-    stores = await filled(registry)
-    await registry.sweep()
-    assert awake(stores) == in_use
-    clock.now += IN_USE + 1
-    await registry.sweep()
-    assert awake(stores) == late
-    await registry.aclose()
-
-
-class SlowToRest(SqliteSpace):
-    """Rests when it is told to."""
-
-    def __init__(self, session_id: str, info: SessionInfo) -> None:
-        super().__init__(session_id, SessionFile.create(None, info))
-        self.resting, self.go_on = threading.Event(), threading.Event()
-        self.go_on.set()
-
-    def rest(self) -> None:
-        self.resting.set()
-        assert self.go_on.wait(30)
-        super().rest()
-
-
-class SlowToRestBackend(MemoryBackend):
-    """Sessions that rest when they are told to."""
-
-    def __init__(self) -> None:
-        super().__init__(limit=100)
-        self.spaces: list[SlowToRest] = []
-
-    def create(self, session_id: str, info: SessionInfo) -> Space:
-        self.spaces.append(SlowToRest(session_id, info))
-        return self.spaces[-1]
-
-
-async def test_the_last_session_rests_without_a_further_call(
-    model: SlowModel, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sessions, "REST_AFTER", 0.1)
-    backend = SlowToRestBackend()
-    registry = SessionRegistry(Settings(), model, backend, clock=clock)
-    store = await registry.open()
-    await store.add_evidence([piece("A finding.", "Title", pmid="1")])
-    assert store.awake
-    backend.spaces[-1].resting.clear()
-    clock.now += 1
-    assert await run_sync(backend.spaces[-1].resting.wait, 30)
-    assert await store.ids() == ["pubmed:1"]
-    await registry.aclose()
 
 
 ITEMS = 60

@@ -12,18 +12,15 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionNotFoundError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace
 from deepcritical_mcp.evidence.storage.stored_items import SessionInfo
 from deepcritical_mcp.models import Publication
-from tests.evidence.stand_ins import HashingModel
 from tests.evidence.test_sessions import lines_until_killed
 
 Registries = Callable[[Settings], SessionRegistry]
 
 ZINC = Publication.of("abstract", "Zinc helps the skin.", provider="pubmed", source="pubmed", title="Zinc", pmid="1")
-LONG = '{"sentences": "' + "Zinc heals wounds – “faster”. " * 40_000 + '"}'
 
 
 async def test_a_document_survives_rest_with_and_without_evidence(place: Settings, registries: Registries):
@@ -45,16 +42,6 @@ def test_a_new_session_may_be_read_while_something_is_first_kept_in_it():
             space.keep_document("log-1", "a search")
         assert all(one.result() in ({}, {"log-1": "a search"}) for one in read)
         space.close()
-
-
-async def test_a_document_survives_the_process(lasting_place: Settings, registries: Registries):
-    registry = registries(lasting_place)
-    session = await registry.open()
-    await session.add_evidence([ZINC])
-    await session.keep_document("report", LONG)
-    await registry.aclose()
-    reopened = await registries(lasting_place).get(session.session_id)
-    assert (await reopened.document("report"), await reopened.count()) == (LONG, 1)
 
 
 async def test_a_document_goes_with_its_session(place: Settings, registries: Registries):
@@ -83,19 +70,6 @@ async def test_processes_see_each_other_s_documents(registries: Registries, last
     assert await mine.document("report") == "yours"
     await mine.add_evidence([ZINC])
     assert (await yours.count(), await mine.document("report")) == (1, "yours")
-
-
-async def test_a_document_survives_a_change_of_the_model(lasting_place: Settings):
-    first = SessionRegistry(lasting_place, HashingModel("old", 16), open_backend(lasting_place))
-    session = await first.open()
-    await session.add_evidence([ZINC])
-    await session.keep_document("report", "short")
-    await first.aclose()
-    second = SessionRegistry(lasting_place, HashingModel("new", 24), open_backend(lasting_place))
-    again = await second.get(session.session_id)
-    assert [one.id for one in await again.search_similar("zinc")] == ["pubmed:1"]
-    assert (await again.document("report"), await again.count()) == ("short", 1)
-    await second.aclose()
 
 
 async def test_a_killed_process_has_kept_what_it_acknowledged(registries: Registries, tmp_path: Path):

@@ -80,18 +80,6 @@ async def test_a_key_has_one_default_session_for_each_owner(place: Settings, reg
     assert len(others | set(found)) == 3
 
 
-async def test_an_idle_session_goes_and_a_used_one_stays(place: Settings, registries: Registries, clock: Clock) -> None:
-    registry = registries(place.model_copy(update={"session_ttl": HOUR}))
-    idle, used = await registry.open(), await registry.open()
-    for store in (idle, used):
-        await store.add_evidence(PIECES[:3])
-    for _ in range(3):
-        clock.now += 0.6 * HOUR
-        assert await (await registry.get(used.session_id)).count() == 3
-    with pytest.raises(SessionNotFoundError):
-        await registry.get(idle.session_id)
-
-
 async def test_an_expired_session_is_deleted_from_where_it_was_kept(
     lasting_place: Settings, registries: Registries, clock: Clock
 ) -> None:
@@ -138,19 +126,6 @@ async def test_a_session_is_taken_up_again_after_a_restart(lasting_place: Settin
     assert await again.count() == 31
 
 
-async def test_links_between_pieces_survive_a_restart(lasting_place: Settings, registries: Registries) -> None:
-    twins = [
-        piece("Aspirin lowers the incidence of colorectal cancer.", "Aspirin and colorectal cancer", pmid=pmid)
-        for pmid in ("1", "2")
-    ]
-    first = registries(lasting_place)
-    store = await first.open()
-    await store.add_evidence(twins)
-    await first.aclose()
-    again = await registries(lasting_place).get(store.session_id)
-    assert [item.similar for item in await again.page(0, 2)] == [("pubmed:2",), ("pubmed:1",)]
-
-
 async def test_processes_see_each_others_evidence(lasting_place: Settings, registries: Registries) -> None:
     settings = lasting_place
     one = await registries(settings).open()
@@ -186,24 +161,6 @@ async def test_a_server_that_comes_back_is_used_again(
     assert await store.count() == 6
     assert (await store.search_similar("finding about subject 5", max_results=1))[0].id == PIECES[5].id
     server.stop()
-
-
-async def test_no_session_can_be_opened_where_no_server_answers(registries: Registries) -> None:
-    registry = registries(Settings(chroma_url="http://127.0.0.1:9"))
-    with pytest.raises(EvidenceStoreError, match="does not respond"):
-        await registry.open()
-
-
-async def test_a_damaged_session_is_an_error_and_the_others_go_on(registries: Registries, tmp_path: Path) -> None:
-    first = registries(Settings(data_dir=tmp_path))
-    store = await first.open()
-    await store.add_evidence(PIECES[:3])
-    await first.aclose()
-    (tmp_path / "sessions" / f"{store.session_id}.sqlite3").write_bytes(b"junk" * 5_000)
-    registry = registries(Settings(data_dir=tmp_path))
-    with pytest.raises(EvidenceStoreError):
-        await (await registry.get(store.session_id)).count()
-    assert await (await registry.open()).count() == 0
 
 
 async def test_a_folder_that_cannot_be_written_is_a_clear_error(registries: Registries, tmp_path: Path) -> None:
@@ -302,32 +259,3 @@ async def test_a_search_answers_by_words_what_a_busy_model_cannot_compare_in_tim
     assert [item.id for item in found.evidence] == ["pubmed:1"]
     assert "The kidneys of all animals showed lesions." in passages[0].content
     await registry.aclose()
-
-
-async def test_what_cannot_be_embedded_while_the_model_is_busy_is_not_tried_again_under_the_session_lock() -> None:
-    model = CountingModel()
-    registry = SessionRegistry(Settings(), model, open_backend(Settings()))
-    store = await registry.open()
-    model.missing = True
-    await store.add_evidence([piece("Rats were fed zinc.", pmid="1"), piece("Mice were given copper.", pmid="2")])
-    assert model.asked == 1
-    assert store.warnings
-    model.missing = False
-    found = await store.search("zinc")
-    assert found.evidence[0].id == "pubmed:1"
-    assert len(model.embedded) == 3, "each text once, and the query"
-    assert not any("embedded again" in warning for warning in store.warnings)
-    await registry.aclose()
-
-
-class CountingModel(HashingModel):
-    """Counts how often it is asked for the vectors of documents."""
-
-    asked = 0
-
-    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.asked += 1
-        return await super().vectors(texts)
-
-    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return await super().vectors(texts)

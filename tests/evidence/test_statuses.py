@@ -41,19 +41,3 @@ async def test_a_status_that_is_set_outlasts_the_process(lasting_place: Settings
     after = await store.search_similar("zinc for wounds")
     assert [(one.id, one.relevance) for one in after] == [(one.id, one.relevance) for one in before]
     assert (await store.publications(["pubmed:8"]))["pubmed:8"].status == "ok"
-
-
-async def test_of_merged_descriptions_the_latest_stays_the_best(place: Settings, registries: Registries):
-    store = await registries(place).open()
-    await store.add_evidence([paper(status_checked="2025-01-01", volume="", publication_stage="aheadofprint")])
-    await store.add_evidence([paper(status_checked="2025-06-01", volume="9")])
-    note = published("My note on zinc.", provider="user", source="user", title="Note", pmid="7")
-    await store.add_evidence([note])
-    (held,) = (await store.publications(["pubmed:7"])).values()
-    await store.set_statuses([held.model_copy(update=RETRACTED)])
-    await store.add_evidence([paper(status_checked="2024-01-01", volume="8")])
-    (kept,) = (await store.publications(["pubmed:7"])).values()
-    assert (kept.status, kept.volume, kept.status_checked) == ("retracted", "9", "2026-01-02")
-    assert kept.status_notices == RETRACTED["status_notices"]
-    (told,) = (await store.publications([note.id])).values()
-    assert told.status == "retracted"

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionFullError, SessionNotFoundError
-from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.chunking import Scope
-from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE
-from deepcritical_mcp.evidence.searching import Search
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage.session_file import SessionFile
-from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, SessionInfo
-from deepcritical_mcp.evidence.text_index import Layout
-from deepcritical_mcp.models import Evidence, Publication
-from tests.evidence.stand_ins import long_sections, paper, piece
+from deepcritical_mcp.models import Publication
+from tests.evidence.stand_ins import piece
 
 Registries = Callable[[Settings], SessionRegistry]
 
@@ -66,23 +56,6 @@ async def test_the_question_is_answered_by_meaning_before_stray_words(place: Set
     assert {AMPK.id, BIGUANIDE.id} <= {piece.id for piece in found}
     assert found[0].id == BIGUANIDE.id
     assert all(0 < piece.relevance < 1 for piece in found)
-
-
-async def test_a_rare_word_finds_what_meaning_alone_would_not(place: Settings, registries: Registries) -> None:
-    store = await registries(place).open()
-    await store.add_evidence([piece("Subjects received XK-4711 daily.", "A first trial in man", pmid="1"), *OTHERS])
-    assert (await store.search_similar("XK-4711", max_results=1))[0].id == "pubmed:1"
-
-
-async def test_adding_twice_changes_nothing(place: Settings, registries: Registries) -> None:
-    store = await registries(place).open()
-    first = await store.add_evidence([AMPK, *OTHERS])
-    again = await store.add_evidence([AMPK, *OTHERS])
-
-    assert [outcome.status for outcome in first] == ["added"] * 5
-    assert [outcome.status for outcome in again] == ["duplicate"] * 5
-    assert [outcome.publication for outcome in again] == [outcome.publication for outcome in first]
-    assert await store.count() == 5
 
 
 async def test_what_merges_is_completed_and_takes_the_best_id(place: Settings, registries: Registries) -> None:
@@ -140,13 +113,6 @@ async def test_relevance_is_the_same_in_every_call_and_can_be_demanded(place: Se
     assert 0 < len(demanded) < len(found)
 
 
-async def test_evidence_that_is_not_kept_has_a_relevance_too(place: Settings, registries: Registries) -> None:
-    store = await registries(place).open()
-    await store.add_evidence([AMPK])
-    near, far = await store.relevance("dementia in diabetics", [BIGUANIDE, OTHERS[0]])
-    assert near > far
-
-
 async def test_variants_find_more_and_never_outvote_the_question(place: Settings, registries: Registries) -> None:
     store = await registries(place).open()
     await store.add_evidence([*OTHERS, AMPK, BIGUANIDE])
@@ -199,36 +165,6 @@ async def test_a_long_document_is_found_by_its_best_passage(place: Settings, reg
     assert found[0].relevance > 0.4
 
 
-async def test_evidence_is_listed_in_the_order_of_arrival(place: Settings, registries: Registries) -> None:
-    store = await registries(place).open()
-    pieces = [piece(f"Finding number {number}.", pmid=str(number)) for number in range(30, 0, -1)]
-    await store.add_evidence(pieces[:20])
-    await store.add_evidence(pieces[20:])
-    assert [item.id for item in await store.page(18, 5)] == [piece.id for piece in pieces[18:23]]
-    assert await store.count() == 30
-
-
-async def test_everything_about_a_piece_comes_back(place: Settings, registries: Registries) -> None:
-    store = await registries(place).open()
-    evidence = piece(
-        "Ünïcode — “quotes”, H₂O and \n line breaks.",
-        "A title",
-        pmid="5",
-        doi="10.1/x#y",
-        pmcid="PMC5",
-        url="https://example.org/ü?q=1",
-        date="2020-01-02",
-        authors=["Müller Ä", "The Group"],
-        journal="J",
-        status="concern",
-        found_by=["a", "b"],
-        keywords=["k"],
-    )
-    await store.add_evidence([evidence])
-    assert (await store.publications([evidence.id]))[evidence.id] == evidence
-    assert (await store.get([evidence.id]))[evidence.id] == Evidence.of(evidence)
-
-
 async def test_a_dropped_session_is_gone(place: Settings, registries: Registries) -> None:
     registry = registries(place)
     store = await registry.open()
@@ -237,13 +173,6 @@ async def test_a_dropped_session_is_gone(place: Settings, registries: Registries
     for attempt in (store.count, lambda: store.add_evidence([AMPK]), lambda: registry.get(store.session_id)):
         with pytest.raises(SessionNotFoundError):
             await attempt()
-
-
-async def test_only_one_source_is_searched_when_asked(place: Settings, registries: Registries) -> None:
-    store = await registries(place).open()
-    await store.add_evidence([*STRAY, *OTHERS, AMPK])
-    assert [piece.citation.source for piece in await store.search_similar("alzheimer", source="web")] == ["web"]
-    assert [piece.citation.source for piece in await store.search_similar("reading", source="user")] == ["user"]
 
 
 async def test_related_evidence_is_close_and_not_among_what_was_found(place: Settings, registries: Registries) -> None:
@@ -266,40 +195,6 @@ async def test_a_full_session_keeps_what_fits_and_says_so(place: Settings, regis
     assert [outcome.status for outcome in await store.add_evidence([OTHERS[0]])] == ["duplicate"]
 
 
-async def test_an_empty_session_finds_nothing(place: Settings, registries: Registries) -> None:
-    store = await registries(place).open()
-    assert await store.search_similar("anything", variants=["something"]) == []
-    assert await store.related("anything", exclude=[]) == ()
-    assert (await store.count(), await store.page(0, 10), await store.get(["pubmed:1"])) == (0, [], {})
-    assert store.warnings == ()
-
-
-async def test_sessions_never_see_each_other(place: Settings, registries: Registries) -> None:
-    registry = registries(place)
-    one, other = await registry.open(), await registry.open()
-    await one.add_evidence([AMPK])
-    assert await other.count() == 0
-    assert await other.search_similar("AMPK") == []
-
-
-async def test_another_article_under_the_same_doi_gets_an_id_of_its_own(
-    place: Settings, registries: Registries
-) -> None:
-    store = await registries(place).open()
-    book = [
-        piece("Insulin secretion in isolated islets of obese mice.", "Islets of obese mice", doi="10.1/book"),
-        piece("Bone density after a spinal injury in athletes.", "Bone loss in athletes", doi="10.1/book"),
-    ]
-    outcomes = await store.add_evidence(book)
-    again = await store.add_evidence(book)
-
-    ids = [outcome.evidence.id for outcome in outcomes]
-    assert [outcome.status for outcome in outcomes] == ["added", "added"]
-    assert ids[0] == "doi:10.1/book"
-    assert ids[1].startswith("doi:10.1/book#")
-    assert [outcome.evidence.id for outcome in again] == ids
-
-
 async def test_a_low_threshold_drops_paraphrases_but_nothing_that_a_number_or_date_tells_apart(
     place: Settings, registries: Registries
 ) -> None:
@@ -319,60 +214,3 @@ async def test_a_low_threshold_drops_paraphrases_but_nothing_that_a_number_or_da
 
     assert [outcome.status for outcome in outcomes] == ["added", "added", "added", "duplicate"]
     assert "nearly the same meaning" in outcomes[-1].reason
-
-
-SHORT = piece("Zinc closed the wounds of 12 of 20 people.", "Zinc in wounds", pmid="7")
-NOTE = piece("Read the zinc trial again.", source="user", pmid="7")
-LONG = paper(long_sections("zinc", 3), "Zinc in twelve steps", pmid="8", abstract="Zinc was weighed in twelve steps.")
-BRIEF = paper(long_sections("zinc", 1)[:1], "Zinc in twelve steps", pmid="8", abstract="Zinc was weighed once.")
-QUERY = np.asarray([[1.0, 0.0]], np.float32)
-
-
-class InterruptedSpace(SqliteSpace):
-    """A place in which something else happens after the vectors have been read."""
-
-    meanwhile: Callable[[], None] | None = None
-
-    def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
-        found = super().vectors(parts)
-        meanwhile, self.meanwhile = self.meanwhile, None
-        if meanwhile is not None:
-            meanwhile()
-        return found
-
-
-def stored(publication: Publication, order: int) -> KeptItem:
-    return KeptItem(publication, order, len(Layout.of(publication).passages), embedded=True, written=order + 1)
-
-
-@pytest.mark.parametrize("scope", [Scope(), Scope(kind="full_text"), Scope(source="user")])
-@pytest.mark.parametrize("change", ["removed", "shortened"])
-def test_a_search_goes_on_while_what_it_found_is_removed_or_changed(change: str, scope: Scope) -> None:
-    info, catalogue = SessionInfo("", "test"), Catalogue()
-    space = InterruptedSpace("rs_0", SessionFile.create(None, info))
-    for order, one in enumerate((SHORT, NOTE, LONG)):
-        item = stored(one, order)
-        space.write([(item, [QUERY[0]] * item.parts)])
-        catalogue.put(item)
-
-    def meanwhile() -> None:
-        for id in catalogue.ids():
-            if change == "removed":
-                catalogue.remove(id)
-            elif id == LONG.id:
-                catalogue.put(stored(BRIEF, 2))
-
-    space.meanwhile = meanwhile
-    found = Search(space, catalogue, None, scope).best(
-        "zinc", catalogue.by_words(["zinc in twelve steps"]), QUERY, 0.0, FIRST_PAGE
-    )
-    assert space.meanwhile is None, "it has happened"
-    assert found.evidence
-    if change == "removed":
-        catalogue.forget_gone()
-        assert (
-            not Search(space, catalogue, None, scope)
-            .best("", catalogue.by_words(["zinc"]), QUERY, 0.0, FIRST_PAGE)
-            .evidence
-        )
-    space.close()

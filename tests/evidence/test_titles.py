@@ -9,12 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.evidence.identity_values import copies
-from deepcritical_mcp.evidence.titles import bare_title, likeness, replaced, tokens
-
-TEXT = (
-    "Outpatients with gout were assigned to 8 weeks of cherry extract or to usual care. Flares fell from 3 to 2 a "
-    "month in the extract group, and serum urate was below 360 micromoles at the last visit."
-)
+from deepcritical_mcp.evidence.titles import bare_title, likeness, tokens
 
 
 @pytest.mark.parametrize(
@@ -30,32 +25,6 @@ TEXT = (
 )
 def test_titles_are_alike_but_for_spelling_misprints_and_design(one: str, other: str, expected: str) -> None:
     assert likeness(tokens(one), tokens(other)) == likeness(tokens(other), tokens(one)) == expected
-
-
-@pytest.mark.parametrize(
-    ("change", "by", "expected"),
-    [
-        ("Outpatients", "Background: Outpatients", "same"),
-        ("assigned", "asigned", "same"),
-        ("micromoles at the last visit.", "micro…", "same"),
-        ("8 weeks", "9 weeks", "contradicted"),
-        ("gout", "lupus", "other words"),
-    ],
-)
-def test_a_copy_has_the_same_words_and_numbers(change: str, by: str, expected: str) -> None:
-    changed = TEXT.replace(change, by)
-    assert changed != TEXT
-    assert copies(TEXT, changed) == copies(changed, TEXT) == expected
-
-
-def test_a_passage_is_a_copy_of_the_text_that_holds_it() -> None:
-    assert copies("… Flares fell from 3 to 2 a month in the extract group, and serum …", TEXT) == "same"
-    assert copies("Tomatoes are watered at dawn, before the sun is up over the hills.", TEXT) == "different"
-
-
-def test_a_word_in_the_place_of_another_is_seen_among_revised_titles() -> None:
-    assert replaced(tokens("Gout in nurses of Lyon"), tokens("Gout in nurses of Turin"))
-    assert not replaced(tokens("Cherry extract in ambulatory gout"), tokens("Cherry extract in gout outpatients (v2)"))
 
 
 @given(st.text(), st.text())

@@ -124,19 +124,6 @@ async def test_a_session_that_is_deleted_while_others_write_stays_deleted(
         await owner.aclose()
 
 
-async def test_a_turn_goes_with_its_session(chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 0.3)
-    settings = Settings(chroma_url=chroma_server.url)
-    registry = SessionRegistry(settings, HashingModel(dimension=64), open_backend(settings))
-    store = await registry.open()
-    await store.add_evidence([page(1)])
-    client = chromadb.HttpClient(port=httpx.URL(chroma_server.url).port or 0)
-    client.create_collection(f"{store.session_id}-turn", embedding_function=None)
-    await registry.drop(store.session_id)
-    assert not [one.name for one in client.list_collections() if store.session_id in one.name]
-    await registry.aclose()
-
-
 async def test_a_turn_that_lasts_is_renewed(chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 0.8)
     monkeypatch.setattr(chroma_session, "RENEWED_AFTER", 0.2)

@@ -6,14 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export.bibliography import STYLES, bibliography
 from deepcritical_mcp.models import AuthorName, Publication, StatusNotice
-from tests.export.test_trials_exported import TRIAL
 from tests.publications import published
 
 ARTICLE = published(
@@ -80,6 +79,23 @@ PAGE = published(
 )
 FOREIGN = ARTICLE.model_copy(
     update={"id": "foreign", "title": "[Zinc in wounds].", "vernacular_title": "Zink in Wunden.", "language": "ger"}
+)
+TRIAL = Publication.of(
+    "registration",
+    "Status: Completed.\nBrief summary: Zinc may help.",
+    provider="trials",
+    source="trial",
+    title="Zinc for wounds",
+    nct="NCT09000001",
+    url="https://clinicaltrials.gov/study/NCT09000001",
+    date="2020-04-01",
+    authors=(AuthorName("Zinc Foundation, Oslo"),),
+    publisher="ClinicalTrials.gov",
+    registrations=("NCT00000009",),
+    revised_date="2022-03-04",
+    version="2026-10-09",
+    status_checked="2026-11-22",
+    status_notices=(StatusNotice(kind="result", pmid="31000001", reference="Ruiz A. Zinc closes wounds."),),
 )
 LINES = {
     ("vancouver", ARTICLE): "1. Hemilä H, van der Berg JA Jr, Ruiz-Pérez JM. Zinc lozenges and the common cold: a"
@@ -157,12 +173,6 @@ def test_of_many_authors_the_first_are_named(style: str, shown: int) -> None:
     assert "et al." in text
 
 
-def test_apa_names_nineteen_authors_and_the_last_one() -> None:
-    text = bibliography([MANY], "apa", "text").text
-    assert text.count("Name") == 20
-    assert "Name0018, A. B., … Name2999, A. B. (2017)" in text
-
-
 def test_authors_that_the_record_cut_are_not_taken_for_all() -> None:
     cut = ARTICLE.model_copy(update={"authors": (*ARTICLE.authors[:2], AuthorName("et al."))})
     assert bibliography([cut], "vancouver", "text").text.startswith("1. Hemilä H, van der Berg JA Jr, et al. Zinc")
@@ -196,10 +206,6 @@ def test_a_book_of_several_years_shows_them_and_its_editors(years: str, shown: s
     assert "Berg" in text
 
 
-def test_editors_of_a_whole_book_are_named_where_a_style_has_no_place_for_them() -> None:
-    assert bibliography([BOOK], "nature").text.startswith("1. Berg, A. & Ruiz, E., eds. Trace Elements. (")
-
-
 READ_PAGE = published(
     "Text.", source="web", title="Zinc", url="https://who.int/zinc", accessed="2026-11-23", publisher="WHO"
 )
@@ -222,51 +228,10 @@ def test_a_web_page_says_on_which_day_it_was_read_where_that_is_known(style: str
     assert not re.search("(?i)retrieved|accessed|cited", bibliography([older], style).text)
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_a_chapter_that_is_revised_says_when_it_last_was(style: str) -> None:
-    one = CHAPTER.model_copy(update={"revised_date": "2024-12-19"})
-    day = {"vancouver": "2024 Dec 19", "ieee": "Dec. 19, 2024", "nature": "19 December 2024"}
-    assert bibliography([one], style).text.rstrip().endswith(f"[Updated {day.get(style, 'December 19, 2024')}]")
-
-
-def test_the_place_is_not_said_twice() -> None:
-    fields = {"publisher": "University of Oslo, Oslo", "publisher_place": "Oslo (NO)"}
-    shown = {style: bibliography([CHAPTER.model_copy(update=fields)], style).text for style in STYLES}
-    assert "(University of Oslo, Oslo, 2015)" in shown["nature"]
-    assert "Oslo (NO): University of Oslo, Oslo; 2015" in shown["vancouver"]
-    assert "University of Oslo, Oslo." in shown["apa"]
-
-
-@pytest.mark.parametrize("suffix", ["Jr", "Jr."])
-def test_a_suffix_has_a_full_stop_where_initials_have_one(suffix: str) -> None:
-    one = CHAPTER.model_copy(update={"authors": (AuthorName("Wright", "Tom", suffix), AuthorName("Young", "Ada"))})
-    shown = {style: bibliography([one], style).text for style in STYLES}
-    assert "Wright, T., Jr., & Young, A." in shown["apa"]
-    assert "Wright, Tom, Jr., and" in shown["chicago"]
-    assert "Wright, T., Jr. & Young, A." in shown["nature"]
-    assert "T. Wright Jr." in shown["ieee"]
-    assert "Wright T Jr, Young A" in shown["vancouver"]
-    assert "Wright T Jr, Young A" in shown["ama"]
-
-
-def test_given_names_are_whole_in_a_style_that_does_not_say_how_to_shorten_them(tmp_path: Path) -> None:
-    style = own_style(tmp_path, '<names variable="author"><name and="text"/></names>')
-    names = AuthorName("Wright", "Tom", "Jr"), AuthorName("Young", "Ada"), AuthorName("Ruiz", "Eva Maria")
-    text = bibliography([CHAPTER.model_copy(update={"authors": names})], style, styles_folder=tmp_path).text
-    assert text == "Tom Wright Jr., Ada Young, and Eva Maria Ruiz\n"
-
-
 def test_issues_that_are_a_range_have_the_dash_of_the_style() -> None:
     one = ARTICLE.model_copy(update={"issue": "2-3"})
     assert "8(2–3), 321–328" in bibliography([one], "apa").text
     assert "8(2-3):321-328" in bibliography([one], "ama").text
-
-
-def test_a_style_that_leaves_titles_out_marks_a_retraction_too(tmp_path: Path) -> None:
-    style = own_style(tmp_path, '<text variable="DOI"/>')
-    one = ARTICLE.model_copy(update={"status": "retracted"})
-    text = bibliography([one], style, "text", styles_folder=tmp_path).text
-    assert text == "10.1177/2054270417694291 [RETRACTED]\n"
 
 
 def test_works_of_one_year_get_letters_in_author_date_styles() -> None:
@@ -292,12 +257,6 @@ def test_without_authors_and_date_the_title_comes_first_and_says_so() -> None:
     assert "[date unknown]" not in bibliography([bare], "vancouver", "text").text
 
 
-def test_an_electronic_location_is_no_range_of_pages() -> None:
-    one = ARTICLE.model_copy(update={"pages": "e01887-19"})
-    for style in STYLES:
-        assert "e01887-19" in bibliography([one], style, "text").text
-
-
 @pytest.mark.parametrize(("pages", "chicago"), [("101-108", "101–8"), ("100-104", "100–104"), ("71-72", "71–72")])
 def test_chicago_shortens_pages_by_its_rule(pages: str, chicago: str) -> None:
     one = ARTICLE.model_copy(update={"pages": pages})
@@ -310,17 +269,6 @@ def test_abbreviated_journals_have_full_stops_where_the_style_wants_them() -> No
     )
     assert " N. Engl. J. Med. 8," in bibliography([one], "nature", "text").text
     assert " N Engl J Med. 2017" in bibliography([one], "vancouver", "text").text
-
-
-def test_a_journal_has_the_name_on_its_cover() -> None:
-    one = ARTICLE.model_copy(update={"journal": "Science (New York, N.Y.)"})
-    assert " Science, 8(5)" in bibliography([one], "apa", "text").text
-
-
-def test_italics_of_a_source_are_italics_and_not_text() -> None:
-    one = ARTICLE.model_copy(update={"title": "Zinc in <i>C. elegans</i> & H<sub>2</sub>O"})
-    assert "Zinc in C. elegans & H2O" in bibliography([one], "vancouver", "text").text
-    assert "Zinc in <i>C. elegans</i> &amp; H<sub>2</sub>O" in bibliography([one], "vancouver", "html").text
 
 
 def test_html_is_one_small_file_without_anything_active() -> None:
@@ -350,7 +298,6 @@ def test_markdown_keeps_the_emphasis_and_the_numbers() -> None:
     assert MarkdownIt().render(bibliography([ARTICLE], "ieee", "markdown").text).startswith("<p>[1] ")
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     title=st.text(max_size=60),
     family=st.text(max_size=20),
@@ -389,12 +336,6 @@ def test_a_style_is_known_by_its_other_names(name: str, style: str) -> None:
 def test_a_name_that_could_mean_another_style_is_refused(name: str) -> None:
     with pytest.raises(InvalidInputError, match="There is no style"):
         bibliography([ARTICLE], name)
-
-
-def test_a_file_of_that_name_comes_before_another_name_of_a_style(tmp_path: Path) -> None:
-    (tmp_path / "jama.csl").write_text("no style", "utf-8")
-    with pytest.raises(InvalidInputError, match="not a CSL style"):
-        bibliography([ARTICLE], "jama", styles_folder=tmp_path)
 
 
 def test_an_unknown_style_is_refused_with_the_known_ones(tmp_path: Path) -> None:
@@ -465,23 +406,13 @@ def test_a_style_of_notes_only_is_refused(tmp_path: Path) -> None:
         bibliography([ARTICLE], "notes", styles_folder=tmp_path)
 
 
-def test_label_styles_have_a_label_of_names_and_year(tmp_path: Path) -> None:
-    style = own_style(tmp_path, '<text variable="citation-label" prefix="[" suffix="]"/>')
-    text = bibliography([ARTICLE, CHAPTER, BOOK, PAGE], style, styles_folder=tmp_path).text
-    assert text.split() == ["[HeBR17]", "[Smit15]", "[BeRu93]", "[Exam24]"]
+def test_apa_names_nineteen_authors_and_the_last_one() -> None:
+    text = bibliography([MANY], "apa", "text").text
+    assert text.count("Name") == 20
+    assert "Name0018, A. B., … Name2999, A. B. (2017)" in text
 
 
-def test_what_a_style_asks_of_values_is_asked_of_each_publication(tmp_path: Path) -> None:
-    choice = '<choose><if is-numeric="volume"><text value="number "/></if><else><text value="word "/></else></choose>'
-    style = own_style(
-        tmp_path, '<group><text macro="v"/><text variable="volume"/></group>', f'<macro name="v">{choice}</macro>'
-    )
-    other = ARTICLE.model_copy(update={"id": "other", "volume": "Suppl"})
-    assert bibliography([ARTICLE, other], style, styles_folder=tmp_path).text == "number 8\nword Suppl\n"
-
-
-def test_a_style_in_another_language_says_that_its_words_are_english(tmp_path: Path) -> None:
-    own_style(tmp_path, '<text variable="title"/>')
-    text = (tmp_path / "mine.csl").read_text(encoding="utf-8").replace("version=", 'default-locale="de-DE" version=')
-    (tmp_path / "mine.csl").write_text(text, encoding="utf-8")
-    assert "English" in bibliography([ARTICLE], "mine", "text", styles_folder=tmp_path).remarks[0]
+def test_an_electronic_location_is_no_range_of_pages() -> None:
+    one = ARTICLE.model_copy(update={"pages": "e01887-19"})
+    for style in STYLES:
+        assert "e01887-19" in bibliography([one], style, "text").text

@@ -37,10 +37,6 @@ def search(*numbers: int, query: str = "zinc", **fields: Any) -> LoggedSearch:
     return LoggedSearch.model_validate(told | fields)
 
 
-def by_source(numbers: FlowNumbers) -> dict[str, int]:
-    return {one.source.name: one.records for one in numbers.identified}
-
-
 def assert_sums(numbers: FlowNumbers) -> None:
     kept = numbers.duplicates + numbers.left_out + numbers.removed + numbers.records
     assert numbers.total_identified == kept
@@ -63,12 +59,6 @@ def test_what_was_removed_from_the_session_is_counted_and_the_numbers_still_add_
     numbers = flow_numbers([search(1, 2)], [paper(1)])
     assert (numbers.removed, numbers.records) == (1, 1)
     assert_sums(numbers)
-
-
-def test_a_trial_is_not_taken_for_the_paper_that_names_its_number() -> None:
-    trial = published("Status: Completed.", source="trial", title="Zinc trial", nct="NCT09000001", provider="trials")
-    numbers = flow_numbers([search(ids=(trial.id,))], [trial, paper(1, nct=trial.nct)])
-    assert (numbers.removed, by_source(numbers)["Added without a logged search"]) == (0, 1)
 
 
 def test_exclusions_are_counted_by_reason_whatever_their_case_and_by_whether_the_full_text_is_there() -> None:
@@ -122,8 +112,3 @@ def test_the_numbers_always_add_up(log: Sequence[LoggedSearch], kept: set[int]) 
     numbers = flow_numbers(log, [paper(one, screening=marks[one % 4]) for one in kept])
     assert_sums(numbers)
     assert min(numbers.duplicates, numbers.removed, numbers.undecided) >= 0
-
-
-def test_the_same_query_with_another_filter_is_another_search() -> None:
-    (found,) = flow_numbers([search(1), search(1, filters=("published from 2020",))], [paper(1)]).identified
-    assert (found.records, found.searches) == (2, 2)

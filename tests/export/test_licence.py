@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from deepcritical_mcp.board import board_report
-from deepcritical_mcp.export import ExportFormat, read_jsonl
+from deepcritical_mcp.export import ExportFormat
 from deepcritical_mcp.export.reference import is_open
 from deepcritical_mcp.models import NO_ABSTRACT, Part, Publication, Text
 from tests.publications import export, published
@@ -81,20 +79,6 @@ def test_no_export_has_a_full_text(format: ExportFormat, abstract: str, licence:
 def test_the_licence_travels_with_the_reference(format: ExportFormat) -> None:
     written = export([paper("CC BY-NC 4.0")], format).replace("\\", "")
     assert "Full text (pmc): licence CC BY-NC 4.0, https://pmc.example/PMC1." in written
-
-
-def test_json_lines_keep_licence_and_address_and_can_be_read_again() -> None:
-    written = export([paper("CC BY-NC 4.0")], "jsonl")
-    (again,) = read_jsonl(written)
-    text = again.texts[1]
-    assert (text.kind, text.licence, text.url) == ("full_text", "CC BY-NC 4.0", "https://pmc.example/PMC1")
-    assert text.content.endswith("[…]")
-    assert again.texts[0].content == "Zinc speeds up repair."
-    assert "parts" not in json.loads(written)["texts"][1]
-
-
-def test_an_abstract_is_exported_whole() -> None:
-    assert "Zinc speeds up repair." in export([paper("")], "bibtex")
 
 
 @pytest.mark.parametrize("abstract", ["Zinc speeds up repair.", NO_ABSTRACT])

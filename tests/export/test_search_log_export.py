@@ -101,27 +101,6 @@ def test_the_paragraph_says_what_was_searched_how_and_what_failed() -> None:
     assert "Entry 3 (Web search (DuckDuckGo), 22 November 2026) was incomplete" in said
 
 
-def test_a_session_without_limits_and_with_all_results_examined_says_so() -> None:
-    said = section(markdown(search(1, 2, total=2)), "For the methods section")
-    assert said.startswith("PubMed through the NCBI E-utilities was searched on 20 November 2026 with deepcritical-mcp")
-    assert "There was 1 search with 1 query" in said
-    assert (
-        "No limits were set, e.g. by date, language or study type, other than those in the queries themselves." in said
-    )
-    assert "All results were collected." in said
-
-
-def test_the_paragraph_counts_results_examined_twice_once() -> None:
-    pages = [search(*range(1, 11), total=18), search(*range(6, 16), first=6, total=18), search(*range(1, 10), total=18)]
-    said = section(markdown(search(1, 2, query="asthma", total=8), *pages), "For the methods section")
-    assert "2 to 15 of each search; 2 of 2 searches had more results than were collected" in said
-
-
-def test_the_same_words_sent_with_and_without_limits_are_two_queries() -> None:
-    sent = [search(1, queries=(LoggedQuery(query="zinc", sent=one, results=1),), filters=(one,)) for one in "ab"]
-    assert "2 searches with 2 queries" in section(markdown(*sent), "For the methods section")
-
-
 def test_repetitions_by_a_watch_are_told_in_one_sentence_and_marked_in_the_table() -> None:
     since: dict[str, Any] = {"tool": "refresh", "filters": ("added to PubMed since 2026-11-18",), "total": 1}
     watches = [
@@ -138,45 +117,6 @@ def test_repetitions_by_a_watch_are_told_in_one_sentence_and_marked_in_the_table
     assert "Searches were last repeated on 2 December 2026, for what had been added since; all repetitions" in said
     assert "together gave 1 new record." in said
     assert written.count("| answered when repeated |") == 2
-
-
-def test_advice_to_the_caller_is_no_remark() -> None:
-    advice = "Try again in a minute; semantic_search still works on the session's evidence."
-    written = markdown(search(1, errors=(f"PMID 2 could not be fetched: PubMed is down. {advice}",)))
-    assert "PMID 2 could not be fetched: PubMed is down |" in written
-
-
-def test_a_full_text_that_was_not_obtained_is_not_said_to_be_nowhere() -> None:
-    unread = search(1, tool="get_full_text", kind="lookup", errors=("Crossref did not answer.",))
-    assert "| Full texts not retrieved | 1 | asked for, and not obtained; the remarks say why |" in markdown(unread)
-
-
-def test_a_failed_variant_that_a_watch_made_good_is_a_query_and_no_repetition() -> None:
-    failed = LoggedQuery(query="copper", status="failed", detail="PubMed is down.")
-    first = search(1, queries=(LoggedQuery(query="zinc", results=1), failed))
-    queries = (LoggedQuery(query="zinc", results=1), LoggedQuery(query="copper", results=1))
-    again: dict[str, Any] = {"tool": "refresh", "at": "2026-12-02T09:00:00Z", "filters": ("only results new to",)}
-    written = markdown(first, search(2, queries=queries, **again))
-    said = section(written, "For the methods section")
-    assert "There was 1 search with 2 queries" in said
-    assert "repeated on" not in said
-    assert "Entry 1 (PubMed, 20 November 2026) was incomplete, but was repeated in full later (entry 2)." in said
-    assert "answered when repeated" not in written
-
-
-def test_entries_whose_records_could_not_be_fetched_are_incomplete_until_they_were() -> None:
-    lost = search(1, errors=("PMID 2 could not be fetched.",))
-    again = search(2, tool="refresh", at="2026-12-02T09:00:00Z", new=1)
-    other = search(3, query="copper", errors=("PMID 4 could not be fetched.",))
-    said = section(markdown(lost, again, other), "For the methods section")
-    assert "Entry 3 (PubMed, 20 November 2026) was incomplete; the table says why." in said
-    assert "Entry 1 (PubMed, 20 November 2026) was incomplete, but was repeated in full later (entry 2)." in said
-
-
-def test_a_repetition_without_a_date_is_not_said_to_ask_for_what_was_added() -> None:
-    again = search(2, tool="refresh", at="2026-12-02T09:00:00Z")
-    said = section(markdown(search(1), again), "For the methods section")
-    assert "Searches were last repeated on 2 December 2026; all repetitions together gave" in said
 
 
 def test_records_marked_as_cited_are_told_apart_from_the_included() -> None:
@@ -202,22 +142,6 @@ def test_a_look_up_and_a_look_for_linked_papers_are_no_queries() -> None:
     assert "In all, 11 records were identified, 9 of them without a logged search." in written
 
 
-def test_the_paragraph_names_the_version_that_searched_not_the_one_that_exports() -> None:
-    searches = [search(1, version="9.1"), search(2, query="wound", version="9.2")]
-    assert "with deepcritical-mcp 9.1 and 9.2." in markdown(*searches)
-    assert "with deepcritical-mcp." in markdown(search(1))
-
-
-def test_searches_without_results_are_not_said_to_have_been_collected() -> None:
-    assert "The search had no results." in markdown(search(total=0))
-
-
-def test_an_empty_log_is_not_an_empty_table() -> None:
-    written = markdown()
-    assert "No search is in the log of this session." in written
-    assert "What was searched elsewhere or before the log began is not known." in written
-
-
 def test_the_numbers_of_the_flow_diagram_are_explained_one_by_one() -> None:
     steps = section(markdown(*LOG), "Numbers for a PRISMA 2020 flow diagram")
     assert "| Identified: PubMed (database) | 10 | 1 search, pages and repetitions counted once |" in steps
@@ -226,14 +150,6 @@ def test_the_numbers_of_the_flow_diagram_are_explained_one_by_one() -> None:
     assert "| Distinct records | 11 |" in steps
     undecided = search_log_export(LOG, [paper(1)], "markdown")
     assert "| Screened | not recorded | no decision is in the session |" in undecided
-
-
-def test_what_prisma_s_asks_for_and_no_log_knows_is_left_to_the_author() -> None:
-    left = section(markdown(*LOG), "Left for the author (PRISMA-S)")
-    for item in ("peer review", "contacts", "prior work", "citation searching", "Embase"):
-        assert item in left
-    assert all(line.endswith(": […]") for line in left.strip().splitlines())
-    assert "Europe PMC (preprints) and ClinicalTrials.gov were not searched here" in left
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "\r=", "＝"])
@@ -284,3 +200,7 @@ def columns_of(tokens: list[Token]) -> set[int]:
         if one.type == "tr_close":
             counts.add(cells)
     return counts
+
+
+def test_searches_without_results_are_not_said_to_have_been_collected() -> None:
+    assert "The search had no results." in markdown(search(total=0))

@@ -12,7 +12,7 @@ import pytest
 
 from deepcritical_mcp.export.study_facts import people_included, studies_included, study_designs
 from deepcritical_mcp.export.study_table import TABLE_FIELDS, study_table
-from deepcritical_mcp.models import Publication, Text
+from deepcritical_mcp.models import Publication
 from deepcritical_mcp.sources.pubmed.records import read_records
 from tests.publications import published
 
@@ -125,28 +125,6 @@ def test_a_number_of_people_that_is_only_planned_is_marked(status: str, said: st
     assert row(one)["n"] == n
 
 
-def test_what_the_user_pasted_is_no_registration() -> None:
-    pasted = Publication.of(
-        "registration", "Enrollment: 9.", provider="user", source="trial", title="x", nct="NCT09000002"
-    )
-    assert row(pasted)["n"] == ""
-
-
-def test_a_full_text_in_the_session_counts_as_read() -> None:
-    whole = Text(kind="full_text", content="All of it.", provider="pmc")
-    assert row(record().model_copy(update={"texts": (*record().texts, whole)}))["full_text"] == "yes"
-
-
-def test_columns_can_be_chosen() -> None:
-    assert study_table([record()], "csv", fields=["n", "id"]) == "n,id\r\n,pubmed:31000001\r\n"
-
-
-def test_csv_has_no_formula_and_no_notes() -> None:
-    note = published("=1+1", provider="user", source="user", title="My note")
-    written = study_table([record(title="=cmd|' /C calc'!A0"), note], "csv", fields=["title"])
-    assert written == "title\r\n'=cmd|' /C calc'!A0\r\n"
-
-
 @pytest.mark.parametrize(
     ("text", "written"),
     [
@@ -212,22 +190,6 @@ def test_a_systematic_review_has_the_number_of_its_studies(
 ) -> None:
     assert studies_included(abstract, designs) == studies
     assert people_included(abstract, designs) == people
-
-
-def test_a_country_of_an_indexer_counts_if_the_record_names_it_too() -> None:
-    headings = ("Israel", "Sweden", "United States")
-    assert row(record("Children in Gaza.", mesh_terms=headings))["country"] == ""
-    assert row(record("Nurses of Sweden and of the USA.", mesh_terms=headings))["country"] == "Sweden; United States"
-
-
-def test_designs_that_exclude_each_other_are_left_out() -> None:
-    both = ("Prospective Studies", "Retrospective Studies", "Cohort Studies")
-    assert study_designs(record(mesh_terms=both)) == ("cohort study",)
-    assert study_designs(record("This was a retrospective cohort study.", mesh_terms=both)) == (
-        "cohort study",
-        "retrospective",
-    )
-    assert study_designs(record("This was a prospective, retrospective cohort study.")) == ("cohort study",)
 
 
 def test_numbers_of_sequences_are_no_registrations_and_a_trial_that_is_only_mentioned_is_not_its_own() -> None:

@@ -66,11 +66,6 @@ def test_texts_of_different_kinds_are_all_kept_in_any_order() -> None:
         assert (whole.source, whole.title) == ("pubmed", "Metformin trial")
 
 
-def test_a_full_text_never_replaces_the_abstract() -> None:
-    for whole in (merged(record(), FULL_TEXT), merged(FULL_TEXT, record())):
-        assert (whole.text.content, whole.text.provider) == (ABSTRACT, "pubmed")
-
-
 def test_of_two_texts_of_one_kind_the_fuller_one_is_kept() -> None:
     for one, other in ((record(), record("Short.")), (record("Short."), record())):
         assert [text.content for text in merged(one, other).texts] == [ABSTRACT]
@@ -82,11 +77,6 @@ def test_a_page_stands_for_a_record_without_an_abstract_and_the_user_s_words_nev
         assert Evidence.of(merged(one, other)).content == NO_ABSTRACT
         assert (Evidence.of(merged(merged(one, other), page())).kind) == "page"
         assert Evidence.of(merged(merged(one, other), page())).content == "A snippet of the trial."
-
-
-def test_any_abstract_is_fuller_than_none() -> None:
-    for one, other in ((record("Short."), record(NO_ABSTRACT)), (record(NO_ABSTRACT), record("Short."))):
-        assert [text.content for text in merged(one, other).texts] == ["Short."]
 
 
 def test_a_user_s_page_and_the_web_s_page_never_overwrite_each_other() -> None:
@@ -110,15 +100,6 @@ def test_a_record_knows_better_than_a_page_and_a_page_better_than_a_user(order: 
     assert (whole.journal, whole.authors, whole.source) == ("J Rec", (AuthorName("Rec"),), "pubmed")
     for other in (merged(described[1], described[2]), merged(described[2], described[1])):
         assert (other.journal, other.authors, other.source) == ("J Page", (AuthorName("Page"),), "web")
-
-
-def test_what_a_user_calls_a_record_is_not_one() -> None:
-    hearsay = described("page", "It triples the lifespan.", "user", source="pubmed", title="It cures all", pmid="1")
-    for whole in (merged(hearsay, record(status="retracted")), merged(record(status="retracted"), hearsay)):
-        assert (whole.title, whole.status) == ("Metformin trial", "retracted")
-        assert (Evidence.of(whole).content, Evidence.of(whole).provider) == (ABSTRACT, "pubmed")
-        assert Evidence.of(whole).notes == ()
-        assert Evidence.of(whole, whole.texts[1]).content == "It triples the lifespan."
 
 
 @pytest.mark.parametrize("one", STATUSES)
@@ -157,14 +138,6 @@ def test_a_finer_date_counts_unless_it_contradicts(authority: str, other: str, e
     assert merged(page(date=other), record(date=authority)).date == expected
 
 
-def test_gaps_are_filled_and_the_kept_id_stays() -> None:
-    web = page(title="Metformin trial", url="https://example.org/t", doi="10.1/x", date="2020-05", found_by=("trial",))
-    whole = merged(record(date="2020", found_by=("metformin",)), web)
-    assert whole.id == "pubmed:1"
-    assert (whole.doi, whole.date, whole.url) == ("10.1/x", "2020-05", "https://example.org/t")
-    assert whole.found_by == ("metformin", "trial")
-
-
 @pytest.mark.parametrize("source", [record, page])
 def test_what_the_user_claims_completes_nothing(source: Any) -> None:
     known = source(title="Metformin trial")
@@ -172,12 +145,6 @@ def test_what_the_user_claims_completes_nothing(source: Any) -> None:
     for whole in (merged(known, claim), merged(claim, known)):
         assert whole.model_copy(update={"id": known.id, "texts": known.texts}) == known
         assert "Read it." in {text.content for text in whole.texts}
-
-
-def test_merging_again_changes_nothing() -> None:
-    once = merged(merged(record(), note()), page())
-    for again in (record(), note(), page(), once):
-        assert merged(once, again) == once
 
 
 WORDS = st.text("abc", max_size=3)

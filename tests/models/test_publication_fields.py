@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from deepcritical_mcp.evidence.storage.stored_items import dumped, restored
-from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import AuthorName, Bibliography, Citation, Evidence, Publication, StatusNotice, Text
 from deepcritical_mcp.models.publication import MergeRule
-from tests.publications import export
 
 FULL = Publication(
     id="pubmed:31000001",
@@ -98,10 +96,6 @@ def test_every_field_survives_storage() -> None:
 def test_what_was_not_written_by_dumped_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a publication"):
         restored(text)
-
-
-def test_every_field_survives_json_lines() -> None:
-    assert read_jsonl(export((FULL,), "jsonl")) == [FULL]
 
 
 def test_every_field_of_the_bibliography_is_on_the_wire() -> None:

@@ -47,22 +47,6 @@ CHAPTER: dict[str, Any] = {
 }
 
 
-def test_a_chapter_and_its_book() -> None:
-    assert vancouver(paper(**CHAPTER)) == (
-        "Halpern SD, Ubel PA, Caplan AL. Chromosome alterations. In: Vogelstein B, Kinzler KW, editors. "
-        "The genetic basis of human cancer. New York: McGraw-Hill; 2002. p. 93-113. PMID: 12140307."
-    )
-
-
-def test_a_chapter_of_an_online_book_that_is_revised() -> None:
-    fields = {"pages": "", "date": "2006-02-15", "revised_date": "2024-12-19", "book_years": "1993-2025"}
-    assert vancouver(paper(**CHAPTER | fields | {"bookshelf_id": "NBK1403"})) == (
-        "Halpern SD, Ubel PA, Caplan AL. Chromosome alterations. 2006 Feb 15 [updated 2024 Dec 19]. In: Vogelstein B, "
-        "Kinzler KW, editors. The genetic basis of human cancer [Internet]. New York: McGraw-Hill; 1993-2025. "
-        "PMID: 12140307; Bookshelf ID: NBK1403."
-    )
-
-
 @pytest.mark.parametrize(
     ("fields", "shown"),
     [

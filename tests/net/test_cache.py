@@ -26,20 +26,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "cache.sqlite3"
 
 
-def test_a_key_depends_on_every_part() -> None:
-    different = {
-        cache_key("a", "document", "text"),
-        cache_key("b", "document", "text"),
-        cache_key("a", "query", "text"),
-        cache_key("a", "document", "text "),
-        cache_key("a", "document", "\ud800"),
-        cache_key("a", "document\0text"),
-        cache_key("a", "document", "text", ""),
-    }
-    assert len(different) == 7
-    assert cache_key("a", "document", "text") in different
-
-
 def test_values_are_kept_for_the_next_process(tmp_path: Path) -> None:
     path = tmp_path / "not" / "there" / "cache.sqlite3"
     wanted = keys(1200)  # more than one statement can name
@@ -138,16 +124,6 @@ def test_a_damaged_file_is_replaced(damage: object, path: Path, caplog: pytest.L
     cache.put({b"key": VALUE})
     assert cache.get([b"key"]) == {b"key": VALUE}
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
-
-
-def test_a_file_deleted_while_open_is_made_again(path: Path) -> None:
-    cache = Cache(path, max_bytes=ROOM)
-    cache.put({b"key": VALUE})
-    for file in path.parent.iterdir():
-        file.unlink()
-    assert cache.get([b"key"]) == {}
-    cache.put({b"key": VALUE})
-    assert Cache(path, max_bytes=ROOM).get([b"key"]) == {b"key": VALUE}
 
 
 def test_a_file_that_another_process_writes_to_for_long_is_not_waited_for(path: Path) -> None:

@@ -200,13 +200,6 @@ async def test_a_name_that_changes_for_the_worse_is_checked_again_at_a_redirect(
     assert len(server.asked) == 1
 
 
-async def test_the_next_address_is_tried_if_the_first_one_does_not_answer():
-    policy = AddressPolicy(permits=lambda address: address.startswith("127."), ports=None)
-    names = Names(paper_example=["127.0.0.2", "127.0.0.1"])
-    async with stand_in(Answer(200, HTML, "text/html")) as server:
-        assert (await guard(names, policy=policy).fetch(at(server, "paper.example"))).content == HTML
-
-
 @pytest.mark.parametrize(
     "location",
     ["http://10.0.0.1/", "http://[::1]/", "//inside.example/", "file:///etc/passwd", "http://a@paper.example/"],
@@ -229,13 +222,6 @@ async def test_five_redirects_are_followed_and_no_more():
         assert (await guard().fetch(f"{server.url}/a5")).url == f"{server.url}/a0"
         with pytest.raises(TooManyRedirectsError):
             await guard().fetch(f"{server.url}/a6")
-
-
-async def test_a_circle_is_left_at_once():
-    async with stand_in(Answer(302, headers={"Location": "/paper"})) as server:
-        with pytest.raises(TooManyRedirectsError):
-            await guard().fetch(at(server, "127.0.0.1"))
-    assert len(server.asked) == 1
 
 
 async def test_neither_cookies_nor_a_referrer_nor_credentials_are_sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -273,12 +259,6 @@ async def test_refused_missing_and_unavailable_are_different_errors(status: int,
     assert "http://" not in caught.value.message
 
 
-async def test_a_challenge_for_browsers_is_a_refusal():
-    async with stand_in(Answer(503, HTML, "text/html", {"cf-mitigated": "challenge"})) as server:
-        with pytest.raises(AccessDeniedError):
-            await guard().fetch(server.url)
-
-
 @pytest.mark.parametrize("conduct", ["reset", "half"])
 async def test_a_broken_connection_is_an_outage(conduct: str):
     async with stand_in(Answer(200, HTML, "text/html", conduct=conduct)) as server:  # pyright: ignore[reportArgumentType]
@@ -307,16 +287,6 @@ async def test_too_much_is_refused_without_being_held(name: str, body: bytes, en
     async with stand_in(Answer(200, body, "text/html", {"Content-Encoding": encoding} if encoding else {})) as server:
         with pytest.raises(DocumentTooLargeError):
             await guard(limits=SMALL).fetch(server.url)
-
-
-@pytest.mark.parametrize(
-    ("body", "encoding"),
-    [(gzip.compress(HTML), "gzip"), (zlib.compress(HTML), "deflate"), (zlib.compress(HTML)[2:-4], "Deflate")],
-    ids=["gzip", "deflate", "bare deflate"],  # packed bytes hold the time, and all workers must find the same tests
-)
-async def test_packed_pages_are_unpacked(body: bytes, encoding: str):
-    async with stand_in(Answer(200, body, "text/html", {"Content-Encoding": encoding})) as server:
-        assert (await guard().fetch(server.url)).content == HTML
 
 
 @pytest.mark.parametrize(
@@ -362,12 +332,6 @@ async def test_the_time_is_limited_as_a_whole_however_often_something_arrives():
     async with dripping() as url:
         with pytest.raises(ProviderTimeoutError):
             await guard(limits=FetchLimits(seconds=0.2)).fetch(url)
-
-
-async def test_a_server_that_never_answers_is_an_outage():
-    async with stand_in(Answer(conduct="silent")) as server:
-        with pytest.raises(ProviderTimeoutError):
-            await guard(limits=FetchLimits(seconds=0.1)).fetch(server.url)
 
 
 PDF = b"%PDF-1.7\n"
@@ -566,12 +530,19 @@ def test_the_longest_rule_decides(path: str, allowed: bool):
     assert parse_robots(RULES, "deepcritical-mcp").allows(path) is allowed
 
 
+def test_many_wildcards_take_no_time():
+    rules = parse_robots("User-agent: *\nDisallow: /" + "*a" * 2_000 + "$", "two")
+    assert rules.allows("/" + "a" * 10_000 + "b")
+
+
 def test_others_have_rules_of_their_own():
     assert not parse_robots(RULES, "two").allows("/")
     assert parse_robots("", "two").allows("/")
     assert parse_robots("\x00<html>not: robots", "two").allows("/")
 
 
-def test_many_wildcards_take_no_time():
-    rules = parse_robots("User-agent: *\nDisallow: /" + "*a" * 2_000 + "$", "two")
-    assert rules.allows("/" + "a" * 10_000 + "b")
+async def test_the_next_address_is_tried_if_the_first_one_does_not_answer():
+    policy = AddressPolicy(permits=lambda address: address.startswith("127."), ports=None)
+    names = Names(paper_example=["127.0.0.2", "127.0.0.1"])
+    async with stand_in(Answer(200, HTML, "text/html")) as server:
+        assert (await guard(names, policy=policy).fetch(at(server, "paper.example"))).content == HTML

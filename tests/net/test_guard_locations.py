@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 
 import anyio
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import ForbiddenAddressError, ProviderError
-from deepcritical_mcp.net.guard import FetchLimits, Guard
+from deepcritical_mcp.net.guard import Guard
 from deepcritical_mcp.net.public_addresses import AddressPolicy
 from tests.net.stand_in import Answer, stand_in
 from tests.net.test_guard import HTML, Names, at, guard, loopback_only
@@ -57,7 +56,6 @@ async def fetched_after(location: str) -> None:
             await guard(policy=policy).fetch(at(server, "127.0.0.1"))
 
 
-@settings(max_examples=60, deadline=None)
 @given(locations.map("".join).map(lambda text: text.encode(errors="ignore").decode()))
 @example("http:127.0.0.1/ok")
 @example("https:foo")
@@ -70,7 +68,6 @@ def test_wherever_a_redirect_leads_only_provider_errors_are_raised(location: str
     anyio.run(fetched_after, location)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=7).map("".join))
 @example("http://xn--a.example/")
 @example("http://paper.example/" + "a" * 70_000)
@@ -81,14 +78,6 @@ def test_whatever_address_is_asked_for_only_provider_errors_are_raised(proxies: 
     for url in (rest, f"http://{rest}"):
         with pytest.raises(ProviderError):
             anyio.run(reader.fetch, url)
-
-
-@pytest.mark.parametrize(
-    "address", ["http://paper.example:99999/", "http://paper.example:-80/", "http://paper.example:x/"]
-)
-async def test_ports_that_do_not_exist_are_refused(address: str):
-    with pytest.raises(ForbiddenAddressError, match="not a valid web address"):
-        await guard(Names(paper_example=["127.0.0.1"])).fetch(address)
 
 
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
@@ -116,18 +105,3 @@ async def test_behind_a_proxy_each_redirect_is_checked():
                 "http://paper.example/"
             )
     assert len(proxy.asked) == 1
-
-
-async def test_behind_a_proxy_a_resolver_that_never_answers_does_not_matter():
-    async def resolve(host: str, port: int) -> Sequence[str]:
-        await anyio.sleep_forever()
-        return []
-
-    async with stand_in(Answer(200, HTML, "text/html")) as proxy:
-        reader = Guard(
-            resolve=resolve,
-            proxies={"http": proxy.url},
-            respects_robots=False,
-            limits=FetchLimits(connect_seconds=0.1),
-        )
-        assert (await reader.fetch("http://paper.example/")).content == HTML

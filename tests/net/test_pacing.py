@@ -8,26 +8,19 @@ import shutil
 import socket
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 
 import anyio
-import anyio.from_thread
 import anyio.to_thread
-import httpx
 import pytest
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.net.fair_queue import turn_of
-from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, Step, shared_pacing
-from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.pubmed.request import PubMedRequest
-from deepcritical_mcp.sources.pubmed.source import PubMed
+from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, shared_pacing
 from tests.net.stand_in import Answer, Asked
 from tests.sources.ncbi import KEY, ncbi
 
@@ -134,100 +127,6 @@ async def test_a_cancelled_call_leaves_the_line_to_the_others():
         await limiter.acquire()
 
 
-async def test_a_call_cancelled_while_it_takes_its_moment_gives_it_back():
-    place, taking = SlowPlace(), anyio.Event()
-    limiter = Pacing(3_600, [place])
-    place.changing = lambda: anyio.from_thread.run_sync(taking.set)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(limiter.acquire)
-        await taking.wait()
-        tasks.cancel_scope.cancel()
-        place.go_on.set()
-    with anyio.fail_after(10):
-        await limiter.acquire()
-
-
-class SlowPlace(MemoryPlace):
-    """The first change waits for `go_on`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.go_on = threading.Event()
-        self.changing: Callable[[], None] = lambda: None
-
-    def change(self, step: Step) -> None:
-        if not self.go_on.is_set():
-            self.changing()
-            self.go_on.wait(10)
-        super().change(step)
-
-
-async def test_a_moment_lost_while_connecting_is_replaced_by_this_one_if_nobody_took_one(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    place = MemoryPlace()
-    limiter = Pacing(3_600, [place])
-    await limiter.acquire()
-    planned = next_moment(place)
-    now = time.monotonic
-    monkeypatch.setattr(time, "monotonic", lambda: now() + 1)
-    with anyio.fail_after(10):
-        await limiter.confirm()
-    assert next_moment(place) > planned
-    place.change(lambda now, free: free + 1)  # another process took a moment
-    monkeypatch.setattr(time, "monotonic", lambda: now() + 2)
-    confirmed = False
-
-    async def confirm() -> None:
-        nonlocal confirmed
-        await limiter.confirm()
-        confirmed = True
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(confirm)
-        await anyio.sleep(0.05)
-        tasks.cancel_scope.cancel()
-    assert not confirmed
-
-
-async def test_a_request_that_lost_its_moment_goes_before_those_that_still_have_to_connect():
-    limiter = Pacing(0.02)
-    went: list[str] = []
-    before = 0
-
-    async def send(name: str, take: Callable[[], Awaitable[None]]) -> None:
-        await take()
-        went.append(name)
-
-    async with anyio.create_task_group() as tasks:
-        for _ in range(20):
-            tasks.start_soon(send, "first", limiter.acquire)
-        await anyio.wait_all_tasks_blocked()
-        before = len(went)
-        for _ in range(3):
-            tasks.start_soon(send, "connected", limiter.confirm)
-    assert [n for n, name in enumerate(went) if name == "connected"][-1] - before <= 3
-    assert went.count("first") == 20
-
-
-def next_moment(place: Place) -> int:
-    seen: list[int] = []
-
-    def read(_: int, free: int) -> int:
-        seen.append(free)
-        return free
-
-    place.change(read)
-    return seen[0]
-
-
-def test_two_processes_on_one_file_see_each_other(tmp_path: Path):
-    one, other = FilePlace(tmp_path / "line"), FilePlace(tmp_path / "line")
-    assert is_free(one)
-    assert not is_free(one)
-    assert not is_free(other)
-
-
 def test_a_process_that_dies_with_the_lock_delays_no_other(tmp_path: Path):
     hold = (
         "import sys, filelock as f; lock = f.FileLock(sys.argv[1]); lock.acquire(); print('held', flush=True); input()"
@@ -244,13 +143,6 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     """The places that could not be used, as logged."""
     warned = [record for record in caplog.records if record.levelno == logging.WARNING]
     return [str(record.args[0]) for record in warned if isinstance(record.args, tuple)]
-
-
-async def ask_pubmed(url: str, folder: Path, key: str = "") -> None:
-    """One request by a process that has these settings."""
-    settings = Settings.model_validate({"ncbi_base_url": url, "cache_dir": folder, "NCBI_API_KEY": key})
-    async with httpx.AsyncClient() as http:
-        await PubMed.create(settings, Net(http)).ask("zinc", PubMedRequest(query="zinc"), offset=0, limit=1)
 
 
 async def test_a_place_that_cannot_be_used_is_replaced_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture):
@@ -328,16 +220,6 @@ def test_the_state_is_the_user_s_alone_whatever_the_umask(tmp_path: Path):
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
 
 
-async def test_each_key_and_each_address_has_a_line_of_its_own(tmp_path: Path):
-    async with ncbi() as one, ncbi() as other:
-        for played in (one, other):
-            for key in ("", KEY):
-                await ask_pubmed(played.url, tmp_path, key)
-    names = states_in(tmp_path)
-    assert len(names) == 4
-    assert not any(KEY in name or "127.0.0.1" in name for name in names)
-
-
 @pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server is not installed")
 async def test_a_redis_spaces_the_requests_of_several_machines(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     pytest.importorskip("redis")
@@ -365,12 +247,6 @@ async def test_a_redis_spaces_the_requests_of_several_machines(tmp_path: Path, c
         is_free(one)
 
 
-def test_an_address_that_is_not_a_redis_is_named():
-    pytest.importorskip("redis")
-    with pytest.raises(ConfigurationError, match="DEEPCRITICAL_REDIS_URL"):
-        is_free(RedisPlace("http://127.0.0.1:1", "line"))
-
-
 @contextmanager
 def running(*commands: Sequence[str]) -> Generator[list[Popen[bytes]]]:
     """Processes that end when the block is left."""
@@ -381,3 +257,9 @@ def running(*commands: Sequence[str]) -> Generator[list[Popen[bytes]]]:
         for process in started:
             process.kill()
             process.communicate()
+
+
+def test_an_address_that_is_not_a_redis_is_named():
+    pytest.importorskip("redis")
+    with pytest.raises(ConfigurationError, match="DEEPCRITICAL_REDIS_URL"):
+        is_free(RedisPlace("http://127.0.0.1:1", "line"))

@@ -75,40 +75,12 @@ def test_mathml_is_readable(formula: str, text: str) -> None:
     assert paragraphs(f"<p>So <inline-formula><mml:math>{formula}</mml:math></inline-formula>.</p>") == [f"So {text}."]
 
 
-def test_a_formula_is_written_once() -> None:
-    tex = r"\documentclass{minimal}\usepackage{a}\begin{document}$$x^{2}$$\end{document}"
-    both = f"<alternatives><tex-math>{tex}</tex-math><mml:math><mml:mi>y</mml:mi></mml:math><graphic/></alternatives>"
-    assert paragraphs(f"<p>So <inline-formula>{both}</inline-formula>.</p>") == ["So y."]
-    assert paragraphs(f"<p>So <inline-formula><tex-math>{tex}</tex-math></inline-formula>.</p>") == ["So x^{2}."]
-    assert paragraphs(f"<p>So <inline-formula>{both[14:-15]}</inline-formula>.</p>") == ["So y."]
-
-
-def test_a_display_formula_keeps_its_number_where_it_stands_alone() -> None:
-    formula = "<disp-formula><label>(3)</label><mml:math><mml:mi>E</mml:mi></mml:math></disp-formula>"
-    assert paragraphs(f"<p>Thus</p>{formula}") == ["Thus", "E (3)"]
-    assert paragraphs(f"<p>Thus{formula}holds.</p>") == ["Thus E holds."]
-
-
-def test_a_formula_that_is_an_image_leaves_a_mark() -> None:
-    reading = read("<p>Let <inline-formula><inline-graphic/></inline-formula> be given.</p>")
-    assert reading.content == "Let […] be given."
-    assert reading.remarks == ("Some formulas are images: […] stands for each of them.",)
-
-
 def test_a_list_in_a_paragraph_has_a_paragraph_for_each_item() -> None:
     body = (
         '<p>First:<list list-type="order"><list-item><p>one</p></list-item><list-item><p>two</p>'
         '<list list-type="bullet"><list-item><p>inner</p></list-item></list></list-item></list>then.</p>'
     )
     assert paragraphs(body) == ["First:", "1. one", "2. two", "• inner", "then."]
-
-
-def test_the_labels_of_items_are_kept() -> None:
-    items = "<list-item><label>(a)</label><p>one</p><p>more</p></list-item><list-item><p>two</p></list-item>"
-    assert paragraphs(f"<list>{items}</list>") == ["(a) one", "more", "two"]
-    numbered = ["i. one", "ii. two"]
-    items = "<list-item><p>one</p></list-item><list-item><p>two</p></list-item>"
-    assert paragraphs(f'<list list-type="roman-lower">{items}</list>') == numbered
 
 
 def test_definitions_stand_behind_their_terms() -> None:
@@ -124,12 +96,6 @@ def test_quotes_verse_statements_and_code() -> None:
         "<code>if a:\n    b\n</code>"
     )
     assert paragraphs(body) == [*("Quoted.", "A. Ruiz", "one", "two", "Theorem 1. It holds.", "if a:\n    b")]
-
-
-def test_a_group_of_figures_has_its_caption_once() -> None:
-    figures = "<fig><label>Fig 1A</label></fig><fig><label>Fig 1B</label></fig>"
-    reading = read(f"<p>Text.</p><fig-group><caption><p>Both.</p></caption>{figures}</fig-group>")
-    assert (text_of(reading, "f1"), text_of(reading, "f2")) == ("Both.\n\nFig 1A.", "Fig 1B.")
 
 
 def test_footnotes_and_supplements_follow_the_paragraph() -> None:
@@ -266,12 +232,6 @@ def test_other_abstracts_come_first() -> None:
     )
     assert reading.abstract == "Aims: To test.\nResults: Good."
     assert outline(reading) == [("a1", "Plain-language summary"), ("a2", "Resumen (Spanish)"), ("s0", "")]
-
-
-def test_pages_read_by_a_machine_are_marked() -> None:
-    reading = read('<sec><preformat preformat-type="pmc-ocr-text">First.\n\nSec0nd.</preformat></sec>')
-    assert (reading.is_ocr, reading.content) == (True, "First.\n\nSec0nd.")
-    assert not read("<preformat>Code.</preformat>").is_ocr
 
 
 JOURNAL = (
@@ -423,30 +383,6 @@ def test_merged_cells_are_spelled_out_and_header_rows_joined() -> None:
     ]
 
 
-def test_a_row_that_is_one_cell_stands_once() -> None:
-    assert table('<tr><td colspan="2">Men</td></tr><tr><td>A</td><td>1</td></tr>').split("\n") == [
-        *("|  |  |", "| --- | --- |", "| Men |  |", "| A | 1 |")
-    ]
-
-
-def test_a_first_row_of_header_cells_is_the_header() -> None:
-    assert table("<tr><th>A</th></tr><tr><td>1</td></tr>") == "| A |\n| --- |\n| 1 |"
-
-
-def test_signs_of_markdown_in_cells_are_escaped() -> None:
-    assert table("<tr><td>a|b<break/>c\\</td></tr>").split("\n")[-1] == "| a\\|b c\\\\ |"
-
-
-def test_a_list_or_table_in_a_cell_stays_in_it() -> None:
-    cell = "<list><list-item><p>a</p></list-item><list-item><p>b</p></list-item></list>"
-    inner = "<table><tr><td>c</td><td>d</td></tr></table>"
-    assert table(f"<tr><td>{cell}{inner}</td></tr>").split("\n")[-1] == "| a b c d |"
-
-
-def test_a_note_in_a_cell_stands_behind_the_table() -> None:
-    assert table("<tr><td>5<fn><p>Estimated.</p></fn></td></tr>").split("\n\n")[1] == "Estimated."
-
-
 def test_tables_of_cals_are_read() -> None:
     cals = (
         '<oasis:table><oasis:tgroup cols="3"><oasis:colspec colname="a"/><oasis:colspec colname="b"/>'
@@ -459,22 +395,6 @@ def test_tables_of_cals_are_read() -> None:
     assert text_of(reading, "t1").split("\n")[2:] == [
         *("| G | W | W |", "| --- | --- | --- |", "| x | 1 | 2 |", "| x |  | 3 |")
     ]
-
-
-def test_several_tables_in_one_place_are_one_part() -> None:
-    reading = read(f"<p>Text.</p><table-wrap><label>Table 1</label>{TABLE}{TABLE}</table-wrap>")
-    assert [part.anchor for part in reading.parts] == ["s0", "t1"]
-    assert reading.content.count("| Group | n |") == 2
-
-
-def test_of_alternatives_the_table_is_read() -> None:
-    wrap = f"<table-wrap><alternatives><graphic/>{TABLE}</alternatives></table-wrap>"
-    assert text_of(read(f"<p>Text.</p>{wrap}"), "t1").startswith("| Group | n |")
-
-
-def test_a_table_that_is_an_image_says_so() -> None:
-    reading = read("<p>Text.</p><table-wrap><label>Table 1</label><graphic/></table-wrap>")
-    assert text_of(reading, "t1") == "Table 1.\n\n[This table is an image: its cells are not in the text.]"
 
 
 def test_tables_in_paragraphs_floats_and_back_matter_are_read() -> None:
@@ -502,15 +422,3 @@ def test_header_rows_between_the_rows_begin_a_table_of_their_own() -> None:
     first, second = tables(f"<thead>{head}</thead><tbody>{rows[0]}{again}{rows[1]}</tbody>")
     assert first.split("\n")[::2] == ["|  | Bladder / OR | Breast / OR |", "| Men | 1.1 | 1.2 |"]
     assert second.split("\n")[::2] == ["|  | Renal / OR | Lung / OR |", "| Men | 2.1 | 2.2 |"]
-
-
-def test_a_header_that_is_repeated_in_plain_cells_begins_a_table_too() -> None:
-    head, again = "<tr><th>Arm</th><th>n</th></tr>", "<tr><td>Arm</td><td>n</td></tr>"
-    first, second = tables(
-        f"<thead>{head}</thead><tbody><tr><td>A</td><td>1</td></tr>{again}<tr><td>B</td><td>2</td></tr></tbody>"
-    )
-    assert (first.split("\n")[-1], second.split("\n")) == ("| A | 1 |", ["| Arm | n |", "| --- | --- |", "| B | 2 |"])
-
-
-def test_a_table_of_header_cells_alone_keeps_its_rows() -> None:
-    assert table("<tr><th>A</th><th>1</th></tr><tr><th>B</th><th>2</th></tr>").split("\n")[-1] == "| B | 2 |"

@@ -104,10 +104,3 @@ def test_any_bytes_are_read_or_refused(document: bytes) -> None:
             read_jats(data)
         except XmlError:
             continue
-
-
-def test_no_article_of_a_damaged_set_looks_whole() -> None:
-    one, two = article("<p>One.<b></p>"), article("<p>Two.</p>")
-    readings = read_jats(b"<pmc-articleset>%s%s</pmc-articleset>" % (one, two))
-    assert readings
-    assert not any(reading.is_complete for reading in readings)

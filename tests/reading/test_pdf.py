@@ -62,11 +62,6 @@ def test_running_lines_are_left_out_although_a_year_stands_at_their_other_end(fo
 BODY = ["Metformin lowered glucose in this trial of ten", "thousand adults, who were followed for five years."]
 
 
-async def test_empty_pages_are_not_taken_for_images():
-    page = await read(pdf([], []))
-    assert (page.status, page.detail) == ("no_text", "no text inside: the pages are empty")
-
-
 async def test_a_file_that_was_cut_off_is_damaged_and_not_empty():
     with pytest.raises(UnreadableDocumentError, match="its end is missing"):
         await read(pdf([], []).replace(b"%%EOF", b""))

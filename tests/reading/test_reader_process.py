@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -55,8 +54,6 @@ async def test_pages_made_to_break_readers_are_read_or_refused(body: str):
 
 
 PAGE = f"<html><body><article><p>{TEXT}</p></article></body></html>".encode()
-SLOW = b"<html><body><p " + b"".join(b"a%d='1' " % number for number in range(200_000)) + b">Text.</p>"
-"""libxml2 compares each attribute with all others."""
 has_proc = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="processes are listed on Linux only")
 
 
@@ -146,24 +143,6 @@ def test_a_reader_knows_neither_the_database_nor_the_protocol():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-KINDS: Mapping[str, Callable[[], bytes]] = {
-    "distinct words": lambda: b" ".join(b"w%x" % number for number in range(150_000)),
-    "one word": lambda: b"ab" * 600_000,
-    "tiny paragraphs": lambda: b"".join(b"<p>a%d" % number for number in range(12_000)),
-    "headings": lambda: b"".join(b"<h2>Part %d</h2><p>Text of it, and more.</p>" % number for number in range(2_500)),
-    "a long heading": lambda: b"<h2>" + b"Heading " * 200_000 + b"</h2><p>" + TEXT.encode() * 10,
-    "a table": lambda: b"<table>" + b"".join(b"<tr><td>%d<td>b" % number * 4 for number in range(1_000)) + b"</table>",
-    "brackets": lambda: b"(" * 1_000_000,
-    "hyphens": lambda: b"a-b, " * 200_000,
-    "spaces": lambda: b"a" + b" " * 1_000_000 + b"b",
-    "an image": lambda: b"<img src='data:image/png;base64," + b"QUJD" * 300_000 + b"'>",
-    "styles": lambda: b"<style>" + b"a{b:c}" * 200_000 + b"</style>",
-}
-
-
-LAUGHS = "".join(f"<!ENTITY a{number} '{f'&a{number - 1};' * 10}'>" for number in range(1, 20))
 
 
 @given(st.lists(st.lists(st.text("ab \n", max_size=12), max_size=8), max_size=6), st.integers(1, 40))

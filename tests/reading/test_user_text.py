@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.reading.user_text import SHORT_NOTE, read_own_text
+from deepcritical_mcp.reading.user_text import read_own_text
 
 LONG = "Zinc was given to 40 adults with warts, and placebo to 41. " * 8
 MARKDOWN = f"""# Zinc for warts
@@ -51,14 +51,6 @@ def test_markdown_is_read_into_sections_with_anchors_and_tables() -> None:
     assert "Table 1. Deaths by arm\n\n| Arm | Deaths |\n" in reading.content
 
 
-def test_a_table_after_a_table_has_no_caption() -> None:
-    first, second = "| a | b |\n|---|---|\n| 1 | 2 |", "| c | d |\n|---|---|\n| 3 | 4 |"
-    reading, _ = read_own_text(f"Table 1. Doses\n\n{first}\n\n{second}\n\nThe end.")
-    assert [one.anchor for one in reading.parts] == ["s0", "t1", "t2"]
-    assert "| 1 | 2 |" in reading.content
-    assert "| 3 | 4 |" in reading.content
-
-
 @pytest.mark.parametrize("count", [2, 3, 4])
 @pytest.mark.parametrize("heading", ["Follow-up", "Methods"])
 def test_headings_that_are_all_equal_are_not_the_title(heading: str, count: int) -> None:
@@ -78,12 +70,6 @@ def test_plain_text_with_headings_and_html_have_sections_too(text: str) -> None:
 SAID = "It helps. It is cheap. I would try it."
 
 
-def test_a_short_note_stays_what_it_is() -> None:
-    for note in (SAID, f"Zinc for warts\n\n{SAID}", f"METHODS\n{SAID}", "p <0.05 and 1 <p and >2"):
-        reading, title = read_own_text(note)
-        assert (reading.content, reading.parts, title) == (note, (), "")
-
-
 @pytest.mark.parametrize("note", [f"# Zinc\n\n{SAID}", f"<h1>Zinc</h1><p>{SAID}</p>", f"Zinc\n====\n\n{SAID}\n"])
 def test_a_short_note_has_its_heading_as_title(note: str) -> None:
     reading, title = read_own_text(note)
@@ -101,12 +87,6 @@ def test_a_short_text_with_sections_is_read_like_a_long_one(note: str) -> None:
     reading, title = read_own_text(note)
     assert (title, [one.path for one in reading.parts]) == ("Zinc", [("Methods",), ("Results",)])
     assert reading.content == f"{SAID}\n\nWarts went away."
-
-
-def test_wrapped_lines_are_joined() -> None:
-    text = f"# A\n\n{LONG.strip()}\nand so on.\n\n# B\n\n{LONG}{LONG}"
-    assert f"{LONG.strip()} and so on." in read_own_text(text).reading.content
-    assert len(text) > SHORT_NOTE
 
 
 @given(st.lists(st.sampled_from(["# ", "a b.", "\n", "| a | b |", "|---|---|", "METHODS", "- ", "<p>", "1. X"])))

@@ -22,7 +22,6 @@ from tests.search.test_witness import ARTICLE, RETRACTED, FakeWitness
 from tests.sources.ncbi import Answer, article
 
 TWO = {"11": article("11", "First.", doi="10.5555/11"), "12": article("12", "Second.", doi="10.5555/12")}
-NEW = {"13": article("13", "Third.")}
 
 
 class Watched:
@@ -123,28 +122,6 @@ async def test_records_that_could_not_be_fetched_are_made_up_for():
     ]
 
 
-async def test_a_record_that_is_missing_for_three_days_is_not_asked_for_again():
-    def run(day: int) -> LoggedSearch:
-        fields = {"at": f"2026-11-0{day}T09:00:00Z", "tool": "pubmed_search", "source": "pubmed", "title": "PubMed"}
-        lost = ("PubMed sent no record for PMID 12.",)
-        return LoggedSearch.model_validate({**fields, "request": '{"query": "zinc"}', "examined": 2, "errors": lost})
-
-    twice, thrice = (watched_searches([run(day) for day in days], web=False)[0] for days in ((1, 1, 2), (1, 2, 3)))
-    assert list(twice.missed) == [{"query": "zinc"}]
-    assert (list(thrice.missed), thrice.since) == ([], "2026-11-01")
-
-
-async def test_a_record_that_a_variant_found_is_told_with_the_variant():
-    async with library(NEW) as lib:
-        lib.ncbi.hits |= {"zinc": [], "copper": ["13"]}
-        lib.ncbi.always["esearch"] = Answer(400)
-        with pytest.raises(ProviderError):
-            await lib.search.search(request(variants=["copper"]), lib.session)
-        del lib.ncbi.always["esearch"]
-        found = await Watched(lib).news()
-    assert [one.search for one in found.items] == ['PubMed: "copper"']
-
-
 async def test_a_retraction_is_told_once_and_kept():
     async with library(TWO) as lib:
         watched = await searched(lib)
@@ -155,18 +132,6 @@ async def test_a_retraction_is_told_once_and_kept():
     assert "Retraction Watch, 2021-05-04" in first.items[0].line
     assert second.items == ()
     assert lib.session.kept["pubmed:11"].status == "retracted"
-
-
-async def test_a_record_that_was_read_today_is_asked_for_again():
-    async with library(TWO) as lib:
-        watched = await searched(lib)
-        before = await watched.news()
-        types = ("Journal Article", "Retracted Publication")
-        lib.ncbi.records["11"] = article("11", "First.", doi="10.5555/11", types=types)
-        watched.witness.told["10.5555/12"] = (RETRACTED,)
-        found = await watched.news()
-    assert (before.items, before.checked) == ((), 2)
-    assert [(one.kind, one.id) for one in found.items] == [("retracted", "pubmed:11"), ("retracted", "pubmed:12")]
 
 
 async def test_a_status_that_nobody_could_be_asked_for_is_not_counted_and_is_no_success():
@@ -180,16 +145,6 @@ async def test_a_status_that_nobody_could_be_asked_for_is_not_counted_and_is_no_
     assert any(named in error for error in found.errors)
     said = "the status of 2 records asked for, but nobody answered about 2 of them (pubmed:11, pubmed:12)."
     assert found.summary.endswith(said)
-
-
-async def test_a_note_has_no_status_that_could_be_asked_for():
-    note = Publication.of("note", "My own words.", provider="user", source="user", title="A note")
-    async with library(TWO) as lib:
-        watched = await searched(lib)
-        await lib.session.add_evidence([note])
-        found = await watched.news()
-    assert (found.checked, found.unanswered) == (2, ())
-    assert found.summary == "Nothing new: 1 search repeated, the status of 2 records asked for."
 
 
 async def test_a_preprint_that_was_published_is_told_with_the_article():
@@ -268,11 +223,3 @@ async def test_nothing_is_lost_when_the_session_cannot_be_written_in_between():
         lib.session.keep_document = kept  # type: ignore[method-assign]
         found = await watched.news()
     assert [one.id for one in found.items] == ["pubmed:13"]
-
-
-async def test_a_source_that_is_switched_off_is_named():
-    async with library(TWO) as lib:
-        watched = await searched(lib)
-        watched.searches = {}
-        found = await watched.news()
-    assert found.errors == ('PubMed: "zinc" could not be searched again: PubMed is switched off on this server.',)

@@ -33,15 +33,6 @@ async def test_neighbours_are_evidence_like_any_other(kind: str, linkname: str):
     assert lib.ncbi.asked[0][1]["linkname"] == linkname
 
 
-async def test_no_more_than_wanted_and_how_many_there_are():
-    async with library(RECORDS) as lib:
-        lib.ncbi.links["pubmed_pubmed"] = ["11", "12", "13", "14", "15"]
-        result = await lib.search.related("11", "similar", 2, lib.session)
-    assert [item.id for item in result.evidence] == ["pubmed:12", "pubmed:13"]
-    assert result.total_found == 4
-    assert any("2 of 4" in warning for warning in result.warnings)
-
-
 async def test_what_the_session_has_is_not_fetched_again():
     async with library(RECORDS) as lib:
         lib.ncbi.links["pubmed_pubmed"] = ["12", "13"]
@@ -56,13 +47,6 @@ async def test_what_is_no_pmid_is_not_asked_for(pmid: str):
         with pytest.raises(InvalidInputError, match="number"):
             await lib.search.related(pmid, "similar", 5, lib.session)
     assert lib.ncbi.asked == []
-
-
-async def test_a_paper_without_neighbours_is_an_answer():
-    async with library(RECORDS) as lib:
-        result = await lib.search.related("11", "cited_by", 5, lib.session)
-    assert (result.evidence, result.total_found) == ((), 0)
-    assert any("no articles that cite PMID 11" in warning for warning in result.warnings)
 
 
 async def test_a_retracted_paper_is_named_as_such_with_its_neighbours():
@@ -95,9 +79,3 @@ async def test_a_neighbour_that_cannot_be_had_is_named():
         lib.ncbi.links["pubmed_pubmed"] = ["13"]
         with pytest.raises(InvalidInputError):
             await lib.search.related("15", "similar", 5, lib.session)
-
-
-async def test_more_than_a_hundred_are_not_wanted():
-    async with library(RECORDS) as lib:
-        with pytest.raises(InvalidInputError, match="1 to 100"):
-            await lib.search.related("11", "similar", 101, lib.session)

@@ -7,38 +7,15 @@ from collections.abc import Sequence
 import pytest
 
 from deepcritical_mcp.errors import (
-    InvalidInputError,
     ProviderUnavailableError,
 )
 from deepcritical_mcp.evidence.adding import AddOutcome
 from deepcritical_mcp.models import CitationSource, Publication
 from tests.publications import published
 from tests.search.pubmed_library import library, request
-from tests.sources.ncbi import KEY, Answer, article, as_json, efetch, notice
+from tests.sources.ncbi import Answer, article, efetch, notice
 
 THREE = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
-MANY = {str(number): article(str(number), f"Paper {number}.") for number in range(1_001, 1_031)}
-
-
-async def test_an_offset_beyond_the_last_result_says_so():
-    async with library(THREE) as lib:
-        result = await lib.search.search(request(offset=40), lib.session)
-    assert (result.evidence, result.total_found, result.next_offset) == ((), 3, -1)
-    assert any("beyond the last" in warning for warning in result.warnings)
-
-
-async def test_the_end_of_what_pubmed_shows_is_announced():
-    async with library(THREE) as lib:
-        lib.ncbi.hits["zinc"] = [str(number) for number in range(1, 12_001)]
-        lib.ncbi.always["efetch"] = efetch(article("9801"), article("9899"))
-        result = await lib.search.search(request(offset=9_800, max_results=100), lib.session)
-        assert (result.total_found, result.next_offset) == (12_000, 9_900)
-        assert any("max_results=98" in warning and "min_date" in warning for warning in result.warnings)
-        result = await lib.search.search(request(offset=9_898, max_results=100), lib.session)
-        assert result.next_offset == -1
-        assert any("min_date" in warning for warning in result.warnings)
-        with pytest.raises(InvalidInputError, match="min_date"):
-            await lib.search.search(request(offset=request().LAST_RESULT), lib.session)
 
 
 async def test_an_outage_is_never_an_empty_result():
@@ -67,26 +44,6 @@ async def test_what_pubmed_dropped_reaches_the_model():
         assert part in told
     assert any(warning.startswith('Variant "copper":') and '"cu"' in warning for warning in result.warnings)
     assert "No items found" not in told
-
-
-async def test_another_spelling_is_suggested_when_nothing_is_found():
-    async with library() as lib:
-        lib.ncbi.corrected = "zinc"
-        result = await lib.search.search(request("zink"), lib.session)
-        assert (result.evidence, result.total_found, result.next_offset) == ((), 0, -1)
-        assert any('"zinc"' in warning for warning in result.warnings)
-        lib.ncbi.always["espell"] = Answer(503)
-        result = await lib.search.search(request("zink"), lib.session)
-    assert result.total_found == 0
-    assert not any("Did you mean" in warning for warning in result.warnings)
-
-
-async def test_only_new_finds_nothing_where_all_is_known():
-    async with library(THREE) as lib:
-        await lib.search.search(request(), lib.session)
-        result = await lib.search.search(request(only_new=True), lib.session)
-    assert (result.evidence, result.duplicates_removed, result.next_offset) == ((), 3, -1)
-    assert any("3 results" in warning for warning in result.warnings)
 
 
 RETRACTED = article(
@@ -120,16 +77,6 @@ async def test_records_that_cannot_be_had_are_named_and_the_others_count():
     assert "no record for PMID 14" in told
 
 
-FAULTS = {
-    "429": as_json({"error": "API rate limit exceeded", "api-key": KEY}, 429),
-    "503": Answer(503),
-    "reset": Answer(conduct="reset"),
-    "web page": Answer(200, b"<html><body>Maintenance</body></html>", "text/html"),
-    "half": Answer(200, efetch(*THREE.values()).body[:-30]),
-    "empty set": efetch(),
-}
-
-
 async def test_what_the_session_has_is_shown_when_the_rest_cannot_be_fetched():
     async with library(THREE) as lib:
         lib.ncbi.hits["copper"] = ["11"]
@@ -138,25 +85,6 @@ async def test_what_the_session_has_is_shown_when_the_rest_cannot_be_fetched():
         result = await lib.search.search(request(), lib.session)
     assert [item.id for item in result.evidence] == ["pubmed:11"]
     assert any("PMID 12, 13" in error for error in result.errors)
-
-
-async def test_progress_is_told_at_each_phase():
-    told: list[tuple[float, str]] = []
-
-    async def progress(fraction: float, message: str) -> None:
-        told.append((fraction, message))
-
-    async with library(THREE) as lib:
-        await lib.search.search(request(variants=("copper",)), lib.session, progress=progress)
-        searched = list(told)
-        told.clear()
-        lib.ncbi.links["pubmed_pubmed"] = ["12"]
-        await lib.search.related("11", "similar", 5, lib.session, progress=progress)
-    for phases in (searched, told):
-        assert len(phases) >= 4
-        assert [fraction for fraction, _ in phases] == sorted(fraction for fraction, _ in phases)
-        assert phases[-1][0] == 1.0
-        assert all(message for _, message in phases)
 
 
 async def test_a_search_does_not_bring_back_an_earlier_decision():
@@ -173,19 +101,6 @@ async def test_a_search_does_not_bring_back_an_earlier_decision():
         lib.session.add_evidence = adding
         await lib.search.search(request(), lib.session)
     assert (given[0].id, given[0].screening, given[0].tags) == ("pubmed:11", "", ())
-
-
-async def test_pages_of_several_variants_neither_repeat_nor_miss_a_record():
-    async with library(MANY) as lib:
-        lib.ncbi.hits = {"zinc": list(MANY)[:20], "copper": list(MANY)[10:]}
-        seen: list[str] = []
-        offset = 0
-        while offset >= 0:
-            asked = request(max_results=7, offset=offset, variants=("copper",))
-            result = await lib.search.search(asked, lib.session)
-            seen += [item.citation.pmid for item in result.evidence]
-            offset = result.next_offset
-    assert sorted(seen) == list(MANY)
 
 
 @pytest.mark.parametrize("source", ["user", "pubmed"])

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import anyio
 import pytest
 
-from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.kept_sessions import search_log
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.search.documents import FoundRecord
-from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.recording import CUT_SHORT, Recording, lookup_entry, recorded
 from deepcritical_mcp.sources.base import SearchRequest
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.trials.request import TrialRequest
 from deepcritical_mcp.sources.web.request import WebRequest
-from deepcritical_mcp.tools.arguments.document_ids import read_document_id
-from tests.checking.reference_cases import ReadingFakeSession
 from tests.search.fake_session import FakeSession
 from tests.search.pubmed_library import Library, library, request
 from tests.sources.ncbi import article
@@ -75,45 +70,6 @@ async def test_a_search_that_is_cancelled_is_logged(utility: str):
     entry = await only_entry(lib.session)
     assert entry.errors == (CUT_SHORT,)
     assert entry.failed
-
-
-async def test_papers_that_cite_one_are_logged_as_such():
-    async with library(THREE) as lib:
-        lib.ncbi.links["pubmed_pubmed_citedin"] = ["12", "13"]
-        await lib.search.related("11", "cited_by", 5, lib.session)
-        entry = await only_entry(lib.session)
-    assert (entry.tool, entry.kind, entry.source) == ("pubmed_related", "citations", "pubmed")
-    assert [(one.query, one.status, one.results) for one in entry.queries] == [("articles that cite PMID 11", "ok", 2)]
-    assert (entry.total, entry.examined, entry.ids, entry.new) == (2, 2, ("pubmed:12", "pubmed:13"), 2)
-    assert json.loads(entry.request) == {"pmid": "11", "kind": "cited_by", "max_results": 5}
-
-
-async def test_a_wrong_pmid_is_logged_as_a_look_for_papers_that_failed():
-    async with library(THREE) as lib:
-        lib.ncbi.links["pubmed_pubmed_citedin"] = ["12", "13"]
-        with pytest.raises(InvalidInputError):
-            await lib.search.related("99", "cited_by", 5, lib.session)
-        entry = await only_entry(lib.session)
-    assert entry.failed
-    assert (entry.total, entry.examined) == (0, 0)
-    assert "no record" in entry.errors[0]
-
-
-async def test_records_looked_up_in_one_call_are_one_entry_and_those_of_the_session_none():
-    async with library(THREE) as lib:
-        reader, session = FullTexts((), lib.search.source), ReadingFakeSession()
-        wanted = [read_document_id(id)[0] for id in ("11", "12", "99")]
-        found = await reader.fetch(wanted, session)
-        await session.add_evidence([one.publication for one in found if one.publication])
-        await reader.fetch(wanted[:2], session)
-        entry = await only_entry(session)
-    assert (entry.tool, entry.kind, entry.ids, entry.new) == ("add_evidence", "lookup", ("pubmed:11", "pubmed:12"), 2)
-    assert [(one.query, one.status, one.results) for one in entry.queries] == [
-        ("11", "ok", 1),
-        ("12", "ok", 1),
-        ("99", "ok", 0),
-    ]
-    assert entry.queries[2].detail.startswith("not found")
 
 
 GIVEN: Mapping[type[SearchRequest], Mapping[str, object]] = {

@@ -14,8 +14,6 @@ from deepcritical_mcp.errors import (
     AllProvidersFailedError,
     DeepCriticalError,
     EvidenceStoreError,
-    InvalidInputError,
-    ProviderTimeoutError,
     ProviderUnavailableError,
 )
 from deepcritical_mcp.models import Evidence, Publication
@@ -59,18 +57,6 @@ async def test_results_below_the_threshold_go_and_are_counted(tmp_path: Path):
     assert result.warnings == ("1 result below min_score 0.3 omitted.",)
 
 
-async def test_the_counts_of_an_answer_add_up(tmp_path: Path):
-    async def answer(query: str) -> Answer:
-        low = page(f"low {query}", score=0.1)
-        return Answer.whole([*(page(name, score=0.5) for name in ("a", "b", f"c {query}", f"d {query}")), low])
-
-    request = WebRequest(query="direct", variants=("one", "two"), max_results=3)
-    result = await web_search(tmp_path, FakeProvider("brave", answer)).search(request, FakeSession())
-    assert result.total_found == 15 == sum(report.results for report in result.queries)
-    assert len(result.evidence) == 3
-    assert (result.duplicates_removed, result.left_out) == (4, 8)
-
-
 async def test_a_copy_of_a_page_elsewhere_is_a_duplicate_only_word_for_word(tmp_path: Path):
     text = "The trial enrolled 500 adults and found no difference in the primary outcome after two years of follow-up."
     copies = [
@@ -101,12 +87,6 @@ async def test_when_every_variant_fails_one_error_keeps_each_providers_cause(tmp
     assert caught.value.causes == (DOWN,)
 
 
-async def test_when_time_runs_out_before_anything_was_asked_that_is_said(tmp_path: Path):
-    searching = SourceSearch(ProviderChain([FakeProvider("brave", never)], WebCache(tmp_path, ttl=60)), seconds=0.05)
-    with pytest.raises((ProviderTimeoutError, AllProvidersFailedError)):
-        await searching.search(WebRequest(query="q"), FakeSession())
-
-
 async def test_with_only_new_what_was_found_before_is_left_out_and_counted(tmp_path: Path):
     provider = FakeProvider("brave", [page("a"), page("b")], [page("a"), page("b"), page("c")])
     searching, session = web_search(tmp_path, provider), FakeSession()
@@ -126,13 +106,6 @@ async def test_evidence_of_the_session_that_was_not_found_now_is_related(tmp_pat
     assert [related.title for related in result.related] == ["Title of x"]
 
 
-async def test_what_says_nearly_the_same_is_named(tmp_path: Path):
-    found = page("a")
-    session = FakeSession(folds={found.id: (("pubmed:1", 0.97),)})
-    result = await web_search(tmp_path, FakeProvider("brave", [found])).search(WebRequest(query="q"), session)
-    assert result.evidence[0].similar == ("pubmed:1",)
-
-
 async def test_results_that_cannot_be_kept_are_not_lost(tmp_path: Path):
     session = FakeSession(error=EvidenceStoreError("The disk is full."))
     result = await web_search(tmp_path, FakeProvider("brave", [page("a")])).search(WebRequest(query="q"), session)
@@ -148,32 +121,6 @@ async def test_a_session_that_cannot_be_read_costs_no_results(tmp_path: Path):
     found = await web_search(tmp_path, FakeProvider("brave", [page("a")])).search(WebRequest(query="q"), Unreadable())
     assert titles(found.evidence) == ["a"]
     assert "The disk is broken." in found.errors[0]
-
-
-async def test_an_empty_answer_beside_an_outage_names_the_outage(tmp_path: Path):
-    providers = (FakeProvider("brave", DOWN), FakeProvider("duckduckgo", []))
-    result = await web_search(tmp_path, *providers).search(WebRequest(query="q"), FakeSession())
-    assert result.evidence == ()
-    assert result.errors == (DOWN.message,)
-    assert result.queries[0].detail == "found nothing"
-
-
-async def test_cached_results_are_marked(tmp_path: Path):
-    searching = web_search(tmp_path, FakeProvider("brave", [page("a")], DOWN))
-    await searching.search(WebRequest(query="metformin"), FakeSession())
-    result = await searching.search(WebRequest(query="metformin"), FakeSession())
-    assert result.from_cache
-    assert [report.name for report in result.providers] == ["brave", "cache"]
-    assert result.warnings[0].startswith("No provider could answer now; these are cached results")
-    assert result.queries[0].detail == "answered by cache"
-
-
-def test_a_blank_query_and_a_domain_that_is_not_one_are_refused():
-    with pytest.raises(InvalidInputError, match="query: must not be blank; say what to search for"):
-        WebRequest(query=" \n", variants=("x",))
-    with pytest.raises(InvalidInputError, match='"not a domain" is not a domain'):
-        WebRequest(query="q", include_domains=("not a domain",))
-    assert WebRequest(query="q", include_domains=("", "https://www.NIH.gov/")).include_domains == ("nih.gov",)
 
 
 NO_KEYS = {"TAVILY_API_KEY": "", "BRAVE_API_KEY": "", "SERPAPI_API_KEY": ""}

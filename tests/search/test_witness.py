@@ -138,20 +138,6 @@ async def test_a_retraction_without_a_notice_in_pubmed_gets_that_of_the_witness(
     assert remarks == ()
 
 
-async def test_a_concern_of_the_witness_does_not_soften_a_retraction():
-    concern = StatusNotice(kind="concern", doi="10.5555/concern", reference="publisher, 2020-01-01")
-    one, remarks = await completed(paper(status="retracted"), concern)
-    assert one.status == "retracted"
-    assert remarks == ("PMID 1 is marked RETRACTED by PubMed, but not by Crossref. The graver status counts.",)
-
-
-async def test_of_many_contradictions_the_first_are_named():
-    papers = [paper(str(n), doi=f"10.5555/{n}", status="retracted") for n in range(1, 9)]
-    _, remarks = await Witness([FakeWitness({one.doi: () for one in papers})]).completed([*papers, *papers])
-    assert len(remarks) == 6
-    assert remarks[-1] == "3 more records: Crossref and the record contradict each other."
-
-
 async def test_an_outage_is_a_remark_and_changes_nothing():
     service = FakeWitness({"10.5555/zinc": (RETRACTED,)})
     service.error = ProviderUnavailableError("crossref", "Crossref is unavailable (HTTP 503).")
@@ -177,24 +163,12 @@ async def test_a_preprint_names_its_article_by_pmid():
     assert len(records.asked) == 1
 
 
-async def test_without_a_pmid_the_doi_of_the_article_stays():
-    outage = FakeRecords(ProviderUnavailableError("europepmc", "Europe PMC is unavailable (HTTP 503)."))
-    one, _ = await completed(preprint(), ARTICLE, others=[outage])
-    assert [(notice.pmid, notice.doi) for notice in one.status_notices] == [("", "10.5555/article")]
-
-
 async def test_an_article_that_the_record_names_is_not_named_twice():
     known = (StatusNotice(kind="published", pmid="7"),)
     records = FakeRecords()
     one, _ = await completed(preprint(status_notices=known), ARTICLE, others=[records])
     assert one.status_notices == known
     assert len(records.asked) == 1
-
-
-async def test_two_articles_that_two_witnesses_name_are_both_named():
-    known = StatusNotice(kind="published", pmid="8", reference="Ann Zinc. 2021;8:1")
-    one, _ = await completed(preprint(status_notices=(known,)), ARTICLE, others=[FakeRecords()])
-    assert [(notice.pmid, notice.doi) for notice in one.status_notices] == [("8", ""), ("7", "10.5555/article")]
 
 
 async def test_an_outage_says_that_preprints_may_have_been_published():
@@ -217,13 +191,6 @@ async def test_a_witness_that_is_switched_off_is_named_where_preprints_may_have_
     )
     _, remarks = await witness.completed([paper(), preprint(status_notices=(known,)), preprint("")])
     assert remarks == ()
-
-
-async def test_two_hundred_records_cost_one_request_to_pubmed():
-    papers = [paper(str(n), doi="", status_checked="") for n in range(1, 202)]
-    pubmed = FakePubMed(*papers)
-    await Witness((), pubmed).rechecked(papers)
-    assert [len(ids) for ids in pubmed.asked] == [200, 1]
 
 
 async def test_status_that_cannot_be_read_again_is_a_remark():
@@ -256,19 +223,3 @@ async def test_what_the_witness_said_outlasts_its_outage():
     (one,), remarks, *_ = await Witness([service], FakePubMed(paper())).rechecked([old])
     assert (one.status, one.status_notices) == ("retracted", contested.status_notices)
     assert "could not be asked" in remarks[0]
-
-
-async def test_the_pmid_of_a_withdrawn_preprint_is_not_claimed_to_be_pubmeds():
-    one, remarks = await completed(preprint(), RETRACTED)
-    assert one.status_notices[0].reference.endswith("; its record does not say so")
-    assert remarks[0].startswith("10.1101/2020.01.01.1 is marked RETRACTED by Retraction Watch")
-
-
-async def test_corrections_complete_the_record_without_a_remark():
-    fixes = [StatusNotice(kind="erratum", doi=f"10.5555/fix.{n}", reference="publisher, 2020") for n in range(3)]
-    known = (StatusNotice(kind="erratum", pmid="8", reference="Ann Zinc. 2020;8:2"),)
-    one, remarks = await completed(paper(status="corrected", status_notices=known), *fixes)
-    assert [notice.doi for notice in one.status_notices] == ["", "10.5555/fix.1", "10.5555/fix.2"]
-    assert remarks == ()
-    new, remarks = await completed(paper(), *fixes)
-    assert (new.status, len(new.status_notices), remarks) == ("corrected", 3, ())

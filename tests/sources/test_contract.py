@@ -64,13 +64,6 @@ async def test_a_key_is_not_carried_to_where_a_redirect_leads(contestant: Contes
     assert elsewhere.asked == []
 
 
-@pytest.mark.parametrize("contestant", CONTESTANTS[:3], ids=lambda contestant: contestant.name)
-async def test_the_pool_that_is_shared_keeps_no_key(contestant: Contestant, http: httpx.AsyncClient):
-    async with stand_in(contestant.success) as provider:
-        await found(contestant.make(provider.url, http, PATIENT), "metformin cancer", 10)
-    assert KEY.get_secret_value() not in repr(http.headers) + str(http.base_url) + repr(http.params)
-
-
 def assert_reads_well(error: DeepCriticalError) -> None:
     """A sentence for a model: without addresses, keys and foreign class names."""
     assert "http://" not in error.message

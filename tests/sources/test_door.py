@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,11 @@ from deepcritical_mcp import sources
 from deepcritical_mcp.cli import doctor_checks
 from deepcritical_mcp.config import OwnSettings, Settings, every_setting, load_settings, unknown_variables
 from deepcritical_mcp.context import AppContext, build_services
-from deepcritical_mcp.errors import ConfigurationError, InvalidInputError
-from deepcritical_mcp.search.pipeline import SourceSearch
+from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import SourceRow
-from deepcritical_mcp.sources.base import Fetched
 from tests.scripts import script
-from tests.search.fake_session import FakeSession
-from tests.sources.toy import BOX, ToyBox, ToyRequest, ToySettings
+from tests.sources.toy import ToyRequest, ToySettings
 from tests.wire import wire
 
 ROW = SourceRow("tests.sources.toy:ToyBox", "tests.sources.toy:ToySettings")
@@ -71,29 +68,6 @@ async def test_it_is_searched_fetched_kept_shown_and_exported(server: DeepCritic
             assert exported["count"] == 2
             assert "A red ball that rolls down hills" in exported["text"]
             assert "10.5555/duck" in exported["text"]
-
-
-class RegistryOfTrials(ToyBox):
-    """A source whose name ends in "s" and whose ids say what they are."""
-
-    title, id_name, links = "Toy Trials", "NCT", {"similar": "trials similar to"}
-
-    def known_id(self, text: str) -> str:
-        return text
-
-    async def related(self, id: str, kind: str) -> Sequence[str]:
-        return ["10.5555/duck"]
-
-    async def fetch(self, ids: Sequence[str]) -> Fetched:
-        return await super().fetch([id for id in ids if id in BOX])
-
-
-async def test_its_ids_and_its_order_are_named_as_people_would():
-    search, session = SourceSearch(RegistryOfTrials("")), FakeSession()
-    found = await search.search(ToyRequest(query="duck"), session)
-    assert found.ordered_by == "Toy Trials order (best match)"
-    with pytest.raises(InvalidInputError, match=r"^Toy Trials has no record with NCT00000007\."):
-        await search.related("NCT00000007", "similar", 5, session)
 
 
 async def test_it_takes_part_in_a_search_of_all_sources(server: DeepCriticalServer):

@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 import httpx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import ProviderError
@@ -67,7 +67,6 @@ def as_publication(copy: object) -> None:
         Publication.of("full_text", copy.reading.content or "x", provider="x", **fields)
 
 
-@settings(max_examples=60)
 @given(spoiled(wire.preprint(commentCorrectionList={"commentCorrection": [{"id": "1", "type": "Preprint of"}]})))
 def test_any_record_of_europe_pmc(row: Any):
     payload = {"hitCount": 1, "resultList": {"result": [row, wire.hit()]}}
@@ -103,7 +102,6 @@ FULL_STUDY["resultsSection"] = {
 }
 
 
-@settings(max_examples=60)
 @given(spoiled(FULL_STUDY))
 def test_any_trial(payload: Any):
     body = json.dumps(payload)
@@ -115,7 +113,6 @@ def test_any_trial(payload: Any):
     )
 
 
-@settings(max_examples=60)
 @given(spoiled(wire.located()))
 def test_any_answer_of_unpaywall(payload: Any):
     body = json.dumps(payload)
@@ -125,7 +122,6 @@ def test_any_answer_of_unpaywall(payload: Any):
     )
 
 
-@settings(max_examples=60)
 @given(spoiled({"status": "ok", "records": [{"requested-id": "31000001", "pmid": 31000001, "pmcid": "PMC9000001"}]}))
 def test_any_answer_of_the_id_converter(payload: Any):
     body = json.dumps(payload)
@@ -141,7 +137,6 @@ TAGS = st.sampled_from(
 )
 
 
-@settings(max_examples=80)
 @given(st.lists(TAGS | st.text(max_size=5), max_size=12).map("".join), st.booleans())
 def test_any_xml(text: str, is_closed: bool):
     body = f"{text}{'</article></pmc-articleset>' if is_closed else ''}".encode("utf-8", "replace")

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from deepcritical_mcp.config import Settings, every_setting, load_settings
+from deepcritical_mcp.config import Settings, load_settings
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.sources import FULL_TEXTS
@@ -71,12 +71,6 @@ async def test_the_settings_lead_to_each_provider_in_order(environment: pytest.M
     assert server.asked[2].query == {"email": "ada@example.org"}
 
 
-async def test_without_an_email_address_unpaywall_is_off(environment: pytest.MonkeyPatch, http: httpx.AsyncClient):
-    assert built(load_settings(), http)["unpaywall"].off == "no email address (NCBI_EMAIL)"
-    environment.setenv("NCBI_EMAIL", "ada@example.org")
-    assert [one.off for one in built(load_settings(), http).values()] == ["", "", "", ""]
-
-
 async def test_every_provider_can_be_checked(environment: pytest.MonkeyPatch, http: httpx.AsyncClient):
     async with stand_in() as server:
         server.answer = play
@@ -88,9 +82,3 @@ async def test_every_provider_can_be_checked(environment: pytest.MonkeyPatch, ht
         found = {check.title: (await check.examine()).state for check in checks}
     titles = ["PMC", "Europe PMC", "Unpaywall", "NCBI's ID converter"]
     assert found == dict.fromkeys(titles, "ok")
-
-
-def test_every_setting_is_listed_once():
-    variables = [setting.variable for setting in every_setting()]
-    assert len(variables) == len(set(variables))
-    assert {"DEEPCRITICAL_EUROPEPMC_BASE_URL", "DEEPCRITICAL_IDCONV_BASE_URL", "NCBI_EMAIL"} <= set(variables)

@@ -35,6 +35,12 @@ async def test_an_unknown_doi_is_not_found(http: httpx.AsyncClient):
     assert await read(said, http) == Copy("not_found", "Unpaywall does not know this DOI.")
 
 
+async def test_only_web_addresses_are_passed_on(http: httpx.AsyncClient):
+    location = {"url": "javascript:alert(1)", "url_for_pdf": "ftp://x.example/1.pdf", "url_for_landing_page": None}
+    copy = await read(as_json(located(best_oa_location=location, oa_locations=[location])), http)
+    assert copy.elsewhere == ()
+
+
 async def test_without_an_email_address_it_is_not_asked(http: httpx.AsyncClient):
     async with stand_in() as server:
         unpaywall = make_unpaywall(server.url, http, email="")
@@ -42,9 +48,3 @@ async def test_without_an_email_address_it_is_not_asked(http: httpx.AsyncClient)
         assert not unpaywall.accepts(WANTED)
         (check,) = unpaywall.checks()
         assert (await check.examine()).state == "off"
-
-
-async def test_only_web_addresses_are_passed_on(http: httpx.AsyncClient):
-    location = {"url": "javascript:alert(1)", "url_for_pdf": "ftp://x.example/1.pdf", "url_for_landing_page": None}
-    copy = await read(as_json(located(best_oa_location=location, oa_locations=[location])), http)
-    assert copy.elsewhere == ()

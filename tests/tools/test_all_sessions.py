@@ -7,7 +7,8 @@ from pathlib import Path
 from deepcritical_mcp.models import Citation, Evidence, SearchResult
 from deepcritical_mcp.tools.answers.render import to_markdown
 from deepcritical_mcp.tools.answers.structured import structured
-from tests.tools.test_session_titles import call, client_of, text_of
+from tests.tools.test_session_titles import call, client_of
+from tests.wire import text_of
 
 TEXTS = {
     "heart": ("Statins lower the risk of a second heart attack.", "Aspirin thins the blood."),
@@ -61,13 +62,6 @@ def test_texts_of_one_paper_in_two_sessions_have_the_decision_of_each() -> None:
     assert ("included" in shown, "excluded" in shown, "same publication" in shown) == (True, True, False)
 
 
-async def test_without_a_session_it_says_how_to_open_one(tmp_path: Path):
-    async with client_of(tmp_path) as client:
-        found = await call(client, "semantic_search", query="statins", session_id="all")
-    assert "There is no session yet" in found["warnings"][0]
-    assert found["total_found"] == 0
-
-
 PAPER = """# Pacing in a made-up clinic
 
 ## 1 Methods
@@ -98,3 +92,10 @@ async def test_a_text_of_ones_own_is_read_like_a_paper_and_headings_keep_their_n
         assert "The next best passages: offset=1." in text_of(page)
         beyond = await client.call_tool("semantic_search", {"query": "better with pacing", "offset": 900})
         assert "offset=900 is beyond the last passage." in text_of(beyond)
+
+
+async def test_without_a_session_it_says_how_to_open_one(tmp_path: Path):
+    async with client_of(tmp_path) as client:
+        found = await call(client, "semantic_search", query="statins", session_id="all")
+    assert "There is no session yet" in found["warnings"][0]
+    assert found["total_found"] == 0

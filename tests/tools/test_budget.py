@@ -61,13 +61,6 @@ def test_the_user_s_notes_do_not_break_the_budget(listed: bool) -> None:
         assert 'semantic_search with source="user" returns the complete notes' in note
 
 
-def test_missing_ids_of_any_length_fit() -> None:
-    whole = EvidenceList(session_id="rs_0", missing=tuple(f"{n}" + "x" * 5_000 for n in range(50)))
-    cut = fit(whole, 32_000, wire_length)
-    assert wire_length(cut) <= 32_000
-    assert len(cut.missing) == 50
-
-
 def test_a_page_of_long_titles_becomes_shorter_and_says_where_the_next_one_starts() -> None:
     items = tuple(
         EvidenceSummary(id=f"pubmed:{n}", title="T" * 500, source="pubmed", date="2020", status="ok")
@@ -116,26 +109,6 @@ def test_a_labeled_abstract_loses_what_has_no_figures_before_its_results_and_the
         assert int(end) - int(start) == int(length.replace(",", "")) >= 400
 
 
-IN_METHODS = [
-    "The NOAEL was 7 mg/kg in dogs (p=0.01).",
-    "Mice ate 0.05, 5, or 500 mg/kg.",
-    "Rats got 38.2, 114.5 or 381.6mg DEHT/kg.",
-    "All took 20 mg of atorvastatin for 8 weeks.",
-    "There were 386 cases and 896 controls.",
-    "Of each arm, n=200.",
-    "The hazard ratio came to 0.47.",
-]
-
-
-PLAIN = (
-    "It begins here. "
-    + "Nobody knows much about this place. " * 40
-    + "The NOAEL was {n} mg/kg. "
-    + "Somebody wrote about it once more. " * 40
-    + "We looked into it. It is safe."
-)
-
-
 NULL_RESULTS = (
     "Eight monoesters were compared. Communication was significantly reduced at 50 pM in rat hepatocytes. "
     + "The cells were seen through a microscope on most days. " * 12
@@ -150,15 +123,6 @@ def test_a_single_abstract_that_does_not_fit_keeps_its_null_results_and_what_the
     assert one.content_truncated
     for sentence in ("significantly reduced at 50 pM", "In contrast, it was not inhibited", "None of the substances"):
         assert sentence in one.content
-
-
-@pytest.mark.parametrize("end", [". ", " "])
-def test_a_congress_s_list_of_abstracts_is_shown_in_part(end: str) -> None:
-    titles = [f"P{n} A missense mutation c. {n}G > A (p. Ala{n}Thr) reduced survival{end}" for n in range(300)]
-    (one,) = fit(searched(abstract(1, text="".join(titles))), 32_000, both).evidence
-    assert len(one.content) < 8_000
-    assert one.content.startswith(titles[0])
-    assert one.content.endswith(titles[-1].strip())
 
 
 @settings(max_examples=25)
@@ -256,12 +220,6 @@ def test_what_does_not_fit_starts_the_next_page() -> None:
     assert f"{50 - shown} more results do not fit here; continue with offset={shown}." in cut.warnings
 
 
-def test_what_cannot_be_paged_to_is_named() -> None:
-    cut = fit(result(*(piece(n, sentences=40) for n in range(1, 51))), 32_000, both)
-    assert f"{50 - len(cut.evidence)} more results do not fit here; get_evidence ids=" in cut.warnings[-1]
-    assert cut.warnings[-1].endswith('"pubmed:49", "pubmed:50"].')
-
-
 @settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(1, 120), st.integers(0, 1_500)), min_size=1, max_size=60),
@@ -325,38 +283,6 @@ def test_reading_on_from_each_answer_reads_every_character(sizes: list[int], lim
     assert read == {id: one.content for id, one in whole.items()}
 
 
-@settings(max_examples=40)
-@given(
-    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 200)), max_size=30),
-    st.sampled_from([4_000, 12_000, 32_000]),
-    st.booleans(),
-)
-def test_both_kinds_of_result_always_fit(sizes: list[tuple[int, int]], limit: int, listed: bool) -> None:
-    pieces = tuple(piece(n, sentences=s + 1, authors=a) for n, (s, a) in enumerate(sizes, start=1))
-    whole = EvidenceList(session_id="rs_0", evidence=pieces) if listed else result(*pieces)
-    cut = fit(whole, limit, both)
-    assert both(cut) <= limit
-    assert [one.id for one in cut.evidence] == [one.id for one in pieces[: len(cut.evidence)]]
-    assert bool(cut.evidence) == bool(pieces)
-
-
-def test_a_short_abstract_is_cut_where_not_even_one_record_fits() -> None:
-    text = "It begins. " + "Filler without any number stands here. " * 12
-    whole = result(*(abstract(n, text=text) for n in range(30_000_000, 30_000_020)))
-    cut = fit(whole.model_copy(update={"next_step": "Go on. " * 50}), 1_200, both)
-    assert both(cut) <= 1_200
-    assert [(one.id, one.content_truncated) for one in cut.evidence] == [("pubmed:30000000", True)]
-    assert cut.evidence[0].content.startswith("It begins. Filler")
-
-
-def test_a_small_answer_of_a_search_still_counts_the_results_of_the_source() -> None:
-    whole = result(*(piece(number, sentences=30, authors=300) for number in range(3))).model_copy(
-        update={"total_found": 30, "providers": (ProviderReport(name="preprints", status="ok", results=30),)}
-    )
-    short = fit(whole, 1_200, text_length)
-    assert "of 30 results for: metformin" in to_markdown(short)
-
-
 def test_no_more_ids_are_named_than_one_call_takes() -> None:
     short = fit(result(*(piece(number, sentences=40) for number in range(1, 101))), 20_000, wire_length)
     (note,) = (one for one in short.warnings if "get_evidence ids=" in one)
@@ -375,3 +301,12 @@ def test_without_get_evidence_a_cut_names_what_returns_it_and_nothing_is_cut_tha
     bare = as_offered(fit(whole, 5_000, both), ["get_evidence", "semantic_search", "list_evidence"])
     assert "characters left out …]" in bare.evidence[0].content
     assert re.search(r"more results? do(?:es)? not fit here\.$", bare.warnings[-1])
+
+
+def test_a_short_abstract_is_cut_where_not_even_one_record_fits() -> None:
+    text = "It begins. " + "Filler without any number stands here. " * 12
+    whole = result(*(abstract(n, text=text) for n in range(30_000_000, 30_000_020)))
+    cut = fit(whole.model_copy(update={"next_step": "Go on. " * 50}), 1_200, both)
+    assert both(cut) <= 1_200
+    assert [(one.id, one.content_truncated) for one in cut.evidence] == [("pubmed:30000000", True)]
+    assert cut.evidence[0].content.startswith("It begins. Filler")

@@ -19,8 +19,6 @@ from tests.sources.full_text_wire import preprint, results
 from tests.sources.ncbi import Ncbi, article
 from tests.wire import wire
 
-PREPRINT = "doi:10.64898/2026.01.02.26300001"
-
 
 @dataclass
 class World:
@@ -78,15 +76,6 @@ async def test_what_was_found_is_kept_with_who_knew_it(tmp_path: Path) -> None:
     assert [one["query"] for one in kept["queries"]] == ["articles that cite PMID 11, by iCite"]
 
 
-@pytest.mark.parametrize("kind", ["similar", "references"])
-async def test_other_links_are_pubmed_s_alone(kind: str, tmp_path: Path) -> None:
-    world = World()
-    async with connected(world, tmp_path) as client:
-        text, _ = await call(client, pmid="11", kind=kind)
-    assert world.asked("europepmc") == []
-    assert "PubMed lists no" in text
-
-
 async def test_where_pubmed_lists_enough_nobody_else_is_asked_who_cites_it(tmp_path: Path) -> None:
     world = World()
     world.ncbi.links["pubmed_pubmed_citedin"] = ["13", "12", "14"]
@@ -95,14 +84,6 @@ async def test_where_pubmed_lists_enough_nobody_else_is_asked_who_cites_it(tmp_p
     assert [one["id"] for one in found["evidence"]] == ["pubmed:13", "pubmed:12"]
     assert world.asked("europepmc") == []
     assert "These are 2 of 3." in text
-
-
-async def test_no_more_than_wanted_are_fetched(tmp_path: Path) -> None:
-    world = World(icite={11: [12, 13, 14, 15, 16]})
-    async with connected(world, tmp_path) as client:
-        _, found = await call(client, pmid="11", kind="cited_by", max_results=3)
-    assert [one["id"] for one in found["evidence"]] == ["pubmed:16", "pubmed:15", "pubmed:14"]
-    assert found["total_found"] == 5
 
 
 async def test_an_outage_of_one_is_named_and_the_others_answer(tmp_path: Path) -> None:
@@ -121,24 +102,6 @@ async def test_a_service_that_is_silent_does_not_hold_up_the_others(tmp_path: Pa
         _, found = await call(client, pmid="11", kind="cited_by")
     assert [one["id"] for one in found["evidence"]] == ["pubmed:12"]
     assert found["errors"] == ["Europe PMC did not answer in time."]
-
-
-async def test_a_service_that_adds_nothing_is_not_said_to_complete_the_list(tmp_path: Path) -> None:
-    world = World(icite={11: [12]})
-    world.ncbi.links["pubmed_pubmed_citedin"] = ["13", "12"]
-    async with connected(world, tmp_path) as client:
-        _, found = await call(client, pmid="11", kind="cited_by")
-    assert found["ordered_by"] == "PubMed order of articles that cite PMID 11"
-
-
-async def test_nobody_lists_any_but_one_did_not_answer(tmp_path: Path) -> None:
-    world = World(europe_pmc=Answer(401, b"no", "text/plain"))
-    async with connected(world, tmp_path) as client:
-        text, found = await call(client, pmid="11", kind="cited_by")
-    assert found["evidence"] == []
-    assert "PubMed and iCite list no articles that cite PMID 11." in text
-    assert "ERROR: Europe PMC" in text
-    assert "Next: One of the services could not be asked who cites it: try again in a minute." in text
 
 
 async def test_pubmed_s_links_fail_and_the_others_answer(tmp_path: Path) -> None:
@@ -179,34 +142,6 @@ async def test_what_a_service_counts_and_does_not_list_is_said(tmp_path: Path) -
     ]
     assert "# 3 of 3 results" in text
     assert "max_results" not in found["next_step"]
-
-
-async def test_a_list_that_is_longer_than_what_is_asked_for_is_said(tmp_path: Path) -> None:
-    world = World()
-    world.europe_pmc = citations(citing("MED", "12"), total=1_500)
-    async with connected(world, tmp_path) as client:
-        _, found = await call(client, pmid="11", kind="cited_by")
-    said = "Europe PMC counts 1,500; 1,499 of these are not listed: only the first 1,000 can be."
-    assert found["warnings"] == [said]
-
-
-async def test_the_number_shown_is_what_is_left_after_those_that_are_missing(tmp_path: Path) -> None:
-    world = World()
-    world.ncbi.links["pubmed_pubmed_citedin"] = ["13", "99", "12", "14", "15"]
-    async with connected(world, tmp_path) as client:
-        text, found = await call(client, pmid="11", kind="cited_by", max_results=3)
-    assert [one["id"] for one in found["evidence"]] == ["pubmed:13", "pubmed:12"]
-    assert "# 2 of 5 results" in text
-    assert "These are 2 of 5." in text
-    assert any("99" in error for error in found["errors"])
-
-
-async def test_nobody_answers(tmp_path: Path) -> None:
-    world = World(europe_pmc=Answer(401, b"no"), icite_fault=Answer(401, b"no"))
-    world.ncbi.always["elink"] = Answer(401, b"no")
-    async with connected(world, tmp_path) as client:
-        result = await client.call_tool("pubmed_related", {"pmid": "11", "kind": "cited_by"})
-    assert result.is_error
 
 
 async def test_records_that_fail_while_neighbours_are_held_are_an_outage_not_an_unknown_paper(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from tests.net.stand_in import Answer
 from tests.search.full_text_fakes import FakeFullTexts, copy
 from tests.search.full_text_fakes import article as sections
 from tests.sources.ncbi import article, notice
-from tests.tools.test_get_full_text import Reader, reader, structured, text_of
+from tests.tools.test_get_full_text import Reader, reader, structured
+from tests.wire import text_of
 
 TRUE = "β-Carotene and the repair of wounds in older adults: a randomized trial."
 RECORDS = {"11": article("11", TRUE, doi="10.1000/true", ids='<ArticleId IdType="pmc">PMC1100</ArticleId>')}
@@ -135,25 +136,6 @@ async def test_a_paper_s_own_page_is_recognized(
     assert answer["id"] == "pubmed:11~2"
 
 
-async def test_a_translated_paper_s_own_page_is_recognized() -> None:
-    records = {"12": article("12", "[Repair of wounds in the elderly].", doi="10.1000/alt")}
-    text = [Section("s0", ["A. Ruiz, Klinik für Chirurgie"]), *sections(60)]
-    page = FakeFullTexts(
-        "page", copy(text, title="Wundheilung im Alter", url=ADDRESS, doi="10.1000/alt", authors=AUTHOR), takes="url"
-    )
-    async with reader(page, records=records) as ours:
-        assert "PMID: 12" in (await ours.read(ADDRESS))["citation"]["reference"]
-
-
-@pytest.mark.parametrize("title", ["Sunlight cures all of the elderly", ""])
-async def test_an_english_page_of_a_translated_paper_s_author_needs_its_title(title: str) -> None:
-    records = {"12": article("12", "[Repair of wounds in the elderly].", doi="10.1000/alt")}
-    text = [Section("s0", ["By A. Ruiz. This is the first of her reports on sunlight."]), *sections(60)]
-    page = FakeFullTexts("page", copy(text, title=title, url=ADDRESS, pmid="12", authors=AUTHOR), takes="url")
-    async with reader(page, records=records) as ours:
-        assert is_unconfirmed((await ours.read(ADDRESS))["citation"], "PMID 12")
-
-
 async def test_another_author_s_page_with_the_paper_s_title_is_not_the_paper() -> None:
     async with reader(site(TRUE, pmid="11"), records=RECORDS) as ours:
         answer = await ours.read(ADDRESS)
@@ -187,12 +169,6 @@ async def test_a_page_waits_for_the_record_and_is_the_paper_s_as_soon_as_that_is
     assert after["items"][0]["id"] == "pubmed:11"
 
 
-async def test_a_doi_that_nobody_confirms_leaves_the_page_under_its_own_address() -> None:
-    async with reader(site(doi="10.1000/new"), records=RECORDS) as ours:
-        answer = await ours.read("10.1000/new")
-    assert is_unconfirmed(answer["citation"], "doi:10.1000/new")
-
-
 async def test_what_the_user_pastes_with_a_number_is_compared_with_the_record() -> None:
     text = "Everybody was cured within a week, says this text that nobody reviewed."
     async with reader(records=RECORDS) as ours:
@@ -204,13 +180,6 @@ async def test_what_the_user_pastes_with_a_number_is_compared_with_the_record() 
     assert honest["added"][0]["id"] == "pubmed:11"
 
 
-async def test_texts_with_numbers_cost_no_more_requests_than_records() -> None:
-    items = [{"pmid": "11"}, {"doi": "10.1000/true", "title": TRUE, "content": "Read.", "source": "web"}]
-    async with reader(records=RECORDS) as ours:
-        await ours.client.call_tool("add_evidence", {"items": items})
-        assert ours.ncbi.utilities == ["esearch", "efetch"]
-
-
 async def test_authors_that_did_not_write_the_paper_are_told_when_its_record_is_fetched() -> None:
     async with reader(records=RECORDS) as ours:
         wrong = await add(ours, pmid="11", authors=["Quack Q"])
@@ -218,15 +187,6 @@ async def test_authors_that_did_not_write_the_paper_are_told_when_its_record_is_
     assert wrong["rejected"][0]["verdict"] == "wrong"
     assert 'its authors are not "Quack Q"' in wrong["rejected"][0]["reason"]
     assert right["added"][0]["id"] == "pubmed:11"
-
-
-async def test_a_note_on_a_paper_stays_the_user_s_own() -> None:
-    async with reader(records=RECORDS) as ours:
-        await add(ours, pmid="11")
-        note = await add(ours, pmid="11", content="Doubtful dose.")
-        shown = structured(await ours.client.call_tool("get_evidence", {"ids": ["11", note["added"][0]["id"]]}))
-    assert shown["evidence"][0]["notes"] == ["Doubtful dose."]
-    assert shown["evidence"][1]["citation"]["source"] == "user"
 
 
 RETRACTED = {
@@ -262,12 +222,3 @@ async def test_a_page_with_the_title_of_a_retracted_paper_is_told_of_it(about: d
     assert bool(told) == is_told
     assert answer["citation"]["status"] != "retracted"
     assert len(asked) <= 2
-
-
-async def test_where_pubmed_has_no_retracted_paper_of_that_title_one_request_is_all() -> None:
-    async with reader(site(TRUE), records=RETRACTED) as ours:
-        ours.ncbi.records.clear()
-        await ours.read(ADDRESS)
-        ((utility, parameters),) = ours.ncbi.asked
-    assert utility == "esearch"
-    assert "retracted publication[pt]" in parameters["term"]

@@ -74,45 +74,11 @@ async def desk(
         await app.aclose()
 
 
-async def test_an_outage_of_both_is_told_and_the_export_made(tmp_path: Path):
-    async with desk(tmp_path, lambda asked: Answer(403)) as ours:
-        await ours.age()
-        ours.ncbi.always["efetch"] = Answer(400, b"no", "text/plain")
-        text, exported = await ours.call("export_evidence", format="ris")
-        assert exported["count"] == 2
-        assert "The status of PMID 7, PMID 8 (status last asked 2020-01-01) could not be asked again and may be" in text
-        assert (
-            "Crossref, the second witness of retractions, could not be asked about 10.5555/zinc, 10.5555/copper "
-            "(status last asked 2020-01-01)"
-        ) in text
-
-
-async def test_of_a_part_only_what_it_may_hold_is_checked(tmp_path: Path):
-    async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
-        await ours.call("export_evidence", format="ris", offset=1)
-        (asked,) = ours.crossref.asked
-        assert asked.query["filter"] == f"doi:{COPPER}"
-
-
 async def test_a_record_that_is_fetched_by_its_number_is_laid_before_the_witness(tmp_path: Path):
     async with desk(tmp_path, library(RETRACTED)) as ours:
         text, _ = await ours.call("add_evidence", items=[{"pmid": "7"}], session_id="new")
         assert "PMID 7 is marked RETRACTED by Retraction Watch" in text
         assert "Item 0: its paper is marked RETRACTED." in text
-
-
-async def test_a_call_that_needs_all_its_requests_leaves_the_witness_out(tmp_path: Path):
-    numbers = [{"pmid": "7"}, {"pmcid": "PMC1234"}, {"doi": COPPER}, {"nct": "NCT00000001"}]
-    async with desk(tmp_path, library(RETRACTED)) as ours:
-        await ours.call("add_evidence", items=numbers, session_id="new")
-        assert ours.crossref.asked == []
-
-
-async def test_a_note_on_a_paper_has_the_status_that_the_witness_knows(tmp_path: Path):
-    async with desk(tmp_path, library(RETRACTED)) as ours:
-        await ours.call("add_evidence", items=[{"content": "My thoughts on zinc.", "pmid": "7"}])
-        _, exported = await ours.call("export_evidence", format="jsonl")
-        assert exported["text"].count('"retracted"') == 2
 
 
 async def test_a_merged_paper_keeps_its_status_when_it_is_described_again(tmp_path: Path):
@@ -199,30 +165,12 @@ async def test_a_check_that_could_not_ask_says_when_the_status_was_last_asked(tm
         assert "Records: status last asked 2020-01-01." in text
 
 
-async def test_a_report_that_is_shown_again_has_the_status_that_its_records_have_now(tmp_path: Path):
-    async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
-        await ours.call("check_citations", text=DRAFT)
-        ours.ncbi.records["7"] = RETRACTED_NOW
-        await ours.call("export_evidence", format="markdown")
-        shown = await ours.client.read_resource(f"report://{ours.session_id}")
-        assert "1 reference: 1 retracted" in str(shown.contents[0])
-        assert "**RETRACTED**" in str(shown.contents[0])
-
-
 async def test_a_further_part_of_an_export_asks_nobody_again(tmp_path: Path):
     async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
         await ours.call("export_evidence", format="markdown")
         asked = len(ours.ncbi.utilities), len(ours.crossref.asked)
         await ours.call("export_evidence", format="markdown", offset=1)
         assert (len(ours.ncbi.utilities), len(ours.crossref.asked)) == asked
-
-
-async def test_a_note_alone_is_exported_with_the_status_that_its_paper_has_now(tmp_path: Path):
-    async with desk(tmp_path, library(work(ZINC), work(COPPER))) as ours:
-        _, added = await ours.call("add_evidence", items=[{"content": "My thoughts on zinc.", "pmid": "7"}])
-        ours.ncbi.records["7"] = RETRACTED_NOW
-        _, exported = await ours.call("export_evidence", format="jsonl", ids=[added["added"][0]["id"]])
-        assert '"status":"retracted"' in exported["text"]
 
 
 async def test_a_status_that_was_read_long_ago_is_read_again_before_an_export(tmp_path: Path):

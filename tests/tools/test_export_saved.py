@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
-import pytest
 from mcp.client import Client
 from mcp_types import TextContent
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.export.study_table import study_table
 from deepcritical_mcp.models import Publication
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
@@ -94,29 +91,12 @@ async def test_chosen_fields_are_all_that_records_have_besides_what_they_are(tmp
     assert item == {"id": "doe2000zinc", "type": item["type"], "title": item["title"], "PMID": "1"} | {"id": item["id"]}
 
 
-async def test_abstracts_that_are_asked_for_come_with_chosen_fields(tmp_path: Path) -> None:
-    [both] = await called(tmp_path, {"format": "ris", "fields": ["pmid"], "abstracts": True})
-    assert "closes wounds" in both["text"]
-    assert "AU  -" not in both["text"]
-
-
 async def test_a_table_has_the_chosen_columns_and_each_part_its_header(tmp_path: Path) -> None:
     asked: dict[str, object] = {"format": "table", "fields": ["title", "authors", "abstract"]}
     first, second = await called(tmp_path, asked, {**asked, "offset": 60}, papers=120)
     assert first["text"].splitlines()[0] == second["text"].splitlines()[0] == "title,authors,abstract"
     assert first["next_offset"] == first["count"]
     assert second["text"].splitlines()[1].startswith("Zinc 60,Doe Ada")
-
-
-async def test_the_parts_of_an_export_are_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written = Mock(wraps=study_table)
-    monkeypatch.setattr("deepcritical_mcp.export.study_table.study_table", written)
-    asked: list[dict[str, object]] = [{}, {"offset": 60}, {"output": "markdown"}, {}]
-    first, second, other, again = await called(tmp_path, *({"format": "table"} | one for one in asked), papers=90)
-    assert written.call_count == 3
-    assert second["text"].splitlines()[0] == first["text"].splitlines()[0]
-    assert other["text"].startswith("|")
-    assert again == first
 
 
 async def test_what_a_format_cannot_do_is_refused_with_what_it_can(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from deepcritical_mcp.errors import ProviderUnavailableError
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.guard import Guard
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS
@@ -23,7 +22,6 @@ RECORDS = {
     "8": article("8", "Copper in bones.", doi="10.1000/copper"),
     "9": article("9", "Iron in blood.", doi="10.1000/iron"),
 }
-DOWN = ProviderUnavailableError("clinicaltrials", "ClinicalTrials.gov is unavailable (HTTP 503).")
 
 
 async def add(ours: Reader, *items: dict[str, Any]) -> dict[str, Any]:
@@ -90,15 +88,6 @@ async def test_an_address_that_leads_to_a_malformed_one_does_not_lose_the_others
     assert "is not a web address" in answer["rejected"][5]["reason"]
 
 
-async def test_an_outage_is_told_as_one() -> None:
-    trials = FakeFullTexts("clinicaltrials", Copy("not_found"), record=DOWN, takes="nct")
-    async with reader(trials, records=RECORDS) as ours:
-        ours.ncbi.always["efetch"] = Answer(503)
-        answer = await add(ours, {"pmid": "7"}, {"nct": "NCT01234567"}, {"content": "A note."})
-    assert len(answer["added"]) == 1
-    assert all("send it again later" in row["reason"] for row in answer["rejected"])
-
-
 async def test_a_page_is_kept_with_its_parts() -> None:
     sections = [Section("s1", ["Wash wounds."], path=("Advice",))]
     page = FakeFullTexts("page", copy(sections, title="Wound care", url="https://who.example/wounds"), takes="url")
@@ -108,27 +97,6 @@ async def test_a_page_is_kept_with_its_parts() -> None:
         text = await ours.read(id, sections=["Advice"])
     assert text["passages"][0]["text"] == "Wash wounds."
     assert not text["attempts"]
-
-
-async def test_a_papers_address_fetches_its_record() -> None:
-    async with reader(records=RECORDS) as ours:
-        answer = await add(ours, {"url": "https://pubmed.ncbi.nlm.nih.gov/7/"})
-    assert answer["added"][0]["id"] == "pubmed:7"
-
-
-async def test_an_id_in_place_of_a_text_is_understood_and_told() -> None:
-    async with reader(records=RECORDS) as ours:
-        answer = await add(ours, {"content": "PMID: 7"})
-    assert answer["added"][0]["id"] == "pubmed:7"
-    assert answer["warnings"] == ["Item 0: its content is only an id, so that record was fetched."]
-
-
-async def test_many_numbers_are_many_items() -> None:
-    async with reader(records=RECORDS) as ours:
-        result = await ours.client.call_tool("add_evidence", {"pmids": ["7", "8"]})
-    answer = structured(result)
-    assert [row["id"] for row in answer["added"]] == ["pubmed:7", "pubmed:8"]
-    assert answer["warnings"][0] == 'Read pmids=["7", "8"] as 2 items.'
 
 
 async def test_addresses_alone_are_pages_to_fetch() -> None:

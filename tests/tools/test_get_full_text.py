@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import anyio
 import httpx
 import pytest
 from markdown_it import MarkdownIt
 from mcp.client import Client
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import BlockedError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import NO_ABSTRACT, StatusNotice
-from deepcritical_mcp.reading import Reading, Section
+from deepcritical_mcp.reading import Section
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources.base import Service
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
-from deepcritical_mcp.tools.answers.sections import Piece, shortened_outline
+from deepcritical_mcp.sources.full_text import Copy, FullTextSource
 from tests.fakes import fake_server
 from tests.net.stand_in import Answer
 from tests.publications import published
 from tests.search.full_text_fakes import TABLE, TITLE, FakeCompleter, FakeFullTexts, article, copy
 from tests.sources.ncbi import Ncbi, ncbi, notice, pubmed
 from tests.sources.ncbi import article as record
-from tests.wire import wire
+from tests.wire import text_of, wire
 
 RECORDS = {"7": record("7", f"{TITLE}.", doi="10.1000/zinc", ids='<ArticleId IdType="pmc">PMC7700</ArticleId>')}
 DOWN = ProviderUnavailableError("pmc", "PMC is unavailable (HTTP 503).")
@@ -60,12 +56,6 @@ class Reader:
 
     async def call(self, id: str, **arguments: object) -> CallToolResult:
         return await self.client.call_tool("get_full_text", {"id": id, **arguments})
-
-
-def text_of(result: CallToolResult) -> str:
-    (block,) = result.content
-    assert isinstance(block, TextContent)
-    return block.text
 
 
 @asynccontextmanager
@@ -161,12 +151,6 @@ async def test_sections_are_named_by_anchor_or_by_title(named: str, anchors: lis
     assert [one["anchor"] for one in answer["passages"]] == anchors
 
 
-async def test_an_anchor_in_the_id_names_a_section() -> None:
-    async with reader(FakeFullTexts("pmc", copy())) as ours:
-        answer = await ours.read("pubmed:7@t1")
-    assert answer["passages"][0]["text"].startswith("Table 1. Wounds healed\n\n| Group | Healed |")
-
-
 async def test_an_unknown_section_is_an_error_that_names_the_outline() -> None:
     async with reader(FakeFullTexts("pmc", copy())) as ours:
         told = await ours.shown("7", sections=["Economics"])
@@ -181,17 +165,6 @@ async def test_a_section_that_is_not_found_is_named_beside_those_that_are(named:
     (warning,) = [one for one in answer["warnings"] if one.startswith("sections: ")]
     assert warning.startswith('sections: there is no "Competing interests". There are abstract Abstract, s0, s1 Intro')
     assert warning in told
-
-
-async def test_a_title_with_a_comma_is_one_section() -> None:
-    sections = [
-        Section("s1", ["Wounds were washed."], path=("Materials, Methods",)),
-        Section("s2", ["Nobody paid."], path=("Funding",)),
-    ]
-    async with reader(FakeFullTexts("pmc", copy(sections))) as ours:
-        answer = await ours.read("7", sections="Materials, Methods")
-    assert [one["anchor"] for one in answer["passages"]] == ["s1"]
-    assert "there is no" not in str(answer)
 
 
 async def test_nothing_is_cut_without_the_call_that_continues_it() -> None:
@@ -220,12 +193,6 @@ async def test_a_single_paragraph_that_is_too_long_is_cut_after_a_sentence() -> 
     assert first["passages"][0]["text"].endswith("by the authors.")
     assert second["passages"][0]["anchor"] == "s1p1"
     assert second["passages"][0]["text"].strip().startswith("This sentence")
-
-
-async def test_an_offset_past_the_end_is_an_error() -> None:
-    async with reader(FakeFullTexts("pmc", copy())) as ours:
-        told = await ours.shown("7", sections=["s1"], offset=5_000)
-    assert "has 35 characters; nothing follows character 5,000. offset=0 begins again." in told
 
 
 async def test_a_long_outline_is_bounded_with_the_call_for_the_rest() -> None:
@@ -265,12 +232,6 @@ async def test_a_title_is_refused_with_the_search_that_finds_it() -> None:
     async with reader() as ours:
         told = await ours.shown("Zinc in wound repair")
     assert 'pubmed_search query="Zinc in wound repair"' in told
-
-
-async def test_several_ids_are_refused() -> None:
-    async with reader() as ours:
-        told = await ours.shown("PMID 7, PMID 8")
-    assert 'id is one document, got 2: make one call for each, e.g. id="PMID 7".' in told
 
 
 async def test_a_text_that_the_session_holds_is_answered_without_asking_anybody() -> None:
@@ -358,16 +319,6 @@ async def test_what_could_not_be_looked_up_is_an_error() -> None:
     assert "could not be looked up, which does not mean that it does not exist" in text_of(result)
 
 
-async def test_without_a_record_the_text_describes_itself() -> None:
-    whole = copy(pmid="7", title=TITLE, journal="J Made-up Res", date="2021")
-    async with reader(FakeFullTexts("europepmc", whole)) as ours:
-        ours.ncbi.always["efetch"] = Answer(503)
-        answer = await ours.read("7")
-    assert answer["citation"]["title"] == TITLE
-    assert "J Made-up Res" in answer["citation"]["reference"]
-    assert "whether it was retracted is unknown" in answer["errors"][0]
-
-
 @pytest.mark.parametrize("fault", ["down", "hangs", "no record"])
 async def test_without_pubmed_a_pmid_still_leads_to_the_text(fault: str) -> None:
     known = FakeCompleter([RecordIds("7", "PMC7700", "10.1000/zinc")])
@@ -381,13 +332,6 @@ async def test_without_pubmed_a_pmid_still_leads_to_the_text(fault: str) -> None
     assert "whether it was retracted is unknown: " in answer["errors"][0]
     assert "PubMed" in answer["errors"][0]
     assert len(known.asked) == 1
-
-
-async def test_the_record_of_pubmed_needs_no_converter() -> None:
-    known = FakeCompleter()
-    async with reader(FakeFullTexts("pmc", copy()), completer=known) as ours:
-        await ours.read("7")
-    assert known.asked == []
 
 
 @pytest.mark.parametrize(
@@ -407,11 +351,6 @@ async def test_another_papers_text_is_refused(wrong: dict[str, Any]) -> None:
     assert "not used" in answer["attempts"][0]["detail"]
 
 
-async def test_a_version_of_the_doi_is_the_same_paper() -> None:
-    async with reader(FakeFullTexts("pmc", copy(doi="10.1000/zinc.2"))) as ours:
-        assert (await ours.read("7"))["status"] == "full_text"
-
-
 async def test_a_file_without_numbers_is_known_by_the_title_inside() -> None:
     sections = [Section("s0", [f"J Made-up Res 2021. {TITLE}. Ana Ruiz", "Wounds heal slowly. " * 100])]
     async with reader(FakeFullTexts("pmc", copy(sections, title="Microsoft Word - final.doc"))) as ours:
@@ -423,18 +362,6 @@ async def test_a_page_with_no_more_than_the_abstract_is_not_the_full_text() -> N
     async with reader(page) as ours:
         answer = await ours.read("https://doi.org/10.1000/zinc")
     assert answer["status"] == "abstract_only"
-
-
-async def test_a_paper_that_is_not_in_pubmed_has_another_providers_record() -> None:
-    preprint = published(
-        "Zinc may help.", source="preprint", title=TITLE, doi="10.1101/2024.01.01.1", provider="europepmc"
-    )
-    rung = FakeFullTexts("europepmc", copy(doi="10.1101/2024.01.01.1", title=TITLE), record=preprint)
-    async with reader(rung, records={}) as ours:
-        answer = await ours.read("10.1101/2024.01.01.1")
-    assert answer["citation"]["source"] == "preprint"
-    assert answer["id"] == "doi:10.1101/2024.01.01.1~2"
-    assert answer["warnings"] == ["This is a preprint, which was not peer reviewed."]
 
 
 @pytest.mark.parametrize(
@@ -457,50 +384,11 @@ async def test_a_preprint_is_known_by_the_number_of_europe_pmc(id: str) -> None:
     assert [row["duplicate_of"] for row in added["duplicates"]] == [f"doi:{doi}"]
 
 
-async def test_a_published_preprint_and_a_retraction_are_told_first() -> None:
-    preprint = published(
-        NO_ABSTRACT,
-        source="preprint",
-        title=TITLE,
-        doi="10.1101/2024.01.01.1",
-        provider="europepmc",
-        status_notices=(StatusNotice(kind="published", pmid="7"),),
-        status="retracted",
-    )
-    rung = FakeFullTexts(
-        "europepmc", copy(doi="10.1101/2024.01.01.1", title=TITLE, detail="Version 2."), record=preprint
-    )
-    async with reader(rung, records={}) as ours:
-        result = await ours.call("10.1101/2024.01.01.1")
-    answer = structured(result)
-    assert answer["warnings"] == [
-        "This is marked RETRACTED.",
-        "This is a preprint, published as PMID 7: read and cite that one.",
-        "Version 2.",
-    ]
-    lines = text_of(result).splitlines()
-    assert lines[0] == f"# RETRACTED: {TITLE}"
-    assert lines[2] == "Note: This is marked RETRACTED."
-
-
 async def test_a_retraction_notice_in_pubmed_is_told() -> None:
     retracted = record("7", f"{TITLE}.", types=["Retracted Publication"], citation=notice("RetractionIn", "J X", "9"))
     async with reader(FakeFullTexts("pmc", copy()), records={"7": retracted}) as ours:
         told = await ours.shown("7")
     assert told.startswith("# RETRACTED (notice: PMID 9): Zinc in wound repair")
-
-
-async def test_machine_read_scans_are_marked() -> None:
-    async with reader(FakeFullTexts("pmc", copy(is_ocr=True))) as ours:
-        assert "OCR" in (await ours.read("7"))["warnings"][0]
-
-
-async def test_a_trial_is_read_by_its_number() -> None:
-    sections = [Section("s1", ["Adults with wounds."], path=("Eligibility",))]
-    trials = FakeFullTexts("clinicaltrials", copy(sections, nct="NCT01234567", title="Zinc trial"), takes="nct")
-    async with reader(trials) as ours:
-        answer = await ours.read("nct01234567")
-    assert (answer["kind"], answer["id"], answer["citation"]["source"]) == ("registration", "nct:NCT01234567", "trial")
 
 
 async def test_a_page_is_read_by_its_address_and_found_again() -> None:
@@ -524,14 +412,6 @@ async def test_a_page_that_is_refused_is_an_answer_and_an_outage_an_error() -> N
         result = await ours.call("https://who.example/blocked")
     assert (answer["status"], answer["attempts"][0]["detail"]) == ("not_allowed", "The page asks for a login.")
     assert result.is_error
-
-
-async def test_an_outage_is_in_the_heading_and_in_what_to_do_next() -> None:
-    down = FakeFullTexts("pmc", BlockedError("pmc", "Blocked."))
-    async with reader(down) as ours:
-        answer, shown = await ours.read("7"), await ours.shown("7")
-    assert shown.startswith("# No full text yet, not every provider answered: ")
-    assert answer["next_step"].startswith("Ask again in a minute: not every provider answered. ")
 
 
 @pytest.mark.parametrize(("needs_browser", "asked", "status"), [(True, 1, "full_text"), (False, 0, "not_allowed")])
@@ -575,27 +455,6 @@ async def test_a_question_can_be_put_to_some_sections() -> None:
     assert [one["anchor"] for one in without["passages"]] == ["r1"]
 
 
-async def test_a_question_that_nothing_is_close_to_says_so_first_and_shows_little() -> None:
-    async with reader(FakeFullTexts("pmc", copy(LONG))) as ours:
-        far = await ours.read("7", question="What is the recipe for apple pie?")
-        near = await ours.read("7", question="Was healing faster with zinc?")
-    assert far["warnings"][0].startswith("Nothing in this text is close to the question.")
-    assert len(far["passages"]) == 3
-    assert not [one for one in near["warnings"] if "close" in one]
-    assert len(near["passages"]) > 3
-
-
-async def test_a_question_with_an_offset_gets_the_next_best_passages() -> None:
-    async with reader(FakeFullTexts("pmc", copy(LONG))) as ours:
-        first = await ours.read("7", question="Was healing faster with zinc?", characters=300)
-        offset = first["next_offset"]
-        then = await ours.read("7", question="Was healing faster with zinc?", characters=300, offset=offset)
-        beyond = await ours.call("7", question="Was healing faster with zinc?", offset=900)
-    assert f"offset={offset}" in first["next_step"]
-    assert not {one["text"] for one in first["passages"]} & {one["text"] for one in then["passages"]}
-    assert "no passage follows" in str(beyond)
-
-
 async def test_the_abstract_answers_too() -> None:
     abstract = "<AbstractText>Zinc speeds up repair. Scars had shrunk by 31 % after nine weeks.</AbstractText>"
     records = {"7": record("7", f"{TITLE}.", abstract, doi="10.1000/zinc")}
@@ -606,58 +465,6 @@ async def test_the_abstract_answers_too() -> None:
     assert (best["anchor"], best["section"]) == ("abstract", ["Abstract"])
     assert "shrunk by 31 %" in best["text"]
     assert "abstract" not in [one["anchor"] for one in within["passages"]]
-
-
-async def test_a_question_gets_neither_outline_nor_captions_nor_licence() -> None:
-    async with reader(FakeFullTexts("pmc", copy(LONG))) as ours:
-        answer = await ours.read("7", question="Was healing faster with zinc?")
-    assert not any(answer[name] for name in ("outline", "tables", "licence"))
-    assert 'sections=["outline"]' in answer["next_step"]
-
-
-class SlowFullTexts(FakeFullTexts):
-    """Answers when it is told to."""
-
-    def __init__(self) -> None:
-        super().__init__("pmc", copy())
-        self.may_answer = anyio.Event()
-
-    async def read(self, wanted: Wanted) -> Copy:
-        answer = await super().read(wanted)
-        await self.may_answer.wait()
-        return answer
-
-
-async def test_identical_calls_at_the_same_time_read_once() -> None:
-    pmc, started = SlowFullTexts(), list[str]()
-
-    async def note(progress: float, total: float | None, message: str | None) -> None:
-        started.extend([message] if message == "looking for the record" else [])
-        if len(started) == 3:
-            pmc.may_answer.set()
-
-    async with reader(pmc) as ours, anyio.create_task_group() as tasks:
-        for _ in range(3):
-            tasks.start_soon(partial(ours.client.call_tool, "get_full_text", {"id": "7"}, progress_callback=note))
-    assert len(pmc.asked) == 1
-
-
-async def test_a_text_without_parts_is_read_in_order() -> None:
-    plain = Copy("full_text", "", Reading("Wash wounds.", fields={"title": "Wound care"}), "https://who.example/w")
-    async with reader(FakeFullTexts("page", plain, takes="url")) as ours:
-        answer = await ours.read("https://who.example/w")
-    assert [(one["anchor"], one["text"]) for one in answer["passages"]] == [("s0", "Wash wounds.")]
-
-
-async def test_a_copy_of_another_paper_is_passed_over_for_the_next_address() -> None:
-    first, second = "https://a.example/1.pdf", "https://b.example/2.pdf"
-    open_copies = FakeFullTexts("unpaywall", Copy("not_found", elsewhere=(first, second)))
-    wrong = copy([Section("s1", ["Bones break."], path=("Results",))], title="Copper and bones", url=first)
-    page = FakeFullTexts("page", wrong, copy([*article(40)], title=TITLE, url=second), takes="url")
-    async with reader(open_copies, page) as ours:
-        answer = await ours.read("7", sections=["Discussion"])
-    assert statuses(answer) == [("unpaywall", "not_found"), ("page", "not_found"), ("page", "full_text")]
-    assert answer["url"] == second
 
 
 async def test_a_kept_full_text_is_listed_and_shows_its_licence() -> None:
@@ -734,19 +541,6 @@ async def test_what_others_wrote_is_never_quoted_as_the_papers(anchor: str) -> N
     assert shown.index("Not the paper's own text: Decision letter") < shown.index("> ")
 
 
-async def test_the_characters_of_a_paper_end_where_others_begin() -> None:
-    async with reader(FakeFullTexts("pmc", copy(LETTERS))) as ours:
-        id = (await ours.read("7"))["id"]
-        whole = await ours.client.call_tool("get_evidence", {"ids": [id]})
-        (item,) = structured(whole)["evidence"]
-        (named,) = (line for line in item["details"] if line.startswith("Not the paper's own text"))
-        rest = await ours.client.call_tool("get_evidence", {"ids": [named.split('"')[1]]})
-    assert item["content"].endswith("On wounds. 1999.")
-    (item,) = structured(rest)["evidence"]
-    assert item["content"].startswith("You should say how.")
-    assert item["section"][0].startswith("Not the paper's own text: Decision letter")
-
-
 async def test_a_notice_that_only_the_text_names_is_told_first() -> None:
     notice_of: dict[str, Any] = {
         "publication_types": ("Retraction of Publication",),
@@ -782,12 +576,6 @@ async def test_several_paragraphs_are_named_by_one_anchor(named: str) -> None:
     assert passage["text"] == "Paragraph 1 is about zinc.\n\nParagraph 2 is about zinc."
 
 
-async def test_a_table_is_read_with_its_caption_by_the_anchor_of_its_rows() -> None:
-    async with reader(FakeFullTexts("pmc", copy())) as ours:
-        answer = await ours.read("7", sections=["t1p2"])
-    assert answer["passages"][0]["text"].startswith("Table 1. Wounds healed\n\n| Group | Healed |")
-
-
 async def test_a_part_without_paragraphs_says_where_its_text_is_in_both_tools() -> None:
     async with reader(FakeFullTexts("pmc", copy())) as ours:
         await ours.read("7")
@@ -812,13 +600,6 @@ async def test_every_anchor_of_the_outline_can_be_quoted() -> None:
     assert (len(answer["evidence"]), answer["missing"]) == (len(anchors), [])
 
 
-async def test_a_question_about_paragraphs_is_answered_from_passages_that_share_one() -> None:
-    sections = [*article(150), Section("s9", ["Copper was rare.", "Iron was common.", "Lead was absent."], path=("X",))]
-    async with reader(FakeFullTexts("pmc", copy(sections))) as ours:
-        answer = await ours.read("7", question="was iron common?", sections=["s9p2"])
-    assert [one["anchor"] for one in answer["passages"]] == ["s9p1-3"]
-
-
 async def test_a_text_that_is_too_long_is_cut_and_says_so_whenever_it_is_read() -> None:
     sections = [Section("s1", ["Zinc closed more wounds than salt water did. " * 20] * 1_000, path=("Results",))]
     async with reader(FakeFullTexts("pmc", copy(sections))) as ours:
@@ -830,22 +611,37 @@ async def test_a_text_that_is_too_long_is_cut_and_says_so_whenever_it_is_read() 
     assert sum(map(characters, first["outline"])) <= 400_000
 
 
-async def test_what_was_cut_of_a_page_is_said_whenever_it_is_read() -> None:
-    sections = [Section("s1", ["Zinc closed more wounds than salt water did. " * 20] * 1_000, path=("Results",))]
-    page = FakeFullTexts("page", copy(sections, title="Wound care", url="https://who.example/wounds"), takes="url")
-    async with reader(page) as ours:
-        answers = [await ours.read("https://who.example/wounds") for _ in range(2)]
-    for answer in answers:
-        assert (answer["kind"], answer["citation"]["title"]) == ("page", "Wound care")
-        assert any("too long to be kept whole" in one for one in answer["warnings"])
+async def test_the_characters_of_a_paper_end_where_others_begin() -> None:
+    async with reader(FakeFullTexts("pmc", copy(LETTERS))) as ours:
+        id = (await ours.read("7"))["id"]
+        whole = await ours.client.call_tool("get_evidence", {"ids": [id]})
+        (item,) = structured(whole)["evidence"]
+        (named,) = (line for line in item["details"] if line.startswith("Not the paper's own text"))
+        rest = await ours.client.call_tool("get_evidence", {"ids": [named.split('"')[1]]})
+    assert item["content"].endswith("On wounds. 1999.")
+    (item,) = structured(rest)["evidence"]
+    assert item["content"].startswith("You should say how.")
+    assert item["section"][0].startswith("Not the paper's own text: Decision letter")
 
 
-@pytest.mark.parametrize("most", [0, 1, 5, 20, 60])
-def test_the_shortened_outline_has_as_many_whole_levels_as_fit(most: int) -> None:
-    chance = random.Random(most)
-    for _ in range(50):
-        depths = [1, *(chance.randint(1, 4) for _ in range(chance.randint(0, 30)))]
-        pieces = [Piece(f"s{number}", ("part",) * depth, "Text.") for number, depth in enumerate(depths)]
-        fit = [level for level in range(1, 5) if sum(depth <= level for depth in depths) <= most]
-        expected = [f"s{number}" for number, depth in enumerate(depths) if depth <= max([1, *fit])]
-        assert [one.anchor for one in shortened_outline(pieces, most)] == expected
+async def test_an_offset_past_the_end_is_an_error() -> None:
+    async with reader(FakeFullTexts("pmc", copy())) as ours:
+        told = await ours.shown("7", sections=["s1"], offset=5_000)
+    assert "has 35 characters; nothing follows character 5,000. offset=0 begins again." in told
+
+
+async def test_several_ids_are_refused() -> None:
+    async with reader() as ours:
+        told = await ours.shown("PMID 7, PMID 8")
+    assert 'id is one document, got 2: make one call for each, e.g. id="PMID 7".' in told
+
+
+async def test_a_question_with_an_offset_gets_the_next_best_passages() -> None:
+    async with reader(FakeFullTexts("pmc", copy(LONG))) as ours:
+        first = await ours.read("7", question="Was healing faster with zinc?", characters=300)
+        offset = first["next_offset"]
+        then = await ours.read("7", question="Was healing faster with zinc?", characters=300, offset=offset)
+        beyond = await ours.call("7", question="Was healing faster with zinc?", offset=900)
+    assert f"offset={offset}" in first["next_step"]
+    assert not {one["text"] for one in first["passages"]} & {one["text"] for one in then["passages"]}
+    assert "no passage follows" in str(beyond)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from mcp.client import Client
-from mcp_types import CallToolResult, TextContent
 
 from deepcritical_mcp.deadline import Progress
 from deepcritical_mcp.errors import InvalidInputError
@@ -19,6 +18,7 @@ from deepcritical_mcp.tools import TOOLS
 from deepcritical_mcp.tools.arguments.schemas import read_arguments
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
+from tests.wire import text_of
 
 PAPER = published("Zinc and sleep.", source="pubmed", pmid="31978945", title="Zinc")
 Schemas = dict[str, dict[str, Any]]
@@ -28,12 +28,6 @@ Q = "zinc sleep"
 @pytest.fixture(scope="module")
 def schemas() -> Schemas:
     return {spec.name: _tool(spec, ())[1] for spec in TOOLS}
-
-
-def text_of(result: CallToolResult) -> str:
-    block = result.content[0]
-    assert isinstance(block, TextContent)
-    return block.text
 
 
 def of_pubmed(**arguments: object) -> tuple[str, dict[str, object]]:
@@ -52,26 +46,19 @@ WRAPPED = (
 ASKED: dict[str, dict[str, object]] = {
     f"Can you look up articles on {Q}": {"query": Q},
     f"Could you please find the latest 3 papers about {Q}, thanks": {"query": Q, "max_results": 3, "sort": "date"},
-    f"Find me the latest 3 papers about {Q}": {"query": Q, "max_results": 3, "sort": "date"},
     f"Search for 5 RCTs about {Q}": {"query": f"RCTs about {Q}", "max_results": 5},
-    f"show me 5 papers on {Q}": {"query": Q, "max_results": 5},
-    f"I need articles about {Q}": {"query": Q},
     f"{Q} (limit 3)": {"query": Q, "max_results": 3},
     f"{Q} max_results=3": {"query": Q, "max_results": 3},
-    f"{Q} max 3 results": {"query": Q, "max_results": 3},
     "`zinc` sleep": {"query": Q},
     "PMID: 6677511, 2877511": {"query": "6677511[pmid] OR 2877511[pmid]"},
     "PMIDs 6677511 2877511": {"query": "6677511[pmid] OR 2877511[pmid]"},
-    "(6677511 2877511)": {"query": "6677511[pmid] OR 2877511[pmid]"},
 }
 UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
     (of_pubmed(limit=3), {"query": Q, "max_results": 3}),
     (of_pubmed(maxResults="3"), {"query": Q, "max_results": 3}),
     (of_pubmed(max_results=500), {"query": Q, "max_results": 100}),
-    (of_pubmed(max_results=0), {"query": Q, "max_results": 1}),
     (of_pubmed(max_results="ten"), {"query": Q, "max_results": 10}),
     (of_pubmed(page=3, limit=20), {"query": Q, "max_results": 20, "offset": 40}),
-    (of_pubmed(page=2), {"query": Q, "offset": 10}),
     (of_pubmed(start=5), {"query": Q, "offset": 5}),
     *(
         (of_pubmed(age_group=written), {"query": Q, "age_group": meant})
@@ -91,12 +78,8 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
         }.items()
     ),
     (of_pubmed(age_group="all ages", study_filter="all"), {"query": Q, "age_group": "any", "study_filter": "none"}),
-    (("trial_search", {"query": Q, "study_type": "all"}), {"query": Q, "study_type": "any"}),
-    (of_pubmed(since="2015"), {"query": Q, "min_date": "2015"}),
     (of_pubmed(min_date="since 2015"), {"query": Q, "min_date": "2015"}),
-    (of_pubmed(num_articles=5), {"query": Q, "max_results": 5}),
     (of_pubmed(publication_types="twin studies"), {"query": Q, "publication_types": ["Twin Study"]}),
-    (of_pubmed(publication_types="observational studies"), {"query": Q, "publication_types": ["Observational Study"]}),
     (of_pubmed(publication_types=["multicentre studies"]), {"query": Q, "publication_types": ["Multicenter Study"]}),
     (("pubmed_search", {"pmid": 31978945}), {"query": "31978945"}),
     (("pubmed_search", {"pmids": ["31978945", "20358181"]}), {"query": "31978945[pmid] OR 20358181[pmid]"}),
@@ -104,46 +87,35 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
     (("semantic_search", {"query": Q, "filter": {"source": "pubmed"}}), {"query": Q, "source": "pubmed"}),
     (("semantic_search", {"query": Q, "full_text": False}), {"query": Q, "detail": "passages"}),
     (("semantic_search", {"query": Q, "only_retracted": True}), {"query": Q, "status": "retracted"}),
-    (("pubmed_related", {"article": "31978945"}), {"pmid": "31978945"}),
-    (("get_evidence", {"articles": ["31978945"]}), {"ids": IDS[:1]}),
     (("export_evidence", {"format": "md", "papers": "31978945"}), {"format": "markdown", "ids": IDS[:1]}),
     (("web_search", {"query": f"Please search the web for {Q}, return 3"}), {"query": Q, "max_results": 3}),
-    (("semantic_search", {"query": f"Please search the session for {Q}, return 2"}), {"query": Q, "max_results": 2}),
     (("expand_queries", {"topic": f"Please search PubMed for {Q}, return 5"}), {"topic": Q, "count": 5}),
-    (("expand_queries", {"topic": f"Can you look up {Q}"}), {"topic": Q}),
     (of_pubmed(year=2015), {"query": Q, "min_date": "2015", "max_date": "2015"}),
     (of_pubmed(years="2010-2015"), {"query": Q, "min_date": "2010", "max_date": "2015"}),
-    (of_pubmed(years="since 2010"), {"query": Q, "min_date": "2010"}),
     (of_pubmed(date_range={"start": "2010", "end": "2015"}), {"query": Q, "min_date": "2010", "max_date": "2015"}),
     (of_pubmed(min_date="Jan 5, 2010", max_date="present"), {"query": Q, "min_date": "2010-01-05", "max_date": ""}),
     (of_pubmed(min_date="31/12/2010"), {"query": Q, "min_date": "2010-12-31"}),
     (of_pubmed(sort_by="newest"), {"query": Q, "sort": "date"}),
-    (of_pubmed(publication_types="RCTs"), {"query": Q, "publication_types": ["Randomized Controlled Trial"]}),
     (of_pubmed(type="reviews, meta-analyses"), {"query": Q, "publication_types": ["Review", "Meta-Analysis"]}),
     (of_pubmed(exclude_retracted=True), {"query": Q, "include_retracted": False}),
-    (of_pubmed(exclude_retracted="false"), {"query": Q, "include_retracted": True}),
     (of_pubmed(include_known=False), {"query": Q, "only_new": True}),
     (of_pubmed(variants="zinc dreams; copper sleep"), {"query": Q, "variants": ["zinc dreams", "copper sleep"]}),
     (of_pubmed(session_id="current", min_date="null"), {"query": Q, "session_id": ""}),
     (of_pubmed(reasoning="because", db="pubmed", include_abstracts=True), {"query": Q}),
     (("pubmed_search", {"params": {"q": Q}}), {"query": Q}),
     (("pubmed_search", {"query": f"Please search PubMed for {Q}, return 5"}), {"query": Q, "max_results": 5}),
-    (("pubmed_search", {"query": "pubmed:31978945"}), {"query": "31978945"}),
     (("pubmed_search", {"query": "https://pubmed.ncbi.nlm.nih.gov/31978945/"}), {"query": "31978945"}),
     (("pubmed_search", {"query": "“zinc” sleep"}), {"query": '"zinc" sleep'}),
-    (("semantic_search", {"query": Q, "k": 2}), {"query": Q, "max_results": 2}),
     (("semantic_search", {"query": Q, "threshold": "50%"}), {"query": Q, "min_relevance": 0.5}),
     (("semantic_search", {"query": Q, "sources": ["PubMed"]}), {"query": Q, "source": "pubmed"}),
     (("get_evidence", {"id": 31978945}), {"ids": IDS[:1]}),
     (("get_evidence", {"ids": "['pubmed:31978945','pubmed:20358181']"}), {"ids": IDS}),
     (("get_evidence", {"pmids": "31978945, 20358181"}), {"ids": IDS}),
     (("get_evidence", {"ids": ["`pubmed:31978945`.", "[PMID 20358181]"]}), {"ids": IDS}),
-    (("get_evidence", {"ids": ["https://pubmed.ncbi.nlm.nih.gov/31978945/"]}), {"ids": IDS[:1]}),
     (("get_evidence", {"ids": IDS, "query": "why"}), {"ids": IDS, "about": "why"}),
     (("get_evidence", {"ids": ["[a](https://doi.org/10.1000/ABC(1)2)"]}), {"ids": ["doi:10.1000/abc(1)2"]}),
     (("pubmed_related", {"id": "PMID:31978945", "kind": "refs"}), {"pmid": "31978945", "kind": "references"}),
     (("export_evidence", {"format": "zotero", "ids": "all"}), {"format": "ris", "ids": []}),
-    (("export_evidence", {"format": "csl_json"}), {"format": "csl-json"}),
     (("expand_queries", {"query": Q, "max_results": 20}), {"topic": Q, "count": 8}),
     (("web_search", {"query": Q, "time_range": "past year", "page": 1}), {"query": Q, "recency": "year"}),
     (("add_evidence", {"items": "A note."}), {"items": [{"content": "A note."}]}),
@@ -251,12 +223,6 @@ def test_notes_name_what_else_a_hasty_model_must_know(
     assert all(text in " ".join(notes) for text in told), notes
 
 
-async def test_a_switch_is_no_number_of_results() -> None:
-    async with Client(fake_server()) as client:
-        refused = text_of(await client.call_tool("pubmed_search", {"query": Q, "max_results": True}))
-    assert 'max_results: expected a whole number, got "true"' in refused
-
-
 async def test_papers_related_to_a_record_of_the_session_are_found_by_its_doi() -> None:
     class Links(FakeSearch):
         async def related(self, pmid: str, *_: object, progress: Progress) -> SearchResult:
@@ -269,22 +235,6 @@ async def test_papers_related_to_a_record_of_the_session_are_found_by_its_doi() 
         unknown = text_of(await client.call_tool("pubmed_related", {"pmid": "10.1000/other"}))
     assert "its PMID 31978945" in found
     assert 'pubmed_search with the DOI or title as query finds it, e.g. query="10.1000/other"' in unknown
-
-
-@pytest.mark.parametrize("written", ["current", "default", "all", "*", "rs_" + "0" * 20])
-async def test_deleting_without_an_exact_id_leads_to_the_id(written: str) -> None:
-    async with Client(fake_server()) as client:
-        text = text_of(await client.call_tool("clear_session", {"session_id": written}))
-    assert "again without" not in text
-    assert "list_evidence shows" in text
-
-
-async def test_deleting_without_an_id_deletes_nothing_and_says_so() -> None:
-    async with Client(fake_server()) as client:
-        for arguments in ({}, {"session_id": ""}, {"session_id": "new"}):
-            text = text_of(await client.call_tool("clear_session", arguments))
-            assert "nothing was deleted" in text
-            assert "list_evidence shows the current one" in text
 
 
 def test_a_tool_that_deletes_is_taken_literally(schemas: Schemas) -> None:
@@ -387,3 +337,11 @@ def test_no_hint_turns_the_meaning_around(schemas: Schemas, tool: str, name: str
         read_arguments(tool, {"query": Q, name: True}, schemas[tool])
     assert f'did you mean "{never}"' not in caught.value.message
     assert "Read" not in caught.value.message
+
+
+@pytest.mark.parametrize("written", ["current", "default", "all", "*", "rs_" + "0" * 20])
+async def test_deleting_without_an_exact_id_leads_to_the_id(written: str) -> None:
+    async with Client(fake_server()) as client:
+        text = text_of(await client.call_tool("clear_session", {"session_id": written}))
+    assert "again without" not in text
+    assert "list_evidence shows" in text

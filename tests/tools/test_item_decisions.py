@@ -93,12 +93,6 @@ async def test_a_decision_is_understood_as_models_write_it(written: dict[str, ob
         assert [one["decision"] for one in answer["decided"]] == [line]
 
 
-async def test_an_item_outside_of_the_list_is_understood() -> None:
-    async with opened() as desk:
-        answer, _ = await desk.call("add_evidence", id=desk.ids[0], reason="no controls", decision="excluded")
-        assert answer["decided"][0]["decision"] == "excluded: no controls"
-
-
 async def test_evidence_is_found_by_any_name_of_it() -> None:
     async with opened() as desk:
         names: list[dict[str, object]] = [
@@ -168,15 +162,6 @@ async def test_an_id_that_holds_two_ids_is_refused(id: str) -> None:
         answer, text = await desk.mark({"id": id, "decision": "included"})
         assert not answer["decided"]
         assert "holds more than one id: pass one id per item" in text
-
-
-async def test_every_tag_that_can_be_set_can_be_found() -> None:
-    async with opened() as desk:
-        for tag in ("no control group", "not in English", "-10 points", "without placebo", "no"):
-            answer, _ = await desk.mark({"id": desk.ids[0], "tags": [tag]})
-            assert answer["decided"][0]["decision"] == f"undecided; tags: {tag}"
-            page, _ = await desk.call("list_evidence", marked=tag)
-            assert [item["id"] for item in page["items"]] == desk.ids[:1]
 
 
 async def test_a_note_warns_of_its_retracted_paper_and_is_neither_counted_nor_screened() -> None:
@@ -261,23 +246,6 @@ async def test_a_list_can_be_narrowed_to_a_mark() -> None:
         assert [item["id"] for item in found["evidence"]] == desk.ids[1:]
 
 
-async def test_single_items_are_removed_and_brought_back() -> None:
-    async with opened() as desk:
-        await desk.mark({"id": desk.ids[0], "decision": "cited"})
-        session = (await desk.call("list_evidence"))[0]["session_id"]
-        answer, text = await desk.call("clear_session", session_id=session, ids=[desk.ids[0], "pubmed:9"])
-        assert (answer["removed"], answer["ids"], answer["undone"]) == (1, desk.ids[:1], False)
-        assert "Not in this session: pubmed:9." in text
-        assert f'clear_session session_id="{session}" undo=true' in text
-        assert [item["id"] for item in (await desk.call("list_evidence"))[0]["items"]] == desk.ids[1:]
-        answer, text = await desk.call("clear_session", session_id=session, undo=True)
-        assert (answer["removed"], answer["ids"], answer["undone"]) == (1, desk.ids[:1], True)
-        assert await desk.decision(desk.ids[0]) == "cited"
-        refused, text = await desk.call("clear_session", session_id=session, undo=True)
-        assert refused["error"]["code"] == "invalid_input"
-        assert "nothing was removed from it within a day" in text
-
-
 async def test_a_note_on_what_is_removed_stays_and_is_said_to() -> None:
     async with opened() as desk:
         note = {"content": "Ask the authors.", "url": "https://example.org/copper", "source": "user"}
@@ -310,16 +278,6 @@ async def test_no_list_of_ids_deletes_a_session(ids: list[str] | str, told: str)
         assert (await desk.call("list_evidence"))[0]["total"] == 2
 
 
-async def test_a_hundred_long_reasons_fit_into_an_answer() -> None:
-    async with opened() as desk:
-        items = [{"content": f"Finding {number}.", "title": f"Title {number}"} for number in range(100)]
-        added, _ = await desk.mark(*items)
-        marks = [{"id": one["id"], "decision": "excluded", "reason": "long reason " * 40} for one in added["added"]]
-        answer, text = await desk.mark(*marks)
-        assert len(answer["decided"]) == 100
-        assert len(text) < 32_000
-
-
 async def test_a_decision_that_replaces_another_says_so_and_keeps_it() -> None:
     async with opened() as desk:
         await desk.mark({"id": desk.ids[0], "decision": "excluded", "reason": "no controls", "tags": ["rct"]})
@@ -342,23 +300,3 @@ async def test_a_decision_that_replaces_another_says_so_and_keeps_it() -> None:
         assert sorted(len(row.get("decisions", ())) for row in rows) == [0, 2]
         table, _ = await desk.call("export_evidence", format="table", fields=["id", "decisions"])
         assert "Z: excluded: no controls; 20" in table["text"]
-
-
-async def test_two_items_of_one_call_say_what_each_replaces() -> None:
-    async with opened() as desk:
-        both = ({"id": desk.ids[0], "decision": "included"}, {"id": desk.ids[0], "tags": ["a"]})
-        await desk.mark({"id": desk.ids[0], "decision": "excluded", "tags": ["b"]})
-        answer, _ = await desk.mark(*both)
-        assert [one["replaced"].partition(" (")[0] for one in answer["decided"]] == ["excluded", "tags: b"]
-
-
-@pytest.mark.parametrize(
-    "tags", ["in vitro, prostate", ["in vitro, prostate"], "in vitro; prostate", "in vitro\nprostate"]
-)
-async def test_tags_in_one_text_are_several_with_a_note(tags: object) -> None:
-    async with opened() as desk:
-        answer, text = await desk.mark({"id": desk.ids[0], "tags": tags})
-        listed, _ = await desk.call("list_evidence")
-        assert listed["items"][0]["tags"] == ["in vitro", "prostate"]
-        assert '"tags": ["in vitro", "prostate"]' in answer["warnings"][0]
-        assert '"tags": ["in vitro", "prostate"]' in text

@@ -106,13 +106,6 @@ def test_identifiers_of_several_kinds_are_looked_up_and_what_has_other_words_is_
     assert 'items=[{"content": "12, 15"}], or PMIDs, items=[{"pmid": "12"}]' in caught.value.message
 
 
-def test_the_note_on_a_long_list_shows_what_was_read_otherwise() -> None:
-    long = [{"reference": f"Ruiz A. Report {n} on zinc in wound repair. Geneva; 2021."} for n in range(9)]
-    _, notes = read_arguments("add_evidence", {"items": [long[0], {"pmid": "PMID: 7"}, *long[1:]]}, SCHEMA)
-    assert '"PMID: 7"' in notes[0]
-    assert '"pmid": "7"' in notes[0]
-
-
 async def test_texts_that_are_only_numbers_are_looked_up() -> None:
     trial = Publication.of("registration", "A trial.", provider="ct", source="trial", title="T", nct="NCT00000009")
     registry = FakeRecords("trials", {"NCT00000009": trial}, takes="nct")

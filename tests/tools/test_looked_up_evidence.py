@@ -10,7 +10,8 @@ from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from tests.net.stand_in import Answer
 from tests.search.lookup_fakes import FakePlaces, FakeRecords, FakeReferences
 from tests.sources.ncbi import article
-from tests.tools.test_get_full_text import Reader, reader, structured, text_of
+from tests.tools.test_get_full_text import Reader, reader, structured
+from tests.wire import text_of
 
 ZINC = "Zinc closes chronic wounds faster than placebo in adults"
 COPPER = "Copper strengthens the bones of ageing laboratory mice"
@@ -20,7 +21,6 @@ RECORDS = {
     "9": article("9", "Iron stores of endurance runners after altitude training.", doi="10.1000/iron"),
 }
 PLACE = "J Made-up Res. 2021;9(2):11-9"
-DOWN = ProviderUnavailableError("crossref", "Crossref is unavailable (HTTP 503).")
 
 
 def record(doi: str, title: str = "Selenium in the soil of northern meadows", **fields: Any) -> Publication:
@@ -51,13 +51,6 @@ async def test_a_service_that_is_down_is_an_outage_and_others_are_asked_all_the_
     assert [row["id"] for row in answer["added"]] == ["doi:10.5555/se"]
     assert verdicts(answer) == {1: "outage"}
     assert "Europe PMC is unavailable" in answer["rejected"][0]["reason"]
-
-
-async def test_a_former_number_of_a_trial_leads_to_the_present_one() -> None:
-    trial = Publication.of("registration", "A trial.", provider="ct", source="trial", title="T", nct="NCT00000002")
-    async with reader(records={}, lookups=[FakeRecords("trials", {"NCT00000001": trial}, takes="nct")]) as ours:
-        answer = await add(ours, {"nct": "NCT00000001"})
-    assert [row["id"] for row in answer["added"]] == ["nct:NCT00000002"]
 
 
 async def test_a_number_of_another_title_is_wrong_and_both_records_are_named() -> None:

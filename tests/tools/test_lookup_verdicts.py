@@ -18,11 +18,12 @@ from deepcritical_mcp.search.reference_finder import READ_TOGETHER
 from deepcritical_mcp.sources.base import Service
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from tests.fakes import fake_server
-from tests.search.full_text_fakes import FakeCompleter, FakeFullTexts, copy
+from tests.search.full_text_fakes import FakeCompleter, FakeFullTexts
 from tests.search.lookup_fakes import FakeRecords, FakeReferences
 from tests.sources.ncbi import article, ncbi, pubmed
-from tests.tools.test_get_full_text import Reader, reader, text_of
-from tests.tools.test_looked_up_evidence import COPPER, PLACE, RECORDS, ZINC, add, candidates, record, verdicts
+from tests.tools.test_get_full_text import Reader, reader
+from tests.tools.test_looked_up_evidence import RECORDS, ZINC, add, record, verdicts
+from tests.wire import text_of
 
 
 @asynccontextmanager
@@ -59,19 +60,6 @@ async def test_what_is_switched_off_is_not_taken_for_unknown(off: str, item: dic
     if read:
         assert read.is_error
         assert told in text_of(read)
-
-
-async def test_a_source_that_could_not_know_it_does_not_matter() -> None:
-    async with reader_without("crossref", "trials") as ours:
-        answer = await add(ours, {"pmid": "404"})
-    assert verdicts(answer) == {0: "not_found"}
-
-
-async def test_a_page_is_read_although_who_knows_its_doi_is_off() -> None:
-    page = FakeFullTexts("page", copy(title="Wound care", url="https://www.nature.com/articles/s1-2"), takes="url")
-    async with reader_without("crossref", providers=[page]) as ours:
-        answer = await add(ours, {"url": "https://www.nature.com/articles/s1-2"})
-    assert len(answer["added"]) == 1
 
 
 class _ManyTexts(FakeFullTexts):
@@ -124,17 +112,6 @@ async def test_references_that_time_does_not_suffice_for_are_told_so() -> None:
         assert asked or "send it again in a call of its own" in row["reason"]
 
 
-async def test_a_reason_names_only_dois_that_the_caller_gave() -> None:
-    completer = FakeCompleter([RecordIds("1234", "PMC7000001", "10.1000/other")])
-    told = {"10.1000/other": "No registration agency knows 10.1000/other: the DOI may be wrong."}
-    crossref = FakeRecords("crossref", {}, takes="doi", remarks=told)
-    async with reader(records=RECORDS, completer=completer, lookups=[crossref]) as ours:
-        answer = await add(ours, {"pmid": "1234"}, {"doi": "10.1000/other"})
-    reasons = [row["reason"] for row in answer["rejected"]]
-    assert "10.1000/other" not in reasons[0]
-    assert "No registration agency" in reasons[1]
-
-
 async def test_a_text_of_another_pmcid_than_the_one_asked_for_is_refused() -> None:
     own = {"7": article("7", f"{ZINC}.", ids='<ArticleId IdType="pmc">PMC7770000</ArticleId>')}
     completer = FakeCompleter([RecordIds("7", "PMC7000001")])
@@ -142,14 +119,6 @@ async def test_a_text_of_another_pmcid_than_the_one_asked_for_is_refused() -> No
         answer = await ours.read("PMC7000001")
     assert answer["status"] == "not_found"
     assert "PMCID PMC7000001 is not that record's, which is PMC7770000" in answer["attempts"][-1]["detail"]
-
-
-async def test_one_document_is_one_candidate() -> None:
-    twin = record("10.5555/zinc", f"{ZINC}", date="2021", authors=(("Ruiz", "A"),))
-    own = {"7": article("7", f"{ZINC}.")}
-    async with reader(records=own, lookups=[FakeReferences("crossref", twin)]) as ours:
-        answer = await add(ours, {"reference": f"Kowalski P, Nguyen T. {ZINC}. {PLACE}."})
-    assert candidates(answer, 0) == ["pubmed:7"]
 
 
 async def test_numbers_of_other_registries_and_of_arxiv_are_named_as_such() -> None:
@@ -164,31 +133,9 @@ async def test_numbers_of_other_registries_and_of_arxiv_are_named_as_such() -> N
     assert "is a DOI of arXiv" in reasons[2]
 
 
-async def test_a_year_off_by_one_is_accepted_and_told() -> None:
-    async with reader(records=RECORDS) as ours:
-        answer = await add(ours, {"reference": f"Ruiz A. {COPPER}. J Made-up Res. 2020;9(2):11-9."})
-    assert [row["id"] for row in answer["added"]] == ["pubmed:8"]
-    assert answer["warnings"] == ['Item 0: differs from what is written: year "2020", in the record "2021".']
-
-
-async def test_two_numbers_lead_to_a_record() -> None:
-    async with reader(records=RECORDS) as ours:
-        answer = await add(ours, {"pmid": "7", "doi": "10.1000/copper"})
-    assert answer["rejected"][0]["reason"].startswith("PMID 7 and DOI 10.1000/copper lead to a record")
-
-
 async def test_a_doi_with_the_version_of_a_preprint_is_looked_up_without_it() -> None:
     doi = "10.1101/2024.01.02.123456"
     async with reader_without(lookups=[FakeRecords("europepmc", {doi: record(doi)})]) as ours:
         answer = await add(ours, {"doi": f"{doi}v2"}, {"doi": f"{doi} and more"})
     assert [one["id"] for one in answer["added"]] == [f"doi:{doi}"]
     assert verdicts(answer) == {1: "invalid"}
-
-
-async def test_what_to_do_next_tells_an_outage_from_a_mistake() -> None:
-    async with reader_without("trials") as ours:
-        late = await add(ours, {"nct": "NCT00000009"})
-        both = await add(ours, {"nct": "NCT00000009"}, {"pmid": "x"})
-    later = "Items with an outage can be sent again later as they are."
-    assert late["next_step"] == later
-    assert both["next_step"] == f"Correct the rejected items and send them again. {later}"

@@ -87,13 +87,6 @@ async def test_an_outage_is_not_an_empty_result(tmp_path: Path):
     assert found["error"]["retryable"]
 
 
-async def test_nothing_found_says_how_to_search(tmp_path: Path):
-    async with library(tmp_path, results()) as (client, _):
-        _, found, failed = await call(client, query="zinc wounds adults")
-    assert not failed
-    assert found["next_step"].startswith("Nothing found: a preprint must have all words of the query")
-
-
 async def test_all_that_was_published_leaves_the_way_on(tmp_path: Path):
     async with library(tmp_path, results(preprint(**PUBLISHED))) as (client, _):
         _, found, _ = await call(client, query="zinc", unpublished_only=True)
@@ -126,13 +119,6 @@ EXPORTED = {
 }
 
 
-async def test_the_tool_is_small(tmp_path: Path):
-    async with library(tmp_path, results()) as (client, _):
-        (tool,) = [one for one in (await client.list_tools()).tools if one.name == "preprint_search"]
-    schema = tool.model_dump_json(include={"name", "description", "input_schema"}, by_alias=True)
-    assert len(schema) < 1_300
-
-
 async def test_without_crossref_nobody_claims_that_a_preprint_is_unpublished(tmp_path: Path):
     async with library(tmp_path, results(OTHER), off="crossref") as (client, _):
         text, found, _ = await call(client, query="iron", unpublished_only=True)
@@ -142,18 +128,6 @@ async def test_without_crossref_nobody_claims_that_a_preprint_is_unpublished(tmp
         "Crossref is switched off here (DEEPCRITICAL_OFF), so these preprints may have been published: "
         "unpublished_only leaves out only those whose records say so."
     ]
-
-
-async def test_an_article_that_has_only_a_doi_gets_a_next_step(tmp_path: Path):
-    link = {"id": "1", "source": "AGR", "type": "Preprint of", "reference": "J Made-up Res. 2027. doi: 10.5555/made.up"}
-    row = preprint(commentCorrectionList={"commentCorrection": [link]})
-    async with library(tmp_path, results(row)) as (client, _):
-        _, found, _ = await call(client, query="zinc")
-        listed, _, _ = await call(client, "list_evidence")
-    assert found["next_step"].startswith(
-        'Where an article was published, cite that: add_evidence items=[{"doi": "10.5555/made.up"}].'
-    )
-    assert "preprint, published as 10.5555/made.up\n" in listed
 
 
 async def test_the_notice_of_a_withdrawal_is_not_an_article_to_cite(tmp_path: Path):
@@ -175,34 +149,6 @@ async def test_a_preprint_of_a_preprint_is_not_published(tmp_path: Path):
     assert "published as" not in listed
 
 
-async def test_an_article_without_an_id_is_named_in_a_list(tmp_path: Path):
-    link = {"id": "X1", "source": "AGR", "type": "Preprint of", "reference": "J Made-up Res. 2027;1:2."}
-    nameless = {"type": "Preprint of"}
-    row = preprint(commentCorrectionList={"commentCorrection": [link, nameless]})
-    async with library(tmp_path, results(row)) as (client, _):
-        text, _, _ = await call(client, query="zinc")
-        listed, _, _ = await call(client, "list_evidence")
-    assert text.count("Published as") == 1
-    assert "preprint, published as J Made-up Res. 2027;1:2.\n" in listed
-
-
-async def test_counted_results_that_do_not_come_are_an_outage(tmp_path: Path):
-    async with library(tmp_path, results(hitCount=5)) as (client, _):
-        text, _, failed = await call(client, query="zinc")
-    assert failed
-    assert "Europe PMC counts 5 results, but delivers none. Try again in a minute." in text
-
-
-async def test_pages_that_end_early_are_not_said_to_be_filtered(tmp_path: Path):
-    same = results(*[OTHER] * 8, hitCount=500, nextCursorMark="same")  # whatever was asked for
-    async with library(tmp_path, same, same) as (client, _):
-        _, found, _ = await call(client, query="zinc", offset=9, max_results=5)
-    assert found["evidence"] == []
-    assert found["next_step"] == (
-        "Europe PMC sent no results from this offset on: try again in a minute, or use a smaller offset."
-    )
-
-
 async def test_a_record_without_an_id_is_skipped_and_named(tmp_path: Path):
     async with library(tmp_path, results(preprint(id=None), OTHER)) as (client, _):
         _, found, _ = await call(client, query="zinc")
@@ -218,3 +164,27 @@ async def test_a_long_query_is_said_once(tmp_path: Path):
     assert len(text) < 3_000
     assert found["query"] == query
     assert str(found).count("zinc349") == 1
+
+
+async def test_counted_results_that_do_not_come_are_an_outage(tmp_path: Path):
+    async with library(tmp_path, results(hitCount=5)) as (client, _):
+        text, _, failed = await call(client, query="zinc")
+    assert failed
+    assert "Europe PMC counts 5 results, but delivers none. Try again in a minute." in text
+
+
+async def test_nothing_found_says_how_to_search(tmp_path: Path):
+    async with library(tmp_path, results()) as (client, _):
+        _, found, failed = await call(client, query="zinc wounds adults")
+    assert not failed
+    assert found["next_step"].startswith("Nothing found: a preprint must have all words of the query")
+
+
+async def test_pages_that_end_early_are_not_said_to_be_filtered(tmp_path: Path):
+    same = results(*[OTHER] * 8, hitCount=500, nextCursorMark="same")  # whatever was asked for
+    async with library(tmp_path, same, same) as (client, _):
+        _, found, _ = await call(client, query="zinc", offset=9, max_results=5)
+    assert found["evidence"] == []
+    assert found["next_step"] == (
+        "Europe PMC sent no results from this offset on: try again in a minute, or use a smaller offset."
+    )

@@ -11,14 +11,14 @@ from mcp.client import Client
 
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.search.full_texts import FullTexts
-from deepcritical_mcp.search.witness import Witness
 from tests.fakes import fake_server
 from tests.net.stand_in import Answer
 from tests.search.lookup_fakes import FakeRecords
 from tests.sources.crossref.crossref_wire import library, update, work
 from tests.sources.ncbi import article, ncbi, notice, pubmed
 from tests.tools.test_current_status import Desk, desk
-from tests.tools.test_get_full_text import structured, text_of
+from tests.tools.test_get_full_text import structured
+from tests.wire import text_of
 
 IRON = "10.5555/iron"
 RETRACTED = article("9", "Iron in the diet.", doi=IRON, citation=notice("RetractionIn", "J. 2022;1:2", "99"))
@@ -146,14 +146,6 @@ async def test_a_mixed_batch_says_that_crossref_was_not_asked_and_who_asks_it(tm
         assert "RETRACTED" in exported["text"]
 
 
-async def test_that_nothing_is_retracted_says_who_was_asked(tmp_path: Path):
-    async with desk(tmp_path, library()) as ours:
-        _, listed = await ours.call("list_evidence", status="retracted", session_id=ours.session_id)
-        said = listed["next_step"]
-    assert said.startswith('No evidence here has the status "retracted". That is what the records of their own sources')
-    assert said.endswith("export_evidence also asks Crossref, the second witness of retractions.")
-
-
 async def test_a_partial_retraction_is_called_so(tmp_path: Path):
     partial = library(work("10.5555/zinc", **{"updated-by": [update("10.5555/part", "partial_retraction")]}))
     async with desk(tmp_path, partial) as ours:
@@ -163,11 +155,3 @@ async def test_a_partial_retraction_is_called_so(tmp_path: Path):
         assert "Erratum" not in exported["text"]
         shown, _ = await ours.call("get_evidence", ids=["pubmed:7"])
         assert "CORRECTED (notice: partial retraction, doi:10.5555/part" in shown.replace("`", "")
-
-
-async def test_of_a_registration_nobody_is_asked_whether_it_is_in_order():
-    trial = Publication.of(
-        "registration", "A trial.", provider="trials", source="trial", title="T", nct="NCT00000001", status="ok"
-    )
-    checked = await Witness().rechecked([trial])
-    assert (trial.status, checked.publications, checked.remarks) == ("unchecked", [trial], ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -99,24 +98,11 @@ async def test_what_is_retracted_is_listed_with_its_notice() -> None:
     assert "\nStatus last asked 2026-11-21.\n" in text
 
 
-async def test_that_nothing_is_corrected_is_said_with_the_day_of_the_check() -> None:
-    page = await structured("list_evidence", status="corrected")
-    assert page["next_step"] == (
-        'No evidence here has the status "corrected". That is what the records of their own sources said on 2026-11-21 '
-        "or later. The status of 1 item was never checked."
-    )
-
-
 async def test_only_the_sentences_that_answer_are_quoted() -> None:
     found = await structured("get_evidence", ids=["1", "2"], about="NOAEL")
     (piece,) = found["evidence"]
     assert piece["content"] == "[…] The NOAEL was 150 mg/kg body weight per day."
     assert "No sentence matched in pubmed:2; it may use other words" in found["next_step"]
-
-
-async def test_a_question_is_answered_by_meaning_too() -> None:
-    found = await structured("get_evidence", ids=["2"], about="effect on glucose output of the liver")
-    assert found["evidence"][0]["content"] == METFORMIN.text.content
 
 
 async def test_a_term_that_a_text_does_not_contain_is_named() -> None:
@@ -149,13 +135,6 @@ async def test_a_note_is_not_printed_as_the_answer_to_what_it_is_not_about() -> 
     assert whole["evidence"][0]["notes"] == [NOTE]
     assert found["evidence"][0]["notes"] == []
     assert other["evidence"][0]["content"] == NOTE
-
-
-@pytest.mark.parametrize(("filters", "named"), [({"status": "retracted"}, 'status="retracted"')])
-async def test_what_a_filter_selects_is_not_called_no_answer(filters: dict[str, str], named: str) -> None:
-    found = await structured("semantic_search", query="stock market prediction", **filters)
-    assert [piece["id"] for piece in found["evidence"]] == ["pubmed:2"]
-    assert found["warnings"] == [f"What is shown has {named}; none of it is close to the words of the question."]
 
 
 class SearchOfPubMed(FakeSearch):
@@ -200,26 +179,6 @@ async def test_each_text_is_returned_once_however_its_id_is_written() -> None:
     found = await structured("get_evidence", ids=["1", "pubmed:1", "PMID 1", "9", "pubmed:9"])
     assert [piece["id"] for piece in found["evidence"]] == ["pubmed:1"]
     assert found["missing"] == ["pubmed:9"]
-
-
-@pytest.mark.parametrize(
-    ("part", "said"),
-    [
-        ("pubmed:2@900-", "pubmed:2 has 96 characters; nothing follows character 900."),
-        ("pubmed:2@40-4", "pubmed:2@40-4: the end must be greater than the start."),
-    ],
-)
-async def test_a_part_that_does_not_exist_is_an_error(part: str, said: str) -> None:
-    assert (await structured("get_evidence", ids=[part]))["error"]["message"] == said
-
-
-async def test_the_queries_that_found_evidence_are_numbered_once() -> None:
-    found = await structured("get_evidence", ids=["1", "2"])
-    assert [(query["index"], query["query"]) for query in found["queries"]] == [
-        (1, "compound K toxicity"),
-        (2, "feed additive safety"),
-    ]
-    assert [piece["found_by"] for piece in found["evidence"]] == [[1, 2], [1]]
 
 
 BOOK = published(
@@ -273,20 +232,6 @@ async def test_what_a_record_says_beyond_its_citation_is_shown_by_get_evidence_a
     assert "<img" not in MarkdownIt().render(text)  # pyright: ignore
 
 
-async def test_details_make_room_for_the_text() -> None:
-    long = BOOK.model_copy(
-        update={"conflict_of_interest": "They declare this. " * 200, "grants": ("Grant " * 100,) * 9}
-    )
-    settings = Settings(max_result_chars=6_000)
-    async with Client(fake_server(literature=FakeSearch((long,)), settings=settings)) as client:
-        await client.call_tool("pubmed_search", {"query": "x"})
-        read = wire(await client.call_tool("get_evidence", {"ids": ["3"]}))
-    assert read
-    assert read["evidence"][0]["content"] == "A chapter."
-    assert "Details are shortened" in read["next_step"]
-    assert all(len(line) <= 300 for line in read["evidence"][0]["details"])
-
-
 async def test_a_note_says_which_paper_it_is_on() -> None:
     items = [{"content": "Unblinded early.", "pmid": "3180084"}, {"content": "To read next."}]
     async with Client(fake_server()) as client:
@@ -300,87 +245,6 @@ async def test_a_note_says_which_paper_it_is_on() -> None:
     assert ", unchecked, note on PMID 3180084" in page.content[0].text  # pyright: ignore
     references = [piece["citation"]["reference"] for piece in wire(read)["evidence"]]
     assert references[0] == "Note on PMID 3180084"
-
-
-async def test_a_query_counts_what_it_found_in_the_session() -> None:
-    found = await structured("get_evidence", ids=["2"])
-    assert [(row["query"], row["results"], row["shown"]) for row in found["queries"]] == [("compound K toxicity", 2, 1)]
-
-
-@pytest.mark.parametrize("count", [1, 20])
-async def test_the_smallest_answer_has_a_record(count: int) -> None:
-    papers = tuple(
-        published(
-            f"Paper {n}. " + FILLER * 20,
-            source="pubmed",
-            title=f"Paper {n} " + "on a very long subject " * 12,
-            pmid=str(30_000_000 + n),
-            doi=f"10.1000/paper.{n}",
-            journal="The international journal of very long names and of their consequences",
-            authors=(f"Author{i} Jan" for i in range(9)),
-            mesh_terms=("Term " * 5,) * 20,
-            found_by=tuple(f"variant {i}" for i in range(8)),
-        )
-        for n in range(count)
-    )
-    async with Client(fake_server(literature=FakeSearch(papers), settings=Settings(max_result_chars=2_000))) as client:
-        for tool, arguments in (
-            ("pubmed_search", {"query": "x"}),
-            ("semantic_search", {"query": "paper"}),
-            ("get_evidence", {"ids": ["30000000"]}),
-        ):
-            result = await client.call_tool(tool, arguments)
-            assert wire(result)
-            assert wire(result)["evidence"], tool
-            assert len(json.dumps(result.structured_content, ensure_ascii=False, separators=(",", ":"))) <= 2_000, tool
-
-
-async def test_both_forms_hold_the_same_records() -> None:
-    papers = tuple(
-        published(f"Paper {n}. " + FILLER * 20, source="pubmed", title=f"Paper {n}", pmid=str(n)) for n in range(1, 51)
-    )
-    async with Client(fake_server(literature=FakeSearch(papers), settings=Settings(max_result_chars=8_000))) as client:
-        result = await client.call_tool("pubmed_search", {"query": "x", "max_results": 50})
-    assert wire(result)
-    text = result.content[0].text  # pyright: ignore
-    ids = [piece["id"] for piece in wire(result)["evidence"]]
-    assert 0 < len(ids) < 50
-    assert text.count("\n## ") == len(ids)  # pyright: ignore
-
-
-async def test_the_readable_forms_name_their_numbers() -> None:
-    listed = (await call("list_evidence", {})).content[0].text  # pyright: ignore
-    assert "# 2 items of evidence (PubMed: 2)\n" in listed
-    assert "\nMarked: 1 RETRACTED.\n" in listed
-    read = (await call("get_evidence", {"ids": ["1", "2"]})).content[0].text  # pyright: ignore
-    assert "\nSearches that found this evidence:\nQuery 1 “compound K toxicity”" in read
-
-
-async def test_only_what_was_checked_is_ok_and_the_list_says_what_was_not() -> None:
-    page = await structured("list_evidence", status="ok")
-    assert page["matching"] == 0
-    assert page["warnings"] == ["Never checked and left out (web pages, notes): 1 item."]
-
-
-async def test_a_note_on_a_retracted_paper_is_marked_and_its_author_warned() -> None:
-    async with Client(fake_server(literature=FakeSearch((TOXICITY, METFORMIN)))) as client:
-        await client.call_tool("pubmed_search", {"query": "x"})
-        items = [{"content": "AMPK is the target.", "pmid": "2"}, {"content": "The NOAEL was 150 mg/kg.", "pmid": "1"}]
-        added = await client.call_tool("add_evidence", {"items": items})
-        found = await client.call_tool("semantic_search", {"query": "target AMPK", "kind": "note", "max_results": 1})
-    assert "Note: Item 0: its paper is marked RETRACTED." in added.content[0].text  # pyright: ignore
-    assert wire(added)
-    assert wire(added)["warnings"] == ["Item 0: its paper is marked RETRACTED."]
-    text = found.content[0].text  # pyright: ignore
-    retracted = "The paper that this note is on is marked **RETRACTED (notice: PMID 9)**."
-    assert f"## 1. AMPK is the target…\nNote on PMID 2\n{retracted}\n" in text
-
-
-async def test_the_order_is_not_explained_where_relevance_explains_it() -> None:
-    found = await structured("semantic_search", query="metformin in the liver")
-    relevances = [piece["relevance"] for piece in found["evidence"]]
-    assert relevances == sorted(relevances, reverse=True)
-    assert found["ordered_by"] == ""
 
 
 async def test_a_further_text_of_a_publication_can_be_read_to_its_end() -> None:
@@ -408,3 +272,28 @@ async def test_a_further_text_of_a_publication_can_be_read_to_its_end() -> None:
         assert wire(found)
         assert wire(found)["evidence"][0]["id"] == "pubmed:2~2"
         assert "page, not the record's text" in found.content[0].model_dump()["text"]
+
+
+async def test_details_make_room_for_the_text() -> None:
+    long = BOOK.model_copy(
+        update={"conflict_of_interest": "They declare this. " * 200, "grants": ("Grant " * 100,) * 9}
+    )
+    settings = Settings(max_result_chars=6_000)
+    async with Client(fake_server(literature=FakeSearch((long,)), settings=settings)) as client:
+        await client.call_tool("pubmed_search", {"query": "x"})
+        read = wire(await client.call_tool("get_evidence", {"ids": ["3"]}))
+    assert read
+    assert read["evidence"][0]["content"] == "A chapter."
+    assert "Details are shortened" in read["next_step"]
+    assert all(len(line) <= 300 for line in read["evidence"][0]["details"])
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("pubmed:2@900-", "pubmed:2 has 96 characters; nothing follows character 900."),
+        ("pubmed:2@40-4", "pubmed:2@40-4: the end must be greater than the start."),
+    ],
+)
+async def test_a_part_that_does_not_exist_is_an_error(part: str, said: str) -> None:
+    assert (await structured("get_evidence", ids=[part]))["error"]["message"] == said

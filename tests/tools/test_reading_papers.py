@@ -8,13 +8,11 @@ import pytest
 from mcp.client import Client
 from mcp_types import CallToolResult
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import Publication, Text
 from deepcritical_mcp.reading import Section, assembled
 from tests.evidence.stand_ins import FILLER, HashingModel
 from tests.fakes import FakeSearch, fake_server
-from tests.publications import published
-from tests.wire import wire
+from tests.wire import text_of, wire
 
 CONTENT, PARTS = assembled(
     [
@@ -54,10 +52,6 @@ async def structured(tool: str, **arguments: Any) -> dict[str, Any]:
     return result
 
 
-def text_of(result: CallToolResult) -> str:
-    return result.content[0].text  # pyright: ignore
-
-
 async def test_in_full_a_passage_is_shown_with_its_section_but_never_a_whole_paper() -> None:
     found = await structured("semantic_search", query="step 7 of the allocation", kind="full_text", detail="full")
     anchors = [item["anchor"] for item in found["evidence"]]
@@ -90,14 +84,6 @@ async def test_an_unknown_anchor_names_the_nearest(anchor: str, said: str) -> No
     assert said in text_of(result)
 
 
-async def test_what_a_search_quotes_stands_at_its_anchor() -> None:
-    found = await structured("semantic_search", query="step 7 of the allocation", kind="full_text")
-    ids = [f"{item['id']}@{item['anchor']}" for item in found["evidence"]]
-    read = await structured("get_evidence", ids=ids)
-    for item, whole in zip(found["evidence"], read["evidence"], strict=True):
-        assert all(piece.strip() in whole["content"] for piece in item["content"].split("[…]"))
-
-
 async def test_the_abstract_is_an_anchor_too() -> None:
     read = await structured("get_evidence", ids=["pubmed:11~2@abstract"])
     assert [(item["id"], item["content"]) for item in read["evidence"]] == [("pubmed:11", ABSTRACT.content)]
@@ -122,21 +108,6 @@ async def test_about_and_an_anchor_quote_only_what_stands_there() -> None:
     assert "No sentence matched in pubmed:11~2@s2" in silent["next_step"]
 
 
-async def test_about_and_the_id_of_a_text_quote_only_that_text() -> None:
-    about = "was zinc compared with placebo in adults"
-    whole = await structured("get_evidence", ids=["pubmed:11"], about=about)
-    assert [item["id"] for item in whole["evidence"]] == ["pubmed:11"]
-    text = await structured("get_evidence", ids=["pubmed:11~2"], about=about)
-    assert {item["id"] for item in text["evidence"]} <= {"pubmed:11~2"}
-
-
-async def test_rows_that_answer_are_quoted_below_their_header() -> None:
-    read = await structured("get_evidence", ids=["pubmed:11~2@t1"], about="deaths with zinc")
-    (item,) = read["evidence"]
-    assert item["anchor"] in ("t1p2", "t1p1-2")
-    assert "Table 1. Deaths\n\n| Arm | Deaths |\n| --- | --- |\n| Zinc | 0 |" in item["content"]
-
-
 async def test_without_a_free_model_words_alone_answer() -> None:
     model = HashingModel()
     model.missing = True
@@ -154,26 +125,3 @@ async def test_an_export_takes_every_id_that_is_read(id: str) -> None:
     assert (exported["count"], exported["missing"]) == (1, [])
     read = await structured("get_evidence", ids=[id])
     assert (len(read["evidence"]), read["missing"]) == (1, [])
-
-
-async def test_what_does_not_fit_is_named_with_its_anchor() -> None:
-    settings = Settings(max_result_chars=2_600)
-    async with Client(fake_server(literature=FakeSearch((TRIAL,)), settings=settings)) as client:
-        await client.call_tool("pubmed_search", {"query": "x"})
-        ids = ["pubmed:11~2@s1.1p1", "pubmed:11~2@s1.1p2", "pubmed:11~2@s1.1p3", "pubmed:11~2@s1.1p4-9"]
-        read = wire(await client.call_tool("get_evidence", {"ids": ids}))
-    assert read
-    assert '"pubmed:11~2@s1.1p4-9"]' in read["next_step"]
-
-
-async def test_a_text_without_sections_has_no_anchors() -> None:
-    note = published("Zinc is a metal.", source="user", provider="user", title="x")
-    kept = ("add_evidence", {"items": [{"content": note.text.content}]})
-    result = await call("get_evidence", kept, ids=[f"{note.id}@s1"])
-    assert result.is_error
-    assert "It has no sections: read it without @." in text_of(result)
-
-
-async def test_quotations_come_from_the_whole_paper() -> None:
-    read = await structured("get_evidence", ids=["pubmed:11"], about="nausea with zinc")
-    assert "Nausea was common with zinc." in read["evidence"][0]["content"]

@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 from mcp.client import Client
-from mcp_types import CallToolResult, PromptReference, TextResourceContents
+from mcp_types import PromptReference, TextResourceContents
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.kept_sessions import KeptSession
-from deepcritical_mcp.tools.arguments.call_session import BESIDE, unknown_title, with_words
+from deepcritical_mcp.tools.arguments.call_session import BESIDE
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
-from tests.wire import wire
+from tests.wire import text_of, wire
 
 NOTE = [{"content": "Pacing helps some patients."}]
 PAPER = published("It says something.", source="pubmed", title="A paper", pmid="1")
@@ -43,10 +42,6 @@ async def refusal(client: Client, tool: str, **arguments: object) -> dict[str, A
     assert result.is_error, text_of(result)
     assert wire(result)
     return wire(result)["error"]
-
-
-def text_of(result: CallToolResult) -> str:
-    return "".join(getattr(block, "text", "") for block in result.content)
 
 
 async def test_a_title_finds_its_session_after_a_restart(tmp_path: Path) -> None:
@@ -98,12 +93,6 @@ async def test_an_unknown_title_names_similar_ones_and_how_to_open_it(tmp_path: 
     assert 'session_id="new: long covd" opens one.' in refused["message"]
 
 
-async def test_an_unknown_id_says_how_long_sessions_are_kept(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
-        refused = await refusal(client, "list_evidence", session_id=f"rs_{'0' * 32}")
-    assert "Sessions are kept for 90 days after their last use." in refused["message"]
-
-
 async def test_both_forms_list_the_same_sessions_and_a_page_has_twenty(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
         for number in range(21):
@@ -140,15 +129,6 @@ async def test_the_last_session_that_a_call_names_is_the_one_that_the_next_call_
         assert (await call(client, "pubmed_search", query="zinc"))["session_id"] == opened["session_id"]
 
 
-async def test_a_session_that_was_brought_back_is_continued(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
-        opened = await call(client, "add_evidence", items=NOTE, session_id="new: long covid")
-        await call(client, "clear_session", session_id=opened["session_id"])
-        assert (await call(client, "list_evidence"))["session_id"] != opened["session_id"]
-        await call(client, "clear_session", session_id=opened["session_id"], undo=True)
-        assert (await call(client, "list_evidence"))["session_id"] == opened["session_id"]
-
-
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -179,21 +159,6 @@ async def test_who_comes_back_and_reads_without_an_id_hears_that_the_session_is_
     assert "0 of 0 results" not in text_of(told)
 
 
-async def test_a_session_from_which_everything_was_removed_is_empty_but_not_new(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
-        added = await call(client, "add_evidence", items=NOTE)
-        await call(client, "clear_session", session_id=added["session_id"], ids=[added["added"][0]["id"]])
-        told = await call(client, "semantic_search", query="pacing")
-    assert told["next_step"].startswith("This session is empty. Search first, or use add_evidence.")
-
-
-async def test_an_empty_list_of_ids_is_no_obstacle_to_undoing_a_deletion(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
-        session = (await call(client, "add_evidence", items=NOTE))["session_id"]
-        await call(client, "clear_session", session_id=session)
-        assert (await call(client, "clear_session", session_id=session, ids=[], undo=True))["undone"]
-
-
 async def test_two_windows_continue_the_same_session(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client, client_of(tmp_path) as other:
         opened = await call(client, "add_evidence", items=NOTE, session_id="new: zinc")
@@ -219,21 +184,6 @@ async def test_a_window_brings_back_what_another_one_has_deleted(tmp_path: Path)
             assert (await call(one, "list_evidence", session_id=session))["total"] == 1
 
 
-async def test_without_any_session_the_list_says_what_to_do() -> None:
-    async with Client(fake_server()) as client:
-        listed = await call(client, "list_sessions")
-    assert listed["sessions"] == []
-    assert "A search opens one by itself" in listed["next_step"]
-
-
-async def test_sessions_in_memory_are_listed_with_a_warning() -> None:
-    async with Client(fake_server()) as client:
-        await call(client, "add_evidence", items=NOTE, session_id="new: zinc")
-        listed = await call(client, "list_sessions")
-    assert [(one["title"], one["kept_until"]) for one in listed["sessions"]] == [("zinc", "")]
-    assert listed["warnings"] == ["Sessions are kept in memory and end with the server."]
-
-
 async def test_kept_sessions_are_resources_with_their_title(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
         opened = await call(client, "add_evidence", items=NOTE, session_id="new: zinc")
@@ -244,14 +194,6 @@ async def test_kept_sessions_are_resources_with_their_title(tmp_path: Path) -> N
     content = read.contents[0]
     assert isinstance(content, TextResourceContents)
     assert "\nTitle: zinc\nKept until: 20" in content.text
-
-
-def test_words_of_a_title_select_sessions_and_a_title_without_any_like_it_names_none() -> None:
-    sessions = [KeptSession("rs_1", title="Zinc in long-term wounds"), KeptSession("rs_2", title="Sleep")]
-    assert with_words("WOUND zinc", sessions) == sessions[:1]
-    assert with_words("term", sessions) == sessions[:1]
-    assert with_words("", sessions) == sessions
-    assert "Did you mean" not in unknown_title("malaria", sessions)
 
 
 @pytest.mark.parametrize("written", ["..", "A" * 150, "A" * 243])
@@ -289,23 +231,6 @@ async def test_evidence_is_removed_and_brought_back_by_title_but_a_session_is_de
     assert "Pass the id, rs_…" in unknown["message"]
 
 
-async def test_a_session_that_comes_back_says_that_its_title_was_taken_meanwhile(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
-        first = (await call(client, "pubmed_search", query="zinc in wounds", session_id="new: zinc"))["session_id"]
-        await call(client, "clear_session", session_id=first)
-        await call(client, "pubmed_search", query="zinc in skin", session_id="new: zinc")
-        back = await call(client, "clear_session", session_id=first, undo=True)
-    assert back["undone"]
-    assert 'Another session has the title "zinc" too' in back["next_step"]
-
-
-async def test_without_searches_the_log_is_refused_with_a_hint_at_other_sessions(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
-        await call(client, "add_evidence", items=NOTE)
-        refused = await refusal(client, "export_evidence", format="search-log")
-    assert "If an earlier result names another session_id, pass that one." in refused["message"]
-
-
 async def test_continuing_is_a_prompt_whose_session_is_completed_by_titles(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
         await call(client, "add_evidence", items=NOTE, session_id="new: zinc in wounds")
@@ -316,3 +241,10 @@ async def test_continuing_is_a_prompt_whose_session_is_completed_by_titles(tmp_p
     assert "zinc in wounds" in str(prompt.messages[0].content)
     assert "Call list_sessions." in str(asking.messages[0].content)
     assert suggested.completion.values == ["zinc in wounds"]
+
+
+async def test_an_empty_list_of_ids_is_no_obstacle_to_undoing_a_deletion(tmp_path: Path) -> None:
+    async with client_of(tmp_path) as client:
+        session = (await call(client, "add_evidence", items=NOTE))["session_id"]
+        await call(client, "clear_session", session_id=session)
+        assert (await call(client, "clear_session", session_id=session, ids=[], undo=True))["undone"]

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from deepcritical_mcp.dates import current_date
-from deepcritical_mcp.evidence.embedding.onnx_model import OnnxModel
 from tests.net.stand_in import Answer
 from tests.sources.trials.registry import desk, trial
-
-PAPERS = [
-    {"pmid": "34000001", "type": "DERIVED", "citation": "Berg J. Found by a machine. 2022."},
-    {"pmid": "31000001", "type": "RESULT", "citation": "Ruiz A, Berg J, Lind K. Zinc closes wounds. J Zinc. 2021."},
-    {"pmid": "11000001", "type": "BACKGROUND", "citation": "Old A. Copper. 1990."},
-    {"type": "RESULT", "citation": "Ruiz A. A talk on zinc. 2020."},
-    {"pmid": "31000002", "type": "RESULT", "citation": "Ruiz A. Zinc again. 2023.", "retractions": [{"pmid": "5"}]},
-]
 
 
 async def test_the_filters_reach_the_registry_in_its_language(tmp_path: Path):
@@ -61,22 +47,6 @@ async def test_a_filter_that_cannot_be_read_is_an_error_that_names_the_values(
     assert found["error"]["code"] == "invalid_input"
     assert ("phase4" if "status" not in written else "enrolling_by_invitation") in text
     assert ours.registry.asked == []
-
-
-@pytest.mark.parametrize("written", [True, "true", "yes", "only"])
-async def test_results_are_a_filter_and_a_number_of_them_is_how_many(tmp_path: Path, written: object):
-    async with desk(tmp_path, trial(1), trial(2)) as ours:
-        await ours.call("trial_search", query="zinc", results=written)
-        _, found = await ours.call("trial_search", query="zinc", results=1, session_id="new")
-    assert ours.registry.asked[0].query["aggFilters"] == "results:with"
-    assert len(found["evidence"]) == 1
-
-
-async def test_other_names_of_the_words_to_search_for_are_understood(tmp_path: Path):
-    async with desk(tmp_path, trial(1)) as ours:
-        await ours.call("trial_search", disease="wounds", drug="zinc")
-    assert ours.registry.asked[0].query["query.cond"] == "wounds"
-    assert ours.registry.asked[0].query["query.intr"] == "zinc"
 
 
 async def test_without_anything_to_search_for_nothing_is_asked(tmp_path: Path):
@@ -130,22 +100,6 @@ async def test_the_record_stays_when_the_whole_registration_is_read(tmp_path: Pa
     assert "of the session" not in text
 
 
-async def test_the_record_stays_when_the_whole_was_read_first(tmp_path: Path):
-    async with desk(tmp_path, trial(1)) as ours:
-        await ours.call("get_full_text", id="NCT09000001")
-        _, found = await ours.call("trial_search", query="zinc")
-    assert found["evidence"][0]["content"].startswith("Status: Completed.")
-
-
-async def test_a_former_number_leads_to_the_present_one_and_says_so(tmp_path: Path):
-    names = {"nctId": "NCT09000001", "briefTitle": "Zinc", "nctIdAliases": ["NCT00000009"]}
-    async with desk(tmp_path, trial(1, identificationModule=names)) as ours:
-        text, found = await ours.call("trial_search", query="nct00000009")
-    assert "NCT00000009 is now registered as NCT09000001." in found["warnings"]
-    assert "Former numbers: NCT00000009." in text
-    assert found["evidence"][0]["citation"]["registrations"] == ["NCT00000009"]
-
-
 async def test_a_former_number_is_read_and_kept_as_the_present_one(tmp_path: Path):
     names = {"nctId": "NCT09000001", "briefTitle": "Zinc", "nctIdAliases": ["NCT00000009"]}
     async with desk(tmp_path, trial(1, identificationModule=names)) as ours:
@@ -157,79 +111,12 @@ async def test_a_former_number_is_read_and_kept_as_the_present_one(tmp_path: Pat
     assert "NCT00000009 is now registered as NCT09000001." in read["warnings"]
 
 
-async def test_a_query_of_numbers_alone_says_that_filters_are_ignored(tmp_path: Path):
-    async with desk(tmp_path, trial(1)) as ours:
-        _, found = await ours.call("trial_search", query="NCT09000001 OR NCT09000002", phase=["phase1"], country="Chad")
-        _, without = await ours.call("trial_search", query="NCT09000001 zinc", phase=["phase1"])
-    said = "ClinicalTrials.gov ignores filters where the query has only NCT numbers: phase, country had no effect."
-    assert said in found["warnings"]
-    assert said[:30] not in json.dumps(without["warnings"])
-
-
-async def test_a_date_of_the_data_that_the_registry_does_not_say_is_not_made_up(tmp_path: Path):
-    one = trial(1)
-    del one["derivedSection"]
-    async with desk(tmp_path, one | {"derivedSection": {}}) as ours:
-        text, found = await ours.call("trial_search", query="zinc")
-        _, exported = await ours.call("export_evidence", format="ris")
-    assert "data of" not in text + json.dumps(found) + exported["text"]
-    assert f"Y2  - {current_date():%Y/%m/%d}" in exported["text"]
-
-
-async def test_a_former_number_and_the_numbers_of_others_are_labeled(tmp_path: Path):
-    names = {
-        "nctId": "NCT09000001",
-        "briefTitle": "Zinc",
-        "nctIdAliases": ["NCT00000009"],
-        "secondaryIdInfos": [{"id": "1R18HL000000-01", "type": "NIH"}, {"id": "NCT09000002"}, {"id": "2020-000001-11"}],
-    }
-    async with desk(tmp_path, trial(1, identificationModule=names)) as ours:
-        text, found = await ours.call("trial_search", query="zinc")
-        _, whole = await ours.call("get_full_text", id="NCT09000001", sections=["Identification"])
-    assert " · formerly NCT00000009 · other numbers: 1R18HL000000-01, 2020-000001-11\n" in text
-    assert "trial NCT00000009" not in text
-    # Another trial is none of this one's numbers.
-    assert "NCT09000002" not in json.dumps(found)
-    assert "NCT09000002" in json.dumps(whole)
-
-
-async def test_no_contact_person_is_asked_for_or_passed_on(tmp_path: Path):
-    async with desk(tmp_path, trial(1)) as ours:
-        text, found = await ours.call("trial_search", query="zinc")
-    fields = ",".join(asked.query["fields"] for asked in ours.registry.asked)
-    assert "Contact" not in fields
-    assert "Official," not in fields.replace("OfficialTitle", "")
-    assert "ecret" not in text + json.dumps(found)
-    assert "555-0100" not in text + json.dumps(found)
-
-
-async def test_pages_follow_each_other_without_gaps(tmp_path: Path):
-    studies = [trial(number) for number in range(1, 8)]
-    async with desk(tmp_path, *studies) as ours:
-        seen: list[str] = []
-        offset = 0
-        while offset >= 0:
-            _, found = await ours.call("trial_search", query="zinc", max_results=3, offset=offset)
-            seen += [item["id"] for item in found["evidence"]]
-            offset = found["next_offset"]
-        _, beyond = await ours.call("trial_search", query="zinc", offset=20)
-    assert seen == [f"nct:NCT0900000{number}" for number in range(1, 8)]
-    assert beyond["evidence"] == []
-    assert "smaller" in beyond["next_step"]
-
-
 async def test_only_new_leaves_out_what_the_session_has(tmp_path: Path):
     async with desk(tmp_path, trial(1), trial(2)) as ours:
         await ours.call("trial_search", query="zinc", max_results=1)
         _, found = await ours.call("trial_search", query="zinc", only_new=True)
     assert [item["id"] for item in found["evidence"]] == ["nct:NCT09000002"]
     assert found["already_known"] == 1
-
-
-async def test_results_beyond_the_first_thousand_are_refused_with_advice(tmp_path: Path):
-    async with desk(tmp_path) as ours:
-        text, _ = await ours.refused("trial_search", query="zinc", offset=1_000)
-    assert "first 1,000" in text
 
 
 async def test_nothing_found_is_not_an_outage(tmp_path: Path):
@@ -245,19 +132,3 @@ async def test_an_outage_is_not_nothing_found(tmp_path: Path):
         ours.registry.answer = lambda _: Answer(503)
         _, found = await ours.refused("trial_search", query="zinc")
     assert (found["error"]["code"], found["error"]["retryable"]) == ("provider_unavailable", True)
-
-
-async def test_a_hundred_long_registrations_page_within_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def embed(model: OnnxModel, texts: Sequence[str], kind: object) -> NDArray[np.float32]:
-        return np.eye(model.dimension, dtype=np.float32)[np.arange(len(texts)) % model.dimension]
-
-    monkeypatch.setattr(OnnxModel, "embed", embed)  # the real one takes most of a minute on a busy machine
-    long = {"briefSummary": "Zinc may help wounds to close within weeks. " * 200}
-    async with desk(tmp_path, *(trial(number, descriptionModule=long) for number in range(1, 101))) as ours:
-        text, found = await ours.call("trial_search", query="zinc", max_results=100)
-    assert len(text) < 32_000
-    shown = len(found["evidence"])
-    assert 5 < shown < 100
-    assert found["next_offset"] == shown
-    assert all("Status: Completed." in item["content"] for item in found["evidence"])
-    assert all("Countries: Norway" in item["content"] for item in found["evidence"])

@@ -15,13 +15,19 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import httpx
 import pytest
 
 STARTING_TIME = 60
 T = TypeVar("T")
+
+
+def greeting(version: str = "2025-11-25") -> dict[str, Any]:
+    """The first message of a client of a handshake version."""
+    client = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
 
 
 @contextmanager

@@ -179,15 +179,6 @@ def test_a_server_that_offers_fewer_tools_answers_through_the_sdk(tmp_path: Path
     assert said(WITHOUT_SDK, tmp_path, greeting(), LIST, **setting) == []
 
 
-def test_another_version_of_the_sdk_answers_everything_itself(tmp_path: Path) -> None:
-    code = f"import importlib.metadata as all; all.version = lambda _: '2.4.0'; {WITHOUT_SDK}"
-    assert said(code, tmp_path, greeting(), LIST) == []
-
-
-def test_invalid_settings_are_reported_before_any_answer(tmp_path: Path) -> None:
-    assert said(QUICK, tmp_path, greeting(), LIST, DEEPCRITICAL_DEADLINE="soon") == []
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_after_the_first_answer_ends_the_process_as_it_does_later(tmp_path: Path, number: int) -> None:

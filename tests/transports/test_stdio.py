@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.evidence.locker import locked
 from tests.transports.odd_messages import ODD_MESSAGES
-from tests.transports.processes import HANGING_CALL, hanging_source, hung_disk
+from tests.transports.processes import HANGING_CALL, greeting, hanging_source, hung_disk
 
 HEAVY = (
     *("chromadb", "onnxruntime", "tokenizers", "tavily", "ddgs", "primp", "sentence_transformers", "torch", "redis"),
@@ -57,14 +56,7 @@ def tell(process: subprocess.Popen[str], message: dict[str, Any]) -> None:
 
 
 def greet(process: subprocess.Popen[str], version: str = "2025-11-25") -> dict[str, Any]:
-    answer = ask(
-        process,
-        {
-            "id": 1,
-            "method": "initialize",
-            "params": {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}},
-        },
-    )
+    answer = ask(process, greeting(version))
     tell(process, {"method": "notifications/initialized"})
     return answer
 
@@ -85,20 +77,6 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_it_greets_with_its_name_and_how_the_tools_work_together(tmp_path: Path) -> None:
-    with server(tmp_path) as process:
-        result = greet(process)["result"]
-    assert result["serverInfo"]["name"] == "deepcritical-mcp"
-    for tool in ("expand_queries", "pubmed_search", "web_search", "semantic_search", "add_evidence", "get_evidence"):
-        assert tool in result["instructions"]
-
-
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
-def test_every_handshake_version_is_spoken(tmp_path: Path, version: str) -> None:
-    with server(tmp_path) as process:
-        assert greet(process, version)["result"]["protocolVersion"] == version
-
-
 def test_stdout_holds_nothing_but_json_rpc(tmp_path: Path) -> None:
     with server(tmp_path) as process:
         greet(process)
@@ -110,19 +88,6 @@ def test_stdout_holds_nothing_but_json_rpc(tmp_path: Path) -> None:
         rest = process.stdout.read()
         assert process.wait(TIMEOUT) == 0
     assert rest == ""
-
-
-def test_junk_on_stdin_does_not_end_the_server(tmp_path: Path) -> None:
-    with server(tmp_path) as process:
-        greet(process)
-        assert process.stdin
-        process.stdin.write("this is not JSON\n{}\n[]\n\n")
-        process.stdin.flush()
-        answers = [ask(process, {"id": 4, "method": "ping"})]
-        while answers[-1].get("id") != 4:
-            assert process.stdout
-            answers.append(json.loads(process.stdout.readline()))
-    assert answers[-1]["result"] == {}
 
 
 @pytest.mark.parametrize("version", ["2025-03-26", "2025-11-25"])
@@ -140,20 +105,6 @@ def test_every_message_that_has_an_id_gets_an_answer(tmp_path: Path, version: st
                 assert answers[-1]["id"] in (number, "after"), (case, answers)
             assert len(answers) == 2, case
             assert len(json.dumps(answers)) < 4_000, case
-
-
-def test_each_message_of_a_batch_gets_an_answer(tmp_path: Path) -> None:
-    parts = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in (7, "eight", 9)]
-    with server(tmp_path) as process:
-        greet(process)
-        assert process.stdin
-        assert process.stdout
-        process.stdin.write(json.dumps([*parts, {"jsonrpc": "2.0", "method": "notifications/initialized"}]) + "\n")
-        process.stdin.flush()
-        answers = [json.loads(process.stdout.readline()) for _ in parts]
-        assert ask(process, {"id": 10, "method": "ping"})["result"] == {}
-    assert [answer["id"] for answer in answers] == [7, "eight", 9]
-    assert all("send each by itself" in answer["error"]["message"] for answer in answers)
 
 
 def test_what_needs_no_answer_gets_none(tmp_path: Path) -> None:
@@ -186,14 +137,6 @@ def test_half_a_character_that_a_model_broke_off_does_not_leave_its_call_without
         reading = {"name": "get_evidence", "arguments": {"ids": [kept]}}
         piece = ask(process, {"id": 6, "method": "tools/call", "params": reading})["result"]["structuredContent"]
     assert piece["evidence"][0]["content"] == "Broken off  here, whole 🧬 there, and \\ud83e is spelled out."
-
-
-def test_the_end_of_input_ends_the_process_at_once(tmp_path: Path) -> None:
-    with server(tmp_path) as process:
-        greet(process)
-        assert process.stdin
-        process.stdin.close()
-        assert process.wait(TIMEOUT) == 0
 
 
 @pytest.mark.parametrize("end", ["end of input", "signal"])
@@ -256,25 +199,6 @@ def test_a_pipe_in_place_of_a_file_blocks_no_call(tmp_path: Path) -> None:
     assert not session.exists()
 
 
-@pytest.mark.long
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.skipif(sys.platform == "win32", reason="locks cannot be asked for")
-def test_a_session_whose_database_is_locked_does_not_hold_up_a_ping(tmp_path: Path) -> None:
-    note = {"items": [{"content": "Zinc speeds up the repair of skin."}]}
-    with server(tmp_path, DEEPCRITICAL_DATA_DIR=str(tmp_path / "data")) as process:
-        greet(process)
-        told(process, 2, "add_evidence", **note)
-        with locked(written(tmp_path / "data")):
-            other = {"items": [{"content": "Iron is taken up in the gut."}]}
-            tell(process, {"id": 3, "method": "tools/call", "params": {"name": "add_evidence", "arguments": other}})
-            tell(process, {"id": 4, "method": "ping"})
-            assert process.stdout
-            answers = [json.loads(process.stdout.readline()) for _ in range(2)]
-            assert [answer["id"] for answer in answers] == [4, 3]
-            assert answers[1]["result"]["structuredContent"]["error"]["code"] == "session_busy"
-        assert "failed" not in told(process, 5, "add_evidence", **other)
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_process_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     with server(tmp_path) as process:
@@ -292,19 +216,6 @@ def test_nothing_heavy_is_imported_before_the_greeting(tmp_path: Path) -> None:
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=TIMEOUT)
     assert loaded.stdout.strip() == "[]"
-
-
-def test_the_first_call_takes_few_garbage_collections(tmp_path: Path) -> None:
-    code = "import gc, sys; gc.callbacks.append(lambda when, _: sys.stderr.write(f'gc {when}\\n')); "
-    code += "from deepcritical_mcp.cli import main; main()"
-    with server(tmp_path, "-c", code) as process:
-        greet(process)
-        arguments = {"items": [{"content": "Zinc heals skin."}], "session_id": "new"}
-        tell(process, {"id": 2, "method": "tools/call", "params": {"name": "add_evidence", "arguments": arguments}})
-        assert process.stdout
-        answer = next(message for line in process.stdout if "result" in (message := json.loads(line)))
-    assert not answer["result"].get("isError")
-    assert (tmp_path / "stderr").read_text().count("gc start") < 100
 
 
 def test_a_wrong_setting_is_one_clear_sentence(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -25,9 +24,7 @@ from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.evidence.embedding.service import (
     QUERY_WORKERS,
     RETRY_SECONDS,
-    SLICE,
     EmbeddingService,
-    MemoryCache,
 )
 from deepcritical_mcp.net.fair_queue import turn_of
 
@@ -152,45 +149,7 @@ async def test_a_caller_with_one_text_does_not_wait_for_another_with_a_hundred_c
     assert model.asked.index("modest") <= 10 * QUERY_WORKERS  # of a hundred
 
 
-async def test_only_a_callers_own_texts_and_as_many_of_each_other_ones_count_as_a_wait() -> None:
-    model_busy, free, late = threading.Event(), threading.Event(), 30.0
-
-    def hang(texts: Sequence[str], kind: Kind) -> None:
-        model_busy.set()
-        free.wait()
-
-    model = FakeModel(lambda texts, kind: time.sleep(0.001))
-    service = EmbeddingService(source=FakeSource(model, workers=1))
-    await service.embed("the pace of the model is known from here on")
-    model.before = hang
-    turn_of.set("greedy")
-    greedy = asyncio.create_task(service.vectors([f"{number} {'long ' * 10**6}" for number in range(SLICE)]))
-    await anyio.to_thread.run_sync(model_busy.wait)
-    try:
-        with anyio.fail_after(late), pytest.raises(EmbeddingError, match="busy"):
-            await service.embed("long " * 10**6)
-        turn_of.set("modest")
-        asyncio.get_running_loop().call_soon(free.set)
-        with anyio.fail_after(late):
-            await service.embed("short")
-    finally:
-        free.set()
-        await greedy
-
-
 # When the model cannot be loaded or run
-
-
-async def test_callers_at_the_same_time_load_the_model_once() -> None:
-    source = FakeSource(FakeModel())
-    service = EmbeddingService(source=source)
-
-    async with anyio.create_task_group() as tasks:
-        for number in range(8):
-            tasks.start_soon(service.vectors, [f"{number} {text}" for text in "abcdefgh"])
-            tasks.start_soon(service.embed_query, str(number))
-
-    assert source.loads == 1
 
 
 async def test_a_model_that_cannot_be_loaded_is_an_error_each_time_but_tried_again_only_after_a_while() -> None:
@@ -224,14 +183,6 @@ async def test_a_model_that_fails_on_a_text_fails_that_call_alone() -> None:
 # Around the start and the end of a process
 
 
-async def test_a_failed_warm_up_shows_in_the_first_call() -> None:
-    service = EmbeddingService(source=FakeSource())
-    service.warm_up()
-
-    with pytest.raises(EmbeddingError):
-        await service.embed("a")
-
-
 def test_a_process_that_ends_while_the_model_loads_ends_cleanly_and_silently() -> None:
     code = "from deepcritical_mcp.evidence.embedding.service import EmbeddingService; EmbeddingService().warm_up()"
 
@@ -248,29 +199,6 @@ def test_neither_importing_nor_creating_the_service_imports_a_model_runtime() ->
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True, text=True)
 
     assert found.stdout.strip() == "[]"
-
-
-def test_embedding_writes_nothing_to_stdout() -> None:
-    code = "import asyncio; from deepcritical_mcp.evidence.embedding.service import EmbeddingService; "
-    code += "asyncio.run(EmbeddingService().embed('a'))"
-
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True)
-
-    assert ended.stdout == b""
-
-
-VECTOR = bytes(range(256)) * 6
-FIRST, SECOND, THIRD, FOURTH = KEYS = [b"1", b"2", b"3", b"4"]
-
-
-def test_the_least_recently_used_vectors_are_dropped_beyond_the_limit() -> None:
-    cache = MemoryCache(limit=3 * len(VECTOR))
-    cache.put({FIRST: VECTOR, SECOND: VECTOR, THIRD: VECTOR})
-
-    cache.get([FIRST])
-    cache.put({FOURTH: VECTOR})
-
-    assert set(cache.get(KEYS)) == {FIRST, THIRD, FOURTH}
 
 
 _EMBED = """
@@ -290,3 +218,11 @@ def test_embedding_leaves_no_trace_of_telemetry_in_the_home_folder(tmp_path: Pat
     assert done.stdout == "384\n"
     assert done.stderr == ""
     assert [path.name for path in tmp_path.rglob("*")] == []
+
+
+async def test_a_failed_warm_up_shows_in_the_first_call() -> None:
+    service = EmbeddingService(source=FakeSource())
+    service.warm_up()
+
+    with pytest.raises(EmbeddingError):
+        await service.embed("a")

@@ -32,30 +32,6 @@ needs_the_weights = pytest.mark.skipif(
 pytestmark = pytest.mark.filterwarnings("default")  # torch's own
 
 
-class FakeEncoder:
-    """Has the two methods of a SentenceTransformer, and remembers the texts."""
-
-    max_seq_length: int | None = 4
-
-    def __init__(self, error: Exception | None = None) -> None:
-        self.queries: list[str] = []
-        self.documents: list[str] = []
-        self._error = error
-
-    def encode_query(self, inputs: list[str], **options: Any) -> NDArray[np.float32]:
-        self.queries += inputs
-        return self._vectors(inputs)
-
-    def encode_document(self, inputs: list[str], **options: Any) -> NDArray[np.float32]:
-        self.documents += inputs
-        return self._vectors(inputs)
-
-    def _vectors(self, inputs: Sequence[str]) -> NDArray[np.float32]:
-        if self._error is not None and inputs != [""]:
-            raise self._error
-        return np.ones((len(inputs), 3), np.float32)
-
-
 def model_folder(target: Path) -> Path:
     """A copy of the published model that a test may change; the weights are linked."""
     assert WEIGHTS is not None
@@ -73,22 +49,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     prompts = {"prompts": {"query": "question: ", "document": "passage: "}}
     (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
     return folder
-
-
-def test_texts_are_made_readable_and_not_longer_than_what_the_model_reads() -> None:
-    encoder = FakeEncoder()
-
-    SentenceTransformerModel(encoder).embed(["a\ud800b", "word " * 1000], "query")
-
-    assert encoder.queries[0] == "ab"
-    assert len(encoder.queries[1]) == 64
-
-
-def test_any_exception_of_the_library_is_an_embedding_error() -> None:
-    model = SentenceTransformerModel(FakeEncoder(error=RuntimeError("out of memory")))
-
-    with pytest.raises(EmbeddingError, match="failed on a text"):
-        model.embed(["a"], "query")
 
 
 @pytest.mark.skipif(INSTALLED, reason="the extra is installed")
@@ -170,3 +130,43 @@ async def test_a_hub_id_is_downloaded_the_first_time() -> None:
     vectors = await service.vectors(["heart attack", "myocardial infarction", "stock market"])
 
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
+
+
+class FakeEncoder:
+    """Has the two methods of a SentenceTransformer, and remembers the texts."""
+
+    max_seq_length: int | None = 4
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.queries: list[str] = []
+        self.documents: list[str] = []
+        self._error = error
+
+    def encode_query(self, inputs: list[str], **options: Any) -> NDArray[np.float32]:
+        self.queries += inputs
+        return self._vectors(inputs)
+
+    def encode_document(self, inputs: list[str], **options: Any) -> NDArray[np.float32]:
+        self.documents += inputs
+        return self._vectors(inputs)
+
+    def _vectors(self, inputs: Sequence[str]) -> NDArray[np.float32]:
+        if self._error is not None and inputs != [""]:
+            raise self._error
+        return np.ones((len(inputs), 3), np.float32)
+
+
+def test_texts_are_made_readable_and_not_longer_than_what_the_model_reads() -> None:
+    encoder = FakeEncoder()
+
+    SentenceTransformerModel(encoder).embed(["a\ud800b", "word " * 1000], "query")
+
+    assert encoder.queries[0] == "ab"
+    assert len(encoder.queries[1]) == 64
+
+
+def test_any_exception_of_the_library_is_an_embedding_error() -> None:
+    model = SentenceTransformerModel(FakeEncoder(error=RuntimeError("out of memory")))
+
+    with pytest.raises(EmbeddingError, match="failed on a text"):
+        model.embed(["a"], "query")

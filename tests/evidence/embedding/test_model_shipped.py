@@ -9,7 +9,7 @@ from pathlib import Path
 from unicodedata import normalize
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
@@ -68,7 +68,6 @@ def test_a_missing_file_is_an_error_that_says_what_to_do(tmp_path: Path, missing
         ShippedModel(folder=tmp_path).load()
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(" \n.-aé中"), max_size=400))
 def test_only_the_start_of_a_text_is_tokenised_and_nothing_changes_by_that(
     short_model: OnnxModel, tokenizer: Tokenizer, text: str

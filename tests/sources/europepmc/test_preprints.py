@@ -9,19 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.errors import InvalidInputError, ProviderRequestError, ProviderUnavailableError
+from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import NO_ABSTRACT, SearchResult
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.sources.europepmc.preprint_request import (
-    SERVERS,
     PreprintRequest,
     europe_pmc_query,
-    servers_named,
 )
-from deepcritical_mcp.sources.europepmc.preprints import Preprints
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.search.fake_session import FakeSession
-from tests.sources.full_text_wire import as_json, make_preprints, preprint, results
+from tests.sources.full_text_wire import make_preprints, preprint, results
 
 TO_ARTICLE = {
     "commentCorrectionList": {
@@ -70,26 +67,6 @@ async def search(
         return await source.search(wanted, session or FakeSession()), server.asked
 
 
-async def test_the_licence_is_kept_with_the_abstract(http: httpx.AsyncClient):
-    session = FakeSession()
-    await search([preprint(license="cc by-nc")], http, session)
-    (kept,) = session.kept.values()
-    assert kept.text.licence == "cc by-nc"
-    assert kept.preprint_number == "PPR500001"
-
-
-async def test_the_list_of_versions_tells_the_version(http: httpx.AsyncClient):
-    versions = {"version": [{"id": "PPR1", "versionNumber": 1}, {"id": "PPR500001", "versionNumber": 3}]}
-    found, _ = await search([preprint(versionNumber=None, versionList=versions)], http)
-    assert found.evidence[0].citation.version == "3"
-
-
-async def test_what_became_an_article_names_it(http: httpx.AsyncClient):
-    found, _ = await search([preprint(**TO_ARTICLE)], http)
-    (notice,) = found.evidence[0].citation.status_notices
-    assert (notice.kind, notice.pmid, notice.reference) == ("published", "32000001", "J Made-up Res. 2027;1:2.")
-
-
 async def test_what_was_published_since_the_session_began_names_the_article(http: httpx.AsyncClient):
     session = FakeSession()
     await search([preprint()], http, session)
@@ -119,14 +96,6 @@ async def test_servers_and_dates_narrow_the_search(http: httpx.AsyncClient):
     )
 
 
-async def test_a_server_that_is_not_known_here_is_asked_for_and_named(http: httpx.AsyncClient):
-    found, (asked,) = await search([], http, servers=("Nowhere Archive",))
-    assert asked.query["query"].endswith('PUBLISHER:"Nowhere Archive"')
-    assert found.warnings == (
-        '"Nowhere Archive": not a server that is known here; Europe PMC was asked for it as it is written.',
-    )
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -147,73 +116,6 @@ async def test_deep_pages_of_several_queries_fetch_only_what_is_shown(http: http
     assert len(found.evidence) == 5
     assert [one.query.get("resultType") or one.form["resultType"] for one in asked] == ["lite", "lite", "core"]
     assert all(item.content != NO_ABSTRACT for item in found.evidence)
-
-
-async def test_fewer_results_than_were_counted_are_named(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        server.answer = play(numbered(3), counted=40)
-        found = await SourceSearch(make_preprints(server.url, http)).search(
-            PreprintRequest(query="zinc"), FakeSession()
-        )
-    assert len(found.evidence) == 3
-    assert (found.total_found, found.next_offset) == (3, -1)
-    assert found.warnings == ("Europe PMC counts 40 results, but delivers only 3.",)
-
-
-async def test_two_versions_with_one_doi_are_two_results_of_the_search(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        server.answer = play([preprint(), preprint(id="PPR500002", versionNumber=1)])
-        source = make_preprints(server.url, http)
-        answer = await source.ask("zinc", PreprintRequest(query="zinc"), offset=0, limit=10)
-    assert answer.ids == ("10.64898/2026.01.02.26300001", "PPR500002")
-
-
-async def test_several_queries_cost_one_request_each(http: httpx.AsyncClient):
-    found, asked = await search(numbered(130), http, variants=("zinc wounds", "zinc salts"), only_new=True)
-    assert len(found.evidence) == 10
-    assert [one.query["resultType"] for one in asked] == ["core"] * 3
-
-
-async def test_records_are_asked_for_again_once_they_were_given(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        server.answer = play(numbered(2))
-        source = make_preprints(server.url, http)
-        answer = await source.ask("zinc", PreprintRequest(query="zinc"), offset=0, limit=10)
-        first = await source.fetch(answer.ids)
-        again = await source.fetch([*answer.ids, "10.1101/none"])
-    assert first.records == again.records
-    assert len(server.asked) == 2
-    assert server.asked[1].query["query"] == (
-        '(DOI:"10.1101/2026.01.01.000001" OR DOI:"10.1101/2026.01.01.000002" OR DOI:"10.1101/none") AND SRC:PPR'
-    )
-
-
-async def test_an_outage_of_the_second_step_names_the_dois(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        rows = play(numbered(400))
-        server.answer = lambda asked: Answer(503) if "DOI" in str(asked.query) else rows(asked)
-        source = SourceSearch(make_preprints(server.url, http))
-        with pytest.raises(ProviderUnavailableError, match=r"Their ids: DOI 10\.1101/2026"):
-            await source.search(
-                PreprintRequest(query="zinc", variants=("x",), offset=300, max_results=2), FakeSession()
-            )
-
-
-async def test_a_long_query_is_sent_in_the_body(http: httpx.AsyncClient):
-    _, (asked,) = await search([], http, query="zinc OR " * 250 + "iron")
-    assert (asked.method, asked.path) == ("POST", "/searchPOST")
-
-
-async def test_doctor_asks_for_one_preprint(http: httpx.AsyncClient):
-    async with stand_in(results(preprint())) as server:
-        (check,) = make_preprints(server.url, http).checks()
-        assert (await check.examine()).text == "answers"
-    assert check.title == "Europe PMC preprints"
-    assert server.asked[0].query["query"] == "SRC:PPR"
-
-
-def test_another_service_is_asked_what_became_of_them():
-    assert Preprints.witnessed
 
 
 @pytest.mark.parametrize(
@@ -263,15 +165,20 @@ def test_nothing_that_is_sent_is_half_open(text: str):
     assert query == query.strip()
 
 
-def test_every_server_is_known_by_its_own_name():
-    assert servers_named([*SERVERS]) == tuple(SERVERS)
-    assert servers_named(["", " ", "bioRxiv", "BIORXIV"]) == ("bioRxiv",)
+async def test_doctor_asks_for_one_preprint(http: httpx.AsyncClient):
+    async with stand_in(results(preprint())) as server:
+        (check,) = make_preprints(server.url, http).checks()
+        assert (await check.examine()).text == "answers"
+    assert check.title == "Europe PMC preprints"
+    assert server.asked[0].query["query"] == "SRC:PPR"
 
 
-async def test_an_error_with_status_200_is_an_error(http: httpx.AsyncClient):
-    async with stand_in(as_json({"errCode": 404, "errMsg": "Invalid query"})) as server:
-        source = SourceSearch(make_preprints(server.url, http))
-        with pytest.raises(
-            ProviderRequestError, match=r'could not be searched: .*refused the request: "Invalid query"'
-        ):
-            await source.search(PreprintRequest(query="zinc"), FakeSession())
+async def test_fewer_results_than_were_counted_are_named(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        server.answer = play(numbered(3), counted=40)
+        found = await SourceSearch(make_preprints(server.url, http)).search(
+            PreprintRequest(query="zinc"), FakeSession()
+        )
+    assert len(found.evidence) == 3
+    assert (found.total_found, found.next_offset) == (3, -1)
+    assert found.warnings == ("Europe PMC counts 40 results, but delivers only 3.",)

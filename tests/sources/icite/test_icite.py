@@ -17,12 +17,6 @@ from tests.sources.citing_wire import icite, icite_paper, make_icite
 FOLDER = os.environ.get("DEEPCRITICAL_SOURCES_DIR")
 
 
-async def test_nothing_to_count_is_not_asked_for(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        assert await make_icite(server.url, http).counts([]) == {}
-    assert server.asked == []
-
-
 @pytest.mark.parametrize("listed", [[21, 305, 40, 21], ["21", "305", "40"], "21 305 40"])
 async def test_citing_papers_are_listed_in_any_spelling_the_highest_first(listed: object, http: httpx.AsyncClient):
     async with stand_in(icite(icite_paper(11, 7, cited_by=listed))) as server:
@@ -36,23 +30,11 @@ async def test_a_paper_that_nobody_cites(listed: object, http: httpx.AsyncClient
         assert await make_icite(server.url, http).citing("11", 10) == CitingDocuments(0)
 
 
-async def test_a_paper_that_icite_does_not_know(http: httpx.AsyncClient):
-    async with stand_in(icite()) as server:
-        assert await make_icite(server.url, http).citing("11", 10) == CitingDocuments(0)
-
-
 @pytest.mark.parametrize("row", [icite_paper(12, 1), {"title": "no number"}])
 async def test_papers_that_nobody_asked_for_are_an_error(row: dict[str, object], http: httpx.AsyncClient):
     async with stand_in(icite(row)) as server:
         with pytest.raises(ProviderResponseError):
             await make_icite(server.url, http).counts(["11"])
-
-
-async def test_doctor_asks_once(http: httpx.AsyncClient):
-    async with stand_in(icite()) as server:
-        (check,) = make_icite(server.url, http).checks()
-        assert (await check.examine()).text == "answers"
-    assert len(server.asked) == 1
 
 
 @pytest.mark.skipif(not FOLDER, reason="needs the recorded answers in DEEPCRITICAL_SOURCES_DIR")
@@ -64,3 +46,21 @@ async def test_the_recorded_answer_is_read(http: httpx.AsyncClient):
         counts = await service.counts(["32162448"])
     assert found.total == len(found.ids) == counts["32162448"] == 17
     assert found.ids[0] == RecordIds(pmid="40535648")
+
+
+async def test_nothing_to_count_is_not_asked_for(http: httpx.AsyncClient):
+    async with stand_in() as server:
+        assert await make_icite(server.url, http).counts([]) == {}
+    assert server.asked == []
+
+
+async def test_a_paper_that_icite_does_not_know(http: httpx.AsyncClient):
+    async with stand_in(icite()) as server:
+        assert await make_icite(server.url, http).citing("11", 10) == CitingDocuments(0)
+
+
+async def test_doctor_asks_once(http: httpx.AsyncClient):
+    async with stand_in(icite()) as server:
+        (check,) = make_icite(server.url, http).checks()
+        assert (await check.examine()).text == "answers"
+    assert len(server.asked) == 1

@@ -121,20 +121,6 @@ def test_a_whole_book_has_its_editors_and_years() -> None:
     assert read(book(title="A chapter")).book_years == "1993"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a volume of 1.5 Å³ at 2 Å",
-        "inÅ³mol",
-        "NESTLÉ® and «CAFÉ» and MAÇÃ®",
-        "Åsa på Ängen, SÃO PAULO",
-        "Weiß²",
-    ],
-)
-def test_correct_text_is_left_alone(text: str) -> None:
-    assert repair_letters(text) == text
-
-
 LETTERS = st.characters(categories=("Lu", "Ll"), max_codepoint=0xFF).filter(lambda letter: letter not in "ªµº")
 
 

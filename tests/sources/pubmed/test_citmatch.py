@@ -11,7 +11,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import (
     AuthenticationError,
     BlockedError,
@@ -21,8 +20,6 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
-from deepcritical_mcp.sources import LOOKUPS
-from deepcritical_mcp.sources.base import Net, Service, created
 from deepcritical_mcp.sources.lookup import CitedPlace
 from deepcritical_mcp.sources.pubmed.citmatch import CITATION_MATCHER, CitationMatcher, ECitMatch, explain_matching
 from tests.net.stand_in import Answer, stand_in
@@ -78,11 +75,6 @@ async def test_the_citation_matcher_gets_the_text_and_gives_candidates(http: htt
     assert server.asked[0].query == {"method": "heuristic", "raw-text": "Ruiz A. Zinc in wound repair."}
 
 
-async def test_no_match_is_an_answer(http: httpx.AsyncClient) -> None:
-    async with stand_in(matched()) as server:
-        assert list(await citation_matcher(server.url, http).match("Nothing.")) == []
-
-
 @dataclass(frozen=True)
 class Matcher:
     """A service under test."""
@@ -132,22 +124,6 @@ async def test_a_refusal_is_not_asked_again(matcher: Matcher, status: int, http:
         with pytest.raises(matcher.refusal):
             await matcher.ask(server.url, http, PATIENT)
     assert len(server.asked) == 1
-
-
-async def test_the_settings_lead_to_both(http: httpx.AsyncClient, tmp_path: Path) -> None:
-    async with stand_in() as server:
-        server.answer = lambda asked: plain("J|2021|9|11||1|7\n") if asked.path.endswith(".cgi") else matched("8")
-        settings = Settings.model_validate(
-            {"ncbi_base_url": f"{server.url}/eutils", "citmatch_url": f"{server.url}/citmatch/", "cache_dir": tmp_path}
-        )
-        services = created(Service, LOOKUPS, settings, Net(http, retry=RetryPolicy(attempts=1)))
-        (places,) = (one for one in services if isinstance(one, ECitMatch))
-        (texts,) = (one for one in services if isinstance(one, CitationMatcher))
-        assert list(await places.at_places(PLACES[:1])) == [RecordIds(pmid="7")]
-        assert list(await texts.match("Zinc.")) == [RecordIds(pmid="8")]
-        (check,) = texts.checks()
-        assert (await check.examine()).text == "answers"
-    assert [one.path for one in server.asked] == ["/eutils/ecitmatch.cgi", "/citmatch/", "/citmatch/"]
 
 
 async def test_a_recorded_answer_is_read(http: httpx.AsyncClient) -> None:

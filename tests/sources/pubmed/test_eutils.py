@@ -69,23 +69,6 @@ async def test_a_refused_request_is_not_asked_again(fault: Answer, http: httpx.A
     assert len(played.asked) == 1
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
-        {"count": "3", "idlist": []},
-        {"idlist": ["1"]},
-        {"count": "many", "idlist": ["1"]},
-        {"count": "1", "idlist": "1"},
-        [],
-    ],
-)
-async def test_an_answer_of_another_shape_is_no_result(result: object, http: httpx.AsyncClient):
-    async with ncbi() as played:
-        played.always["esearch"] = as_json({"header": {}, "esearchresult": result})
-        with pytest.raises(ProviderResponseError):
-            await eutilities(played.url, http).esearch("zinc")
-
-
 ECHOES = {
     "429": as_json({"error": "API rate limit exceeded", "api-key": KEY, "count": "11", "limit": "10"}, 429),
     "400": as_json({"error": "API key invalid", "api-key": KEY, "type": "client"}, 400),
@@ -130,17 +113,6 @@ async def test_links_come_closest_first_without_the_paper_itself(http: httpx.Asy
     assert (params["dbfrom"], params["db"], params["id"], params["cmd"]) == ("pubmed", "pubmed", "5", "neighbor_score")
 
 
-async def test_spelling(http: httpx.AsyncClient):
-    async with ncbi() as played:
-        eutils = eutilities(played.url, http)
-        assert await eutils.espell("zink") == ""
-        played.corrected = "zinc & copper"
-        assert await eutils.espell("zink & coper") == "zinc & copper"
-        played.always["espell"] = as_xml('<!DOCTYPE a [<!ENTITY b "c">]><eSpellResult/>')
-        with pytest.raises(ProviderResponseError):
-            await eutils.espell("zink")
-
-
 async def test_summaries_come_by_id(http: httpx.AsyncClient):
     async with ncbi() as played:
         played.always["esummary"] = as_json(
@@ -180,7 +152,29 @@ async def test_a_crowd_that_asks_the_same_sends_one_request(http: httpx.AsyncCli
     assert len(played.asked) == 2
 
 
-async def test_no_address_is_made_up_where_none_is_known(http: httpx.AsyncClient):
+async def test_spelling(http: httpx.AsyncClient):
     async with ncbi() as played:
-        await eutilities(played.url, http).esearch("zinc")
-    assert played.asked[0][1].keys().isdisjoint({"email", "api_key", "mindate", "maxdate", "datetype"})
+        eutils = eutilities(played.url, http)
+        assert await eutils.espell("zink") == ""
+        played.corrected = "zinc & copper"
+        assert await eutils.espell("zink & coper") == "zinc & copper"
+        played.always["espell"] = as_xml('<!DOCTYPE a [<!ENTITY b "c">]><eSpellResult/>')
+        with pytest.raises(ProviderResponseError):
+            await eutils.espell("zink")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"count": "3", "idlist": []},
+        {"idlist": ["1"]},
+        {"count": "many", "idlist": ["1"]},
+        {"count": "1", "idlist": "1"},
+        [],
+    ],
+)
+async def test_an_answer_of_another_shape_is_no_result(result: object, http: httpx.AsyncClient):
+    async with ncbi() as played:
+        played.always["esearch"] = as_json({"header": {}, "esearchresult": result})
+        with pytest.raises(ProviderResponseError):
+            await eutilities(played.url, http).esearch("zinc")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
-from deepcritical_mcp.errors import ProviderRequestError, ProviderResponseError
+from deepcritical_mcp.errors import ProviderRequestError
 from deepcritical_mcp.identifiers import RecordIds
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources.full_text_wire import as_json, converted, make_converter, refused, unknown_row
@@ -23,13 +23,6 @@ def playing(asked: Asked) -> Answer:
         found = {"requested-id": one, "pmid": number, "pmcid": f"PMC{number}", "doi": f"10.5555/A{number}"}
         rows.append(unknown_row(one) if number % 2 else found)
     return converted(*rows)
-
-
-async def test_what_is_known_already_is_not_asked_for(http: httpx.AsyncClient):
-    ids = [RecordIds(pmid="20", pmcid="PMC20"), RecordIds(nct="NCT09000001"), RecordIds()]
-    async with stand_in() as server:
-        assert (await make_converter(server.url, http).convert(ids)).ids == tuple(ids)
-    assert server.asked == []
 
 
 async def test_a_bad_id_does_not_spoil_its_batch_and_is_named(http: httpx.AsyncClient):
@@ -48,12 +41,6 @@ async def test_too_many_bad_ids_are_an_error_and_not_lost(http: httpx.AsyncClien
         with pytest.raises(ProviderRequestError, match="too many"):
             await make_converter(server.url, http).convert(ids)
     assert len(server.asked) < 40
-
-
-async def test_a_record_that_is_missing_in_the_answer_is_not_taken_for_unknown(http: httpx.AsyncClient):
-    async with stand_in(converted({"requested-id": "20", "pmid": 20, "pmcid": "PMC20"})) as server:
-        with pytest.raises(ProviderResponseError, match="answered for 1 of 2 ids"):
-            await make_converter(server.url, http).convert([RecordIds(pmid="20"), RecordIds(pmid="22")])
 
 
 async def test_the_older_form_of_the_answer_is_read(http: httpx.AsyncClient):

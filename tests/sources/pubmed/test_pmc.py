@@ -53,31 +53,15 @@ async def test_an_unknown_number_is_not_found(said: str, http: httpx.AsyncClient
     assert copy == Copy("not_found", "PMC has no article PMC9000001.")
 
 
-async def test_a_number_that_cannot_exist_is_not_found(http: httpx.AsyncClient):
-    said = b'{"error":"F a i l e d  t o  u n d e r s t a n d  i d : ID list is empty! Possibly it has no correct IDs."}'
-    copy = await answered(Answer(400, said), http)
-    assert copy.status == "not_found"
-
-
 @pytest.mark.parametrize("said", ['<Reply Id="1" error="pmc is not db"/>', "<error>Backend timed out</error>"])
 async def test_an_error_of_the_database_is_an_outage(said: str, http: httpx.AsyncClient):
     with pytest.raises(ProviderUnavailableError):
         await answered(article_set(said), http)
 
 
-async def test_errors_of_e_utilities_are_named_as_such(http: httpx.AsyncClient):
-    body = b'<?xml version="1.0"?><eFetchResult><ERROR>Database is not supported: pmc</ERROR></eFetchResult>'
-    with pytest.raises(ProviderUnavailableError, match=r"^PMC reports an error"):
-        await answered(Answer(200, body, "text/xml"), http)
-
-
 async def test_another_article_than_the_one_asked_for_is_refused(http: httpx.AsyncClient):
     with pytest.raises(ProviderResponseError, match="asked for PMC9000001 and sent PMC9000002"):
         await answered(article_set(jats("PMC9000002")), http)
-
-
-async def test_an_old_article_may_not_name_its_number(http: httpx.AsyncClient):
-    assert (await answered(article_set(jats("")), http)).status == "full_text"
 
 
 async def test_numbers_that_cannot_exist_are_not_found_together(http: httpx.AsyncClient):
@@ -86,13 +70,6 @@ async def test_numbers_that_cannot_exist_are_not_found_together(http: httpx.Asyn
     async with stand_in(Answer(400, said)) as server:
         found = await make_pmc(server.url, http).records_and_copies(wanted)
     assert [copy.status if copy else "" for _, copy in found] == ["not_found", "not_found"]
-
-
-async def test_an_error_of_the_database_is_an_outage_for_all(http: httpx.AsyncClient):
-    wanted = [Wanted(RecordIds(pmcid=f"PMC900000{n}")) for n in (1, 2)]
-    async with stand_in(article_set("<error>Backend timed out</error>")) as server:
-        with pytest.raises(ProviderUnavailableError):
-            await make_pmc(server.url, http).records_and_copies(wanted)
 
 
 async def test_status_404_of_the_service_is_not_an_unknown_article(http: httpx.AsyncClient):

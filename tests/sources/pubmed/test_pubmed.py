@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-import anyio
 import httpx
 import pytest
 
@@ -97,9 +96,6 @@ async def test_a_fault_that_stays_becomes_a_named_error(fault: Fault, step: str,
     assert played.utilities.count(step) == fault.tries
 
 
-PASSING = {name: fault for name, fault in FAULTS.items() if fault.tries > 1}
-
-
 WHOLE = efetch(*RECORDS.values())
 BROKEN_XML = {
     "half of it": dataclasses.replace(WHOLE, body=WHOLE.body[: len(WHOLE.body) * 2 // 3]),
@@ -124,13 +120,6 @@ async def test_records_that_cannot_be_read_at_all_are_an_error(answer: Answer, h
     assert played.utilities.count("efetch") == TRIES
 
 
-async def test_an_empty_set_is_an_error_where_records_were_promised(http: httpx.AsyncClient):
-    async with ncbi() as played:
-        played.hits["zinc"] = ["11"]
-        with pytest.raises(ProviderResponseError):
-            await search(pubmed(played.url, http), "zinc", 10)
-
-
 async def test_unknown_ids_are_missing(http: httpx.AsyncClient):
     async with ncbi(RECORDS) as played:
         tool = pubmed(played.url, http)
@@ -138,21 +127,6 @@ async def test_unknown_ids_are_missing(http: httpx.AsyncClient):
         assert not (await tool.fetch(["99999999"])).records
         played.always["efetch"] = as_xml("<ERROR>ID list is empty! Possibly it has no correct IDs.</ERROR>", 400)
         assert not (await tool.fetch(["0"])).records
-
-
-async def test_nobody_at_the_address_is_an_outage(http: httpx.AsyncClient):
-    async with ncbi() as played:
-        url = played.url
-    with pytest.raises(ProviderUnavailableError):
-        await search(pubmed(url, http), "zinc", 10)
-
-
-async def test_an_outage_is_named_before_the_deadline(http: httpx.AsyncClient):
-    async with ncbi() as played:
-        played.always["esearch"] = Answer(conduct="silent")
-        patient = RetryPolicy(attempts=3, first_backoff=0.01, attempt_timeout=60)
-        with anyio.fail_after(2), pytest.raises(ProviderTimeoutError):
-            await search(pubmed(played.url, http, retry=patient), "zinc", 10)
 
 
 async def test_more_than_can_be_read_at_once_is_refused(http: httpx.AsyncClient):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.sources.pubmed.request import (
     PubMedRequest,
-    near_publication_types,
 )
 from tests.search.pubmed_library import request
 
@@ -53,30 +52,11 @@ def test_what_cannot_be_right_is_named_with_what_would_be(refused: dict[str, obj
     assert told in caught.value.message
 
 
-@settings(deadline=None)
 @given(st.text(max_size=60), st.lists(st.text(max_size=12), max_size=3), st.text(max_size=12), st.text(max_size=12))
 def test_whatever_is_asked_is_answered_or_refused(query: str, types: list[str], earliest: str, latest: str):
     with contextlib.suppress(InvalidInputError):
         asked = request(query, publication_types=tuple(types), min_date=earliest, max_date=latest)
         assert asked.queries[0] in asked.term(asked.queries[0])
-
-
-@pytest.mark.parametrize(
-    ("said", "meant"),
-    [
-        ("Randomised Controlled Trial", "Randomized Controlled Trial"),
-        ("reviews", "Review"),
-        ("Systemtic Review", "Systematic Review"),
-        ("phase 3", "Clinical Trial, Phase III"),
-        ("cohort study", "Observational Study"),
-    ],
-)
-def test_near_misses_lead_to_the_right_name(said: str, meant: str):
-    assert meant in near_publication_types(said)
-
-
-def test_nothing_is_suggested_for_what_is_like_nothing():
-    assert near_publication_types("xyzzy") == []
 
 
 @pytest.mark.parametrize(

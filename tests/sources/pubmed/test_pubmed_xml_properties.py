@@ -85,32 +85,9 @@ def test_junk_is_never_taken_for_records(junk: bytes):
 
 
 NAMES = st.sampled_from(
-    [
-        "PubmedArticle",
-        "MedlineCitation",
-        "Article",
-        "PMID",
-        "ArticleTitle",
-        "Abstract",
-        "AbstractText",
-        "AuthorList",
-        "Author",
-        "LastName",
-        "sup",
-        "i",
-        "PubDate",
-        "Year",
-        "Month",
-        "Journal",
-        "Book",
-        "BookDocument",
-        "mml:math",
-        "PubmedBookArticle",
-        "CommentsCorrectionsList",
-        "CommentsCorrections",
-        "Keyword",
-        "DeleteCitation",
-    ]
+    """PubmedArticle MedlineCitation Article PMID ArticleTitle Abstract AbstractText AuthorList Author LastName
+    sup i PubDate Year Month Journal Book BookDocument mml:math PubmedBookArticle CommentsCorrectionsList
+    CommentsCorrections Keyword DeleteCitation""".split()
 )
 TREES: st.SearchStrategy[str] = st.recursive(
     st.text(alphabet="12aZ <&", max_size=5).map(escape),

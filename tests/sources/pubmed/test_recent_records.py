@@ -11,14 +11,13 @@ import pytest
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import ProviderError, ProviderUnavailableError
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.sources.pubmed.recent import KEPT_FOR_PAGES, Recent, RecentRecords
+from deepcritical_mcp.sources.pubmed.recent import RecentRecords
 from deepcritical_mcp.sources.pubmed.records import read_records
 from tests.export.recorded import FOLDER, needs_records
 from tests.net.stand_in import Answer
 from tests.publications import published
 from tests.search.fake_session import FakeSession
-from tests.search.pubmed_library import Library, library, request
+from tests.search.pubmed_library import library, request
 from tests.sources.ncbi import Ncbi, article, as_xml, efetch, ncbi, notice, pubmed
 
 THREE = {pmid: article(pmid, f"Zinc, part {pmid}.") for pmid in ("11", "12", "13")}
@@ -66,17 +65,6 @@ async def test_memory_is_bounded_and_what_was_wanted_last_stays():
     assert [*await recent.recent(["2", "19"])] == ["19"]
 
 
-async def test_related_articles_and_lookups_use_the_same_records():
-    async with library(THREE) as lib:
-        await lib.search.search(request(), lib.session)
-        lib.ncbi.links = {"pubmed_pubmed": [{"id": "12", "score": 9}]}
-        related = SourceSearch(lib.search.source)
-        await related.related("11", "similar", 5, FakeSession())
-        note = published("Other words.", source="pubmed", title="Zinc", pmid="13")
-        await related.verified([("13", note)], FakeSession())
-    assert lib.ncbi.utilities == ["esearch", "efetch", "elink"]
-
-
 async def test_a_search_for_retracted_papers_gives_none_as_it_was_before():
     async with library(THREE) as lib:
         await lib.search.search(request(), lib.session)
@@ -88,40 +76,6 @@ async def test_a_search_for_retracted_papers_gives_none_as_it_was_before():
         found = await lib.search.search(request(query), FakeSession())
     assert [one.citation.status for one in found.evidence] == ["retracted"]
     assert fetched_by(lib.ncbi) == ["11,12,13", "11"]
-
-
-MANY = {str(number): article(str(number), f"Zinc, part {number}.") for number in range(1, 31)}
-VARIANTS = ("copper", "iron")
-
-
-async def page(lib: Library, offset: int) -> list[str]:
-    asked = request("zinc", variants=VARIANTS, max_results=10, offset=offset)
-    found = await lib.search.search(asked, FakeSession())
-    return [item.citation.pmid for item in found.evidence]
-
-
-async def test_a_variant_that_failed_is_asked_again_for_the_next_page():
-    async with library(MANY) as lib:
-        answered = lib.ncbi.answer
-        lib.ncbi.server.answer = lambda asked: Answer(400) if asked.query.get("term") == "iron" else answered(asked)
-        await page(lib, 0)
-        lib.ncbi.server.answer = answered
-        before = len(lib.ncbi.asked)
-        await page(lib, 10)
-    assert [params["term"] for utility, params in lib.ncbi.asked[before:] if utility == "esearch"] == ["iron"]
-
-
-def test_values_count_for_minutes_and_are_bounded():
-    now = 100.0
-    kept = Recent[int, str](1_000, KEPT_FOR_PAGES, clock=lambda: now)
-    for number in range(20):
-        kept.put(number, "answer", 220)
-        kept.put(number, "answer", 220)
-        assert kept.size <= 1_000
-    assert kept.get(19) == "answer"
-    assert kept.get(1) is None
-    now += KEPT_FOR_PAGES
-    assert kept.get(19) is None
 
 
 @needs_records

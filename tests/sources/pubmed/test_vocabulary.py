@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import httpx
 import pytest
 
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError
-from deepcritical_mcp.sources.pubmed.vocabulary import CACHE_FILE
 from tests.search.expansion.ncbi_stand_in import ALZHEIMER, DEMENTIA, METFORMIN, NcbiStandIn
 
 
@@ -31,26 +29,6 @@ async def test_answers_are_kept_for_other_processes(tmp_path: Path):
         assert list(await concepts.by_uid([ALZHEIMER.uid, METFORMIN.uid])) == [ALZHEIMER.uid, METFORMIN.uid]
     assert len(first.requests) == 4
     assert second.requests == []
-
-
-async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(tmp_path: Path):
-    (tmp_path / "file").write_text("not a folder")
-    (tmp_path / CACHE_FILE).write_text("not a database, but long enough to be taken for one" * 20)
-    for folder in (tmp_path / "file" / "below", tmp_path):
-        concepts = NcbiStandIn().concepts(folder)
-        for _ in range(2):
-            assert list(await concepts.descriptors(["metformin"])) == ["metformin"]
-
-
-async def test_a_cached_answer_that_cannot_be_read_is_asked_for_again(tmp_path: Path):
-    concepts = NcbiStandIn().concepts(tmp_path)
-    await concepts.descriptors(["metformin"])
-    await concepts.descriptors(["metformin"])
-    with sqlite3.connect(tmp_path / CACHE_FILE) as database:
-        database.execute('UPDATE entries SET value = \'{"of": "another version"}\'')
-    database.close()
-    assert len(await concepts.descriptors(["metformin"])) == 1
-    assert list(await concepts.descriptors(["metformin"])) == ["metformin"]
 
 
 @pytest.mark.parametrize(

@@ -35,34 +35,12 @@ async def test_records_are_found_under_the_number_asked_for(http: httpx.AsyncCli
     assert fetched.losses == {"NCT09000007": "ClinicalTrials.gov has no trial NCT09000007."}
 
 
-async def test_it_says_that_it_answers(http: httpx.AsyncClient):
-    async with stand_in(listed()) as server:
-        (check,) = Trials(make_trials_client(server.url, http)).checks()
-        assert (await check.examine()).state == "ok"
-    assert server.asked[0].query["pageSize"] == "1"
-
-
 def test_only_nct_numbers_are_ids():
     trials = Trials(make_trials_client("http://127.0.0.1:1", httpx.AsyncClient()))
     assert trials.known_id("nct 09000001") == "NCT09000001"
     assert trials.stub("NCT09000001").id == "nct:NCT09000001"
     with pytest.raises(InvalidInputError, match="not an NCT number"):
         trials.known_id("ISRCTN12345678")
-
-
-@pytest.mark.parametrize("given", ["condition", "intervention"])
-def test_one_of_three_is_enough(given: str):
-    request = TrialRequest.model_validate({"query": " ", given: "zinc"})
-    assert request.queries == ("zinc",)
-    assert "query.term" not in request.params("zinc")
-
-
-def test_variants_are_searched_under_the_same_filters():
-    request = TrialRequest(query="", variants=("burns",), condition="wounds")
-    assert [request.params(one) for one in request.queries] == [
-        {"query.cond": "wounds"},
-        {"query.term": "burns", "query.cond": "wounds"},
-    ]
 
 
 FORMER = {"nctId": "NCT09000002", "briefTitle": "Zinc", "nctIdAliases": ["NCT00000009"]}
@@ -94,24 +72,14 @@ async def test_what_is_unknown_or_moved_is_told(http: httpx.AsyncClient):
     assert "NCT00000009" in found.records[1].registrations
 
 
-@pytest.mark.parametrize(
-    ("ids", "is_accepted"),
-    [
-        (RecordIds(nct="NCT09000001"), True),
-        (RecordIds(nct="ISRCTN12345678"), False),
-        (RecordIds(pmid="1", nct="NCT09000001"), False),
-        (RecordIds(doi="10.5555/zinc"), False),
-    ],
-)
-async def test_only_registrations_are_looked_up(http: httpx.AsyncClient, ids: RecordIds, is_accepted: bool):
-    assert TrialRecords(make_trials_client("http://127.0.0.1:1", http)).accepts(ids) is is_accepted
-
-
 def test_an_unknown_country_is_searched_as_written_and_told():
     names, remarks = country_names('Atlantis" OR "Norway')
     assert names == ("Atlantis", "Norway")
     assert remarks == ('country "Atlantis" is not a name known here and was searched as written.',)
 
 
-def test_a_misspelled_country_is_told_with_the_right_name():
-    assert country_names("Swizerland")[1][0].endswith('Did you mean "Switzerland"?')
+async def test_it_says_that_it_answers(http: httpx.AsyncClient):
+    async with stand_in(listed()) as server:
+        (check,) = Trials(make_trials_client(server.url, http)).checks()
+        assert (await check.examine()).state == "ok"
+    assert server.asked[0].query["pageSize"] == "1"

@@ -23,8 +23,6 @@ from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
 from tests.sources.contract import PATIENT, TRIES, found
 
-NOT_IN_PLAN = wire.brave_refusal(400, "OPTION_NOT_IN_PLAN", "The option is not part of the plan.")
-
 
 def brave(url: str, http: httpx.AsyncClient) -> BraveTool:
     client = ApiClient(
@@ -64,23 +62,6 @@ async def test_news_have_their_own_endpoint_and_dates(http: httpx.AsyncClient):
     assert item.publication.date == "2026-03-12"
 
 
-async def test_a_later_page_that_fails_leaves_no_results_outside_the_domains(http: httpx.AsyncClient):
-    pages = [wire.Page(f"P{n}", f"https://{'a' if n % 2 else 'b'}.example/{n}", "Text.") for n in range(20)]
-    async with stand_in(wire.brave(pages, more=True), Answer(403)) as provider:
-        options = WebOptions(include_domains=("a.example",))
-        answer = await brave(provider.url, http).ask("metformin", 20, options)
-    assert {hit.publication.url.split("/")[2] for hit in answer.records.values()} == {"a.example"}
-    assert len(answer.remarks) == 1
-
-
-async def test_a_plan_without_extra_snippets_is_remembered(http: httpx.AsyncClient):
-    async with stand_in(NOT_IN_PLAN, wire.brave()) as provider:
-        tool = brave(provider.url, http)
-        assert len(await found(tool, "metformin", 5)) == 3
-        assert len(await found(tool, "aspirin", 5)) == 3
-    assert ["extra_snippets" in asked.query for asked in provider.asked] == [True, False, False]
-
-
 async def test_long_queries_and_many_domains_are_cut_and_told(http: httpx.AsyncClient):
     domains = tuple(f"site-number-{n}.example.org" for n in range(40))
     async with stand_in(wire.brave(())) as provider:
@@ -90,9 +71,6 @@ async def test_long_queries_and_many_domains_are_cut_and_told(http: httpx.AsyncC
         "Brave Search accepts fewer domains; its results were filtered afterward.",
         "Brave Search accepts shorter queries only; it was asked",
     ]
-
-
-TOKEN_IN_META = {"errors": [{"loc": ["header", "x-subscription-token"], "msg": "Field required", "type": "missing"}]}
 
 
 @pytest.mark.parametrize(
@@ -114,7 +92,21 @@ async def test_refusals_are_told_apart(http: httpx.AsyncClient, answer: Answer, 
     assert len(provider.asked) == tries
 
 
-async def test_a_short_wait_that_brave_names_is_waited_out(http: httpx.AsyncClient):
-    limited = wire.brave_refusal(429, "RATE_LIMITED", "Slow down.", X_RateLimit_Reset="0.01, 9000")
-    async with stand_in(limited, wire.brave()) as provider:
-        assert len(await found(brave(provider.url, http), "metformin", 5)) == 3
+NOT_IN_PLAN = wire.brave_refusal(400, "OPTION_NOT_IN_PLAN", "The option is not part of the plan.")
+
+
+async def test_a_plan_without_extra_snippets_is_remembered(http: httpx.AsyncClient):
+    async with stand_in(NOT_IN_PLAN, wire.brave()) as provider:
+        tool = brave(provider.url, http)
+        assert len(await found(tool, "metformin", 5)) == 3
+        assert len(await found(tool, "aspirin", 5)) == 3
+    assert ["extra_snippets" in asked.query for asked in provider.asked] == [True, False, False]
+
+
+async def test_a_later_page_that_fails_leaves_no_results_outside_the_domains(http: httpx.AsyncClient):
+    pages = [wire.Page(f"P{n}", f"https://{'a' if n % 2 else 'b'}.example/{n}", "Text.") for n in range(20)]
+    async with stand_in(wire.brave(pages, more=True), Answer(403)) as provider:
+        options = WebOptions(include_domains=("a.example",))
+        answer = await brave(provider.url, http).ask("metformin", 20, options)
+    assert {hit.publication.url.split("/")[2] for hit in answer.records.values()} == {"a.example"}
+    assert len(answer.remarks) == 1

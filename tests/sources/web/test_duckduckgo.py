@@ -48,11 +48,6 @@ async def test_the_lite_layout_is_read_as_well(http: httpx.AsyncClient):
     assert [item.publication.text.content for item in evidence] == [page.text for page in wire.PAGES]
 
 
-async def test_advertisements_alone_are_no_results(http: httpx.AsyncClient):
-    async with stand_in(wire.duckduckgo(())) as provider:
-        assert await found(duckduckgo(provider.url, http), "metformin", 5) == []
-
-
 async def test_an_advanced_search_reads_up_to_three_pages(http: httpx.AsyncClient):
     def pages(start: int) -> Answer:
         rows = [wire.Page(f"Page {n}", f"https://a.example/{n}", "Text.") for n in range(start, start + 10)]
@@ -64,12 +59,6 @@ async def test_an_advanced_search_reads_up_to_three_pages(http: httpx.AsyncClien
         assert [asked.form.get("s") for asked in provider.asked] == [None, "10", "25"]
         provider.will(pages(0))
         assert len(await found(tool, "metformin", 50, search_depth="basic")) == 10
-
-
-async def test_news_alone_cannot_be_searched_and_that_is_told(http: httpx.AsyncClient):
-    async with stand_in(wire.duckduckgo()) as provider:
-        answer = await duckduckgo(provider.url, http).ask("metformin", 3, WebOptions(topic="news"))
-    assert answer.remarks == ("DuckDuckGo has no news search: these are general results.",)
 
 
 async def test_no_more_is_read_than_a_page_can_have(http: httpx.AsyncClient):
@@ -96,3 +85,9 @@ async def test_no_more_is_read_than_a_page_can_have(http: httpx.AsyncClient):
                 await duckduckgo(f"http://127.0.0.1:{server.server_port}/", http).ask("zinc", 10, WebOptions())
         server.shutdown()
     assert sent < 200_000_000
+
+
+async def test_news_alone_cannot_be_searched_and_that_is_told(http: httpx.AsyncClient):
+    async with stand_in(wire.duckduckgo()) as provider:
+        answer = await duckduckgo(provider.url, http).ask("metformin", 3, WebOptions(topic="news"))
+    assert answer.remarks == ("DuckDuckGo has no news search: these are general results.",)

@@ -18,7 +18,7 @@ from deepcritical_mcp.sources.base import Hit, Net
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.brave import BraveTool
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
-from deepcritical_mcp.sources.web.provider import WebTool, hit_of, publication_date
+from deepcritical_mcp.sources.web.provider import WebTool, publication_date
 from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.sources.web.serpapi import SerpApiTool
 from deepcritical_mcp.sources.web.tavily import TavilyTool
@@ -31,15 +31,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
     max_leaves=8,
 )
-
-
-def test_rows_of_which_none_is_usable_are_junk_and_not_an_empty_answer(http: httpx.AsyncClient):
-    brave = tool(BraveTool, "http://brave.test", http)
-    assert isinstance(brave, BraveTool)
-    for rows in ([{"title": "no address"}], {"a": 1}):
-        with pytest.raises(ProviderResponseError):
-            brave.hits(rows)
-    assert brave.hits(None) == []
 
 
 @given(JSON)
@@ -63,11 +54,6 @@ def test_any_text_gives_a_date_that_a_citation_takes(text: str):
 
 def pages(number: int) -> list[Page]:
     return [Page(f"t{one}", f"https://a.example/{one}", "x") for one in range(number)]
-
-
-def one_result(number: int) -> Answer:
-    links = "".join(f'<h2><a class="result__a" href="https://a.example/{one}">t</a></h2>' for one in range(number))
-    return Answer(200, f'<html><div class="result__body">{links}</div></html>'.encode(), content_type="text/html")
 
 
 def tool(kind: type[WebTool], url: str, http: httpx.AsyncClient) -> WebTool:
@@ -99,16 +85,3 @@ async def test_rows_are_capped_before_they_are_looked_at(kind: type[WebTool], an
 def test_json_of_countless_values_is_not_parsed() -> None:
     with pytest.raises(ProviderResponseError, match="too large"):
         json_answer("x", "X", httpx.Response(200, content=b'{"a": [' + b"[]," * 5_000_000 + b"[]]}"))
-
-
-def test_a_publications_page_claims_its_number_and_has_its_own_title():
-    title, url = "Metformin in older adults - PubMed", "https://pubmed.ncbi.nlm.nih.gov/123/"
-    record = hit_of("brave", title=title, url=url, content="Text.")
-    title = "A page about PubMed - PubMed"
-    page = hit_of("brave", title=title, url="https://blog.example/pubmed", content="Text.")
-    assert record
-    assert page
-    assert record.id.startswith("url:")
-    assert (record.publication.pmid, record.publication.claims) == ("", ("PMID 123",))
-    assert record.publication.title == "Metformin in older adults"
-    assert (page.publication.claims, page.publication.title) == ((), "A page about PubMed - PubMed")

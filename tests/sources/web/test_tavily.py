@@ -12,9 +12,7 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.guard import Guard
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy
-from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.full_text import Copy, Wanted
-from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.sources.web.tavily import TavilyExtract, TavilyTool
 from tests.net.stand_in import Answer, StandIn, stand_in
@@ -72,19 +70,6 @@ async def test_what_lies_outside_the_domains_is_dropped(http: httpx.AsyncClient)
     assert [item.publication.title for item in outside] == [wire.PAGES[1].title, wire.PAGES[2].title]
 
 
-async def test_an_answer_with_another_success_status_is_read(http: httpx.AsyncClient):
-    async with stand_in(Answer(203, wire.tavily().body)) as provider:
-        assert len(await found(tavily(provider.url, http), "metformin", 5)) == 3
-
-
-def test_without_a_key_it_names_the_variable_that_sets_it(http: httpx.AsyncClient):
-    assert (
-        TavilyTool.create(WebSettings.model_validate({"TAVILY_API_KEY": ""}), Net(http)).key_variable
-        == "TAVILY_API_KEY"
-    )
-    assert tavily("http://x", http).key_variable == ""
-
-
 TEXT = "Metformin lowered glucose in this trial of ten thousand adults, who were followed for five years."
 MARKDOWN = f"""# A trial of metformin
 
@@ -111,11 +96,6 @@ It goes on here.
 def extracted(text: str) -> Answer:
     rows = [{"url": "https://a.example/1", "raw_content": text, "favicon": ""}]
     return wire.as_json({"results": rows, "failed_results": [], "response_time": 0.4, "request_id": "1"})
-
-
-FAILED = wire.as_json(
-    {"results": [], "failed_results": [{"url": "https://a.example/1", "error": "could not be fetched"}]}
-)
 
 
 def extract(
@@ -155,12 +135,6 @@ async def test_markdown_becomes_sections(http: httpx.AsyncClient):
     ]
 
 
-@pytest.mark.parametrize("answer", [FAILED, extracted(""), extracted("  ")])
-async def test_a_page_that_tavily_cannot_read_either_has_no_text(answer: Answer, http: httpx.AsyncClient):
-    copy, _ = await read(answer, http)
-    assert (copy.status, copy.detail) == ("no_text", "Tavily could not read this page either.")
-
-
 async def test_what_robots_txt_forbids_is_not_asked_for(http: httpx.AsyncClient):
     robots = Answer(200, b"User-agent: *\nDisallow: /paper", "text/plain")
     copy, provider = await read(extracted(MARKDOWN), http, robots=robots)
@@ -177,7 +151,12 @@ async def test_private_addresses_are_not_sent_to_tavily(http: httpx.AsyncClient)
     assert provider.asked == []
 
 
-async def test_without_a_key_it_is_off_and_names_the_variable(http: httpx.AsyncClient):
-    async with stand_in() as provider:
-        assert extract(provider, http, key="").off == "no API key (TAVILY_API_KEY)"
-        assert extract(provider, http).off == ""
+FAILED = wire.as_json(
+    {"results": [], "failed_results": [{"url": "https://a.example/1", "error": "could not be fetched"}]}
+)
+
+
+@pytest.mark.parametrize("answer", [FAILED, extracted(""), extracted("  ")])
+async def test_a_page_that_tavily_cannot_read_either_has_no_text(answer: Answer, http: httpx.AsyncClient):
+    copy, _ = await read(answer, http)
+    assert (copy.status, copy.detail) == ("no_text", "Tavily could not read this page either.")

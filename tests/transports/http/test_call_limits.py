@@ -11,43 +11,14 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
-from starlette.types import Message, Receive, Scope, Send
 
 from deepcritical_mcp.transports.http import application
-from deepcritical_mcp.transports.http.call_limits import RateLimit, Turnstile
 from tests.transports.conftest import Serving, content, error, text
 from tests.transports.processes import serving_process
 
 TOKENS = "alice:alice-token-0123456789,bob:bob-token-0123456789"
 ALICE, BOB = "alice-token-0123456789", "bob-token-0123456789"
 NOTE = {"items": [{"content": "a note"}]}
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def test_a_rate_allows_a_burst_and_then_says_when_the_next_one_is_welcome() -> None:
-    clock = Clock()
-    rate = RateLimit(6, clock=clock)
-    for _ in range(6):
-        assert rate.wait("a") == 0
-        rate.count("a")
-    assert rate.wait("a") == pytest.approx(10)
-    assert rate.wait("b") == 0
-    clock.now += 10
-    assert rate.wait("a") == 0
-    rate.count("a")
-    assert rate.wait("a") == pytest.approx(10)
-    clock.now += 3_600
-    for _ in range(6):
-        assert rate.wait("a") == 0
-        rate.count("a")
-    assert rate.wait("a") > 0
 
 
 @pytest.mark.parametrize(("transport", "mode"), [("http", "legacy"), ("http", "2026-07-28"), ("sse", "legacy")])
@@ -84,31 +55,6 @@ async def test_calls_at_once_are_bounded_and_a_finished_one_makes_room(serving: 
         server.web.gate = None
         while error_code(await client.call_tool("add_evidence", NOTE)) == "too_many_calls":
             await anyio.lowlevel.checkpoint()
-
-
-async def test_a_crowd_comes_in_one_after_the_other_so_that_no_turn_of_the_event_loop_is_long() -> None:
-    steps, at_work, most = 5, 0, 0
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        nonlocal at_work, most
-        at_work += 1
-        most = max(most, at_work)
-        for _ in range(steps):
-            await anyio.lowlevel.checkpoint()
-        at_work -= 1
-
-    async def receive() -> Message:
-        return {}
-
-    async def send(message: Message) -> None:
-        pass
-
-    scope: Scope = {}
-    turnstile = Turnstile(app)
-    async with anyio.create_task_group() as tasks:
-        for _ in range(100):
-            tasks.start_soon(turnstile, scope, receive, send)
-    assert 1 <= most <= steps + 1
 
 
 async def test_memory_is_released_while_calls_run_without_a_collection_that_would_delay_them(
@@ -187,15 +133,6 @@ def error_code(result: CallToolResult) -> str:
     return error(result)["code"] if result.is_error else ""
 
 
-async def test_each_caller_has_turns_of_its_own_at_the_sources(serving: Serving) -> None:
-    tokens = {"alice": "alice-token-0123456789", "bob": "bob-token-0123456789"}
-    async with serving(auth_tokens=",".join(f"{name}:{token}" for name, token in tokens.items())) as server:
-        for token in tokens.values():
-            async with server.client(token=token) as client:
-                content(await client.call_tool("web_search", {"query": "metformin"}))
-        assert server.web.turns == ["alice", "bob"]
-
-
 async def test_programs_of_this_machine_have_turns_by_connection(serving: Serving) -> None:
     async with serving() as server:
         for _ in range(2):
@@ -204,24 +141,6 @@ async def test_programs_of_this_machine_have_turns_by_connection(serving: Servin
                     content(await client.call_tool("web_search", {"query": "metformin"}))
     first, again, second, last = server.web.turns
     assert first == again != second == last
-
-
-async def test_what_a_client_asked_for_stops_when_its_connection_ends(serving: Serving) -> None:
-    greeting = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "0"},
-    }
-    search = {"name": "web_search", "arguments": {"query": "metformin"}}
-    async with serving() as server, server.http(headers={"accept": "application/json, text/event-stream"}) as http:
-        server.web.gate = anyio.Event()
-        opened = await http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting})
-        http.headers["mcp-session-id"] = opened.headers["mcp-session-id"]
-        call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": search}
-        async with http.stream("POST", "/mcp", json=call):
-            await server.web.waiting.wait()
-        with anyio.fail_after(10):
-            await server.web.cancelled.wait()
 
 
 @pytest.mark.parametrize(("transport", "mode"), [("http", "legacy"), ("http", "2026-07-28"), ("sse", "legacy")])

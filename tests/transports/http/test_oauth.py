@@ -28,6 +28,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.tools.arguments.call_session import caller_of
 from deepcritical_mcp.transports.http import auth
 from deepcritical_mcp.transports.http.auth import OAuthVerifier
+from tests.evidence.stand_ins import Clock
 from tests.transports.conftest import Serving, content
 
 ISSUER = "https://login.example.org"
@@ -57,14 +58,6 @@ class Issuer:
 
     def _shown(self, name: str) -> dict[str, Any]:
         return {field: value for field, value in public_key(name).items() if field not in self.hidden}
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def public_key(name: str) -> dict[str, Any]:
@@ -124,32 +117,11 @@ async def test_a_good_token_names_client_issuer_and_user() -> None:
     assert known.scopes == ["read", "write"]
 
 
-@pytest.mark.parametrize(
-    ("claims", "scopes"),
-    [
-        ({"scope": None, "scp": ["read", "write"]}, ["read", "write"]),
-        ({"scope": "", "scp": "read"}, ["read"]),
-        ({"scope": 7}, []),
-        ({"scope": {"read": True}}, []),
-        ({"scope": [7, None]}, ["7", "None"]),
-    ],
-    ids=str,
-)
-async def test_a_scope_of_any_type_is_read_or_ignored(claims: dict[str, Any], scopes: list[str]) -> None:
-    known = await verifier(Issuer("one")).verify_token(signed(claims, keep_null=True))
-    assert known is not None
-    assert known.scopes == scopes
-
-
 @pytest.mark.parametrize("algorithm", ["RS256", "RS512", "PS256", "PS512"])
 async def test_a_key_that_names_no_algorithm_fits_every_listed_one_of_its_type(algorithm: str) -> None:
     issuer = Issuer("one")
     issuer.hidden = ("alg",)
     assert await verifier(issuer).verify_token(signed(algorithm=algorithm)) is not None
-
-
-async def test_a_key_is_used_with_the_algorithm_it_names_only() -> None:
-    assert await verifier(Issuer("one")).verify_token(signed(algorithm="PS256")) is None
 
 
 async def test_keys_that_drip_in_hold_up_no_token_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,14 +177,6 @@ async def test_a_good_key_among_junk_is_used_and_only_so_many_are_read() -> None
 @pytest.mark.parametrize("subject", ["", "  "])
 async def test_a_token_for_nobody_is_refused(subject: str) -> None:
     assert await verifier(Issuer("one")).verify_token(signed({"sub": subject})) is None
-
-
-async def test_two_users_of_one_client_are_two_callers() -> None:
-    one = verifier(Issuer("one"))
-    first, second = await one.verify_token(signed()), await one.verify_token(signed({"sub": "user-2"}))
-    assert first is not None
-    assert second is not None
-    assert caller_of(first) != caller_of(second)
 
 
 @pytest.mark.parametrize(
@@ -351,9 +315,3 @@ async def test_a_key_with_private_members_costs_nothing(bits: int) -> None:
     one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=f"{ISSUER}/keys"), SERVER, transport=transport)
     with anyio.fail_after(10):
         assert await one.verify_token(signed()) is not None
-
-
-async def test_a_subject_that_is_no_text_is_no_subject() -> None:
-    transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"keys": [public_key("one")]}))
-    one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=f"{ISSUER}/keys"), SERVER, transport=transport)
-    assert await one.verify_token(signed({"sub": "\ud800"})) is None

@@ -18,52 +18,12 @@ import pytest
 from mcp.client.client import Client
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import ConfigurationError, ShuttingDownError
+from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.server import create_server
 from deepcritical_mcp.transports.http.application import CallControl
-from deepcritical_mcp.transports.http.shutdown import RunningCalls
 from deepcritical_mcp.transports.http.uvicorn_server import run_http
 from tests.transports.conftest import Serving, content, error
-from tests.transports.processes import HANGING_CALL, hanging_source, hung_disk, serving_process, wait_for
-
-
-async def test_a_running_call_may_finish_while_new_ones_are_refused() -> None:
-    calls, may_end = RunningCalls(), anyio.Event()
-    outcome: list[str] = []
-
-    async def call() -> None:
-        async with calls.admit():
-            await may_end.wait()
-            outcome.append("finished")
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(call)
-        await anyio.wait_all_tasks_blocked()
-        tasks.start_soon(calls.drain)
-        await anyio.wait_all_tasks_blocked()
-        with pytest.raises(ShuttingDownError):
-            async with calls.admit():
-                pass
-        may_end.set()
-    assert outcome == ["finished"]
-
-
-async def test_a_call_that_takes_too_long_ends_with_an_error() -> None:
-    calls = RunningCalls()
-    outcome: list[Exception] = []
-
-    async def call() -> None:
-        try:
-            async with calls.admit():
-                await anyio.sleep_forever()
-        except ShuttingDownError as error:
-            outcome.append(error)
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(call)
-        await anyio.wait_all_tasks_blocked()
-        await calls.drain(grace=0)
-    assert len(outcome) == 1
+from tests.transports.processes import HANGING_CALL, greeting, hanging_source, hung_disk, serving_process, wait_for
 
 
 @pytest.mark.parametrize(("transport", "mode"), [("http", "legacy"), ("http", "2026-07-28"), ("sse", "legacy")])
@@ -198,16 +158,10 @@ def call(parameters: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def greeted_client_of(url: str) -> Generator[httpx.Client]:
-    parameters = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "0"},
-    }
-    greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters}
     with client_of(url) as client:
         client.headers["accept"] = "application/json, text/event-stream"
         client.timeout = httpx.Timeout(60)
-        client.headers["mcp-session-id"] = client.post("/mcp", json=greeting).headers["mcp-session-id"]
+        client.headers["mcp-session-id"] = client.post("/mcp", json=greeting()).headers["mcp-session-id"]
         yield client
 
 

@@ -26,12 +26,6 @@ async def test_a_head_that_never_ends_is_given_up(serving: Serving) -> None:
         assert await server.raw(b"GET /health HTTP/1.1\r\nhost: localhost\r\nx-a: ", b"b") == b""
 
 
-async def test_half_a_second_request_does_not_keep_a_connection(serving: Serving) -> None:
-    async with serving(request_timeout=0.2, keep_alive=0.1) as server:
-        answer = await server.raw(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\nGET /hea")
-    assert answer.count(b"HTTP/1.1") == 1
-
-
 async def test_many_idle_connections_lock_nobody_out(serving: Serving) -> None:
     async with serving(max_connections=20) as server:
         port = int(server.url.rsplit(":", 1)[1])
