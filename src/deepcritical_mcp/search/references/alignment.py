@@ -108,7 +108,8 @@ class _Alignment:
         self._journal = find_journal(self._text, self._title, journals_of(record), self._numbers.first)
         self._bare = blanked(self._text, [self._journal[:2]] if self._journal else [])
         guess = title_span(self._text) if self._title is None else None
-        if guess and len(self._strange(self._bare[slice(*guess)])) >= LEAST_WORDS:
+        least = LEAST_WORDS if self._journal or self._numbers.first >= 0 else 1  # beside a number alone, any word
+        if guess and len(self._strange(self._bare[slice(*guess)], is_title=least == 1)) >= least:
             self._title = guess
         self._numbers = self._find_numbers()
         self._people = self._find_people()
@@ -231,6 +232,5 @@ def _further_work(behind: str, own: frozenset[str]) -> str:
         return ""
     left = [word for word in content_left(behind, ()) if f" {word}" in behind and word.isalpha()]
     is_told = len(left) >= LEAST_WORDS or (bool(left) and YEAR.search(behind) is not None)
-    place = _OTHER_PLACE.search(behind)
-    is_place = place is not None and bool(place[1] or YEAR.search(behind))
+    is_place = (place := _OTHER_PLACE.search(behind)) and (place[1] or YEAR.search(behind))
     return behind.strip(" .,;)/–|[") if is_place or (is_told and _NAMED.search(behind)) else ""
