@@ -11,7 +11,7 @@ from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome
 from deepcritical_mcp.errors import ProviderError, ProviderUnavailableError
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.witness import Witness
-from tests.checking.reference_cases import OTHER, TNF, ReadingFakeSession, article, checked, graver
+from tests.checking.reference_cases import OTHER, ReadingFakeSession, article, checked, graver
 from tests.search.lookup_fakes import FakeRecords, FakeReferences
 
 SHORT = article(
@@ -116,15 +116,6 @@ async def test_a_preprint_that_was_published_is_told() -> None:
     assert [(one.field, one.written) for one in outcome.problems] == [("journal", "medRxiv")]
     assert "The preprint is written" in outcome.reason
     assert corrected(written, OTHER, outcome.problems) == ""
-
-
-async def test_a_greek_letter_that_was_lost_is_minor_where_all_else_agrees() -> None:
-    written = (
-        "Zhang W, Li XM, Wang Y. TNF- blockade reduces tumor growth in hematopoietic stem cells of mice{}. PNAS. {}."
-    )
-    for mark in ("", "[J]"):
-        outcome = await checked(written.format(mark, "2018;115(20):E4567-76"), [TNF])
-        assert [(one.field, one.minor) for one in outcome.problems] == [("title", True)]
 
 
 async def test_a_name_beside_a_number_is_never_replaced_by_a_journal() -> None:
@@ -362,11 +353,6 @@ async def test_what_no_statement_of_the_record_explains_is_named(before: str, sa
     assert said in outcome.reason
 
 
-async def test_an_issue_without_a_number_is_named() -> None:
-    written = "Berg A, Ruiz K, et al. Guideline for the management of ulcerative colitis in adults. Am J Gastroenterol "
-    assert "“none”" in (await checked(f"{written}2024;119(None):1730.", [COLITIS])).reason
-
-
 @pytest.mark.parametrize("journal", ["bioRxiv. 2031.", "bioRxiv 2031", "bioRxiv (2031)."])
 async def test_a_year_alone_is_the_year(journal: str) -> None:
     record = LOZENGES.model_copy(
@@ -380,9 +366,6 @@ async def test_a_year_alone_is_the_year(journal: str) -> None:
 @pytest.mark.parametrize(
     ("rest", "field", "written"),
     [
-        ("Berg A, Ruiz K Gut 2024;119:1730.", "journal", "Gut"),
-        ("Berg A, Kim S Am J Gastroenterol 2024;119:1730.", "authors", "Kim S"),
-        ("Berg A, Ruiz K. Am J Gastroenterol 119:1830.", "pages", "1830"),
         ("Berg A, Ruiz K. Am J Gastroenterol 2024;119:2024.", "pages", "2024"),
     ],
 )

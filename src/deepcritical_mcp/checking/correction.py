@@ -15,7 +15,7 @@ from deepcritical_mcp.export.reference_managers import bibtex_entry, csl_entry, 
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.references import MAX_REFERENCE, compare, read_reference
-from deepcritical_mcp.search.references.agreement import PREPRINT_SERVER, own_number
+from deepcritical_mcp.search.references.agreement import is_preprint_server, own_number
 from deepcritical_mcp.search.references.alignment import place_of
 from deepcritical_mcp.search.references.number_places import numbers_of
 from deepcritical_mcp.search.references.plain_text import Span, blanked
@@ -63,7 +63,7 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
 def _is_changed(one: ReferenceProblem) -> bool:
     """Whether a line gets the record's value: not of names a letter off, nor of a preprint's server, whose number would
     not be the journal's."""
-    if one.minor and (one.field == "authors" or (one.field == "journal" and PREPRINT_SERVER.search(one.written))):
+    if one.minor and (one.field == "authors" or (one.field == "journal" and is_preprint_server(one.written))):
         return False
     return one.field == "status" or bool(one.written and (one.true or one.field in IDS))
 

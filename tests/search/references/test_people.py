@@ -36,11 +36,8 @@ async def test_initials_of_somebody_else_are_a_difference(names: str, written: s
     assert graver(outcome) == {"authors"}
 
 
-@pytest.mark.parametrize(
-    "names",
-    ["Müller JK, van der Berg W", "Müller JK, O'Connor X", "Müller JX, van der Berg A"],
-)
-async def test_other_initials_of_one_later_author_and_one_of_the_first_are_minor(names: str) -> None:
+@pytest.mark.parametrize("names", ["Müller JK, van der Berg W", "Müller JK, O'Connor X"])
+async def test_other_initials_of_one_later_author_are_minor(names: str) -> None:
     outcome = await checked(f"{names}. {REST}")
     assert [(one.field, one.minor) for one in outcome.problems] == [("authors", True)]
 
@@ -81,7 +78,7 @@ async def test_initials_that_may_be_theirs_are_no_difference(names: str) -> None
         "Iwanow JP, Smith W, Smith-Jones A, de la Cruz J",
         "Wang XM, Wang Y, Wang M",
         "Fassi D, El-Fassi D, ElFassi D",
-        "Lopez G, Garcia-Lopez M, Garcia Lopez ML",
+        "Garcia-Lopez M, Garcia Lopez ML",
         "Doe JQ 3rd, Doe Q, Bare J, Old Group",
         "Xiao-Ming Wang, William Smith",
         "WANG XM, SMITH W",
@@ -95,10 +92,7 @@ def test_other_spellings_are_no_difference(names: str) -> None:
     assert compare_people(names, 0, len(names), OTHERS).verdict in ("agrees", "absent")
 
 
-@pytest.mark.parametrize(
-    ("name", "verdict"),
-    [("Iwanow YP", "agrees"), ("Yuri Iwanow", "minor"), ("Iwanow R", "differs")],
-)
+@pytest.mark.parametrize(("name", "verdict"), [("Iwanow YP", "agrees"), ("Iwanow R", "differs")])
 def test_other_initials_of_the_first_author_are_told(name: str, verdict: str) -> None:
     assert compare_people(f"{name}, Smith W", 0, len(name) + 9, OTHERS).verdict == verdict
 

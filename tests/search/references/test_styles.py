@@ -113,7 +113,6 @@ OTHERS = [
     (TABLETS, f"{PEOPLE}. No {TITLE[0].lower()}{TITLE[1:]}. N Engl J Med 2022;386:1397-408."),
     (TABLETS, f"Kowalski P, Nguyen T. {TITLE}. N Engl J Med 2022;386:1397-408."),
     (TABLETS, f"Kowalski P, van der Berg AM, Øster K. {TITLE}. N Engl J Med 2022;386:1397-408."),
-    (TABLETS, f"Müller-Lüdenscheidt J. Correction: {SHORT}. N Engl J Med 2022;387:99."),
     (TABLETS, f"Müller-Lüdenscheidt J. {SHORT}. Lancet 2017;12:99."),
     (
         LUNG,

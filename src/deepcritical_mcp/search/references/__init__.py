@@ -7,7 +7,7 @@ table of what is a difference. `read_reference` takes a reference in any style, 
 
 from __future__ import annotations
 
-from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, StatedField, is_living_work
+from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, StatedField
 from deepcritical_mcp.search.references.alignment import compare, title_agreement
 from deepcritical_mcp.search.references.title_places import are_parts, are_similar
 from deepcritical_mcp.search.references.written import MAX_REFERENCE, Statements, WrittenReference, read_reference
@@ -22,7 +22,6 @@ __all__ = [
     "are_parts",
     "are_similar",
     "compare",
-    "is_living_work",
     "read_reference",
     "title_agreement",
 ]

@@ -4,10 +4,10 @@
 |---------|--------------------------------------------------|------------------------------|----------------------|
 | title   | case, accents, Greek letters, punctuation,       | a slip, another small word,  | another content word |
 |         | spelling, subtitle left out, a short one added   | cut off, translated          |                      |
-| authors | initials, order of a name's parts, names left    | a slip, one other initial    | another name, another|
-|         | out, "et al." at any place                       |                              | first author         |
+| authors | some of the initials, order of a name's parts,   | a slip, other initials of    | another name, another|
+|         | names left out, "et al." at any place            | one that is not the first    | first author         |
 | year    | that of the issue, of the publication online     | off by one                   | another year         |
-| journal | abbreviations of it, its initials, a former name | a translated name, a preprint| another journal      |
+| journal | abbreviations of it, its initials                | a preprint's server          | another journal      |
 | volume  | "45 Suppl 2", the year as the volume             |                              | another number       |
 | issue   | one of several                                   | another number               |                      |
 | pages   | abbreviated, with letters, the first one only    | last page, those of the PDF  | another first page   |
@@ -17,25 +17,14 @@ A field that is absent is no field that differs.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from deepcritical_mcp.evidence.titles import identifies, is_generic, is_translation, tokens
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
-from deepcritical_mcp.search.references.number_places import YEAR, Role, number_in, numbers_of
+from deepcritical_mcp.search.references.number_places import YEAR, Role, number_in, numbers_of, written_numbers
 from deepcritical_mcp.search.references.plain_text import Span
-from deepcritical_mcp.search.references.title_places import similarity
 
-TRANSLITERATED = frozenset("ara bul chi gre heb jpn kor mac per rus srp tha ukr".split())
-"""Languages of journals that PubMed transliterates, and people translate."""
-PREPRINT_SERVER = re.compile(
-    r"\b(?:bio|med|chem|psy|soc|edu|agri|eco|earth)?a?rxiv\b|\bresearch square\b|\bpreprints?\b|\bssrn\b|\bosf\b",
-    re.IGNORECASE,
-)
-_CUT = 60
-"""Characters after which a program may cut off a title."""
-_RANGE = re.compile(r"([A-Za-z]{0,5}\d{1,8}[A-Za-z]?)(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,8}[A-Za-z]?))?")
 StatedField = Literal["title", "authors", "year", "journal", "volume", "issue", "pages"]
 FieldVerdict = Literal["agrees", "minor", "differs", "absent"]
 
@@ -131,10 +120,9 @@ class Agreement:
         return self.conflicts == 0 or (self.conflicts == 1 and self.support >= 2)
 
 
-def is_living_work(record: Publication) -> bool:
-    """Whether it is a part of a book that is revised again and again, such as GeneReviews, which has years of its
-    own."""
-    return record.form in ("chapter", "book") and record.revised_date != UNKNOWN_DATE
+def is_preprint_server(journal: str) -> bool:
+    """Whether the name of a journal is that of a server of preprints."""
+    return any(name in journal.lower() for name in ("rxiv", "preprint", "research square", "ssrn", "osf"))
 
 
 def years_of(record: Publication) -> list[int]:
@@ -162,39 +150,31 @@ def number_agrees(role: Role, written: str, record: Publication) -> FieldVerdict
         issues = numbers_of(record.issue) if any(map(YEAR.fullmatch, volumes)) else ()
         return "agrees" if number_in(written) in {*volumes, *issues, *map(str, years)} else "differs"
     year = int(number_in(written))
-    if (0 if is_living_work(record) else min(years)) <= year <= max(years):
+    if min(years) <= year <= max(years):
         return "agrees"
     return "minor" if min(abs(year - one) for one in years) == 1 else "differs"
 
 
 def _pages_agree(written: str, true: str) -> FieldVerdict:
     first, second = _pages(written), _pages(true)
+    if "".join(filter(str.isdigit, written)) == "".join(filter(str.isdigit, true)):  # "e00216-22" for "e0021622"
+        return "agrees"
     if number_in(first[0]) == number_in(second[0]):
         return "agrees" if len(first) == 1 or len(second) == 1 or first[1] == second[1] else "minor"
     is_pdf = [len(one) for one in (first, second) if number_in(one[0]) == "1"] == [2] and len(first) != len(second)
-    if is_pdf:
-        return "minor"
-    parts = map(number_in, re.split(r"[;,]", true))  # "1825-34, 1839-40"
-    return "agrees" if number_in(first[0]) in {*parts} else "differs"
+    return "minor" if is_pdf else "differs"
 
 
 def _pages(text: str) -> list[str]:
     """First and last page without abbreviation: "327-57" is 327 to 357."""
-    found = _RANGE.search(re.split(r"[;,]", text.replace("/", ""))[0]) or _RANGE.search(text)
-    pages = [one.lower() for one in found.groups() if one] if found else [""]
-    if len(pages) == 2 and len(pages[1]) < len(pages[0]) and pages[1].isdigit():
-        pages[1] = pages[0][: len(pages[0]) - len(pages[1])] + pages[1]
-    return pages
+    one = next(iter(written_numbers(text)), None)
+    first, last = (one.value.lower(), one.last.lower()) if one else ("", "")
+    return [first, f"{first[: max(0, len(first) - len(last))]}{last}"] if last else [first]
 
 
 def is_minor_title(written: str, true: str) -> bool:
-    """Whether a title that is not the record's as a whole is cut off or translated."""
+    """Whether a title that is not the record's as a whole is translated, or cut off, as programs do after 60
+    characters."""
     words, whole = tokens(written.rstrip(" .…")), tokens(true)
-    is_cut = written.rstrip().endswith(("…", "...")) or len(written) >= _CUT
+    is_cut = written.rstrip().endswith(("…", "...")) or len(written) >= 60
     return is_translation(written, true) or (is_cut and 0 < len(words) < len(whole) and whole[: len(words)] == words)
-
-
-def nearer_title(written: str, record: Publication) -> str:
-    """Of a record's titles the one that is written: its own, or that in its own language."""
-    own = record.vernacular_title
-    return own if own and similarity(written, own) > similarity(written, record.title) else record.title

@@ -30,10 +30,9 @@ _FRAMES = {name: f"\n\n{'#' * level} {{}}\n\n" for name, level in _HEADINGS.item
     "foreignlanguage": "{}", "url": "{}", "path": "{}", "%": "%",
 }  # fmt: skip
 """What commands put around the last thing that they are given."""
-_TWO = dict.fromkeys(("bibinfo", "bibfield", "href@noop", "color", "textcolor", "foreignlanguage", "href"), "{{") | {
-    "textsuperscript": "{"
-}
-_GIVEN = _TWO | dict.fromkeys(_CITES, "*[[{") | {"enquote": "*{", "textquote": "[{", "blockquote": "[{", "doi": "{"}
+_TWO = dict.fromkeys("bibinfo bibfield href@noop color textcolor foreignlanguage href".split(), "{{")
+_ONE = {"enquote": "*{", "textquote": "[{", "blockquote": "[{", "doi": "{", "textsuperscript": "{"}
+_GIVEN = _TWO | _ONE | dict.fromkeys(_CITES, "*[[{")
 _LISTS = frozenset({"itemize", "enumerate", "description"})
 _QUOTATIONS = frozenset({"quote", "quotation", "displayquote", "displaycquote", "quoting"})
 _SKIPPED = frozenset({"verbatim", "verbatim*", "lstlisting", "minted", "comment", "tikzpicture", "filecontents"})
@@ -55,17 +54,15 @@ def latex_as_text(text: str) -> str:
 
 
 def latex_as_markdown(text: str) -> str:
-    """A draft as Markdown, entries of its bibliography as written. What is nested too deeply is read paragraph by
-    paragraph, and at worst as it is written."""
+    """A draft as Markdown, entries of its bibliography as written; all as it is written if it is nested too deeply."""
     text = text.partition("\\begin{document}")[2] or text
     text = _ADDRESS.sub(lambda found: found[0].replace("%", _PERCENT), text)
     entries = [f"[^@{one[1]}]: {' '.join(_COMMENT.sub('', one[2]).split())}" for one in _ENTRY.finditer(text)]
     reader, text = _Reader(), _ENTRY.sub("", text)
-    whole = _nodes(text)
-    parts = [(text, whole)] if whole is not None else [(one, _nodes(one)) for one in text.split("\n\n")]
-    read: list[str] = [part if nodes is None else reader.nodelist_to_text(nodes) for part, nodes in parts]
+    nodes = _nodes(text)
+    read = text if nodes is None else str(reader.nodelist_to_text(nodes))
     notes = (f"[^{number}]: {note}" for number, note in enumerate(reader.notes, 1))
-    return "\n\n".join((*read, *entries, *notes)).replace(_PERCENT, "%")
+    return "\n\n".join((read, *entries, *notes)).replace(_PERCENT, "%")
 
 
 def _nodes(text: str) -> Sequence[Any] | None:

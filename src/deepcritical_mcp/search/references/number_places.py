@@ -19,6 +19,7 @@ _NUMBER = re.compile(
     r"(?<!\d)([A-Za-z]{0,5})(\d{1,12})([A-Za-z]{0,2}\b)?(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,8}(?:\.\d{1,2})?[A-Za-z]?)(?!\d))?"
 )
 _LEAD = re.compile(r"([^\W\d_]{1,24})[^\w]{0,6}\Z")
+_OPENED, _CLOSED = re.compile(r"\([^\d()]{0,19}\Z"), re.compile(r"[^\d()]{0,19}\)")
 _DIGITS = re.compile(r"0{0,9}(\d{1,12})")
 YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _MONTH = "|".join(sorted(MONTHS))
@@ -58,7 +59,6 @@ class WrittenNumber:
         value: as written, without a range's end: "e0123456"; `last` is that end.
         lead: which number it is by the word in front of it ("vol.").
         in_brackets: whether it stands alone in brackets, but for a month.
-        is_behind_colon: whether it stands behind a colon, as a page does.
         is_later: whether a number stands before it that is no year, as a volume does before an issue.
     """
 
@@ -68,7 +68,6 @@ class WrittenNumber:
     end: int
     lead: Role | None
     in_brackets: bool
-    is_behind_colon: bool
     is_later: bool
 
     @property
@@ -82,6 +81,8 @@ class WrittenNumber:
         return f"{self.value}-{self.last}" if self.last else self.value
 
 
+_Found = tuple[float, dict[Role, WrittenNumber]]
+"""What it costs to take numbers for these."""
 PlaceNumbers = Mapping[Role, str]
 """The numbers of a record that tell its place, all its years in one text; empty where no record is known."""
 
@@ -115,16 +116,14 @@ def written_numbers(text: str) -> list[WrittenNumber]:
             if "(" not in text[found[-1].end : start]:  # "150 Suppl 2"
                 found[-1] = replace(found[-1], end=end)
             continue
-        opened, closed = text.rfind("(", max(0, start - 20), start), text.find(")", end, end + 20)
-        inside = f"{text[opened + 1 : start]}{text[end:closed]}" if opened >= 0 <= closed else "0"
-        is_alone = not any(map(str.isdigit, inside))
-        in_brackets = is_alone and all(word.lower() in JOINING for word in WORD.findall(inside))
-        role, is_behind = _LEADS.get(lead), text[max(0, start - 4) : start].rstrip(" *").endswith(":")
+        opened = _OPENED.search(text, max(0, start - 20), start)
+        in_brackets = opened is not None and _CLOSED.match(text, end) is not None
+        role = _LEADS.get(lead)
         if role == "issue" and one[1]:  # "Art. No.: CD009999"
             role = "pages"
         value = f"{one[1]}{one[2]}{one[3] or ''}"
         is_later = not all(other.is_year for other in found)
-        found.append(WrittenNumber(value, one[4] or "", start, end, role, in_brackets, is_behind, is_later))
+        found.append(WrittenNumber(value, one[4] or "", start, end, role, in_brackets, is_later))
     return found
 
 
@@ -141,55 +140,41 @@ def _groups(numbers: Sequence[WrittenNumber], text: str) -> list[list[WrittenNum
     return groups
 
 
-def find_numbers(
-    text: str, hidden: Sequence[Span], record: PlaceNumbers, head: int = 0, journal_end: int = -1
-) -> NumberPlaces:
+def find_numbers(text: str, hidden: Sequence[Span], record: PlaceNumbers, head: int = 0) -> NumberPlaces:
     """Which number is the year, the volume and so on.
 
     Args:
         hidden: parts of the text that other fields explain.
         record: what a record has; without it, the numbers are told by their order and form.
         head: where the title begins: before it stands nothing but a year.
-        journal_end: where the journal ends that the place follows; -1 if that is not known.
     """
     text = without(_NOT_OF_THE_PLACE, blanked(text, hidden))
     numbers = written_numbers(text)
     early = [one for one in numbers if one.start < head and one.is_year and not one.last]
-    groups = _groups([one for one in numbers if one.start >= head], text)
-    if not groups:
-        groups, early = _groups(numbers, text) or [[]], []
-    starts = [group[0].start for group in groups if group and 0 <= group[0].start - journal_end <= _FAR]
-    following = starts[0] if starts and journal_end >= 0 else -1
+    groups = _groups([one for one in numbers if one.start >= head], text) or [[]]
 
     def worth(group: Sequence[WrittenNumber]) -> tuple[float, ...]:
         matched = len({role for one in group for role in ROLES if _is(role, one, record)})
-        start = group[0].start if group else 0
-        return matched, bool(group) and start == following, len(group) > 1, -start
+        return matched, len(group) > 1, -group[0].start if group else 0
 
     main = max(groups, key=worth)
-    others = [one for group in groups if group is not main for one in group if one.is_year]
-    others = [one for one in others if len(main) < 2 or _is("year", one, record)]
     years = [*early, *(one for one in main if one.is_year)]
-    no_year = _ABSENT["year"] + _LEFT * bool(early or (others and not years))
     # Only where another number is the year, one that looks like a year may be something else.
-    cost, rest = _in_order(main, ROLES[1:], record)
-    found = [(cost + no_year + 0.25 * bool(years), rest)]
-    for year in years or others[:1]:
+    no_year, found = _ABSENT["year"] + _LEFT * bool(early) + 0.25 * bool(years), list[_Found]()
+    for year in (None, *years):
         cost, rest = _in_order([one for one in main if one is not year], ROLES[1:], record)
-        found.append((cost + _cost("year", year, record), {"year": year, **rest}))
+        found.append((cost + _cost("year", year, record), {"year": year, **rest}) if year else (cost + no_year, rest))
     by_role = min(found, key=lambda one: one[0])[1]
     spans = [one for one in main if one in by_role.values()] or main
     first, last = min((one.start for one in spans), default=-1), max((one.end for one in spans), default=-1)
     return NumberPlaces(by_role, first, last)
 
 
-def _in_order(
-    numbers: Sequence[WrittenNumber], roles: Sequence[Role], record: PlaceNumbers
-) -> tuple[float, dict[Role, WrittenNumber]]:
+def _in_order(numbers: Sequence[WrittenNumber], roles: Sequence[Role], record: PlaceNumbers) -> _Found:
     """Volume, issue and pages, in this order, at the least cost."""
     if not roles:
         return sum(_left(one, record) for one in numbers), {}
-    found = list[tuple[float, dict[Role, WrittenNumber]]]()
+    found = list[_Found]()
     for at, one in enumerate(numbers):
         cost, rest = _in_order(numbers[at + 1 :], roles[1:], record)
         left = sum(_left(other, record) for other in numbers[:at])
@@ -202,13 +187,11 @@ def _in_order(
 def _is(role: Role, one: WrittenNumber, record: PlaceNumbers) -> bool:
     """Whether a number is a record's, and stands where one with this role may."""
     own, value = record.get(role, ""), one.value[:4] if role == "year" else number_in(one.value)
-    if role == "issue":
-        is_elsewhere = not (one.lead or one.in_brackets or one.is_later)
-    else:
-        is_elsewhere = role == "volume" and (
-            (one.in_brackets and one.is_later) or one.last not in ("", *numbers_of(own))
-        )
-    return not is_elsewhere and value in (numbers_of(own) if role != "pages" else {number_in(own)} - {""})
+    if role == "issue" and not (one.lead or one.in_brackets or one.is_later):
+        return False
+    if role == "volume" and ((one.in_brackets and one.is_later) or one.last not in ("", *numbers_of(own))):
+        return False
+    return value in (numbers_of(own) if role != "pages" else {number_in(own)} - {""})
 
 
 def _left(one: WrittenNumber, record: PlaceNumbers) -> float:
@@ -221,7 +204,7 @@ def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
     """What it costs to take a number for one with a role."""
     if one.lead and one.lead != role and role != "year":
         return 2.0
-    form = 0.0 if one.lead == role else _form(role, one) + 0.5 * (role == "year" and one.is_behind_colon)
+    form = 0.0 if one.lead == role else _form(role, one)
     if _is(role, one, record):
         return 0.1 * form
     return (_OTHER[role] if record.get(role) else _FREE) + form
@@ -229,11 +212,10 @@ def _cost(role: Role, one: WrittenNumber, record: PlaceNumbers) -> float:
 
 def _form(role: Role, one: WrittenNumber) -> float:
     """How little a number looks like one with a role."""
-    has_letters = not one.value.isdecimal()
     if role == "volume":
-        return 0.6 * one.is_year + 0.5 * bool(one.last) + 0.3 * has_letters + 0.8 * one.in_brackets
+        return 0.6 * one.is_year + 0.5 * bool(one.last) + 0.8 * one.in_brackets
     if role == "issue":
-        return (0.5 + 0.5 * bool(one.last)) * (not one.in_brackets) + 0.6 * one.is_year + 0.2 * has_letters
+        return (0.5 + 0.5 * bool(one.last)) * (not one.in_brackets) + 0.6 * one.is_year
     if role == "pages":
         return 0.8 * (one.in_brackets and not one.last) - 0.05 * bool(one.last)
     return 0.0

@@ -33,11 +33,8 @@ _PIECE = re.compile(
 """What parts names: also a full stop, where no semicolon does, and initials: "Berg JA Ruiz K"."""
 LISTED = re.compile(r"[^\W\d_]{2} [A-ZÀ-Þ]{1,4}\.\s{1,3}(?=[^\W\d_])")
 """Where names end, with initials and a full stop: "Berg JA, Ruiz K. J Zinc 2019"."""
-_APART = re.compile(r"\d{1,8}[.,;:)\]]{0,3}\s|[:|]\s")
 _SLIP, _FIRST_SLIP = 70, 80
 """Percent of equal letters of a name, and of the first one, that may be misspelled."""
-_SHOWN = 3
-"""Names that are shown one by one; where more differ, the whole list is."""
 _MOST_NAMES = 400
 
 
@@ -81,7 +78,6 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     if not people:
         return PeopleAgreement("absent")
     stop = max(people[-1].span[1], others.end() if others else 0)
-    stop += others is not None and stop == others.end() and text[start + stop : start + stop + 1] == "."
     span = start + people[0].span[0], start + stop
     is_cut = others is not None or "…" in listed or "..." in listed or len(_PIECE.findall(listed)) > _MOST_NAMES
     is_short = not is_cut and len(people) < sum(map(_is_person, authors))
@@ -92,29 +88,21 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
         people = [one for one in people if one.at >= 0]  # others may be members of the group
     first, known = people[0], {one.at for one in people}
     missing = [author for at, author in enumerate(authors) if at not in known]
-    if first.at > 0 and authors[0].given and -1 not in known:
-        return replace(
-            found, verdict="differs", written=_written(listed, [first]), true=authors[0].short, by_others=0 not in known
-        )
-    wrong, slips = list[Person](), list[Person]()
+    wrong = [first] if first.at > 0 and authors[0].given and -1 not in known else list[Person]()
+    slips = list[Person]()
     for before, one in zip((None, *people), people, strict=False):
         at = before.at + 1 if before and before.at >= 0 else people.index(one)
         if one.at < 0:
-            expected = authors[at : at + 1] if at not in known else ()
-            (slips if _is_slip(one, expected, is_first=one is first) else wrong).append(one)
-    if not wrong and not slips:
-        return _with_initials(found, people, listed, authors)
-    told = wrong or slips
-    is_few = len(told) <= min(_SHOWN, len(missing))
-    shown = missing[: len(told)] if is_few else authors[: 2 * _SHOWN]
-    true = ", ".join([one.short for one in shown] + ["et al"] * (not is_few and len(authors) > len(shown)))
-    written = _written(listed, told) if is_few else text[slice(*span)].strip(" .,;")
-    by_others = first.at < 0 or 0 not in known or 2 * len(wrong + slips) > len(people)
-    return replace(found, verdict="differs" if wrong else "minor", written=written, true=true, by_others=by_others)
-
-
-def _written(listed: str, people: Sequence[Person]) -> str:
-    return ", ".join(listed[slice(*one.span)] for one in people)
+            is_slip = at not in known and _is_slip(one, authors[at : at + 1], is_first=one is first)
+            (slips if is_slip else wrong).append(one)
+    namesakes = [one for one in people if not wrong and not slips and _is_namesake(one, authors)]
+    if not (told := wrong or slips or namesakes):
+        return found
+    shown = [authors[one.at] for one in namesakes] or missing[: len(told)] or authors[:1]
+    true, written = ", ".join(one.short for one in shown), ", ".join(listed[slice(*one.span)] for one in told)
+    by_others = not namesakes and (first.at < 0 or 0 not in known or 2 * len(wrong + slips) > len(people))
+    verdict = "differs" if wrong or first in namesakes or len(namesakes) > 1 else "minor"
+    return replace(found, verdict=verdict, written=written, true=true, by_others=by_others)
 
 
 def has_author(text: str, authors: Sequence[AuthorName]) -> bool:
@@ -133,9 +121,7 @@ def people_before(head: str) -> str:
     others = ET_AL.search(head)
     if not others and (year := YEAR.search(head)) and any(map(str.isalpha, head[: year.start()])):
         head = head[: year.start()]
-    names = head[: others.start()] if others else head
-    low = max((one.end() for one in _APART.finditer(names.rstrip(" :|("))), default=0)
-    return head[low : others.end() if others else None].lstrip(" .-[]()0123456789").strip(" ,(*_“‘:|")
+    return head[: others.end() if others else None].lstrip(" .-[]()0123456789").strip(" ,(*_“‘:|")
 
 
 def is_initials(word: str) -> bool:
@@ -154,39 +140,31 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
         start, end = max(places[-2], 0), cut.start() if cut else len(listed)
         every = [one for one in WORD.finditer(listed, start, end) if one[0].lower() not in listed_words("beside names")]
         words = [one for one in every if not one[0].islower() or len(one[0]) == 1 or one[0] in owners]
-        if not words or not _is_latin(listed[start:end]):
+        is_latin = all("LATIN" in unicodedata.name(one, "") for one in listed[start:end] if one.isalpha())
+        if not words or not is_latin:  # others cannot be compared
             continue
         keys, taken = [_key(one[0])[0] for one in words], {one.at for one in found}
         named = [at for key in keys for at in owners.get(key, ()) if len(key) > 1]
         at = min(named, key=lambda one: (not {*_family(authors[one])} <= {*keys}, one in taken), default=-1)
         family = _key(authors[at].family) if at >= 0 else ()
-        own = [n for n, key in enumerate(keys) if key in (*family, "".join(family))]
-        behind = own[-1] + 1 if own else len(words)
-        while own and behind < len(words) and is_initials(words[behind][0]):
-            behind += 1
-        if own and behind > own[-1] + 1:  # "Robeck S. Corrigendum"
+        last = max((n for n, key in enumerate(keys) if key in (*family, "".join(family))), default=len(keys))
+        behind = next((n for n in range(last + 1, len(words)) if not is_initials(words[n][0])), len(words))
+        if behind > last + 1:  # "Robeck S. Corrigendum"
             words, keys = words[:behind], keys[:behind]
             every = [one for one in every if one.start() <= words[-1].start()]
         rest = [one[0] for one, key in zip(words, keys, strict=True) if key not in (*family, "".join(family))]
-        letters = "".join(one if is_initials(one) else one[0] for one in rest) if at >= 0 else ""
-        is_all, last = all(map(is_initials, rest)), found[-1] if found else None
-        if at < 0 and last and not last.letters and (is_all or _is_given(rest, last, authors)):
-            letters = "".join(one if is_initials(one) else one[0] for one in rest)
-            found[-1] = last._replace(letters=_plain(letters), span=(last.span[0], words[-1].end()))
-        elif at >= 0 or not (is_all or not listed_words("groups").isdisjoint(map(str.lower, rest))):
-            bare = tuple(one for one in rest if not is_initials(one))
-            letters = letters or "".join(one for one in rest if is_initials(one)) * (at < 0)
-            found.append(Person((every[0].start(), every[-1].end()), bare, _plain(letters), at))
+        letters = _plain("".join(one if is_initials(one) else one[0] for one in rest))
+        bare, before = tuple(one for one in rest if not is_initials(one)), found[-1] if found else None
+        if at < 0 and before and not before.letters and (not bare or _is_given(rest, before, authors)):
+            found[-1] = before._replace(letters=letters, span=(before.span[0], words[-1].end()))
+        elif at >= 0 or (bare and listed_words("groups").isdisjoint(map(str.lower, rest))):
+            letters = letters if at >= 0 or len(bare) < len(rest) else ""
+            found.append(Person((every[0].start(), every[-1].end()), bare, letters, at))
     return found
 
 
 def _is_person(author: AuthorName) -> bool:
     return bool(author.given or author.initials)
-
-
-def _is_latin(text: str) -> bool:
-    """Whether a name is in Latin letters: others cannot be compared."""
-    return text.isascii() or all("LATIN" in unicodedata.name(one, "") for one in text if one.isalpha())
 
 
 def _plain(letters: str) -> str:
@@ -195,14 +173,8 @@ def _plain(letters: str) -> str:
 
 def _is_given(words: Sequence[str], before: Person, authors: Sequence[AuthorName]) -> bool:
     """Whether words may be the given names of the author before them: "Berg, Jan K., and Ana Ruiz"."""
-    if before.at < 0:
-        return not authors
-    given = _key(authors[before.at].given)
-    is_known = any(len(one) > 1 for one in given) and not authors[before.at].given.isupper()
-    return all(
-        _key(one)[0] in given if is_known and len(one) > 1 else _plain(one[0]) in _known(authors[before.at])
-        for one in words
-    )
+    known = _known(authors[before.at]) if before.at >= 0 else ""
+    return not authors or all(_plain(one[0]) in known for one in words)
 
 
 @lru_cache(maxsize=4096)
@@ -219,48 +191,21 @@ def _key(name: str) -> tuple[str, ...]:
 
 
 def _is_slip(person: Person, expected: Sequence[AuthorName], *, is_first: bool) -> bool:
-    """Whether a name is that of the author who should stand there, misspelled, or only the given name."""
+    """Whether a name is that of the author who should stand there, misspelled."""
     name, least = " ".join(person.words), _FIRST_SLIP if is_first else _SLIP
-    if not is_first and name and any({*_key(name)} <= {*_key(author.given)} for author in expected):
-        return True
-    forms = [form for author in expected for form in (" ".join(_family(author)), str(author), author.given) if form]
-    return len(name) > 1 and any(ratio(plain_letters(name), plain_letters(form)) >= least for form in forms)
+    forms = [form for author in expected for form in (" ".join(_family(author)), str(author), *author.given.split())]
+    return any(ratio(plain_letters(name), plain_letters(form)) >= least for form in forms)
 
 
-def _with_initials(
-    found: PeopleAgreement, people: Sequence[Person], listed: str, authors: Sequence[AuthorName]
-) -> PeopleAgreement:
-    """With what is wrong with initials: minor, unless those of the first author, or of several, are somebody else's."""
-    wrong, minor = list[tuple[Person, AuthorName]](), list[tuple[Person, AuthorName]]()
-    for person in people:
-        family = _key(authors[person.at].family)
-        named = [one for one in authors if person.letters and _key(one.family) == family and _known(one)]
-        if how := min((_initials_differ(person.letters, one) for one in named), default=0):
-            (wrong if how > 1 else minor).append((person, named[0]))
-    is_grave = len(wrong) > 1 or any(author == authors[0] for _, author in wrong)
-    if not (pairs := wrong if is_grave else [*wrong, *minor]):
-        return found
-    written, true = _written(listed, [one for one, _ in pairs]), ", ".join(author.short for _, author in pairs)
-    return replace(found, verdict="differs" if is_grave else "minor", written=written, true=true)
+def _is_namesake(person: Person, authors: Sequence[AuthorName]) -> bool:
+    """Whether initials have no letter of an author with this family name, also none of middle names."""
+    family = _key(authors[person.at].family)
+    named = [known for one in authors if _key(one.family) == family and (known := _known(one))]
+    return bool(named and person.letters) and all({*known}.isdisjoint(person.letters) for known in named)
 
 
 def _known(author: AuthorName) -> str:
     """The letters with which the parts of an author's name begin, and other capitals in it."""
     capitals = (letter for letter in f"{author.given}{author.initials}" if letter.isupper())
-    parts = (word[0].upper() for name in (author.given, author.family) for word in WORD.findall(name))
+    parts = (word[0].upper() for word in WORD.findall(author.given))
     return _plain("".join((*parts, *capitals)))
-
-
-def _initials_differ(letters: str, author: AuthorName) -> int:
-    """2 if initials are somebody else's, 1 if one of them is, or the first in another spelling, otherwise 0. Those of
-    middle names, and of a part of the family name, count too."""
-    known = _known(author)
-    pair = f"{letters[0]}{known[:1]}"
-    is_like = not {pair, pair[::-1]}.isdisjoint(listed_words("like letters"))
-    if not {*known}.isdisjoint(letters):
-        return int(
-            not is_like
-            and not {*letters} <= {*known}
-            and len(letters) <= len({*_plain(author.short.rpartition(" ")[2])})
-        )
-    return 2 - is_like

@@ -25,7 +25,7 @@ from deepcritical_mcp.models import Publication, without_retraction_mark
 from deepcritical_mcp.search.references.number_places import YEAR
 from deepcritical_mcp.search.references.people_places import ET_AL, has_author
 from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
-from deepcritical_mcp.text import FUNCTION_WORDS, GREEK_NAMES
+from deepcritical_mcp.text import FUNCTION_WORDS
 
 LEAST_WORDS = 3
 """Content words that look like a title."""
@@ -38,30 +38,21 @@ _SIMILAR = 0.7
 """Of two titles' words that are the same where one may be the other with a few words changed."""
 _ROOM = 4
 """Words on each side of where a title is expected."""
-_LONG, _LETTERS_A_SLIP = 12, 5
-"""Letters of a word in which several may be wrong or swapped, one of so many."""
-_SHORT = 4
-"""Letters of a word in which one may be missing."""
-_MOST_SLIPS = 2
+_SHORT, _LONG = 4, 12
+"""Letters of a word in which one may be missing, and in which one of five may be wrong."""
 _LEAST_MAIN, _MOST_MAIN = 2, 3
 """Content words of a title that may be written without its subtitle; so many subtitles may be left out."""
 _ENDS = " .,;:*_()[]”“\"'’‘?!"
-_TRANSLATED = re.compile(r"\s?[(\[]author'?s transl(?:ation)?\.?[)\]]", re.IGNORECASE)
 _SUBTITLE = re.compile(r"(?<=[\w)\]\"”’'»])\s?(?:[:;]|\s[–—-])\s|[.?!]\s")
 _ARROW = re.compile(r"<?[-–=]{1,3}>")
 _TOKEN = re.compile(r"[^\W_]+|[<>≤≥&]")
-_GREEK = re.compile(f"({'|'.join(name for name in GREEK_NAMES.values() if len(name) > 3)})")
-_QUOTED = re.compile(
-    r"[“„«\"]([^“”„«»\"]{8,600})[”“»\"]|(?<![\w’'])[‘']([^‘’']{20,400}(?:[’'](?=\w)[^‘’']{1,300}){0,4})[’'](?!\w)"
-)
 _BREAK = re.compile(
-    r"(?<=[.?!])[”\"]?\s{1,3}|(?<=[A-Z]\.)(?=[A-Z][a-z])|:\s|(?:(?<=[0-9]{4}\))|(?<=[0-9][a-z]\)))[.,:]?\s|[”“\"]"
-    r"|\s[–—|]\s|(?<=[0-9]{4})(?:,?\s|;\s?(?=[0-9]))|\]\("
+    r"(?<=[.?!])[”\"]?\s{1,3}|(?<=[A-Z]\.)(?=[A-Z][a-z])|(?:(?<=\s[A-Z])|(?<=\s[A-Z]{2})|(?<=\.)):\s|(?:(?<=[0-9]{4}\))|(?<=[0-9][a-z]\)))[.,:]?\s|[”“\"]"
+    r"|\s[–—|]\s|(?<=[0-9]{4})(?:[,:]?\s|;\s?(?=[0-9]))|\]\("
 )
-_NUMBER_NEXT = re.compile(r"[\s.,;:(*_]{0,6}(?:[0-9]{1,4}\b|[A-Z][a-z]{2}[a-z]{0,6} [0-9]{1,2}\b)")
 _STOP = re.compile(r"[.:?!“”„«»\"‘(\[*|/]|\d|\s[–—-]\s")
 _SENTENCE_END = re.compile(r"[.?!](?:\s|\Z)|[“”\"]")
-_SAME_SENTENCE = re.compile(r"\s?[\w:–—-]|\s[^.?!”\"’*_,;)\](“]")
+_NUMBER_NEXT = re.compile(r"[\s.,;:(*_]{0,6}(?:[0-9]{1,4}\b|[A-Z][a-z]{2}[a-z]{0,6} [0-9]{1,2}\b)")
 TitleAgreement = Literal["agrees", "minor", "differs"]
 ORDER: Mapping[TitleAgreement, int] = {"agrees": 0, "minor": 1, "differs": 2}
 
@@ -77,12 +68,7 @@ class Word(NamedTuple):
 def words_of(text: str) -> tuple[Word, ...]:
     """The words of a text."""
     found = _TOKEN.finditer(without(_ARROW, text))
-    return tuple(Word(token, one.start(), one.end()) for one in found for token in title_words(one[0]))
-
-
-def title_words(text: str) -> tuple[str, ...]:
-    """The words of a title as `tokens`, with the names of Greek letters apart: PPARalpha is PPARα."""
-    return tuple(part for token in tokens(_ARROW.sub(" ", text)) for part in _GREEK.split(token) if part)
+    return tuple(Word(token, one.start(), one.end()) for one in found for token in tokens(one[0]))
 
 
 class TitlePlace(NamedTuple):
@@ -96,31 +82,23 @@ class TitlePlace(NamedTuple):
 
 
 def _bare(title: str) -> str:
-    return _TRANSLATED.sub("", without_retraction_mark(title))
+    return _ARROW.sub(" ", without_retraction_mark(title))
 
 
 def _main_titles(title: str) -> list[str]:
     """A title without its subtitles: "Zinc in wounds: a trial" -> "Zinc in wounds"; the longest first, and none that
-    says too little; also without the subject before it: "Public health. Zinc in wounds"."""
+    says too little."""
     bare = _bare(title).strip(" .[]")
     ends = [found.start() + (bare[found.start()] in "?!") for found in _SUBTITLE.finditer(bare)][-_MOST_MAIN:]
-    subject, _, rest = bare.partition(". ")
-    is_subject = len(content_words(title_words(subject))) <= _LEAST_MAIN < len(content_words(title_words(rest)))
-    mains = [rest] * is_subject + [bare[:end] for end in reversed(ends)]
-    return [
-        one
-        for one in mains
-        if len(content_words(title_words(one))) >= _LEAST_MAIN and not is_notice(title_words(title))
-    ]
+    mains = [bare[:end] for end in reversed(ends)]
+    return [one for one in mains if len(content_words(tokens(one))) >= _LEAST_MAIN and not is_notice(tokens(title))]
 
 
 def titles_agree(one: str, other: str) -> TitleAgreement:
     """Whether two titles are the same but for function words, spelling and a subtitle; "minor" with slips."""
-    first, second = title_words(_bare(one)), title_words(_bare(other))
-    pairs = [(first, second)]
-    if is_notice(first) == is_notice(second):
-        pairs += [(title_words(main), second) for main in _main_titles(one)]
-        pairs += [(title_words(main), first) for main in _main_titles(other)]
+    first, second = tokens(_bare(one)), tokens(_bare(other))
+    pairs = [(first, second), *((tokens(main), second) for main in _main_titles(one))]
+    pairs += [(tokens(main), first) for main in _main_titles(other)]
     return min((_alike(*pair) for pair in pairs), key=lambda one: ORDER[one])
 
 
@@ -131,30 +109,20 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> TitleAgreement:
     if near == "same":  # other small words between the same content words, or one more
         is_joined = any("".join(gone) != "".join(come) and not at_end for gone, come, at_end in changes(one, other))
         return "minor" if is_joined and one[1:] != other and other[1:] != one else "agrees"
-    if not one or not other or is_notice(one) != is_notice(other):
-        return "differs"
-    bare, whole = ([word for word in words if word not in GREEK_NAMES.values()] for words in (one, other))
-    if bare == whole:  # Greek letters were lost in copying: "A strains" for "Aβ strains"
-        return "minor" if len(one) != len(other) else "differs"
     found = changes(content_words(one), content_words(other))
     slips = [(gone, come) for gone, come, _ in found if "".join(gone) != "".join(come)]
     if near == "near":
         return "minor" if any(gone and come for gone, come in slips) else "agrees"
     is_slips = all(len(gone) == len(come) and all(map(_is_slip, gone, come)) for gone, come in slips)
-    return "minor" if is_slips and len(slips) <= _MOST_SLIPS else "differs"
+    return "minor" if is_slips else "differs"
 
 
 def _is_slip(one: str, other: str) -> bool:
     """Whether two words are one but for a letter that is missing inside, or a few letters of a long word."""
-    if is_misprint(one, other):
-        return True
-    short, long = sorted((one, other), key=len)
-    if one[0] != other[0] or one[-1] != other[-1] or not (one + other).isalpha() or is_opposite(one, other):
-        return False
-    distance = OSA.distance(one, other)
-    return (len(short) >= _SHORT and len(long) > len(short) and distance == 1) or (
-        len(short) >= _LONG and distance <= len(short) // _LETTERS_A_SLIP
-    )
+    length = min(len(one), len(other))
+    most = length // 5 if length >= _LONG else int(length >= _SHORT and len(one) != len(other))
+    is_inside = one[0] == other[0] and one[-1] == other[-1] and (one + other).isalpha() and not is_opposite(one, other)
+    return is_misprint(one, other) or (is_inside and OSA.distance(one, other) <= most)
 
 
 def find_title(words: Sequence[Word], titles: Sequence[str]) -> TitlePlace | None:
@@ -176,7 +144,7 @@ def find_title(words: Sequence[Word], titles: Sequence[str]) -> TitlePlace | Non
 def _has_other_subtitle(words: Sequence[Word], found: TitlePlace, whole: TitlePlace | None, main: str) -> bool:
     """Whether most words of the record's subtitle, and others, stand behind its main title, or the number of another
     part: "2. Methods" for "1. Aims"."""
-    subtitle = title_words(found.true)[len(title_words(main)) :] if found.true.startswith(main) else ()
+    subtitle = tokens(found.true)[len(tokens(main)) :] if found.true.startswith(main) else ()
     behind = [word for word in words if found.end <= word.start]
     if are_parts(subtitle[:2], [word.token for word in behind[:2] if not YEAR.fullmatch(word.token)]):
         return True
@@ -185,14 +153,14 @@ def _has_other_subtitle(words: Sequence[Word], found: TitlePlace, whole: TitlePl
 
 
 def are_parts(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether two titles, as `title_words`, have other numbers than each other, as the parts of a series have."""
+    """Whether two titles, as `tokens`, have other numbers than each other, as the parts of a series have."""
     first, second = ({"1" if word == "i" else word for word in words} for words in (one, other))
     first, second = ({word for word in words if word.isdigit()} for words in (first, second))
     return bool(first - second and second - first)
 
 
 def _placed(words: Sequence[Word], name: str, title: str) -> TitlePlace | None:
-    wanted = title_words(_bare(name))
+    wanted = tokens(_bare(name))
     if not wanted or (window := _title_window(words, wanted)) is None:
         return None
     first, last = window
@@ -205,12 +173,7 @@ def _placed(words: Sequence[Word], name: str, title: str) -> TitlePlace | None:
 
 def are_similar(one: str, other: str) -> bool:
     """Whether one title may be the other with a few words changed."""
-    return similarity(one, other) >= _SIMILAR
-
-
-def similarity(one: str, other: str) -> float:
-    """How much of two titles is the same, from 0 to 1."""
-    return Indel.normalized_similarity(title_words(one), title_words(other))
+    return Indel.normalized_similarity(tokens(one), tokens(other)) >= _SIMILAR
 
 
 def _title_window(words: Sequence[Word], wanted: Sequence[str]) -> tuple[int, int] | None:
@@ -254,8 +217,7 @@ def content_left(text: str, known: Collection[str]) -> list[str]:
 
 
 def start_of_longer_title(text: str, start: int, record: Publication) -> int:
-    """Where a title begins that has words before the record's, which begins at `start`: "No effect of zinc", and what
-    makes it another document: "Correction: Effect of zinc"."""
+    """Where a title begins that has words before the record's, which begins at `start`: "No effect of zinc"."""
     before = text[:start]
     low = max((one.end() for pattern in (_STOP, ET_AL) for one in pattern.finditer(before)), default=0)
     lead = before[low:]
@@ -263,10 +225,7 @@ def start_of_longer_title(text: str, start: int, record: Publication) -> int:
     is_open = text[start : start + 1].islower() or any(word.islower() for word in words if len(word) > 1)
     if words and is_open and "," not in lead.rstrip(" ,") and not has_author(lead, record.authors):
         return low + len(lead) - len(lead.lstrip())
-    sentence = max((one.end() for one in _SENTENCE_END.finditer(before)), default=0)
-    notice = before[sentence:].strip()
-    is_other = notice.endswith(":") and is_notice(tokens(notice)) and not is_notice(tokens(record.title))
-    return sentence if is_other else start
+    return start
 
 
 def end_of_longer_title(text: str, end: int, stop: int, record: Publication) -> int:
@@ -276,26 +235,16 @@ def end_of_longer_title(text: str, end: int, stop: int, record: Publication) -> 
         return end
     rest = without(BRACKETED, text[end:stop])
     known = {*tokens(f"{record.title} {record.vernacular_title} {' '.join(map(str, record.authors))}")}
-    goes_on = _SAME_SENTENCE.match(rest) is not None
-    reach, at = end, 0
-    for found in (*_SENTENCE_END.finditer(rest), None):
-        part = rest[at : found.start() if found else len(rest)]
-        left = content_left(part, known)
-        small = [word for word in left if f" {word}" in f" {part}" and not word.isdigit()]
-        if at == 0 and goes_on and not part.lstrip().startswith((":", "-", "–", "—")):
-            is_title = bool(left) and any(word.islower() for word in WORD.findall(part) if len(word) > 1)
-        else:
-            is_title = len(left if at == 0 and goes_on else small) > _ADDED_WORDS
-        if is_title:
-            reach = end + at + len(part.rstrip())
-        at = found.end() if found else at
-    return reach
+    first = _SENTENCE_END.split(rest, maxsplit=1)[0]
+    least = _ADDED_WORDS if first.lstrip().startswith((":", "-", "–", "—")) else 0
+    if len(content_left(first, known)) > least and any(word.islower() for word in WORD.findall(first)):
+        return end + len(first.rstrip())
+    small = [word for word in content_left(rest, known) if f" {word}" in f" {rest}" and not word.isdigit()]
+    return end + len(rest.rstrip(" .")) if len(small) > _ADDED_WORDS else end
 
 
 def title_span(text: str) -> Span | None:
     """Where the title stands, as what has most words in small letters; None if nothing looks like one."""
-    if (found := _QUOTED.search(text)) and len((found[1] or found[2]).split()) >= LEAST_WORDS:
-        return found.span(1) if found[1] else found.span(2)
     segments, at = list[Span](), 0
     cuts = sorted(one.span() for pattern in (_BREAK, ET_AL) for one in pattern.finditer(text))
     for end, following in [*cuts, (len(text), len(text))]:
@@ -306,20 +255,8 @@ def title_span(text: str) -> Span | None:
     best = max(range(len(segments)), key=scores.__getitem__)
     if scores[best] < _LEAST_SCORE:
         return None
-    first = last = best
-    while first and _is_one_title(text, segments[first - 1], segments[first], scores[first - 1]):
-        first -= 1
-    while last + 1 < len(segments) and _is_one_title(text, segments[last], segments[last + 1], scores[last + 1]):
-        last += 1
-    start, end = segments[first][0], segments[last][1]
-    while start < end and text[start] in _ENDS:
-        start += 1
-    return start, end
-
-
-def _is_one_title(text: str, one: Span, following: Span, score: float) -> bool:
-    """Whether two parts are a title and its subtitle; `score` is that of the part in question."""
-    return text[one[1] : following[0]] == ": " and score >= 1 and not YEAR.search(text, one[0], following[1])
+    start, end = segments[best]
+    return end - len(text[start:end].lstrip(_ENDS)), end
 
 
 def _score(segment: str, *, is_before_number: bool) -> float:

@@ -10,7 +10,7 @@ import json
 import logging
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import Literal, NamedTuple, cast
@@ -26,19 +26,15 @@ from deepcritical_mcp.identifiers import (
 from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
 from deepcritical_mcp.search.references.journal_places import sentences_back
 from deepcritical_mcp.search.references.number_places import YEAR, find_numbers
-from deepcritical_mcp.search.references.people_places import ET_AL, LISTED, first_name_in, people_before
+from deepcritical_mcp.search.references.people_places import LISTED, first_name_in, people_before
 from deepcritical_mcp.search.references.plain_text import without_latex
 from deepcritical_mcp.search.references.stated_ids import stated_ids
-from deepcritical_mcp.search.references.title_places import Word, title_span, words_of
+from deepcritical_mcp.search.references.title_places import LEAST_WORDS, Word, title_span, words_of
 from deepcritical_mcp.text import clean_line, clean_text, normalized
 
 logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # what is wrong with an entry is told to its author
 MAX_REFERENCE = 12_000
 """Characters of a reference that are read; of an entry of BibTeX, RIS or CSL-JSON, which may have an abstract, all."""
-_LEAST_TITLE = 3
-"""Content words of what can be a title."""
-_NOTED_PMID = re.compile(r"[-*• ]{0,4}([1-9][0-9]{7})(?: \(([^()]{1,60})\)| ?[–—:-] ([^\d()]{1,60}))\.?")
-"""A bare number with a note: "30000001 (zinc)"."""
 BARE_PMID = re.compile(r"[.;)\]]\s{1,3}[(\[]?([1-9][0-9]{6,7})[)\].\s]{0,4}\Z")
 """A number at the end that can only be a PMID."""
 _MARKUP = re.compile(
@@ -47,8 +43,6 @@ _MARKUP = re.compile(
     r"\s?[(\[](?i:retracted|withdrawn)(?: (?i:article))?[)\]]"
 )
 """With the mark of Chinese references for a kind of work: "[J]" is an article in a journal."""
-_LINE = "people:{}. |title:“{}.” |journal:{}. |year:{}, |volume:vol. {}, |issue:no. {}, |pages:pp. {}."
-"""How what an entry says is laid along."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +67,8 @@ class Statements:
     @property
     def line(self) -> str:
         """All of it as a reference is written."""
-        forms = (one.partition(":") for one in _LINE.split("|"))
-        return "".join(form.format(said) for name, _, form in forms if (said := getattr(self, name)))
+        place = f"{self.year}, vol. {self.volume}, no. {self.issue}, pp. {self.pages}."
+        return f"{self.people}. “{self.title}.” {self.journal}. {place}"
 
 
 def _guessed(text: str) -> Statements:
@@ -84,11 +78,8 @@ def _guessed(text: str) -> Statements:
     said = {role: one.text for role, one in places.by_role.items()}
     first = max(places.first, 0)
     ended = None if end else LISTED.search(text, 0, first)
-    behind = ended.end() if ended else first
-    head = people_before(text[: start if end else behind])
-    if end and not any(map(str.isalpha, head)) and (others := ET_AL.search(text, end, end + 300)):
-        head = text[end : others.start()].strip(" ,.(")  # "“Title” (Berg et al., J Zinc 2019)"
-    low = max(end, ended.end() if ended else 0, places.first - 200)
+    behind = ended.end() if ended else end
+    head, low = people_before(text[: start if end else behind or first]), max(behind, places.first - 200)
     journal = next((text[low + one : low + to] for one, to in sentences_back(text[low : places.first])), "")
     said |= {"year": said.get("year", "")[:4], "journal": journal.removeprefix("In: ") if places.first > end else ""}
     return Statements(text[start:end], first_name_in(head), people=head, **said)
@@ -111,7 +102,7 @@ class WrittenReference:
     ids: RecordIds
     says: Statements
     stated: tuple[str, ...] = ()
-    entry: LabelledEntry | None = None
+    entry: LabelledEntry | None = field(default=None, compare=False)
     bare_pmid: str = ""
 
     @property
@@ -127,15 +118,12 @@ class WrittenReference:
     @property
     def has_title(self) -> bool:
         """Whether it says more than identifiers, names and places."""
-        return len(content_words(tokens(self.says.title))) >= (1 if self.is_labelled else _LEAST_TITLE)
+        return len(content_words(tokens(self.says.title))) >= (1 if self.is_labelled else LEAST_WORDS)
 
     @property
     def says_more(self) -> bool:
         """Whether it says anything besides identifiers that a record can be compared with."""
         return self.has_title or bool(self.says.volume and self.says.pages) or bool(self.says.author)
-
-    def __hash__(self) -> int:
-        return hash((self.text, self.ids, self.says))
 
 
 def read_reference(written: str) -> WrittenReference:
@@ -147,7 +135,7 @@ def read_reference(written: str) -> WrittenReference:
         return WrittenReference(_MARKUP.sub("", entry.says.line), known, entry.says, stated, entry)
     line = clean_line(raw[: MAX_REFERENCE + 1])
     line = line if len(line) <= MAX_REFERENCE else line[:MAX_REFERENCE].rpartition(" ")[0]
-    bare, ids, stated = _without_ids(without_latex(normalized("NFKC", line)))
+    bare, ids, stated = _without_ids(clean_line(without_latex(normalized("NFKC", line))))
     text, number = _MARKUP.sub("", bare), BARE_PMID.search(bare)
     text = BARE_PMID.sub(".", text) if number else text
     return WrittenReference(text, ids, _guessed(text), stated, bare_pmid=number[1] if number else "")
@@ -166,8 +154,6 @@ def _without_ids(text: str) -> tuple[str, RecordIds, tuple[str, ...]]:
     bare = text.strip(" .:#\"'[],")
     if bare.isdigit() and not any(found):
         return "", RecordIds(pmid=bare.lstrip("0")[:9]), keys
-    if not any(found) and (noted := _NOTED_PMID.fullmatch(text)):
-        return noted[2] or noted[3], RecordIds(pmid=noted[1]), keys
     return text, found, keys
 
 
@@ -175,7 +161,6 @@ EntryForm = Literal["bibtex", "ris", "csl"]
 TAG = re.compile(r"^[ \t]{0,4}([A-Z][A-Z0-9] {1,3}|[A-Z]{3} |[A-Z]{4})- ?", re.MULTILINE)
 """Before a value of RIS, "TY  - JOUR", or of PubMed's own form, "PMID- 1". rispy knows but one number of blanks, drops
 a record without its last line, and does not tell where a value stands."""
-_PUBMED = frozenset("pubmed pmid medline nlm ncbi".split())
 _FIELD_NAMES: Mapping[str, tuple[str, str, str]] = {
     "title": ("title", "TI T1", "title"),
     "authors": ("author", "FAU AU A1", "author"),
@@ -184,19 +169,15 @@ _FIELD_NAMES: Mapping[str, tuple[str, str, str]] = {
     "volume": ("volume", "VL VI", "volume"),
     "issue": ("number issue", "IS IP", "issue"),
     "pages": ("pages", "SP PG", "page"),
+    "last": ("", "EP", ""),
+    "eprint": ("eprint", "", ""),
+    "archive": ("eprinttype archiveprefix", "", ""),
     "doi": ("doi", "DO LID AID", "DOI"),
     "pmid": ("pmid", "PMID", "PMID"),
     "pmcid": ("pmcid", "PMC", "PMCID"),
 }
 """The fields that say a statement in BibTeX, RIS and CSL-JSON; the first one that is filled counts."""
 _FORMS: tuple[EntryForm, ...] = ("bibtex", "ris", "csl")
-
-
-class EntryField(NamedTuple):
-    """A field of an entry: its name, and its value (as written, without what encloses it; of CSL-JSON as loaded)."""
-
-    name: str
-    value: object
 
 
 @dataclass(frozen=True)
@@ -207,67 +188,53 @@ class LabelledEntry:
     form: EntryForm
     type: str
     key: str
-    fields: tuple[EntryField, ...]
+    fields: tuple[tuple[str, object], ...]
 
-    def named(self, statement: str) -> list[EntryField]:
-        """The filled fields of the first name that says a statement: several only for the authors of RIS."""
+    def values(self, statement: str) -> list[object]:
+        """What the first name that says a statement, and is filled, has: several values only for the authors of RIS."""
         names = _FIELD_NAMES[statement][_FORMS.index(self.form)].split()
-        filled = [one for one in self.fields if one.value and str(one.value).strip()]
-        first = next((name for name in names if any(one.name == name for one in filled)), "")
-        return [one for one in filled if one.name == first]
+        filled = [(name, value) for name, value in self.fields if value and str(value).strip()]
+        first = next((name for name in names if any(name == one for one, _ in filled)), "")
+        return [value for name, value in filled if name == first]
 
-    def field(self, statement: str) -> EntryField | None:
-        """The field that says a statement; None if it is missing or empty."""
-        return next(iter(self.named(statement)), None)
-
-    def plain(self, field: EntryField | None) -> str:
-        """A value as text, on one line."""
-        value = field.value if field else ""
+    def said(self, statement: str) -> str:
+        """A statement as text, on one line; "" if it is missing or empty."""
+        value = next(iter(self.values(statement)), "")
         return clean_line(_plain(str(value)) if self.form == "bibtex" else text_of(value))
 
     @property
     def says(self) -> Statements:
         """What its fields say."""
         names = ("title", "journal", "volume", "issue", "pages")
-        said = {name: normalized("NFKC", self.plain(self.field(name))) for name in names}
-        field = self.field("year")
-        year = YEAR.search(str(field.value)) if field else None
-        last = next((self.plain(one) for one in self.fields if one.name == "EP" and self.form == "ris"), "")
-        said["pages"] = "-".join(filter(None, (said["pages"].replace("–", "-").replace("--", "-"), last)))
+        said = {name: normalized("NFKC", self.said(name)) for name in names}
+        year = YEAR.search(str(self.values("year")))
+        said["pages"] = "-".join(filter(None, (said["pages"].replace("–", "-").replace("--", "-"), self.said("last"))))
         people = [normalized("NFKC", one) for one in self._people()]
         author = next((one.partition(",")[0].strip() for one in people if one != "et al"), "")
         return Statements(year=year[0] if year else "", people="; ".join(people), author=author, **said)
 
     def _people(self) -> Iterator[str]:
         """The names, "others" as "et al"."""
-        for field in self.named("authors"):
+        from bibtexparser.middlewares.names import split_multiple_persons_names
+
+        for value in self.values("authors"):
             if self.form == "csl":
-                for one in map(mapping_of, list_of(field.value)):
-                    family = f"{text_of(one.get('non-dropping-particle'))} {text_of(one.get('family'))}".strip()
-                    parts = (family, text_of(one.get("given")), text_of(one.get("suffix")))
-                    yield clean_line(", ".join(filter(None, parts)) if family else text_of(one.get("literal")))
+                for one in map(mapping_of, list_of(value)):
+                    parts = (text_of(one.get(name)) for name in ("family", "given", "literal"))
+                    yield clean_line(", ".join(filter(None, parts)))
             else:
-                listed = bibtex_names(str(field.value)) if self.form == "bibtex" else [str(field.value)]
+                listed = split_multiple_persons_names(str(value)) if self.form == "bibtex" else [str(value)]
                 names = (clean_line(_plain(name)) for name in listed)
                 yield from ("et al" if name == "others" else name for name in names if name)
 
     @property
     def ids(self) -> RecordIds:
         """The identifiers in fields that name no kind of number in their value."""
-        fields = {one.name.lower(): self.plain(one) for one in self.fields}
-        known = {kind: self.plain(self.field(kind)).removesuffix("[doi]") for kind in ("pmid", "pmcid", "doi")}
-        if self.form == "ris":
-            number, archive = fields.get("an", ""), fields.get("db") or fields.get("dp") or "pubmed"
-            number = number if number.isdecimal() and 4 < len(number) < 9 else ""
-        else:
-            number, archive = fields.get("eprint", ""), fields.get("eprinttype") or fields.get("archiveprefix", "")
-        if not _PUBMED.isdisjoint(tokens(archive)):
-            known["pmid"] = known["pmid"] or number
-        elif archive.lower() == "arxiv" and self.form != "ris":
-            known["doi"] = known["doi"] or arxiv_doi(f"arXiv:{number}")
-        doi, pmcid = normalize_doi(known["doi"]), known["pmcid"]
+        arxiv = f"arXiv:{self.said('eprint')}" if self.said("archive").lower() == "arxiv" else ""
+        doi = normalize_doi(self.said("doi").removesuffix("[doi]") or arxiv_doi(arxiv))
+        pmcid = self.said("pmcid")
         return RecordIds(
-            pmid=normalize_pmid(known["pmid"]),
+            pmid=normalize_pmid(self.said("pmid")),
             pmcid=normalize_pmcid(f"PMC{pmcid}" if pmcid.isdecimal() else pmcid),
             doi=doi if doi.startswith("10.") else "",
         )
@@ -293,8 +260,7 @@ def csl_entry(text: str, item: object) -> LabelledEntry | None:
     if fields.keys().isdisjoint(("id", "title", "DOI")):
         return None
     key = str(fields.get("id") or fields.get("citation-key") or "")[:200]
-    every = tuple(EntryField(name, value) for name, value in fields.items())
-    return LabelledEntry(text, "csl", text_of(fields.get("type")).lower(), key, every)
+    return LabelledEntry(text, "csl", text_of(fields.get("type")).lower(), key, tuple(fields.items()))
 
 
 def _tagged_entry(text: str) -> LabelledEntry | None:
@@ -303,9 +269,9 @@ def _tagged_entry(text: str) -> LabelledEntry | None:
     if len(tags) < 2 or text[: tags[0].start()].strip() or tags[0][1].strip() not in ("TY", "PMID"):
         return None
     ends = (*(one.start() for one in tags[1:]), len(text))
-    fields = [EntryField(tag[1].strip(), text[tag.end() : end].rstrip()) for tag, end in zip(tags, ends, strict=True)]
-    kind = next((str(one.value) for one in fields if one.name in ("TY", "PT")), "")
-    key = next((str(one.value) for one in fields if one.name == "ID"), "")
+    fields = [(tag[1].strip(), text[tag.end() : end].rstrip()) for tag, end in zip(tags, ends, strict=True)]
+    kind = next((value for name, value in fields if name in ("TY", "PT")), "")
+    key = next((value for name, value in fields if name == "ID"), "")
     return LabelledEntry(text, "ris", kind.strip().lower(), key, tuple(fields))
 
 
@@ -335,16 +301,9 @@ def bibtex_block(text: str) -> BibtexBlock:
     if not isinstance(found, Entry):
         return BibtexBlock(raw)
     named = ((next(iter(one.key.split()[-1:]), ""), one.value) for one in found.fields)  # behind a comment
-    fields = tuple(EntryField(name.lower(), _within(value)) for name, value in named)
+    fields = tuple((name.lower(), _within(value)) for name, value in named)
     whole = text[: text.index(raw) + len(raw)]
     return BibtexBlock(raw, LabelledEntry(whole, "bibtex", found.entry_type.lower(), found.key, fields))
-
-
-def bibtex_names(value: str) -> list[str]:
-    """The names of a list of people, as written."""
-    from bibtexparser.middlewares.names import split_multiple_persons_names
-
-    return split_multiple_persons_names(value)
 
 
 def _plain(value: str) -> str:
