@@ -36,7 +36,7 @@ _TOKEN = re.compile(
           |results?|findings|conclusions?):(?=\s|\Z)
       | (?<!=)(?<!=\s)(?<!CI)(?<!CI\s)\[\s?\d{{1,3}}(?:\s?[{_DASH[1:-1]},;]\s?\d{{1,3}}){{0,15}}\s?\]
       | \((?:see\ |cf\.\ |e\.g\.,?\ )?{_CITED}(?:[,;]\ (?:{_CITED}|(?:19|20)\d\d[a-z]?)){{0,12}}\)
-      | \[\^[\w-]{{1,30}}\]                                                    # a footnote of Markdown
+      | \[\^[\w-]{{1,30}}\] | \^\d{{1,3}}(?:[,;–-]\d{{1,3}}){{0,15}}\^               # a footnote of Markdown
       | (?<=[.,;:!?)"”’])[{_SMALL_DIGITS}]{{1,3}}(?:[{_DASH[1:-1]},][{_SMALL_DIGITS}]{{1,3}}){{0,9}}
       )
     | (?P<percent> % | \bper\s?cent\b )
@@ -65,7 +65,6 @@ class ComparedText:
         stream: all words, with nothing in between.
         offsets: where each word begins in the stream, and the stream's length.
         starts, ends: where each word stands in the content.
-        put: of a piece of a quotation, what stands in square brackets before it; "" if it leaves anything out there.
     """
 
     content: str
@@ -73,7 +72,6 @@ class ComparedText:
     offsets: Sequence[int]
     starts: Sequence[int]
     ends: Sequence[int]
-    put: str = ""
 
     def __len__(self) -> int:
         return len(self.starts)
