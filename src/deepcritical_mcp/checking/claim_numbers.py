@@ -1,9 +1,9 @@
 """Numbers of a claim that occur nowhere in the texts that it cites, or that its passage gives to another group.
 
 A number occurs if the texts have its value, however written: "34%" and 0.34, "1,234" and "1 234", "twelve" and 12,
-"2.5 mg" and "2500 µg", 33.7% where the claim rounds it to 34%, 80,442 for "more than 80,000". Not looked for are years,
-ordinals, numbers of figures and tables, the smallest whole numbers, small ones in words, and numbers in names: IL-6,
-COVID-19, H1N1, 5-HT.
+"2.5 mg" and "2500 µg", 33.7% where the claim rounds it to 34%, 80,442 for "more than 80,000". Not looked for are
+years, ordinals, limits of p-values, numbers of figures and tables, the smallest whole numbers, small ones in words, and
+numbers in names: IL-6, COVID-19, H1N1, 5-HT.
 
 In English the first number of a sentence goes with the first of two groups, wherever both stand ("a 1 b 2", "1 a, 2 b",
 "1 and 2 in a and b"), unless the sentence begins with "Compared with b". So two numbers and two words that are parted
@@ -12,7 +12,6 @@ alike, and that both texts have, must stand in the same order in both.
 
 from __future__ import annotations
 
-import math
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
@@ -33,8 +32,8 @@ SMALLEST, SMALLEST_WORD = 3, 11
 MAX_CLAIM = 2_000
 """Characters of a claim whose numbers are looked for: what is longer is a list."""
 _YEARS = range(1500, 2100)
-_ABOUT = 0.05
-"""How far a number may be from one that is said to be about it, or that it exceeds."""
+_ABOUT, _ROUND = 0.05, 0.006
+"""How far a number may be from one that is said to be about it, or that it exceeds; from whole thousands."""
 
 WORDS = dict(
     row.split("\t")
@@ -88,8 +87,7 @@ _BEHIND = re.compile(
 )
 """Behind what is no quantity: the level of an interval; ordinals, 5-HT, 17β; these may be quantities with a unit."""
 _PEOPLE = WORDS["people"].split()
-_P_VALUE = re.compile(r"\bp(?:[- ]?values?)?\s?(?:of\s)?(?P<sign>[<≤=])\s?(?P<value>\d?[.·]\d{1,12})", re.IGNORECASE)
-_RANGE_END = re.compile(r"\s?(?:[-‐‑–—−]|to\b|bis\b)\s?(?=\d)")
+_P_LIMIT = re.compile(r"\bp(?:[- ]?values?)?\s?(?:of\s)?[<≤]\s?\Z", re.IGNORECASE)
 _HEDGE = re.compile(rf"(?:\A|(?<!\w))(?:{_one_of(WORDS['about'].split(', '))})\s*\Z", re.IGNORECASE)
 
 
@@ -101,11 +99,8 @@ class NumberReading(NamedTuple):
 
     def meant(self, *, is_about: bool) -> tuple[float, float]:
         """From where to where the numbers are that it may stand for: those that are rounded to it, or are near it."""
-        value, near = self.value, self.half * (1 + 1e-9)
-        if self.half == 0.5 and value >= 1_000 and int(value) not in _YEARS:  # two figures are an abbreviation
-            second = 10.0 ** (math.floor(math.log10(value)) - 1)
-            near = max(near, 0.5 * second) if value % second == 0 else near
-        near = max(near, _ABOUT * value * is_about)
+        value, is_round = self.value, self.value >= 10_000 and self.value % 1_000 == 0
+        near = max(self.half * (1 + 1e-9), _ABOUT * value * is_about, _ROUND * value * is_round)
         return value - near, value + near
 
 
@@ -116,7 +111,7 @@ class Quantity:
     Attributes:
         written: with its unit, "34%".
         readings: what it may be, in the unit as written, the usual one first.
-        unit: in small letters, in the singular; "" for none. Of the first number of a range, that of the second.
+        unit: in small letters, in the singular; "" for none.
         before, behind: what stands around it and its unit.
         start, end: where it stands, with its unit.
     """
@@ -134,14 +129,7 @@ def numbers_missing(claim: str, texts: Sequence[str]) -> tuple[str, ...]:
     """The numbers of `claim`, as it writes them, that occur in none of `texts`."""
     wanted = claimed_numbers(claim)
     known = [stated_numbers(text) for text in texts] if wanted else []
-    limits = {one.start("value") for one in _P_VALUE.finditer(claim) if one["sign"] != "="}
-    smallest = min((float(number_form(p["value"])) for text in texts for p in _P_VALUE.finditer(text)), default=2.0)
-    missing = (
-        one.written
-        for one in wanted
-        if not (one.start in limits and smallest <= one.readings[0].value) and not any(some.has(one) for some in known)
-    )
-    return tuple(dict.fromkeys(missing))
+    return tuple(dict.fromkeys(one.written for one in wanted if not any(some.has(one) for some in known)))
 
 
 @lru_cache(maxsize=256)
@@ -159,9 +147,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
 def _quantity(text: str, found: re.Match[str]) -> Quantity:
     start, unit = found.start(), _UNIT.match(text, found.end())
-    end, to = (unit or found).end(), None if unit else _RANGE_END.match(text, found.end())
-    if to and (other := _NUMBER.match(text, to.end())):
-        unit = _UNIT.match(text, other.end())
+    end = (unit or found).end()
     name = unit["unit"].lower() if unit else ""
     name = name if name in UNITS else name.removesuffix("s")
     around, written = (text[max(0, start - 60) : start], text[end : end + 60]), " ".join(text[start:end].split())
@@ -186,7 +172,9 @@ def _readings(found: re.Match[str]) -> list[NumberReading]:
 def _is_looked_for(one: Quantity) -> bool:
     first, before, people = one.readings[0], one.before, counts_people(one.behind)
     no_quantity = _BEHIND.match(one.behind)
-    if IN_A_NAME.search(before) or (_NUMBERING.search(before) and not people):  # "in the trial 803 patients"
+    if (
+        IN_A_NAME.search(before) or _P_LIMIT.search(before) or (_NUMBERING.search(before) and not people)
+    ):  # "in the trial 803 patients"
         return False
     if not any(map(str.isdecimal, one.written)):
         return first.value >= (SMALLEST if one.unit else SMALLEST_WORD) and first.value != NUMBER_WORDS["hundred"]
@@ -243,9 +231,7 @@ def stated_numbers(text: str) -> TextNumbers:
 
 _SHOWN, MAX_APART = 30, 40
 """Characters that are shown on both sides of a number; words from one group to the next."""
-_SMALL, _PARTING, _GROUPS, _MOMENTS = (
-    {*WORDS[name].split()} for name in ("small", "parting", "kinds of groups", "numbered moments")
-)
+_SMALL, _PARTING, _GROUPS = ({*WORDS[name].split()} for name in ("small", "parting", "kinds of groups"))
 _NO_PREPOSITION = {"the", "of", "and", "or", ""}
 _PLAIN_WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?|\(")
 _BESIDE = re.compile(
@@ -255,34 +241,25 @@ _BESIDE = re.compile(
 
 
 class _Token(NamedTuple):
-    """A word, a number, or a numbered moment or group ("week 4")."""
+    """A word or a number."""
 
     start: int
     word: str  # "#" for a number
-    stems: Sequence[str]
     number: Quantity | None = None
 
 
 @lru_cache(maxsize=512)
 def _tokens(text: str) -> list[_Token]:
-    found: list[_Token] = []
-    for one in quantities(text):
-        words = one.before.lower().rsplit(" ", 2)  # "week 4": the last is empty
-        name = words[-2].lstrip("(").removesuffix("s") if len(words) > 1 and not words[-1] else ""
-        if name in _MOMENTS:
-            found.append(_Token(one.start, f"{name} #", [f"{name} {one.written}"]))
-        elif not IN_A_NAME.search(one.before):
-            stems = [f"{one.readings[0].value:g} {one.unit}"] if one.readings and _is_dose_or_time(one) else []
-            found.append(_Token(one.start, "#", stems, one))
     taken = {at for one in quantities(text) for at in range(one.start, one.end)}
     words = (one for one in _PLAIN_WORD.finditer(text) if one.start() not in taken)
-    found += [_Token(one.start(), one[0].lower(), [*words_of(one[0])]) for one in words]
+    found = [_Token(one.start(), one[0].lower()) for one in words]
+    found += [_Token(one.start, "#", one) for one in quantities(text) if not IN_A_NAME.search(one.before)]
     return sorted(found, key=lambda one: one.start)
 
 
 def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
-    """The numbers of a claim that a sentence of the passage gives to another of the claim's groups, outcomes or times,
-    each with the words around it there."""
+    """The numbers of a claim that a sentence of the passage gives to another of the claim's groups or outcomes, each
+    with the words around it there."""
     here, told = _tokens(claim) if len(claim) <= MAX_CLAIM else [], dict[str, None]()
     places = {one.number: at for at, one in enumerate(here) if one.number and not _BESIDE.search(one.number.before)}
     wanted = [one for one in claimed_numbers(claim) if one in places]
@@ -310,11 +287,6 @@ def _place_of(wanted: Quantity, tokens: Sequence[_Token]) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def _is_dose_or_time(one: Quantity) -> bool:
-    """Whether it is one of what is asked, rather than of what is found."""
-    return UNITS.get(one.unit, ("",))[0] in ("mass", "time", "months")
-
-
 def _are_alike(one: Quantity, other: Quantity) -> bool:
     precisions = [reading.half for number in (one, other) for reading in number.readings[:1]]
     return one.unit == other.unit and len(precisions) == 2 and precisions[0] == precisions[1]
@@ -322,8 +294,9 @@ def _are_alike(one: Quantity, other: Quantity) -> bool:
 
 def _only(tokens: Sequence[_Token]) -> dict[str, int]:
     """Where the stems stand that a text has once."""
-    uses = Counter(stem for one in tokens for stem in one.stems)
-    return {stem: at for at, one in enumerate(tokens) for stem in one.stems if uses[stem] == 1}
+    stems = [(stem, at) for at, one in enumerate(tokens) for stem in words_of(one.word)]
+    uses = Counter(stem for stem, _ in stems)
+    return {stem: at for stem, at in stems if uses[stem] == 1}
 
 
 @lru_cache(maxsize=512)
@@ -336,9 +309,6 @@ def _groups(text: str) -> set[tuple[str, str]]:
 
 
 def _are_groups(tokens: Sequence[_Token], one: int, other: int) -> bool:
-    numbers = [token.number.unit for token in (tokens[one], tokens[other]) if token.number]
-    if numbers:
-        return len(numbers) == 2 and numbers[0] == numbers[1]
     around = [tokens[at].word if 0 <= at < len(tokens) else "" for at in range(one - 1, other + 2)]
     between = around[2:-2]
     parting = (at for at in range(2, len(around) - 2) if around[at] in _PARTING)
@@ -346,7 +316,7 @@ def _are_groups(tokens: Sequence[_Token], one: int, other: int) -> bool:
         return True
     is_before = around[0] == around[-3] and around[0] in (_SMALL | {"#"}) - _NO_PREPOSITION
     is_behind = around[2] == around[-1] and around[2] in _GROUPS | {"#"}
-    return is_before or is_behind or (" #" in around[1] == around[-2])
+    return is_before or is_behind
 
 
 def _in_order(tokens: Sequence[_Token], words: Sequence[int], numbers: Sequence[int]) -> bool:
