@@ -22,10 +22,8 @@ from deepcritical_mcp.search.references.plain_text import Span, blanked
 from deepcritical_mcp.search.references.stated_ids import stated_ids
 from deepcritical_mcp.text import FUNCTION_WORDS, clean_line
 
-_RETRACTED = "[Retracted]"
-_HAS_MARK = re.compile(r"[(\[](?:retracted|withdrawn)\b|\bretracted(?: article)?:", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,200}>")
-_WRITTEN = ("title", "vernacular_title", "journal", "journal_abbreviation", "medline_abbreviation", "publisher", "doi")
+_WRITTEN = ("title", "journal", "journal_abbreviation", "medline_abbreviation", "publisher", "doi")
 """Fields of a record that get into a corrected line; its numbers are the source's own."""
 
 
@@ -33,83 +31,69 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     """The reference `written` with the statements of `problems` as `publication` says them, and nothing else changed;
     "" if nothing must change.
 
-    Other authors, a preprint cited as a paper, and what cannot be replaced for certain give the whole reference in
-    Vancouver style, or nothing if the problems are minor; an entry of BibTeX, RIS or CSL-JSON is written anew under its
-    key. A missing statement is not added, but "[Retracted]" is. What is too long for one reference is left alone. So is
-    an entry with a further work.
+    A retracted paper, other authors, a preprint cited as a paper, and what cannot be replaced for certain give the
+    whole reference in Vancouver style, or nothing if the problems are minor; an entry of BibTeX, RIS or CSL-JSON is
+    written anew under its key. A missing statement is not added. What is too long for one reference is left alone. So
+    is an entry with a further work.
     """
-    if any(one.is_further_work and not one.minor for one in problems):  # nobody knows where the one ends
-        return ""
-    own = publication.vernacular_title
-    if own and any(one.field == "title" and one.true == own for one in problems):
-        publication = publication.model_copy(update={"title": own})
-    publication, wrong = _inert(publication), {one.field: one for one in problems if _is_changed(one)}
-    if publication.status != "retracted" or _HAS_MARK.search(written):
-        wrong.pop("status", None)
-    if not wrong:
+    publication, wrong = _inert(publication), {one.field: one for one in problems if _is_changed(one, publication)}
+    if not wrong or any(one.is_further_work and not one.minor for one in problems):  # nobody knows where the one ends
         return ""
     if entry := read_reference(written).entry:
         reference = Reference(publication, 1, entry.key or "reference", publication.form, has_texts=False)
         return {"bibtex": bibtex_entry, "ris": ris_entry, "csl": csl_entry}[entry.form](reference).strip()
     if written.lstrip(" [\n").startswith("{") or len(written) > MAX_REFERENCE:
         return ""
+    is_whole = not wrong.keys().isdisjoint(("status", "authors")) or (
+        publication.form == "preprint" and "journal" in wrong
+    )
     line = clean_line(written)
-    is_whole = "authors" in wrong or (publication.form == "preprint" and "journal" in wrong)
     if new := "" if is_whole else _patched(line, publication, wrong):
         return new if new != line else ""
     return "" if all(one.minor for one in wrong.values()) else vancouver(publication)
 
 
-def _is_changed(one: ReferenceProblem) -> bool:
+def _is_changed(one: ReferenceProblem, publication: Publication) -> bool:
     """Whether a line gets the record's value: not of names a letter off, nor of a preprint's server, whose number would
-    not be the journal's."""
+    not be the journal's; of the status, only that a paper was retracted."""
+    if one.field == "status":
+        return publication.status == "retracted" and not one.minor
     if one.minor and (one.field == "authors" or (one.field == "journal" and PREPRINT_SERVER.search(one.written))):
         return False
-    return one.field == "status" or bool(one.written and (one.true or one.field in IDS))
+    return bool(one.written and (one.true or one.field in IDS))
 
 
 def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceProblem]) -> str:
     """A line with the wrong stretches replaced; "" if that cannot be done for certain."""
-    places, edits, fields = _places(line, publication), list[tuple[int, int, str]](), dict.fromkeys(wrong)
+    places, fields = _places(line, publication), dict.fromkeys(one for one in wrong if one not in IDS)
     if not fields.keys().isdisjoint(("volume", "pages")):  # with the issue they are one place
         if compare(read_reference(line), publication).unread:
             return ""
         fields |= dict.fromkeys(one for one in ("volume", "issue") if one in places)
-    new = line
-    for field in fields:
-        if field in places:
-            edits.append(_edit(line, field, places[field], publication))
-        elif field not in IDS and field != "status" and not wrong[field].minor:
-            return ""
+    if any(one not in places and not wrong[one].minor for one in fields):
+        return ""
+    edits, new = [_edit(line, one, places[one], publication) for one in fields if one in places], line
     for start, end, value in sorted(edits, reverse=True):
         new = f"{new[:start]}{value}{new[end:]}"
     for one in (wrong[field] for field in IDS if field in wrong):
         if not one.true or one.true.lower().startswith(one.written.lower()):  # where the rest of it stands is not known
             return ""
         new = re.sub(rf"(?<!\w){re.escape(one.written)}(?!\w)", lambda _, true=one.true: true, new, flags=re.IGNORECASE)
-    if not _is_right(new, line, publication, wrong):
-        return ""
-    return _marked(new, publication) if "status" in wrong else new
+    return new if _is_right(new, line, publication, wrong) else ""
 
 
 def _edit(line: str, field: str, span: Span, publication: Publication) -> tuple[int, int, str]:
     """What puts the record's value in the place of a field."""
     (start, end), old = span, line[slice(*span)]
     if field == "title":
-        end -= len(old) - len(old.rstrip(".,?!"))
-        title, mark = _title_alone(publication.title), line[end : end + 1]
-        is_stop = mark != "" and mark in ".?!"
-        has_stop = is_stop and (mark == "." or line[end + 1 : end + 2] == " ") and title[-1:] not in ("?", "!")
-        return start, end + is_stop, title + "." * has_stop
-    if field == "year":  # the month and day are those of the wrong year
-        month = re.match(r" [A-Z][a-z]{2}(?: \d{1,2})?(?=;)", line[end:])
-        return start, end + (month.end() if month else 0), own_number(field, publication)
+        title, end = _title_alone(publication.title), start + len(old.rstrip(".,?!"))
+        is_stop = line[end : end + 1] in (".", "?", "!")  # with one mark at its end
+        return start, end + is_stop, title + "." * (is_stop and title[-1:] not in ("?", "!"))
+    if field == "year":
+        return start, end, own_number(field, publication)
     if field == "journal":
         name = _journal(old, publication)
         return start, end, name.rstrip(".") if line[end : end + 1] == "." else name
-    if field == "issue" and not publication.issue:
-        is_alone = line[start - 1 : start] + line[end : end + 1] == "()"
-        return start - is_alone, end + is_alone, ""
     dash = next((one for one in ("--", "–") if one in old), "-")
     return start, end, str(getattr(publication, field)).replace("-", dash)
 
@@ -117,8 +101,8 @@ def _edit(line: str, field: str, span: Span, publication: Publication) -> tuple[
 def _journal(old: str, publication: Publication) -> str:
     """The journal's name, abbreviated if `old` is: if it has full stops or only short words."""
     is_short = "." in old or not any(word.lower() in FUNCTION_WORDS or len(word) > 7 for word in old.split())
-    full = re.split(r"\s?[:;=(\[]|\s/\s", publication.journal)[0].strip() or publication.journal
-    names = (publication.short_journal, full) if is_short else (full.removeprefix("The "), publication.short_journal)
+    full = publication.journal.removeprefix("The ")
+    names = (publication.short_journal, full) if is_short else (full, publication.short_journal)
     return next(filter(None, names), publication.book_title or publication.publisher)
 
 
@@ -137,15 +121,6 @@ def _places(line: str, publication: Publication) -> dict[str, Span]:
                 at = bare.find(old, at + 1)
             found[one.field] = at, at + len(old)
     return found
-
-
-def _marked(line: str, publication: Publication) -> str:
-    """With "[Retracted]" after the title, or at the end of a reference without one."""
-    if publication.status != "retracted" or _HAS_MARK.search(line):
-        return line
-    _, end = _places(line, publication).get("title", (0, len(line.rstrip("."))))
-    at = len(line) - len(line[end:].lstrip("*_"))
-    return f"{line[:at]} {_RETRACTED}{line[at:]}"
 
 
 def _is_right(patched: str, line: str, publication: Publication, wrong: Mapping[str, ReferenceProblem]) -> bool:
