@@ -183,10 +183,9 @@ async def test_everything_is_counted():
     async with bench(RETRACTED) as ours:
         counts = (await ours.check()).counts
     assert (counts["references"], counts["checked"], counts["verified"]) == (4, 4, 3)
-    assert (counts["retracted"], counts["not_found"], counts["outage"]) == (1, 0, 0)
+    assert (counts["retracted"], "not_found" in counts, "outage" in counts) == (1, False, False)
     assert (counts["quotations"], counts["quotations_verbatim"], counts["quotations_altered"]) == (2, 1, 1)
     assert (counts["claims"], counts["claims_with_numbers_missing"]) == (2, 1)
-    assert counts["unchecked"] == 0
 
 
 async def test_sure_records_are_kept_beside_the_evidence_and_nothing_else_is():

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import get_args
 
 from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.checking.draft import Draft
 from deepcritical_mcp.checking.reference_checker import ReferenceOutcome
 from deepcritical_mcp.checking.reference_meaning import with_status_problem
-from deepcritical_mcp.checking.report_text import RANKS, STATUSES, rank_of
+from deepcritical_mcp.checking.report_text import RANKS, STATUSES, rank_of, status_ranks
 from deepcritical_mcp.models import (
     CheckedClaim,
     CheckedQuotation,
@@ -19,8 +18,6 @@ from deepcritical_mcp.models import (
     CitationReport,
     Finding,
     Publication,
-    QuotationVerdict,
-    ReferenceVerdict,
     findings_of,
     vancouver,
     with_findings,
@@ -30,10 +27,6 @@ from deepcritical_mcp.text import clean_line, clipped
 MAX_WRITTEN = 1_500
 """Characters of a reference in a report; a consortium's list of authors can be longer."""
 MAX_UNREAD = 300
-_COUNTED = (
-    *(*get_args(ReferenceVerdict), *STATUSES, "notice", "published", "claims_with_numbers_missing"),
-    *(f"quotations_{verdict}" for verdict in get_args(QuotationVerdict)),
-)
 
 
 def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
@@ -58,19 +51,12 @@ def counts_of(report: CitationReport) -> dict[str, int]:
     checked, references = report.references, report.counts.get("references", 0)
     unread, quotations = report.counts.get("unread", 0), len(report.quotations)
     known = {"entries": references + unread, "unread": unread, "references": references, "checked": len(checked)}
-    known |= {"quotations": quotations, "claims": len(report.claims)}
-    in_order = [one for one in checked if rank_of(one) == "verified" and one.status not in STATUSES]
-    notices = [{each.kind for each in one.record.status_notices} for one in checked if one.record]
-    counts = Counter[str](one.verdict for one in checked if one.verdict != "verified")
-    counts.update(one.status for one in checked if one.status in STATUSES)
-    counts.update(f"quotations_{one.verdict}" for one in report.quotations)
-    counts.update(
-        verified=len(in_order),
-        notice=sum(rank_of(one) == "notice" for one in checked),
-        published=sum("published" in kinds for kinds in notices),
-    )
+    counts = Counter[str](f"quotations_{one.verdict}" for one in report.quotations)
+    for one in checked:
+        told = {*status_ranks(one), *({one.status} & {*STATUSES})}
+        counts.update(told if one.verdict == "verified" and told else {one.verdict, *told})
     counts.update(claims_with_numbers_missing=sum(bool(one.numbers_missing) for one in report.claims))
-    return known | {name: counts[name] for name in _COUNTED}
+    return known | {"quotations": quotations, "claims": len(report.claims)} | {**counts}
 
 
 def checked_references(outcomes: Iterable[ReferenceOutcome], kept: Mapping[str, Publication]) -> list[CheckedReference]:
@@ -118,12 +104,8 @@ def _is_said(claim: CheckedClaim, quotations: Iterable[CheckedQuotation]) -> boo
 
 
 def with_remarks(report: CitationReport, warnings: Iterable[str], errors: Iterable[str]) -> CitationReport:
-    """The report with these remarks instead of its own; of what is told of one service only the first is an error."""
-    services = dict[str, str]()
-    for error in dict.fromkeys(errors):
-        services.setdefault(error.split()[0].strip(","), error)
-    more = (one for one in errors if one not in services.values())
-    told = {"warnings": tuple(dict.fromkeys(filter(None, (*warnings, *more)))), "errors": tuple(services.values())}
+    """The report with these remarks, each once, instead of its own."""
+    told = {"warnings": tuple(dict.fromkeys(filter(None, warnings))), "errors": tuple(dict.fromkeys(errors))}
     return report.model_copy(update=told)
 
 
@@ -139,10 +121,6 @@ def _with_status(one: CheckedReference, held: Mapping[str, Publication]) -> Chec
     if one.record is None or publication is None:
         return one
     now = {name: getattr(publication, name) for name in ("status", "status_notices", "status_checked")}
-    is_changed = one.record.model_copy(update={**now, "status_checked": one.record.status_checked}) != one.record
-    fields: dict[str, object] = {"record": one.record.model_copy(update=now)}
-    if is_changed:
-        known = [each for each in one.problems if each.field != "status"]
-        fields["problems"] = problems = with_status_problem(known, publication, one.written)
-        fields["corrected"] = corrected(one.written, publication, problems) if one.corrected else ""
-    return one.model_copy(update=fields)
+    known = [each for each in one.problems if each.field != "status"]
+    problems = with_status_problem(known, publication, one.written)
+    return one.model_copy(update={"record": one.record.model_copy(update=now), "problems": problems})
