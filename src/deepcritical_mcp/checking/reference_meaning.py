@@ -232,7 +232,7 @@ def unchecked_work(written: str, reference: WrittenReference) -> UncheckedWork |
     return found or (UncheckedWork("a work without a journal", False) if is_bare else None)
 
 
-ORDER_OF_FIELDS: Sequence[str] = "status work pmid doi pmcid title authors year journal volume issue pages".split()
+ORDER_OF_FIELDS: Sequence[str] = "status work pmid doi pmcid year title authors journal volume issue pages".split()
 IDS = ("pmid", "doi", "pmcid")
 _SHOWN = 240
 """Characters of a further work that are shown."""
@@ -253,23 +253,14 @@ def problems_of(agreement: Agreement) -> list[ReferenceProblem]:
 
 
 def in_order(problems: Iterable[ReferenceProblem]) -> list[ReferenceProblem]:
-    """The gravest first: numbers, then the title and so on; minor ones last, a year before all other ones."""
-    return sorted(
-        problems, key=lambda one: (one.minor, one.minor and one.field != "year", [*ORDER_OF_FIELDS].index(one.field))
-    )
+    """The gravest first: numbers, then the year and so on; minor ones last."""
+    return sorted(problems, key=lambda one: (one.minor, [*ORDER_OF_FIELDS].index(one.field)))
 
 
 def is_tail(written: str, true: str) -> bool:
     """Whether one DOI is the other with something behind it: "10.1000/1.pdf" and "10.1000/1/full", or a broken one."""
     doi = normalize_doi(written)
     return true.lower().startswith(doi) or (doi.startswith(true.lower()) and not doi[len(true) :][:1].isalnum())
-
-
-def is_broken(text: str, written: str, true: str) -> bool:
-    """Whether a DOI is the record's with the next word, as behind the end of a line: "10.1000/j.lung- can"."""
-    found = re.search(rf"{re.escape(written.rstrip('-'))}(-?)\s+(\S+)", text, re.IGNORECASE)
-    bare = written.rstrip("-")
-    return found is not None and true.lower() in (normalize_doi(f"{bare}{one}{found[2]}") for one in ("", found[1]))
 
 
 def further_works(reference: WrittenReference, agreement: Agreement) -> list[str]:

@@ -13,7 +13,6 @@ from deepcritical_mcp.checking.reference_meaning import (
     UncheckedWork,
     further_works,
     in_order,
-    is_broken,
     is_cited_alone,
     is_note,
     is_other_work,
@@ -78,21 +77,9 @@ class TracedReference:
     match: ReferenceMatch | None = None
 
     @property
-    def bare(self) -> RecordIds:
-        """A number at its end that may be a PMID, unless it has one."""
-        return RecordIds() if self.reference.ids.pmid else RecordIds(pmid=self.reference.bare_pmid)
-
-    @property
-    def ids(self) -> RecordIds:
-        """Its identifiers, with a number at its end that leads to a record."""
-        looked_up, ids = self.lookups.get(self.bare), self.reference.ids
-        return ids._replace(pmid=self.bare.pmid) if looked_up and looked_up.record else ids
-
-    @property
     def numbers(self) -> list[RecordIds]:
         """The numbers to look up, each by itself."""
-        ids = self.reference.ids._replace(pmid=self.reference.ids.pmid or self.reference.bare_pmid)
-        each = [RecordIds()._replace(**{name: value}) for name, value in ids._asdict().items() if value]
+        each = [RecordIds()._replace(**{name: value}) for name, value in self.reference.ids._asdict().items() if value]
         by_paper = [one for one in each if one.pmid or one.doi]
         return by_paper or [*sorted(each, key=lambda one: not one.pmcid)][:1]
 
@@ -188,10 +175,6 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
     told = [where for problem, where in leading if not problem.minor]
-    others = (
-        [each for each in one.candidates if each.is_meant and each.is_title_other] if candidate.is_title_right else []
-    )
-    told += [f"What stands beside the title is that of another paper: {_named(each.record)}" for each in others[:1]]
     told += [*unchecked, *_remarks(candidate)]
     return ReferenceOutcome(one.draft, verdict, record, tuple(problems), " ".join([*told, *[SEVERAL][: len(further)]]))
 
@@ -209,9 +192,6 @@ def _remarks(candidate: CandidateRecord) -> Iterator[str]:
         yield UNREAD.format(" and ".join(agreement.unread))
     if agreement.left_over:
         yield LEFT_OVER.format(", ".join(f"“{one}”" for one in agreement.left_over[:3]))
-    journal = agreement.field("journal")
-    if record.form == "preprint" and journal.verdict == "differs":
-        yield f"The record is a preprint, not a paper of {journal.written}."
     if agreement.is_preprint:
         yield f"The preprint is written; the record is the article: {_named(record)}"
 
@@ -236,15 +216,15 @@ def _number_problems(
     minor. One of a kind that the record lacks is wrong if it leads to another paper, or if nobody knows it."""
     same = {record.id, *(each.record.id for each in one.by_number if each.is_meant and not each.is_title_other)}
     same |= {each.record.id for each in one.by_number if each.is_title_right}  # a further work in the entry
-    ids = one.reference.ids if one.reference.bare_pmid == record.pages else one.ids
     for name in IDS:
-        number, own = (RecordIds()._replace(**{name: getattr(each, name)}) for each in (ids, ids_of(record)))
+        number, own = (
+            RecordIds()._replace(**{name: getattr(each, name)}) for each in (one.reference.ids, ids_of(record))
+        )
         written, true, lookup = getattr(number, name), getattr(own, name), one.lookups.get(number)
-        is_whole = name == "doi" and is_broken(one.draft.text, written, true)
-        if not written or (true and (agree(number, own) or is_whole)):
+        if not written or (true and agree(number, own)):
             continue
         found = lookup.record if lookup else None
-        is_dead = lookup is not None and number not in (*unasked, one.bare) and (name == "pmid" or _is_dead(lookup))
+        is_dead = lookup is not None and number not in unasked and (name == "pmid" or _is_dead(lookup))
         if true or (found.id not in same if found else is_dead):
             minor = found.id in same if found else name == "doi" and is_tail(written, true)
             problem = ReferenceProblem(field=name, written=written, true=true, minor=minor and bool(true))
@@ -324,8 +304,5 @@ def _who_was_asked(one: TracedReference) -> str:
     if one.match:
         services = " and ".join(("PubMed's search", *one.match.asked))
         details.append(f"Not found by its text in {services}.")
-    elif not details and not one.numbers:
-        details.append("It says too little to be looked for: neither a title nor a number.")
-    elif not details:
-        details.append("Nothing but its number could be looked up, and nobody who was asked has it.")
+    details = details or ["It says too little to be looked for: neither a title nor a number that anybody has."]
     return " ".join(dict.fromkeys(details))
