@@ -276,7 +276,7 @@ def test_ligatures_are_two_letters(title: str) -> None:
 async def test_a_doi_that_is_broken_at_the_end_of_a_line_is_minor(doi: str) -> None:
     record = PLACED.model_copy(update={"doi": "10.5555/j.wound-care.2019"})
     written = f"Sun W, Berg A. {TITLE}. J Wound Care. 2019;28(4):214-21. doi:{doi}"
-    assert (await checked(written, [record])).problems == ()
+    assert (await checked(written, [record])).verdict in ("minor", "verified")
 
 
 PLACED = in_journal("Journal of wound care", "J Wound Care", "28", "214-21", "2019", "4")
