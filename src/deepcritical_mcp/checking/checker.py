@@ -50,7 +50,6 @@ REFERENCES = "references of a draft"
 """What the log of searches calls them."""
 MAX_REFERENCES = 400
 """References of a part: more than one answer shows, and few enough to be looked up and kept in time."""
-MAX_DUPLICATES = 5
 NO_REFERENCES = (
     "No references were found in this text. Pass the whole draft with its list of references (Markdown or plain text), "
     "a BibTeX, RIS or CSL-JSON file, or a bare list: one reference a line, each with its PMID or DOI, or with authors, "
@@ -339,9 +338,7 @@ def _duplicates(references: Sequence[CheckedReference]) -> str:
         if one.record and one.verdict in ("verified", "minor"):
             same.setdefault(one.record.id, []).append(f"[{one.label}]" if one.label else str(one.index))
     several = [f"{' and '.join(names)} ({id})" for id, names in same.items() if len(names) > 1]
-    more = f", and {len(several) - MAX_DUPLICATES} more" if len(several) > MAX_DUPLICATES else ""
-    named = f"{', '.join(several[:MAX_DUPLICATES])}{more}"
-    return f"The same paper is listed more than once: references {named}." if several else ""
+    return f"The same paper is listed more than once: references {', '.join(several)}." if several else ""
 
 
 def _switched_off(off: Collection[str]) -> str:

@@ -76,8 +76,8 @@ _UNIT = re.compile(
     r"(?i)(?!(?<=[12]\d\d0)['’]?s\b|(?-i:[DGHMS])\b)[ \u00a0\u2009\u202f]?-?[ \u00a0\u2009\u202f]?"  # 1990s, 2D, 3S
     rf"(?P<unit>%|(?:{_one_of(UNITS.keys() - {'%'})})s?)(?![^\W\d_])"
 )
-IN_A_NAME = re.compile(r"[^\W\d_][-‐‑–−.]?(?:\d{1,4}[-‐‑,/.])?\Z")
-"""In front of a number: IL-6, p53, COVID-19, H1N1, B.1.1.7."""
+IN_A_NAME = re.compile(r"[^\W\d_][-‐‑–−.]?(?:\d{1,4}[-‐‑,/.])?\Z|(?i:\bp(?:[- ]?values?)?\s?(?:of\s)?[<≤]\s?)\Z")
+"""In front of a number: IL-6, p53, COVID-19, H1N1, B.1.1.7; of the limit of a p-value."""
 _NUMBERING = re.compile(
     rf"(?i)\b(?:{'|'.join(WORDS['numbered'].split())})\.?\s?(?:\d{{1,3}}\s?(?:,|and|or|to|[-–/])\s?){{0,4}}\Z"
 )
@@ -87,7 +87,10 @@ _BEHIND = re.compile(
 )
 """Behind what is no quantity: the level of an interval; ordinals, 5-HT, 17β; these may be quantities with a unit."""
 _PEOPLE = WORDS["people"].split()
-_P_LIMIT = re.compile(r"\bp(?:[- ]?values?)?\s?(?:of\s)?[<≤]\s?\Z", re.IGNORECASE)
+_DATED = re.compile(
+    rf"(?:(?i:\b(?:{'|'.join(WORDS['dated'].split())})|[-‐‑–/(,])\s?|(?<=\w )[A-ZÀ-Þ][\w'’-]{{1,30}},?\s)\Z"
+)
+"""In front of a year, as opposed to a count: "in 2019", "Roe 2019"."""
 _HEDGE = re.compile(rf"(?:\A|(?<!\w))(?:{_one_of(WORDS['about'].split(', '))})\s*\Z", re.IGNORECASE)
 
 
@@ -172,9 +175,7 @@ def _readings(found: re.Match[str]) -> list[NumberReading]:
 def _is_looked_for(one: Quantity) -> bool:
     first, before, people = one.readings[0], one.before, counts_people(one.behind)
     no_quantity = _BEHIND.match(one.behind)
-    if (
-        IN_A_NAME.search(before) or _P_LIMIT.search(before) or (_NUMBERING.search(before) and not people)
-    ):  # "in the trial 803 patients"
+    if IN_A_NAME.search(before) or (_NUMBERING.search(before) and not people):  # "in the trial 803 patients"
         return False
     if not any(map(str.isdecimal, one.written)):
         return first.value >= (SMALLEST if one.unit else SMALLEST_WORD) and first.value != NUMBER_WORDS["hundred"]
@@ -183,6 +184,7 @@ def _is_looked_for(one: Quantity) -> bool:
     if first.half < 0.5:
         return not no_quantity
     is_year = one.written.isdigit() and len(one.written) == 4 and first.value in _YEARS and not people
+    is_year = is_year and _DATED.search(before) is not None
     is_citation = before[-1:] in ("(", "[") and one.behind[:1] in (")", "]", ",")
     return first.value >= SMALLEST and not (no_quantity or is_year or is_citation)
 

@@ -15,13 +15,14 @@ from deepcritical_mcp.export.reference_managers import bibtex_entry, csl_entry, 
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.references import MAX_REFERENCE, compare, read_reference
-from deepcritical_mcp.search.references.agreement import PREPRINT_SERVER, own_number
-from deepcritical_mcp.search.references.alignment import place_of
-from deepcritical_mcp.search.references.number_places import numbers_of
+from deepcritical_mcp.search.references.agreement import own_number
+from deepcritical_mcp.search.references.number_places import Role
 from deepcritical_mcp.search.references.plain_text import Span, blanked
 from deepcritical_mcp.search.references.stated_ids import stated_ids
-from deepcritical_mcp.text import FUNCTION_WORDS, clean_line
+from deepcritical_mcp.text import clean_line
 
+_NUMBERS: tuple[Role, ...] = ("year", "volume", "issue", "pages")
+_TEXTS = ("title", "authors", "journal")
 _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,200}>")
 _WRITTEN = ("title", "journal", "journal_abbreviation", "medline_abbreviation", "publisher", "doi")
 """Fields of a record that get into a corrected line; its numbers are the source's own."""
@@ -31,10 +32,10 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     """The reference `written` with the statements of `problems` as `publication` says them, and nothing else changed;
     "" if nothing must change.
 
-    A retracted paper, other authors, a preprint cited as a paper, and what cannot be replaced for certain give the
-    whole reference in Vancouver style, or nothing if the problems are minor; an entry of BibTeX, RIS or CSL-JSON is
-    written anew under its key. A missing statement is not added. What is too long for one reference is left alone. So
-    is an entry with a further work.
+    Numbers are replaced where they stand. A retracted paper, another title, journal or author, and what cannot be
+    replaced for certain give the whole reference in Vancouver style, or nothing if the problems are minor; an entry of
+    BibTeX, RIS or CSL-JSON is written anew under its key. A missing statement is not added. What is too long for one
+    reference is left alone. So is an entry with a further work.
     """
     publication, wrong = _inert(publication), {one.field: one for one in problems if _is_changed(one, publication)}
     if not wrong or any(one.is_further_work and not one.minor for one in problems):  # nobody knows where the one ends
@@ -44,66 +45,38 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
         return {"bibtex": bibtex_entry, "ris": ris_entry, "csl": csl_entry}[entry.form](reference).strip()
     if written.lstrip(" [\n").startswith("{") or len(written) > MAX_REFERENCE:
         return ""
-    is_whole = not wrong.keys().isdisjoint(("status", "authors")) or (
-        publication.form == "preprint" and "journal" in wrong
-    )
     line = clean_line(written)
-    if new := "" if is_whole else _patched(line, publication, wrong):
+    if new := _patched(line, publication, wrong) if wrong.keys() <= {*_NUMBERS, *IDS} else "":
         return new if new != line else ""
     return "" if all(one.minor for one in wrong.values()) else vancouver(publication)
 
 
 def _is_changed(one: ReferenceProblem, publication: Publication) -> bool:
-    """Whether a line gets the record's value: not of names a letter off, nor of a preprint's server, whose number would
-    not be the journal's; of the status, only that a paper was retracted."""
+    """Whether a line gets the record's value: not of a name or word a letter off; of the status, only that a paper was
+    retracted."""
     if one.field == "status":
         return publication.status == "retracted" and not one.minor
-    if one.minor and (one.field == "authors" or (one.field == "journal" and PREPRINT_SERVER.search(one.written))):
-        return False
-    return bool(one.written and (one.true or one.field in IDS))
+    return bool(one.written and (one.true or one.field in IDS)) and not (one.minor and one.field in _TEXTS)
 
 
 def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceProblem]) -> str:
     """A line with the wrong stretches replaced; "" if that cannot be done for certain."""
-    places, fields = _places(line, publication), dict.fromkeys(one for one in wrong if one not in IDS)
-    if not fields.keys().isdisjoint(("volume", "pages")):  # with the issue they are one place
-        if compare(read_reference(line), publication).unread:
-            return ""
-        fields |= dict.fromkeys(one for one in ("volume", "issue") if one in places)
+    places, new = _places(line, publication), line
+    is_place = not wrong.keys().isdisjoint(("volume", "pages"))  # with the issue they are one place
+    if is_place and compare(read_reference(line), publication).unread:
+        return ""
+    place: tuple[Role, ...] = ("volume", "issue") if is_place else ()
+    fields = [one for one in _NUMBERS if one in wrong or (one in place and one in places)]
     if any(one not in places and not wrong[one].minor for one in fields):
         return ""
-    edits, new = [_edit(line, one, places[one], publication) for one in fields if one in places], line
-    for start, end, value in sorted(edits, reverse=True):
-        new = f"{new[:start]}{value}{new[end:]}"
+    for (start, end), field in sorted(((places[one], one) for one in fields if one in places), reverse=True):
+        dash = next((one for one in ("--", "–") if one in line[start:end]), "-")
+        new = f"{new[:start]}{own_number(field, publication).replace('-', dash)}{new[end:]}"
     for one in (wrong[field] for field in IDS if field in wrong):
         if not one.true or one.true.lower().startswith(one.written.lower()):  # where the rest of it stands is not known
             return ""
         new = re.sub(rf"(?<!\w){re.escape(one.written)}(?!\w)", lambda _, true=one.true: true, new, flags=re.IGNORECASE)
     return new if _is_right(new, line, publication, wrong) else ""
-
-
-def _edit(line: str, field: str, span: Span, publication: Publication) -> tuple[int, int, str]:
-    """What puts the record's value in the place of a field."""
-    (start, end), old = span, line[slice(*span)]
-    if field == "title":
-        title, end = _title_alone(publication.title), start + len(old.rstrip(".,?!"))
-        is_stop = line[end : end + 1] in (".", "?", "!")  # with one mark at its end
-        return start, end + is_stop, title + "." * (is_stop and title[-1:] not in ("?", "!"))
-    if field == "year":
-        return start, end, own_number(field, publication)
-    if field == "journal":
-        name = _journal(old, publication)
-        return start, end, name.rstrip(".") if line[end : end + 1] == "." else name
-    dash = next((one for one in ("--", "–") if one in old), "-")
-    return start, end, str(getattr(publication, field)).replace("-", dash)
-
-
-def _journal(old: str, publication: Publication) -> str:
-    """The journal's name, abbreviated if `old` is: if it has full stops or only short words."""
-    is_short = "." in old or not any(word.lower() in FUNCTION_WORDS or len(word) > 7 for word in old.split())
-    full = publication.journal.removeprefix("The ")
-    names = (publication.short_journal, full) if is_short else (full, publication.short_journal)
-    return next(filter(None, names), publication.book_title or publication.publisher)
 
 
 def _places(line: str, publication: Publication) -> dict[str, Span]:
@@ -124,21 +97,13 @@ def _places(line: str, publication: Publication) -> dict[str, Span]:
 
 
 def _is_right(patched: str, line: str, publication: Publication, wrong: Mapping[str, ReferenceProblem]) -> bool:
-    """Whether a reference, read again, has the record's statements wherever `line` had wrong ones, and no new error."""
-    before, reference = compare(read_reference(line), publication), read_reference(patched)
-    known = {one.field for one in before.differences} - wrong.keys()
-    said = {one.field for one in before.fields if one.verdict != "absent" and one.field != "title"}
-    after = {one.field: one.verdict for one in compare(reference, publication).fields}
+    """Whether a reference, read again, has the record's statements, and none fewer than `line`."""
+    reference = read_reference(patched)
+    before, after = compare(read_reference(line), publication), compare(reference, publication)
+    said = {one.field for one in before.fields if one.verdict != "absent"}
     ids = ((getattr(reference.ids, field).lower(), wrong[field].true.lower()) for field in IDS if field in wrong)
-    own = numbers_of(place_of(publication)["year"]) & numbers_of(line)
-    return (
-        all(one in ("", true) for one, true in ids)
-        and own <= numbers_of(patched)
-        and not any(
-            (verdict == "differs" and field not in known) or (verdict == "absent" and field in said)
-            for field, verdict in after.items()
-        )
-    )
+    is_lost = any(one.verdict == "absent" and one.field in said for one in after.fields)
+    return not (after.differences or is_lost) and all(one in ("", true) for one, true in ids)
 
 
 def _inert(publication: Publication) -> Publication:
@@ -150,9 +115,3 @@ def _inert(publication: Publication) -> Publication:
 
 def _without_markup(value: str) -> str:
     return _TAG.sub("", value).replace("](", "] (").replace("![", "! [")
-
-
-def _title_alone(title: str) -> str:
-    """A title without the full stop at its end and the brackets around a translation."""
-    bare = title.removesuffix(".")
-    return bare[1:-1].removesuffix(".") if bare.startswith("[") and bare.endswith("]") else bare

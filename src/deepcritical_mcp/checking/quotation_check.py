@@ -32,10 +32,8 @@ REACH = 250
 """Words of a text that a quotation may leave out at one place."""
 _MAX_WORDS = 250
 """Words of a quotation that are laid along a text; more are only looked for exactly."""
-_MAX_TOLD, _MAX_WORDS_TOLD = 8, 160
-"""Differences that are told one by one; characters of the words on one side of a difference."""
-_LESS, _MORE, _OTHER = 5, 7, 6
-"""Costs of a word less in a quotation, of a word more, and of another word."""
+_MAX_TOLD, _MAX_WORDS_TOLD = 1_000, 160
+"""Characters of the differences that are told, and of the words on one side of a difference."""
 _GRAVEST_FIRST = ("number", "negation", "turned round", "words")
 
 _OMISSION = re.compile(
@@ -204,18 +202,16 @@ def _joined(text: ComparedText, spans: Sequence[Span]) -> str:
 def _nearest(pieces: Sequence[Sequence[str]], text: ComparedText, window: Span) -> list[Span]:
     """The parts of a window of a text that are nearest to the pieces of a quotation, in their order."""
     words = text.words(*window)
-    row = [
-        (0, (at,)) for at in range(window.start, window.end + 1)
-    ]  # costs of ending there; where the parts begin and end
+    row = [(0, (at,)) for at in range(window.start, window.end + 1)]  # words that differ; where the parts begin and end
     for number, piece in enumerate(pieces):
         if number:
             ended = [(cost, (*marks, at)) for at, (cost, marks) in enumerate(row, window.start)]
             row = [(cost, (*marks, at)) for at, (cost, marks) in enumerate(accumulate(ended, min), window.start)]
         for word in piece:
-            following = [(row[0][0] + _MORE, row[0][1])]
+            following = [(row[0][0] + 1, row[0][1])]
             for j, there in enumerate(words):
-                same = row[j][0] + (0 if word == there else _OTHER), row[j][1]
-                more, less = (row[j + 1][0] + _MORE, row[j + 1][1]), (following[-1][0] + _LESS, following[-1][1])
+                same = row[j][0] + (word != there), row[j][1]
+                more, less = (row[j + 1][0] + 1, row[j + 1][1]), (following[-1][0] + 1, following[-1][1])
                 following.append(min(same, more, less))
             row = following
     end = min(reversed(range(len(row))), key=lambda at: row[at][0])
@@ -255,8 +251,7 @@ def _told(text: ComparedText, spans: Sequence[Span], changes: Sequence[tuple[str
     denied = (clipped(text.written(*gap), _MAX_WORDS_TOLD) for gap in gaps if _is_denied(text, gap))
     found = [*changes, *(("negation", f"the words left out deny it: “{words}”") for words in denied)]
     found.sort(key=lambda one: _GRAVEST_FIRST.index(one[0]))
-    more = [f"and {len(found) - _MAX_TOLD} more"] if len(found) > _MAX_TOLD else []
-    return "; ".join([*(words for _, words in found[:_MAX_TOLD]), *more])
+    return clipped("; ".join(words for _, words in found), _MAX_TOLD)
 
 
 def _is_denied(text: ComparedText, gap: Span) -> bool:

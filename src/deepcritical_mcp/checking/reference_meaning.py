@@ -175,8 +175,9 @@ def status_problem(record: Publication, written: str) -> ReferenceProblem | None
         if where is None or record.form != "preprint":
             return None
         number = f"PMID {where.pmid}" if where.pmid else where.doi
-        told = " ".join(filter(None, (where.reference, f"({number})" if where.reference and number else number)))
-        return ReferenceProblem(field="status", true=f"preprint, published as {told}")
+        return ReferenceProblem(
+            field="status", true=" ".join(filter(None, ("preprint, published as", where.reference, number)))
+        )
     named = [
         (f"{NOTICE_LABELS[one.kind]}:", one.reference, f"PMID {one.pmid}" if one.pmid else one.own_doi)
         for one in record.status_notices

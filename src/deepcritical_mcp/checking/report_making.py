@@ -30,20 +30,15 @@ MAX_UNREAD = 300
 
 
 def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
-    """The gravest first; sentences by what they lack, then by the least relevance of the passages that they cite, which
-    stay together. Otherwise as they were."""
-    listed, least = list(findings), dict[str, tuple[int, float]]()
+    """The gravest first; sentences by what they lack, with all passages that they cite. Otherwise as they were."""
+    listed = list(findings)
+    least = dict[str, int]()
     for one in listed:
         if isinstance(one, CheckedClaim):
-            key = RANKS.index(rank_of(one)), one.relevance
-            least[one.sentence] = min(key, least.get(one.sentence, key))
-
-    def gravity(one: Finding) -> tuple[int, float, str]:
-        if isinstance(one, CheckedClaim):
-            return *least[one.sentence], one.sentence
-        return RANKS.index(rank_of(one)), 0.0, ""
-
-    return sorted(listed, key=gravity)
+            least[one.sentence] = min(RANKS.index(rank_of(one)), least.get(one.sentence, len(RANKS)))
+    return sorted(
+        listed, key=lambda one: least[one.sentence] if isinstance(one, CheckedClaim) else RANKS.index(rank_of(one))
+    )
 
 
 def counts_of(report: CitationReport) -> dict[str, int]:
