@@ -40,7 +40,6 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.recording import lookup_entry, recorded
-from deepcritical_mcp.search.witness import OutageRemark
 from deepcritical_mcp.sources import off_for
 from deepcritical_mcp.text import clean_line, clipped, counted
 
@@ -54,12 +53,6 @@ NO_REFERENCES = (
     "No references were found in this text. Pass the whole draft with its list of references (Markdown or plain text), "
     "a BibTeX, RIS or CSL-JSON file, or a bare list: one reference a line, each with its PMID or DOI, or with authors, "
     "title, journal and year."
-)
-BY_KEYS = " This one cites by keys, such as [@smith2020]: pass its bibliography (.bib) together with it."
-_KEYS = ("[@", "[-@", "\\cite")
-FROM_THE_START = (
-    "This session does not keep the check of this text, so it was checked from the start. offset=0 shows the {} before "
-    "these, the gravest ones."
 )
 STUCK = (
     "Nothing from offset {} on could be checked in the time of one call ({} so far). Pass fewer references in one "
@@ -102,11 +95,6 @@ class KeptCheck(Value):
         """Whether everything was checked."""
         texts = self.texts_left(draft)
         return not (self.references_left(draft) or texts.quotations or texts.sentences)
-
-    @property
-    def progress(self) -> tuple[int, ...]:
-        """How many findings, sentences and full texts are done: the same after a part that did nothing."""
-        return len(self.report.order), len(self.sentences), len(self.tried)
 
 
 async def kept_check(session: EvidenceStore) -> KeptCheck | None:
@@ -155,7 +143,7 @@ class CitationChecker:
         await progress(0.0, "reading the draft")
         draft, problem = await run_sync(read_draft, text, abandon_on_cancel=True), ""
         if not draft.references:
-            raise InvalidInputError(_no_references(text, draft))
+            raise InvalidInputError(_no_references(draft))
         key = hashlib.sha256(f"{read:d}{text}".encode(errors="surrogatepass")).hexdigest()
         papers, kept = await CitedPapers.of(session), await kept_check(session) if offset else None
         goes_on = kept is not None and kept.key == key
@@ -167,17 +155,18 @@ class CitationChecker:
             before, part = kept, _Part(self, draft, kept, session, papers, read=read, progress=progress)
             kept, problem = await part.recorded_check()
             has_new = len(findings_of(kept.report)) > offset or kept.is_complete(draft)
-            if not has_new and (kept.progress == before.progress or (offset and not goes_on)):
-                raise DeadlineExceededError(STUCK.format(offset, _findings(len(findings_of(kept.report)))))
-        start = FROM_THE_START.format(_findings(offset)) if offset and not goes_on else ""
+            if not has_new and (
+                (kept.sentences, kept.tried) == (before.sentences, before.tried) or (offset and not goes_on)
+            ):
+                raise DeadlineExceededError(STUCK.format(offset, counted(len(findings_of(kept.report)), "finding")))
         findings, is_complete = findings_of(kept.report), kept.is_complete(draft)
         if is_complete and offset >= len(findings):
-            beyond = f"offset {offset} is beyond the end: the report has {_findings(len(findings))}."
+            beyond = f"offset {offset} is beyond the end: the report has {counted(len(findings), 'finding')}."
             raise InvalidInputError(f"{beyond} Pass 0 to check the draft anew.")
         report = with_findings(kept.report, findings[offset:])
         beside = await papers.beside(_ids(report))
         changes = {
-            "warnings": tuple(filter(None, (start, *report.warnings, problem))),
+            "warnings": tuple(filter(None, (*report.warnings, problem))),
             "cited": tuple(one.index for one in report.references if one.record and one.record.id in beside),
             "unread": report.unread if not offset else (),
             "next_offset": -1 if is_complete else max(offset, len(findings)),
@@ -190,9 +179,7 @@ class CitationChecker:
         remarks = await self.references.ask_again(_ids(shown), papers)
         await papers.keep()
         current = with_current_status(report, await papers.publications(_ids(report)))
-        outages = [one for one in remarks if isinstance(one, OutageRemark)]
-        told = [one for one in remarks if one not in outages]
-        return with_remarks(current, (*current.warnings, *told), (*current.errors, *outages))
+        return with_remarks(current, [*current.warnings, *remarks], current.errors)
 
     async def kept_report(self, session: EvidenceStore) -> CitationReport | None:
         """The whole report of the last check in a session, as far as it went, with the status that its records have
@@ -317,13 +304,9 @@ class _Part:
         return check
 
 
-def _findings(count: int) -> str:
-    return counted(count, "finding")
-
-
-def _no_references(text: str, draft: Draft) -> str:
+def _no_references(draft: Draft) -> str:
     unread = [f'Not read: "{clipped(clean_line(one.text), 80)}" ({one.reason}).' for one in draft.unread[:3]]
-    return " ".join([NO_REFERENCES + BY_KEYS * any(key in text for key in _KEYS), *unread])
+    return " ".join([NO_REFERENCES, *unread])
 
 
 def _ids(report: CitationReport) -> list[str]:

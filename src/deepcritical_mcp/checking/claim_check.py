@@ -17,9 +17,9 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp.checking.claim_numbers import (
     WORDS,
     claimed_numbers,
+    is_stated,
     numbers_elsewhere,
     numbers_missing,
-    stated_numbers,
 )
 from deepcritical_mcp.checking.compared_text import own_texts
 from deepcritical_mcp.checking.draft import CitingSentence
@@ -43,7 +43,7 @@ _WORDS, _MEANING, _NUMBERS, _RESULTS = 0.5, 1.5, 1.0, 0.6
 """Weights of the parts of a passage's score, each 0..1."""
 
 _LABEL = re.compile(r"\s*([A-Z][A-Z/&,'() -]{3,60})(?::|\s(?=[A-Z]?[a-z\d]|A\s))|\s*([A-Z][a-z]+(?: [a-z&]+){0,3}):\s")
-_BEFORE, _FINDINGS, _PAST = (WORDS[name].split() for name in ("sections before", "sections with findings", "past"))
+_BEFORE, _FINDINGS = (WORDS[name].split() for name in ("sections before", "sections with findings"))
 
 
 class _Record(NamedTuple):
@@ -103,13 +103,11 @@ def _record(publication: Publication) -> _Record:
 
 def _has_findings(passage: Passage, section: str) -> float:
     """How likely a passage has results, 0..1: by its section, the titles of its part or the label before it in an
-    abstract, else by its place and by numbers in the past tense."""
+    abstract, else by its place."""
     before, findings = (any(one in section.lower() for one in known) for known in (_BEFORE, _FINDINGS))
     if before != findings:
         return float(findings)
-    said, place = passage.quotation, passage.start / max(1, len(passage.text.content))
-    is_past = any(word in _PAST or word.rstrip(".,;:)").endswith("ed") for word in said.split())
-    return 0.8 * place + 0.2 * (is_past and any(map(str.isdigit, said)))
+    return 0.8 * passage.start / max(1, len(passage.text.content))
 
 
 def _pair(sentence: CitingSentence, reference: int, record: _Record) -> _Pair:
@@ -118,7 +116,7 @@ def _pair(sentence: CitingSentence, reference: int, record: _Record) -> _Pair:
     most, numbers = max(words, default=0.0) or 1.0, claimed_numbers(sentence.claim)
     scores = [_WORDS * one / most + _RESULTS * other for one, other in zip(words, record.findings, strict=True)]
     for at, passage in enumerate(record.passages if numbers else ()):
-        scores[at] += _NUMBERS * sum(map(stated_numbers(passage.quotation).has, numbers)) / len(numbers)
+        scores[at] += _NUMBERS * sum(is_stated(one, passage.quotation) for one in numbers) / len(numbers)
     promising = sorted(range(len(scores)), key=lambda number: -scores[number])[:MAX_COMPARED]
     return _Pair(sentence, reference, record, words, scores, promising)
 

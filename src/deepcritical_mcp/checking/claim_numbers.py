@@ -13,8 +13,7 @@ alike, and that both texts have, must stand in the same order in both.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -131,8 +130,7 @@ class Quantity:
 def numbers_missing(claim: str, texts: Sequence[str]) -> tuple[str, ...]:
     """The numbers of `claim`, as it writes them, that occur in none of `texts`."""
     wanted = claimed_numbers(claim)
-    known = [stated_numbers(text) for text in texts] if wanted else []
-    return tuple(dict.fromkeys(one.written for one in wanted if not any(some.has(one) for some in known)))
+    return tuple(dict.fromkeys(one.written for one in wanted if not any(is_stated(one, text) for text in texts)))
 
 
 @lru_cache(maxsize=256)
@@ -189,46 +187,45 @@ def _is_looked_for(one: Quantity) -> bool:
     return first.value >= SMALLEST and not (no_quantity or is_year or is_citation)
 
 
-class TextNumbers:
-    """The values of a text's numbers, in order, by what their units measure: "" those without a unit."""
+class _Value(NamedTuple):
+    """A value of a text: what its unit measures, "" without one, and the ratio of that to others of the kind."""
 
-    def __init__(self, found: Iterable[Quantity]) -> None:
-        values = defaultdict[str, set[float]](set)
-        for one in found:
-            kind, ratio = UNITS.get(one.unit, ("", 1.0))
-            for reading in one.readings:
-                if reading.value >= one.readings[0].value:  # 10,000 is not 10 here
-                    values[kind].add(reading.value * ratio)
-                    values["any"].add(reading.value)
-        self._values = {kind: sorted(some) for kind, some in values.items()}
+    kind: str
+    ratio: float
+    value: float
 
-    def has(self, wanted: Quantity) -> bool:
-        """Whether the text has the value, or one that is rounded to it."""
-        kind, ratio = UNITS.get(wanted.unit, ("", 1.0))
-        is_about = _HEDGE.search(wanted.before) is not None
-        kinds = ("", "share", "count") if kind in ("", "share", "count") else (kind,)
-        return any(
-            self._has_one("" if kind else "any", low, high)
-            or any(self._has_one(one, low * ratio, high * ratio) for one in kinds)
-            for low, high in (one.meant(is_about=is_about) for one in wanted.readings)
-        )
 
-    def _has_one(self, kind: str, low: float, high: float) -> bool:
-        values = self._values.get(kind, ())
-        at = bisect_left(values, low)
-        return at < len(values) and values[at] <= high
+@lru_cache(maxsize=2_048)
+def _values(text: str) -> list[_Value]:
+    return [value for one in quantities(text) for value in _values_of(one)]
+
+
+def _values_of(one: Quantity) -> list[_Value]:
+    values = (reading.value for reading in one.readings)
+    return [_Value(*UNITS.get(one.unit, ("", 1.0)), each) for each in values if each >= one.readings[0].value]
+
+
+def is_stated(wanted: Quantity, text: str) -> bool:
+    """Whether a text has a value, or one that is rounded to it."""
+    return _is_among(wanted, _values(text))
+
+
+def _is_among(wanted: Quantity, values: Sequence[_Value]) -> bool:
+    kind, ratio = UNITS.get(wanted.unit, ("", 1.0))
+    kinds = ("", "share", "count") if kind in ("", "share", "count") else (kind,)
+    is_about = _HEDGE.search(wanted.before) is not None
+    return any(
+        (low <= one.value <= high and not (kind and one.kind))
+        or (low * ratio <= one.value * one.ratio <= high * ratio and one.kind in kinds)
+        for low, high in (reading.meant(is_about=is_about) for reading in wanted.readings)
+        for one in values
+    )
 
 
 def counts_people(behind: str) -> bool:
     """Whether people, things or studies are counted, with two adjectives at most before them."""
     words = behind[:80].split(" ")
     return not words[0] and any(word.rstrip(".,;:)") in _PEOPLE for word in words[1:4])
-
-
-@lru_cache(maxsize=2_048)
-def stated_numbers(text: str) -> TextNumbers:
-    """The numbers of a text, also those in words."""
-    return TextNumbers(quantities(text))
 
 
 _SHOWN, MAX_APART = 30, 40
@@ -275,8 +272,7 @@ def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
             agree = [
                 _in_order(here, [ours[one] for one in words], [places[one] for one in pair])
                 == _in_order(there, [theirs[one] for one in words], [both[one] for one in pair])
-                for words in (named if _are_alike(*pair) else ())
-                if {ours[one] for one in words} != {places[one] for one in pair} and both[pair[0]] != both[pair[1]]
+                for words in (named if _are_alike(*pair) and both[pair[0]] != both[pair[1]] else ())
             ]
             if agree.count(False) > agree.count(True):
                 told |= {f"{one.written}: “{_around(sentence, there[both[one]])}”": None for one in pair}
@@ -285,13 +281,12 @@ def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
 
 def _place_of(wanted: Quantity, tokens: Sequence[_Token]) -> int | None:
     """Where the only number stands that may be the wanted one; None if there are several."""
-    found = [at for at, one in enumerate(tokens) if one.number and TextNumbers([one.number]).has(wanted)]
+    found = [at for at, one in enumerate(tokens) if one.number and _is_among(wanted, _values_of(one.number))]
     return found[0] if len(found) == 1 else None
 
 
 def _are_alike(one: Quantity, other: Quantity) -> bool:
-    precisions = [reading.half for number in (one, other) for reading in number.readings[:1]]
-    return one.unit == other.unit and len(precisions) == 2 and precisions[0] == precisions[1]
+    return one.unit == other.unit and one.readings[0].half == other.readings[0].half
 
 
 def _only(tokens: Sequence[_Token]) -> dict[str, int]:

@@ -16,12 +16,11 @@ from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.references import MAX_REFERENCE, compare, read_reference
 from deepcritical_mcp.search.references.agreement import own_number
-from deepcritical_mcp.search.references.number_places import Role
 from deepcritical_mcp.search.references.plain_text import Span, blanked
 from deepcritical_mcp.search.references.stated_ids import stated_ids
 from deepcritical_mcp.text import clean_line
 
-_NUMBERS: tuple[Role, ...] = ("year", "volume", "issue", "pages")
+_NUMBERS = ("year", "volume", "issue", "pages")
 _TEXTS = ("title", "authors", "journal")
 _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,200}>")
 _WRITTEN = ("title", "journal", "journal_abbreviation", "medline_abbreviation", "publisher", "doi")
@@ -65,13 +64,14 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
     is_place = not wrong.keys().isdisjoint(("volume", "pages"))  # with the issue they are one place
     if is_place and compare(read_reference(line), publication).unread:
         return ""
-    place: tuple[Role, ...] = ("volume", "issue") if is_place else ()
-    fields = [one for one in _NUMBERS if one in wrong or (one in place and one in places)]
+    fields = [*wrong.keys() - IDS, *(one for one in ("volume", "issue") if is_place and one in places)]
     if any(one not in places and not wrong[one].minor for one in fields):
         return ""
-    for (start, end), field in sorted(((places[one], one) for one in fields if one in places), reverse=True):
+    for field in sorted(places.keys() & fields, key=places.__getitem__, reverse=True):
+        start, end = places[field]
         dash = next((one for one in ("--", "–") if one in line[start:end]), "-")
-        new = f"{new[:start]}{own_number(field, publication).replace('-', dash)}{new[end:]}"
+        value = own_number("year", publication) if field == "year" else str(getattr(publication, field))
+        new = f"{new[:start]}{value.replace('-', dash)}{new[end:]}"
     for one in (wrong[field] for field in IDS if field in wrong):
         if not one.true or one.true.lower().startswith(one.written.lower()):  # where the rest of it stands is not known
             return ""

@@ -57,10 +57,6 @@ _DENIALS = NEGATIONS | {*_DENYING.split()}
 _OPPOSITES = [
     [tuple(f"{one} ".replace("- ", "") for one in side.split()) for side in row.split(" / ")] for row in _SIDES
 ]
-_PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "a")
-_LONG = 4
-"""Letters of a word to which a prefix makes the opposite: affected/unaffected."""
-
 
 _Read = tuple[Publication, Text | None, ComparedText]
 """A text of a publication that counts as its own; None for the title."""
@@ -267,10 +263,7 @@ def _numbers(words: Sequence[str]) -> list[str]:
 
 
 def _are_opposite(*pair: str) -> bool:
-    """Whether of two words, in small letters, one is the opposite of the other: unaffected, affected; higher, lower."""
-    short, long = sorted(pair, key=len)
-    if len(short) >= _LONG and long.endswith(short) and long.removesuffix(short) in _PREFIXES:
-        return True
+    """Whether of two words, in small letters, one is the opposite of the other: higher, lower."""
     return any(
         one.startswith(these) and other.startswith(those)
         for one, other in permutations(f"{word} " for word in pair)

@@ -153,14 +153,6 @@ def meant(candidates: Sequence[CandidateRecord]) -> list[CandidateRecord]:
     return [one for one in found if one.rank == best]
 
 
-_KINDS = {
-    "retracted": ("retraction",),
-    "concern": ("concern",),
-    "corrected": ("erratum", "partial_retraction", "earlier"),
-    "superseded": ("update",),
-    "notice": ("about",),
-}
-"""The kinds of notices that say why a record has a status."""
 _NOTICES = ("Retraction of Publication", "Retraction Notice", "Published Erratum", "Expression of Concern", "Addendum")
 _KNOWN = re.compile(r"\b(?:retract(?:ed|ion)|withdrawn|expression of concern)\b", re.IGNORECASE)
 
@@ -181,9 +173,9 @@ def status_problem(record: Publication, written: str) -> ReferenceProblem | None
     named = [
         (f"{NOTICE_LABELS[one.kind]}:", one.reference, f"PMID {one.pmid}" if one.pmid else one.own_doi)
         for one in record.status_notices
-        if one.kind in _KINDS[record.status]
+        if one.kind != "published"
     ]
-    told = f"{status_label(record.status).lower()}. {'; '.join(' '.join(filter(None, one)) for one in named[:2])}"
+    told = f"{status_label(record.status).lower()}. {'; '.join(' '.join(filter(None, one)) for one in named[:3])}"
     is_comment = record.status == "notice" and not any(one in _NOTICES for one in record.publication_types)
     minor = record.status == "corrected" or bool(_KNOWN.search(written)) or is_comment
     return ReferenceProblem(field="status", true=told.strip(" ."), minor=minor)

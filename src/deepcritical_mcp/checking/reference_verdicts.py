@@ -201,11 +201,10 @@ def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) ->
     lookup = one.lookups[number]
     if lookup.record:
         return ""
-    name, value = _named_number(number)
-    label = LABELS[name]
+    label = next(f"{LABELS[name]} {value}" for name, value in number._asdict().items() if value)
     if lookup.failures:
-        return f"{label} {value} could not be checked: {lookup.failures[0].message}"
-    not_asked = "" if number.doi else DocumentId(f"{label} {value}", ids=number).not_asked(number, off)
+        return f"{label} could not be checked: {lookup.failures[0].message}"
+    not_asked = "" if number.doi else DocumentId(label, ids=number).not_asked(number, off)
     return f"{not_asked}." if not_asked else ""
 
 
@@ -224,21 +223,12 @@ def _number_problems(
         if not written or (true and agree(number, own)):
             continue
         found = lookup.record if lookup else None
-        is_dead = lookup is not None and number not in unasked and (name == "pmid" or _is_dead(lookup))
+        said = [attempt.detail for attempt in lookup.attempts] if lookup and number not in unasked else None
+        is_dead = said is not None and (name == "pmid" or any("may be wrong" in detail for detail in said))
         if true or (found.id not in same if found else is_dead):
             minor = found.id in same if found else name == "doi" and is_tail(written, true)
             problem = ReferenceProblem(field=name, written=written, true=true, minor=minor and bool(true))
             yield problem, _where_it_leads(problem, lookup, record)
-
-
-def _is_dead(lookup: Lookup) -> bool:
-    """Whether a service says of a number that nobody knows it."""
-    return any("may be wrong" in attempt.detail for attempt in lookup.attempts)
-
-
-def _named_number(number: RecordIds) -> tuple[str, str]:
-    """The name and the value of a single number."""
-    return next((name, value) for name, value in number._asdict().items() if value)
 
 
 def _where_it_leads(problem: ReferenceProblem, lookup: Lookup | None, record: Publication | None) -> str:
@@ -289,12 +279,7 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
         pending = is_late if failed else bool(late)
         return ReferenceOutcome(one.draft, "outage", reason=reason, candidates=tuple(nearest), pending=pending)
     if one.match and nearest:
-        told = "; ".join(
-            f"{each.field} “{clipped(each.written, _SHOWN)}”, not “{clipped(each.true, _SHOWN)}”"
-            for each in one.match.nearest[0][1].differences
-        )
-        reason = "no record agrees with it as a whole; these come nearest"
-        return _ambiguous(one, nearest, f"{reason}; it has the {told}" if told else reason)
+        return _ambiguous(one, nearest, "no record agrees with it as a whole; these come nearest")
     return ReferenceOutcome(one.draft, "not_found", reason=_who_was_asked(one))
 
 

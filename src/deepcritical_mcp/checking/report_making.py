@@ -11,8 +11,6 @@ from deepcritical_mcp.checking.reference_checker import ReferenceOutcome
 from deepcritical_mcp.checking.reference_meaning import with_status_problem
 from deepcritical_mcp.checking.report_text import RANKS, STATUSES, rank_of, status_ranks
 from deepcritical_mcp.models import (
-    CheckedClaim,
-    CheckedQuotation,
     CheckedRecord,
     CheckedReference,
     CitationReport,
@@ -22,6 +20,7 @@ from deepcritical_mcp.models import (
     vancouver,
     with_findings,
 )
+from deepcritical_mcp.search.witness import OutageRemark
 from deepcritical_mcp.text import clean_line, clipped
 
 MAX_WRITTEN = 1_500
@@ -30,15 +29,8 @@ MAX_UNREAD = 300
 
 
 def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
-    """The gravest first; sentences by what they lack, with all passages that they cite. Otherwise as they were."""
-    listed = list(findings)
-    least = dict[str, int]()
-    for one in listed:
-        if isinstance(one, CheckedClaim):
-            least[one.sentence] = min(RANKS.index(rank_of(one)), least.get(one.sentence, len(RANKS)))
-    return sorted(
-        listed, key=lambda one: least[one.sentence] if isinstance(one, CheckedClaim) else RANKS.index(rank_of(one))
-    )
+    """The gravest first, otherwise as they were."""
+    return sorted(findings, key=lambda one: RANKS.index(rank_of(one)))
 
 
 def counts_of(report: CitationReport) -> dict[str, int]:
@@ -82,26 +74,18 @@ def with_part(report: CitationReport, draft: Draft, findings: Iterable[Finding])
     """The report with the findings of another part after those that it has."""
     told = {"references": len(draft.references), "unread": len(draft.unread)}
     unread = [f"“{clipped(clean_line(one.text), MAX_UNREAD)}” ({one.reason})" for one in draft.unread]
-    new, quotations = [*findings], [one for one in (*report.quotations, *findings) if isinstance(one, CheckedQuotation)]
-    new = [one for one in new if not (isinstance(one, CheckedClaim) and _is_said(one, quotations))]
-    whole = with_findings(report, (*findings_of(report), *by_gravity(new)))
+    whole = with_findings(report, (*findings_of(report), *by_gravity(findings)))
     whole = whole.model_copy(update={"counts": told, "unread": tuple(unread)})
     return whole.model_copy(update={"counts": counts_of(whole)})
 
 
-def _is_said(claim: CheckedClaim, quotations: Iterable[CheckedQuotation]) -> bool:
-    """Whether the passage of a sentence is told with what the sentence quotes, and nothing else is to be said of it."""
-    return not (claim.numbers_missing or claim.numbers_elsewhere) and any(
-        one.where == claim.where and one.passage in claim.passage and one.quote in claim.sentence
-        for one in quotations
-        if one.passage
-    )
-
-
 def with_remarks(report: CitationReport, warnings: Iterable[str], errors: Iterable[str]) -> CitationReport:
-    """The report with these remarks, each once, instead of its own."""
-    told = {"warnings": tuple(dict.fromkeys(filter(None, warnings))), "errors": tuple(dict.fromkeys(errors))}
-    return report.model_copy(update=told)
+    """The report with these remarks, each once, instead of its own; remarks on outages are errors."""
+    told = [*filter(None, warnings)]
+    outages = (one for one in told if isinstance(one, OutageRemark))
+    others = (one for one in told if not isinstance(one, OutageRemark))
+    update = {"warnings": tuple(dict.fromkeys(others)), "errors": tuple(dict.fromkeys((*errors, *outages)))}
+    return report.model_copy(update=update)
 
 
 def with_current_status(report: CitationReport, held: Mapping[str, Publication]) -> CitationReport:
