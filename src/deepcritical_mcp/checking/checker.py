@@ -52,11 +52,12 @@ MAX_REFERENCES = 400
 NO_REFERENCES = (
     "No references were found in this text. Pass the whole draft with its list of references (Markdown or plain text), "
     "a BibTeX, RIS or CSL-JSON file, or a bare list: one reference a line, each with its PMID or DOI, or with authors, "
-    "title, journal and year."
+    "title, journal and year. If it cites by keys, such as [@smith2020], pass its bibliography (.bib) together with it."
 )
+NOT_KEPT = "This session does not keep the check of this text: offset=0 shows the {} before these, the gravest ones."
 STUCK = (
-    "Nothing from offset {} on could be checked in the time of one call ({} so far). Pass fewer references in one "
-    "call, a few sections with the references that they cite, or offset=0 to begin again."
+    "Nothing from offset {} on could be checked in the time of one call. Pass fewer references in one call, a few "
+    "sections with the references that they cite, or offset=0 to begin again."
 )
 
 
@@ -155,10 +156,10 @@ class CitationChecker:
             before, part = kept, _Part(self, draft, kept, session, papers, read=read, progress=progress)
             kept, problem = await part.recorded_check()
             has_new = len(findings_of(kept.report)) > offset or kept.is_complete(draft)
-            if not has_new and (
-                (kept.sentences, kept.tried) == (before.sentences, before.tried) or (offset and not goes_on)
-            ):
-                raise DeadlineExceededError(STUCK.format(offset, counted(len(findings_of(kept.report)), "finding")))
+            is_same = (kept.sentences, kept.tried) == (before.sentences, before.tried)
+            if not has_new and (is_same or (offset and not goes_on)):
+                raise DeadlineExceededError(STUCK.format(offset))
+        start = NOT_KEPT.format(counted(offset, "finding")) if offset and not goes_on else ""
         findings, is_complete = findings_of(kept.report), kept.is_complete(draft)
         if is_complete and offset >= len(findings):
             beyond = f"offset {offset} is beyond the end: the report has {counted(len(findings), 'finding')}."
@@ -166,7 +167,7 @@ class CitationChecker:
         report = with_findings(kept.report, findings[offset:])
         beside = await papers.beside(_ids(report))
         changes = {
-            "warnings": tuple(filter(None, (*report.warnings, problem))),
+            "warnings": tuple(filter(None, (start, *report.warnings, problem))),
             "cited": tuple(one.index for one in report.references if one.record and one.record.id in beside),
             "unread": report.unread if not offset else (),
             "next_offset": -1 if is_complete else max(offset, len(findings)),
