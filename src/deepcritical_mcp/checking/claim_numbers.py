@@ -85,7 +85,6 @@ _BEHIND = re.compile(
     r"|['′]?[-‐‑,][^\W\d_]|[^\W\d_]|['′]|\)?-?\("
 )
 """Behind what is no quantity: the level of an interval; ordinals, 5-HT, 17β; these may be quantities with a unit."""
-_PEOPLE = WORDS["people"].split()
 _DATED = re.compile(
     rf"(?:(?i:\b(?:{'|'.join(WORDS['dated'].split())})|[-‐‑–/(,])\s?|(?<=\w )[A-ZÀ-Þ][\w'’-]{{1,30}},?\s)\Z"
 )
@@ -171,9 +170,8 @@ def _readings(found: re.Match[str]) -> list[NumberReading]:
 
 
 def _is_looked_for(one: Quantity) -> bool:
-    first, before, people = one.readings[0], one.before, counts_people(one.behind)
-    no_quantity = _BEHIND.match(one.behind)
-    if IN_A_NAME.search(before) or (_NUMBERING.search(before) and not people):  # "in the trial 803 patients"
+    first, before, no_quantity = one.readings[0], one.before, _BEHIND.match(one.behind)
+    if IN_A_NAME.search(before) or _NUMBERING.search(before):
         return False
     if not any(map(str.isdecimal, one.written)):
         return first.value >= (SMALLEST if one.unit else SMALLEST_WORD) and first.value != NUMBER_WORDS["hundred"]
@@ -181,18 +179,13 @@ def _is_looked_for(one: Quantity) -> bool:
         return not (no_quantity and no_quantity["level"])
     if first.half < 0.5:
         return not no_quantity
-    is_year = one.written.isdigit() and len(one.written) == 4 and first.value in _YEARS and not people
-    is_year = is_year and _DATED.search(before) is not None
+    is_year = len(one.written) == 4 and first.value in _YEARS and _DATED.search(before) is not None
     is_citation = before[-1:] in ("(", "[") and one.behind[:1] in (")", "]", ",")
     return first.value >= SMALLEST and not (no_quantity or is_year or is_citation)
 
 
-class _Value(NamedTuple):
-    """A value of a text: what its unit measures, "" without one, and the ratio of that to others of the kind."""
-
-    kind: str
-    ratio: float
-    value: float
+_Value = tuple[str, float, float]
+"""What a unit measures, "" without one, its ratio to others of the kind, and the value in it."""
 
 
 @lru_cache(maxsize=2_048)
@@ -202,7 +195,7 @@ def _values(text: str) -> list[_Value]:
 
 def _values_of(one: Quantity) -> list[_Value]:
     values = (reading.value for reading in one.readings)
-    return [_Value(*UNITS.get(one.unit, ("", 1.0)), each) for each in values if each >= one.readings[0].value]
+    return [(*UNITS.get(one.unit, ("", 1.0)), each) for each in values if each >= one.readings[0].value]
 
 
 def is_stated(wanted: Quantity, text: str) -> bool:
@@ -215,23 +208,16 @@ def _is_among(wanted: Quantity, values: Sequence[_Value]) -> bool:
     kinds = ("", "share", "count") if kind in ("", "share", "count") else (kind,)
     is_about = _HEDGE.search(wanted.before) is not None
     return any(
-        (low <= one.value <= high and not (kind and one.kind))
-        or (low * ratio <= one.value * one.ratio <= high * ratio and one.kind in kinds)
+        (low <= value <= high and not (kind and other))
+        or (low * ratio <= value * scale <= high * ratio and other in kinds)
         for low, high in (reading.meant(is_about=is_about) for reading in wanted.readings)
-        for one in values
+        for other, scale, value in values
     )
-
-
-def counts_people(behind: str) -> bool:
-    """Whether people, things or studies are counted, with two adjectives at most before them."""
-    words = behind[:80].split(" ")
-    return not words[0] and any(word.rstrip(".,;:)") in _PEOPLE for word in words[1:4])
 
 
 _SHOWN, MAX_APART = 30, 40
 """Characters that are shown on both sides of a number; words from one group to the next."""
 _SMALL, _PARTING, _GROUPS = ({*WORDS[name].split()} for name in ("small", "parting", "kinds of groups"))
-_NO_PREPOSITION = {"the", "of", "and", "or", ""}
 _PLAIN_WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?|\(")
 _BESIDE = re.compile(
     r"(?i)(?:\bp(?:[- ]?values?)?\s?[<=>≤≥]|±|\+/-|\[|\d%?\s?(?:[–-]|to)|CI\]?[:,=]?(?:\s?\[)?|CI[^()]{0,14},)\s?\Z"
@@ -311,7 +297,7 @@ def _are_groups(tokens: Sequence[_Token], one: int, other: int) -> bool:
     parting = (at for at in range(2, len(around) - 2) if around[at] in _PARTING)
     if any(around[at - 1] != "#" or around[at + 1] != "#" for at in parting) and {*between} <= _SMALL | _GROUPS | {"#"}:
         return True
-    is_before = around[0] == around[-3] and around[0] in (_SMALL | {"#"}) - _NO_PREPOSITION
+    is_before = around[0] == around[-3] and around[0] in (_SMALL | {"#"}) - {"the", "of", "and", "or", ""}
     is_behind = around[2] == around[-1] and around[2] in _GROUPS | {"#"}
     return is_before or is_behind
 

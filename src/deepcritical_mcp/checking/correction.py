@@ -20,7 +20,6 @@ from deepcritical_mcp.search.references.plain_text import Span, blanked
 from deepcritical_mcp.search.references.stated_ids import stated_ids
 from deepcritical_mcp.text import clean_line
 
-_NUMBERS = ("year", "volume", "issue", "pages")
 _TEXTS = ("title", "authors", "journal")
 _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,200}>")
 _WRITTEN = ("title", "journal", "journal_abbreviation", "medline_abbreviation", "publisher", "doi")
@@ -45,7 +44,7 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     if written.lstrip(" [\n").startswith("{") or len(written) > MAX_REFERENCE:
         return ""
     line = clean_line(written)
-    if new := _patched(line, publication, wrong) if wrong.keys() <= {*_NUMBERS, *IDS} else "":
+    if new := _patched(line, publication, wrong) if wrong.keys().isdisjoint((*_TEXTS, "status")) else "":
         return new if new != line else ""
     return "" if all(one.minor for one in wrong.values()) else vancouver(publication)
 

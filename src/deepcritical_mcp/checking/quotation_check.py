@@ -234,7 +234,8 @@ def _changes(quoted: ComparedText, piece: Span, text: ComparedText, span: Span) 
 
 
 def _kind(gone: Sequence[str], come: Sequence[str]) -> str:
-    if _numbers(gone) != _numbers(come):
+    old, new = ([word for word in words if word[0].isdigit() or word in NUMBER_WORDS] for words in (gone, come))
+    if old != new:
         return "number"
     if len(_DENIALS.intersection(gone)) != len(_DENIALS.intersection(come)):
         return "negation"
@@ -256,10 +257,6 @@ def _is_denied(text: ComparedText, gap: Span) -> bool:
     denials = [at for at, word in enumerate(text.words(*gap), gap.start) if word in _DENIALS]
     around = ((text.content[start : text.starts[at]], text.content[text.ends[at] : end]) for at in denials)
     return any(_ASIDE.isdisjoint(part) for both in around for part in both)
-
-
-def _numbers(words: Sequence[str]) -> list[str]:
-    return [word for word in words if word[0].isdigit() or word in NUMBER_WORDS]
 
 
 def _are_opposite(*pair: str) -> bool:

@@ -186,9 +186,7 @@ def with_status_problem(
 ) -> tuple[ReferenceProblem, ...]:
     """The problems of a reference with that of its record's status, first if it is grave."""
     told = status_problem(record, written)
-    if told is None:
-        return tuple(problems)
-    return (*problems, told) if told.minor else (told, *problems)
+    return tuple(in_order([*problems, told] if told else problems))
 
 
 class UncheckedWork(NamedTuple):

@@ -247,8 +247,8 @@ def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
         says = one.by_number[0].agreement
         if len(others) > 1 or (says.says("authors") and says.verdict("year") == "differs"):
             return _by_number_alone(one, off)
-        is_bare = not one.by_number[0].says_anything or one.draft.text.startswith("[")
-        return ReferenceOutcome(one.draft, "verified", others[0], reason=ONLY_A_NUMBER if is_bare else OTHER_NAMES)
+        reason = ONLY_A_NUMBER if one.draft.text.startswith("[") else OTHER_NAMES
+        return ReferenceOutcome(one.draft, "verified", others[0], reason=reason)
     found = [
         (ReferenceProblem(field=name, written=getattr(number, name)), lookup)
         for number, lookup in one.lookups.items()

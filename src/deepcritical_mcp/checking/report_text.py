@@ -100,29 +100,24 @@ def summary(report: CitationReport) -> str:
     """E.g. "42 references: 2 retracted, 3 differing from the record, 3 not found, 34 verified", the gravest first."""
     counts = report.counts
     total, unread, entries = (counts.get(name, 0) for name in ("references", "unread", "entries"))
-    told: dict[bool, list[str]] = {False: [], True: []}  # of references, of quotations
-    for rank, (words, _) in _WORDS.items():
-        if count := words and counts.get(rank.replace("quotation_", "quotations_"), 0):
-            told[rank.startswith("quotation_")].append(f"{count:,} {words}")
+    known = ((rank, words, rank.replace("quotation_", "quotations_")) for rank, (words, _) in _WORDS.items() if words)
+    told = [("quotation" in rank, f"{counts[name]:,} {words}") for rank, words, name in known if counts.get(name)]
+    references, quotations = ([words for is_quoted, words in told if is_quoted == which] for which in (False, True))
     if left := total - counts.get("checked", 0):
-        told[False].append(f"{left:,} not checked yet")
+        references.append(f"{left:,} not checked yet")
     lines = (
         f"{counted(entries, 'entry', 'entries')}, {unread:,} not read" if unread else "",
-        counted(total, "reference") + _after(", ".join(told[False])),
-        f"quotations: {', '.join(told[True])}" if told[True] else "",
+        counted(total, "reference") + _after(", ".join(references)),
+        f"quotations: {', '.join(quotations)}" if quotations else "",
     )
     return "; ".join(filter(None, lines))
 
 
 def ranges(numbers: Iterable[int]) -> str:
     """Numbers with those that follow each other put together: "1–12, 14, 16–60"."""
-    runs: list[list[int]] = []
-    for one in sorted({*numbers}):
-        if runs and one == runs[-1][-1] + 1:
-            runs[-1][1:] = [one]
-        else:
-            runs.append([one])
-    return ", ".join("–".join(map(str, run)) for run in runs)
+    runs = groupby(enumerate(sorted({*numbers})), lambda one: one[1] - one[0])
+    ends = ([str(number) for _, number in run] for _, run in runs)
+    return ", ".join("–".join(dict.fromkeys((run[0], run[-1]))) for run in ends)
 
 
 def _references(numbers: Sequence[int]) -> str:
@@ -196,10 +191,10 @@ def _mark(record: CheckedRecord) -> str:
 
 def _quotation(one: CheckedQuotation) -> Iterator[str]:
     name = f"quotation {one.index}{f' of {_references(one.references)}' if one.references else ''}"
-    is_verbatim = one.verdict == "verbatim"
     difference = f" ({inert(one.difference)})" if one.difference else ""
-    yield f"- {name}: “{inert(clipped(one.quote, MAX_WRITTEN) if is_verbatim else one.quote)}”{difference}"
-    if one.passage and not is_verbatim:
+    quote = clipped(one.quote, MAX_WRITTEN) if one.verdict == "verbatim" else one.quote
+    yield f"- {name}: “{inert(quote)}”{difference}"
+    if one.passage and one.verdict != "verbatim":
         stands = "it stands in" if one.verdict in ("altered", "misattributed") else "nearest passage"
         yield f"  - {stands} {inert(one.where)}: “{inert(clean_line(one.passage))}”"
 
