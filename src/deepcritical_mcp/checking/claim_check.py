@@ -43,7 +43,7 @@ _WORDS, _MEANING, _NUMBERS, _RESULTS = 0.5, 1.5, 1.0, 0.6
 """Weights of the parts of a passage's score, each 0..1."""
 
 _LABEL = re.compile(r"\s*([A-Z][A-Z/&,'() -]{3,60})(?::|\s(?=[A-Z]?[a-z\d]|A\s))|\s*([A-Z][a-z]+(?: [a-z&]+){0,3}):\s")
-_BEFORE, _FINDINGS = (WORDS[name].split() for name in ("sections before", "sections with findings"))
+_BEFORE, _FINDINGS, _PAST = (WORDS[name].split() for name in ("sections before", "sections with findings", "past"))
 
 
 class _Record(NamedTuple):
@@ -103,11 +103,13 @@ def _record(publication: Publication) -> _Record:
 
 def _has_findings(passage: Passage, section: str) -> float:
     """How likely a passage has results, 0..1: by its section, the titles of its part or the label before it in an
-    abstract, else by its place."""
+    abstract, else by its place and by numbers in the past tense."""
     before, findings = (any(one in section.lower() for one in known) for known in (_BEFORE, _FINDINGS))
     if before != findings:
         return float(findings)
-    return 0.8 * passage.start / max(1, len(passage.text.content))
+    said, place = passage.quotation, passage.start / max(1, len(passage.text.content))
+    is_past = any(word in _PAST or word.rstrip(".,;:)").endswith("ed") for word in said.split())
+    return 0.8 * place + 0.2 * (is_past and any(map(str.isdigit, said)))
 
 
 def _pair(sentence: CitingSentence, reference: int, record: _Record) -> _Pair:

@@ -297,9 +297,7 @@ def _shortened(held: object, room: int) -> object:
         return clipped(held, room)
     if isinstance(held, tuple):
         listed = cast("tuple[object, ...]", held)
-        is_told = len(listed) > MAX_REMARKS and isinstance(listed[0], str)
-        more = (f"And {len(listed) - MAX_REMARKS} more.",) if is_told else ()
-        return (*(_shortened(one, room) for one in listed[:MAX_REMARKS]), *more)
+        return tuple(_shortened(one, room) for one in listed[:MAX_REMARKS])
     if isinstance(held, BaseModel):
         names = type(held).model_fields.keys() - _WHOLE
         return held.model_copy(update={name: _shortened(getattr(held, name), room) for name in names})
