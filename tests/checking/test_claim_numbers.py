@@ -35,8 +35,8 @@ def test_a_number_is_found_however_it_is_written(claim: str) -> None:
     [
         "IL-6, COVID-19, CD4+, H1N1, p53, 5-HT, T3, PM2.5, GLP-1, 17β-estradiol, SARS-CoV-2, B.1.1.7, rs12345, 2D gels",
         "type 2 diabetes, phase 3, Figure 4, Tables 2 and 7, grade 5, interleukin 6, omega-3, NCT01234567",
-        "in 2021, since 1998–2003, in the 1990s, the 21st century, the 5th time",
-        "half of them, one third, two groups, a 12-lead ECG, (12)",
+        "in 2021, since 1998–2003, in May 2011, by Roe 2012, Poe et al., 2013, in the 1990s",
+        "the 21st century, the 5th time, half of them, one third, two groups, a 12-lead ECG, (12)",
     ],
 )
 def test_names_numbering_and_years_are_no_numbers(claim: str) -> None:
@@ -48,8 +48,9 @@ def test_names_numbering_and_years_are_no_numbers(claim: str) -> None:
     [
         ("57 of 120 patients (47.5%) had it", ("57", "120", "47.5%")),
         ("1,235 patients were given 25 mg for a 14-day course", ("1,235", "25 mg", "14-day")),
-        ("p < 0.001, p = 0.04", ("0.001", "0.04")),
+        ("p < 0.001, p = 0.04", ("0.04",)),
         ("2000 patients in 2000", ("2000",)),
+        ("1732 survivors were studied (n = 1733)", ("1732", "1733")),
         ("mortality was 33%, and again 33%", ("33%",)),
     ],
 )
@@ -100,11 +101,6 @@ def test_a_number_that_can_be_read_in_two_ways_is_found_in_either(claim: str) ->
 
 def test_a_number_is_missing_where_none_of_its_readings_occurs() -> None:
     assert numbers_missing("15.000 IE, 0,37, 1.234,7 kg", [REGISTRY]) == ("15.000", "0,37", "1.234,7 kg")
-
-
-def test_both_ends_of_a_range_are_looked_for_in_its_unit() -> None:
-    assert numbers_missing("a third (12–46%)", [REGISTRY]) == ("12", "46%")
-    assert numbers_missing("a fifth (7–29%)", [REGISTRY]) == ()
 
 
 def test_a_claim_of_thousands_of_numbers_comes_to_an_end() -> None:

@@ -70,21 +70,6 @@ ALL_VANCOUVER = "Berg JA, Ruiz K, van der Meer PJ, O'Neil S"
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
-        ("*Nat. Med.* **28**, 214–221 (2019).", "*J Wound Care.* **28**, 214–221 (2019)."),
-        ("*Ann Surg*. 2019;28(4):214-21.", "*J Wound Care*. 2019;28(4):214-21."),
-        ("Ann. Surg. 2019;28(4):214-21.", "J Wound Care. 2019;28(4):214-21."),
-        ("*Annals of Surgery*, *28*(4), 214–221.", "*Journal of wound care*, *28*(4), 214–221."),
-        ("Annals of surgery 2019;28(4):214-21.", "Journal of wound care 2019;28(4):214-21."),
-        ("*The Lancet*, *28*(4), 214–221.", "*Journal of wound care*, *28*(4), 214–221."),
-    ],
-)
-def test_a_journal_is_abbreviated_or_not_as_the_wrong_one_was(wrong: str, right: str) -> None:
-    assert correct(f"{ALL_APA} {TITLE}. {wrong}") == f"{ALL_APA} {TITLE}. {right}"
-
-
-@pytest.mark.parametrize(
-    ("wrong", "right"),
-    [
         ("31(9):1102-9.", "28(4):214-21."),
         ("31(9):1102-1109.", "28(4):214-21."),
         ("31:1102–9.", "28:214–21."),
@@ -97,59 +82,9 @@ def test_volume_issue_and_pages_keep_their_form(wrong: str, right: str) -> None:
     assert correct(before + wrong) == before + right
 
 
-def test_an_issue_that_the_journal_does_not_have_goes_with_the_wrong_volume() -> None:
-    before = f"{ALL_VANCOUVER}. {TITLE}. J Wound Care. 2019;"
-    assert correct(f"{before}31(9):1102-9.", paper(issue="")) == f"{before}28:214-21."
-
-
 def test_a_last_page_and_a_year_off_by_one_are_corrected() -> None:
     before = f"{ALL_VANCOUVER}. {TITLE}. J Wound Care. "
     assert correct(f"{before}2018;28(4):214-29.") == f"{before}2019;28(4):214-21."
-
-
-def test_the_month_of_a_wrong_year_goes_with_it() -> None:
-    before = f"{ALL_VANCOUVER}. {TITLE}. J Wound Care. "
-    assert correct(f"{before}2009 Mar 3;28(4):214-21.") == f"{before}2019;28(4):214-21."
-
-
-@pytest.mark.parametrize(
-    ("wrong", "right", "true"),
-    [
-        (f"{OTHER}. J", f"{TITLE}. J", TITLE),
-        ("Does zinc heal burns? J", "Does zinc heal wounds? J", "Does zinc heal wounds?"),
-        ("Does zinc heal burns fast? J", f"{TITLE}. J", TITLE),
-        ("Magnesium for sleep in older adults. J", "Does zinc heal wounds? J", "Does zinc heal wounds?"),
-        (
-            "Lack of effect of zinc on wounds of mice. J",
-            "Effect of zinc on wounds of mice. J",
-            "Effect of zinc on wounds of mice",
-        ),
-        (
-            "Zinc in the acute wounds of mice. J",
-            "Zinc in the chronic wounds of mice. J",
-            "[Zinc in the chronic wounds of mice].",
-        ),
-    ],
-)
-def test_a_title_is_corrected_with_one_mark_at_its_end(wrong: str, right: str, true: str) -> None:
-    rest = " Wound Care. 2019;28(4):214-21."
-    assert correct(f"{ALL_VANCOUVER}. {wrong}{rest}", paper(title=true)) == f"{ALL_VANCOUVER}. {right}{rest}"
-
-
-@pytest.mark.parametrize(
-    ("wrong", "right"),
-    [
-        (f"J. A. Berg, “{OTHER},” *J. Wound Care*, 2019.", f"J. A. Berg, “{TITLE},” *J. Wound Care*, 2019."),
-        (
-            "Berg, J. (2019) ‘Does magnesium heal burns of the hand?’, *Wounds*, 28(4).",
-            f"Berg, J. (2019) ‘{TITLE}’, *Wounds*, 28(4).",
-        ),
-        ("Berg et al. 2019 Sleep in old age: a trial. Wounds 28:214", f"Berg et al. 2019 {TITLE}. Wounds 28:214"),
-    ],
-)
-def test_the_marks_around_a_title_stay(wrong: str, right: str) -> None:
-    problem = ReferenceProblem(field="title", written="another one", true=TITLE)
-    assert corrected(wrong, paper(journal="Wounds"), [problem]) == right
 
 
 @pytest.mark.parametrize(
@@ -183,24 +118,12 @@ def test_a_doi_of_a_paper_without_one_is_written_anew_with_the_whole_reference()
     assert correct(f"{TITLE} (doi:10.1093/x)", paper(doi="")) == vancouver(paper(doi=""))
 
 
-@pytest.mark.parametrize(
-    ("written", "marked"),
-    [
-        (f"{ALL_VANCOUVER}. {TITLE}. J Wound Care.", f"{ALL_VANCOUVER}. {TITLE} [Retracted]. J Wound Care."),
-        (f"J. A. Berg, “{TITLE},” *J. Wound Care*.", f"J. A. Berg, “{TITLE} [Retracted],” *J. Wound Care*."),
-        (f"Berg, J. A. (2019). *{TITLE}*. Wounds.", f"Berg, J. A. (2019). *{TITLE}* [Retracted]. Wounds."),
-        (
-            f"[{TITLE}](https://doi.org/{DOI}) – Berg et al.",
-            f"[{TITLE} [Retracted]](https://doi.org/{DOI}) – Berg et al.",
-        ),
-        (f"PMID: {PMID}.", f"PMID: {PMID} [Retracted]."),
-    ],
-)
-def test_a_retracted_paper_is_marked_behind_its_title(written: str, marked: str) -> None:
+def test_a_retracted_paper_is_written_anew_with_a_mark_unless_it_has_one() -> None:
+    written, record = f"{ALL_VANCOUVER}. {TITLE}. J Wound Care.", paper(status="retracted")
     status = ReferenceProblem(field="status", true="retracted")
-    record = paper(status="retracted")
-    assert corrected(written, record, [status]) == marked
-    assert corrected(marked, record, [status]) == ""
+    assert corrected(written, record, [status]) == vancouver(record)
+    assert "[Retracted]" in vancouver(record)
+    assert corrected(written, record, [status.model_copy(update={"minor": True})]) == ""
 
 
 def test_a_concern_changes_nothing() -> None:
@@ -215,8 +138,15 @@ def test_what_cannot_be_found_is_written_anew_but_not_for_something_minor() -> N
     assert corrected(f"{TITLE}.", paper(), [problem.model_copy(update={"minor": True})]) == ""
 
 
-def test_other_authors_give_the_whole_reference() -> None:
-    written = f"Kim, S., & Lee, T. (2019). {TITLE}. *Journal of Wound Care*, *28*(4), 214–221."
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"Kim, S., & Lee, T. (2019). {TITLE}. *Journal of Wound Care*, *28*(4), 214–221.",
+        f"{ALL_VANCOUVER}. {OTHER}. J Wound Care. 2019;28(4):214-21.",
+        f"{ALL_APA} (2019). {TITLE}. *Annals of Surgery*, *28*(4), 214–221.",
+    ],
+)
+def test_other_authors_another_title_or_journal_give_the_whole_reference(written: str) -> None:
     assert correct(written) == vancouver(paper())
 
 
@@ -275,14 +205,6 @@ def test_a_preprint_cited_as_a_paper_is_written_anew_as_a_preprint() -> None:
     new = correct(entry, record)
     assert "volume" not in new
     assert new.startswith("@online{b19,") or "[Preprint]" in new
-
-
-@pytest.mark.parametrize("name", ["The Online Journal of Zinc", "Lancet"])
-def test_no_article_stands_twice_before_a_journal(name: str) -> None:
-    record = paper(journal=f"The {name}", journal_abbreviation="")
-    line = correct(f"{ALL_VANCOUVER}. {TITLE}. The Annals of Surgery. 2019;28(4):214-21.", record)
-    assert "The The" not in line
-    assert name in line
 
 
 def test_values_of_bibtex_are_escaped() -> None:

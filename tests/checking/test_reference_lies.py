@@ -318,7 +318,7 @@ async def test_a_title_and_a_number_of_two_papers_are_a_grave_error() -> None:
     assert {"pmid", "title"} & graver(outcome)
 
 
-async def test_a_wrong_number_in_a_title_and_a_wrong_page_name_the_record_and_both() -> None:
+async def test_a_wrong_number_in_a_title_and_a_wrong_page_name_the_record() -> None:
     record = LOZENGES.model_copy(
         update={"title": "Phase 3 trial of zinc lozenges for the common cold in schoolchildren."}
     )
@@ -329,8 +329,6 @@ async def test_a_wrong_number_in_a_title_and_a_wrong_page_name_the_record_and_bo
     outcome = await checked(written, [record])
     assert outcome.verdict == "ambiguous"
     assert [one.pmid for one in outcome.candidates] == ["40000001"]
-    assert "title “Phase 2" in outcome.reason
-    assert "pages “171-9”" in outcome.reason
 
 
 async def test_a_preprint_cited_as_a_paper_is_named() -> None:
@@ -339,7 +337,7 @@ async def test_a_preprint_cited_as_a_paper_is_named() -> None:
     )
     written = "Feifel D, Reza T, Robeck S. Zinc gluconate lozenges for treating the common cold in schoolchildren. "
     outcome = await checked(f"{written}Nat Commun. 1999;14(1):2217.", [record])
-    assert "is a preprint" in outcome.reason
+    assert [(one.field, one.true) for one in outcome.problems] == [("journal", "bioRxiv")]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import pytest
 
-from deepcritical_mcp.checking.report_making import with_remarks
 from deepcritical_mcp.checking.report_text import brief, report_from, report_text
 from deepcritical_mcp.models import (
     CheckedClaim,
@@ -86,7 +85,7 @@ def test_a_report_that_fits_is_whole() -> None:
 def test_a_part_says_what_is_left_and_how_to_get_it() -> None:
     first, *_ = parts(draft(200, 40), 8_000)
     assert first.next_step.startswith("Not shown here: ")
-    assert "40 nearest passages: check_citations with the same text, offset=" in first.next_step
+    assert "findings: check_citations with the same text, offset=" in first.next_step
     assert f"offset={first.next_offset}." in first.next_step
 
 
@@ -110,14 +109,3 @@ def test_a_single_finding_that_is_too_long_is_shortened(limit: int) -> None:
     assert longest(first) <= limit
     assert (len(first.references), len(second.references)) == (1, 1)
     assert any("Shortened here" in one for one in first.warnings)
-
-
-def test_of_what_is_told_of_a_service_only_the_first_is_an_error() -> None:
-    errors = (
-        "Crossref is unavailable (HTTP 503).",
-        "Crossref, the second witness, could not be asked.",
-        "PMC is slow.",
-    )
-    told = with_remarks(report([verified(1)]), ("A remark.", ""), errors)
-    assert told.errors == (errors[0], errors[2])
-    assert told.warnings == ("A remark.", errors[1])

@@ -278,18 +278,6 @@ async def test_the_log_names_the_records_that_a_check_has_found() -> None:
     assert "| 2 verified, pubmed:31000012, pubmed:31000011 |" in log
 
 
-async def test_what_a_sentence_quotes_is_shown_once() -> None:
-    draft = DRAFT.replace("Zinc closed wounds within 45 days [1].", 'They say that "zinc speeds up repair" [1].')
-    async with checking() as client:
-        result = await checked(client, draft)
-        other = await checked(client, draft.replace("repair", "repair of all wounds"))
-    report = structured(result)
-    assert [one["verdict"] for one in report["quotations"]] == ["verbatim"]
-    assert [one["references"] for one in report["claims"]] == [[2]]
-    assert text_of(result).count("Zinc speeds up repair") == 1
-    assert len(structured(other)["claims"]) == 2
-
-
 async def test_a_report_comes_in_parts_that_are_asked_for_with_the_same_text() -> None:
     seen, offset = list[int](), 0
     async with checking(max_result_chars=2_000) as client:

@@ -40,7 +40,6 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.recording import lookup_entry, recorded
-from deepcritical_mcp.search.witness import OutageRemark
 from deepcritical_mcp.sources import off_for
 from deepcritical_mcp.text import clean_line, clipped, counted
 
@@ -50,21 +49,15 @@ REFERENCES = "references of a draft"
 """What the log of searches calls them."""
 MAX_REFERENCES = 400
 """References of a part: more than one answer shows, and few enough to be looked up and kept in time."""
-MAX_DUPLICATES = 5
 NO_REFERENCES = (
     "No references were found in this text. Pass the whole draft with its list of references (Markdown or plain text), "
     "a BibTeX, RIS or CSL-JSON file, or a bare list: one reference a line, each with its PMID or DOI, or with authors, "
-    "title, journal and year."
+    "title, journal and year. If it cites by keys, such as [@smith2020], pass its bibliography (.bib) together with it."
 )
-BY_KEYS = " This one cites by keys, such as [@smith2020]: pass its bibliography (.bib) together with it."
-_KEYS = ("[@", "[-@", "\\cite")
-FROM_THE_START = (
-    "This session does not keep the check of this text, so it was checked from the start. offset=0 shows the {} before "
-    "these, the gravest ones."
-)
+NOT_KEPT = "This session does not keep the check of this text: offset=0 shows the {} before these, the gravest ones."
 STUCK = (
-    "Nothing from offset {} on could be checked in the time of one call ({} so far). Pass fewer references in one "
-    "call, a few sections with the references that they cite, or offset=0 to begin again."
+    "Nothing from offset {} on could be checked in the time of one call. Pass fewer references in one call, a few "
+    "sections with the references that they cite, or offset=0 to begin again."
 )
 
 
@@ -103,11 +96,6 @@ class KeptCheck(Value):
         """Whether everything was checked."""
         texts = self.texts_left(draft)
         return not (self.references_left(draft) or texts.quotations or texts.sentences)
-
-    @property
-    def progress(self) -> tuple[int, ...]:
-        """How many findings, sentences and full texts are done: the same after a part that did nothing."""
-        return len(self.report.order), len(self.sentences), len(self.tried)
 
 
 async def kept_check(session: EvidenceStore) -> KeptCheck | None:
@@ -156,7 +144,7 @@ class CitationChecker:
         await progress(0.0, "reading the draft")
         draft, problem = await run_sync(read_draft, text, abandon_on_cancel=True), ""
         if not draft.references:
-            raise InvalidInputError(_no_references(text, draft))
+            raise InvalidInputError(_no_references(draft))
         key = hashlib.sha256(f"{read:d}{text}".encode(errors="surrogatepass")).hexdigest()
         papers, kept = await CitedPapers.of(session), await kept_check(session) if offset else None
         goes_on = kept is not None and kept.key == key
@@ -168,12 +156,13 @@ class CitationChecker:
             before, part = kept, _Part(self, draft, kept, session, papers, read=read, progress=progress)
             kept, problem = await part.recorded_check()
             has_new = len(findings_of(kept.report)) > offset or kept.is_complete(draft)
-            if not has_new and (kept.progress == before.progress or (offset and not goes_on)):
-                raise DeadlineExceededError(STUCK.format(offset, _findings(len(findings_of(kept.report)))))
-        start = FROM_THE_START.format(_findings(offset)) if offset and not goes_on else ""
+            is_same = (kept.sentences, kept.tried) == (before.sentences, before.tried)
+            if not has_new and (is_same or (offset and not goes_on)):
+                raise DeadlineExceededError(STUCK.format(offset))
+        start = NOT_KEPT.format(counted(offset, "finding")) if offset and not goes_on else ""
         findings, is_complete = findings_of(kept.report), kept.is_complete(draft)
         if is_complete and offset >= len(findings):
-            beyond = f"offset {offset} is beyond the end: the report has {_findings(len(findings))}."
+            beyond = f"offset {offset} is beyond the end: the report has {counted(len(findings), 'finding')}."
             raise InvalidInputError(f"{beyond} Pass 0 to check the draft anew.")
         report = with_findings(kept.report, findings[offset:])
         beside = await papers.beside(_ids(report))
@@ -191,9 +180,7 @@ class CitationChecker:
         remarks = await self.references.ask_again(_ids(shown), papers)
         await papers.keep()
         current = with_current_status(report, await papers.publications(_ids(report)))
-        outages = [one for one in remarks if isinstance(one, OutageRemark)]
-        told = [one for one in remarks if one not in outages]
-        return with_remarks(current, (*current.warnings, *told), (*current.errors, *outages))
+        return with_remarks(current, [*current.warnings, *remarks], current.errors)
 
     async def kept_report(self, session: EvidenceStore) -> CitationReport | None:
         """The whole report of the last check in a session, as far as it went, with the status that its records have
@@ -311,9 +298,6 @@ class _Part:
         check = _with_report(check, with_remarks(check.report, warnings, self._errors))
         try:
             await self.papers.keep()
-            latest = await kept_check(self.session) if self.kept.report.order else None
-            if latest and latest.key == check.key and len(latest.report.order) > len(self.kept.report.order):
-                return latest  # another call has gone on meanwhile: what it reported stays where it is
             await self.session.keep_document(REPORT, check.model_dump_json())
         except (SessionBusyError, EvidenceStoreError) as error:
             told = f"The report could not be kept, so the next part checks the draft again: {error.message}"
@@ -321,13 +305,9 @@ class _Part:
         return check
 
 
-def _findings(count: int) -> str:
-    return counted(count, "finding")
-
-
-def _no_references(text: str, draft: Draft) -> str:
+def _no_references(draft: Draft) -> str:
     unread = [f'Not read: "{clipped(clean_line(one.text), 80)}" ({one.reason}).' for one in draft.unread[:3]]
-    return " ".join([NO_REFERENCES + BY_KEYS * any(key in text for key in _KEYS), *unread])
+    return " ".join([NO_REFERENCES, *unread])
 
 
 def _ids(report: CitationReport) -> list[str]:
@@ -342,9 +322,7 @@ def _duplicates(references: Sequence[CheckedReference]) -> str:
         if one.record and one.verdict in ("verified", "minor"):
             same.setdefault(one.record.id, []).append(f"[{one.label}]" if one.label else str(one.index))
     several = [f"{' and '.join(names)} ({id})" for id, names in same.items() if len(names) > 1]
-    more = f", and {len(several) - MAX_DUPLICATES} more" if len(several) > MAX_DUPLICATES else ""
-    named = f"{', '.join(several[:MAX_DUPLICATES])}{more}"
-    return f"The same paper is listed more than once: references {named}." if several else ""
+    return f"The same paper is listed more than once: references {', '.join(several)}." if several else ""
 
 
 def _switched_off(off: Collection[str]) -> str:

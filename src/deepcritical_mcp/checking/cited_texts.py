@@ -137,10 +137,8 @@ async def _checked_quotation(
 def abstracts_warning(cited: Sequence[Publication], *, read: bool) -> str:
     """Of how many of the papers that were compared with the draft only the abstract could be; "" if of none."""
     count = len({one.id for one in cited if not has_full_text(one)})
-    if not count:
-        return ""
     advice = "" if read else " read=true reads the full texts that are open."
-    return (
-        f"Of {counted(count, 'cited paper')} only the abstract (or the title) could be compared with the draft: what "
-        f"is not found there may stand in the full text.{advice}"
+    told = (
+        f"Of {counted(count, 'cited paper')} only the abstract (or the title) could be compared with the draft: what is"
     )
+    return f"{told} not found there may stand in the full text.{advice}" if count else ""

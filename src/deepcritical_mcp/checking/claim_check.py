@@ -17,9 +17,9 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp.checking.claim_numbers import (
     WORDS,
     claimed_numbers,
+    is_stated,
     numbers_elsewhere,
     numbers_missing,
-    stated_numbers,
 )
 from deepcritical_mcp.checking.compared_text import own_texts
 from deepcritical_mcp.checking.draft import CitingSentence
@@ -118,7 +118,7 @@ def _pair(sentence: CitingSentence, reference: int, record: _Record) -> _Pair:
     most, numbers = max(words, default=0.0) or 1.0, claimed_numbers(sentence.claim)
     scores = [_WORDS * one / most + _RESULTS * other for one, other in zip(words, record.findings, strict=True)]
     for at, passage in enumerate(record.passages if numbers else ()):
-        scores[at] += _NUMBERS * sum(map(stated_numbers(passage.quotation).has, numbers)) / len(numbers)
+        scores[at] += _NUMBERS * sum(is_stated(one, passage.quotation) for one in numbers) / len(numbers)
     promising = sorted(range(len(scores)), key=lambda number: -scores[number])[:MAX_COMPARED]
     return _Pair(sentence, reference, record, words, scores, promising)
 

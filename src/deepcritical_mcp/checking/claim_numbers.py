@@ -1,9 +1,9 @@
 """Numbers of a claim that occur nowhere in the texts that it cites, or that its passage gives to another group.
 
 A number occurs if the texts have its value, however written: "34%" and 0.34, "1,234" and "1 234", "twelve" and 12,
-"2.5 mg" and "2500 µg", 33.7% where the claim rounds it to 34%, 80,442 for "more than 80,000". Not looked for are years,
-ordinals, numbers of figures and tables, the smallest whole numbers, small ones in words, and numbers in names: IL-6,
-COVID-19, H1N1, 5-HT.
+"2.5 mg" and "2500 µg", 33.7% where the claim rounds it to 34%, 80,442 for "more than 80,000". Not looked for are
+years, ordinals, limits of p-values, numbers of figures and tables, the smallest whole numbers, small ones in words, and
+numbers in names: IL-6, COVID-19, H1N1, 5-HT.
 
 In English the first number of a sentence goes with the first of two groups, wherever both stand ("a 1 b 2", "1 a, 2 b",
 "1 and 2 in a and b"), unless the sentence begins with "Compared with b". So two numbers and two words that are parted
@@ -12,10 +12,8 @@ alike, and that both texts have, must stand in the same order in both.
 
 from __future__ import annotations
 
-import math
 import re
-from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,8 +31,8 @@ SMALLEST, SMALLEST_WORD = 3, 11
 MAX_CLAIM = 2_000
 """Characters of a claim whose numbers are looked for: what is longer is a list."""
 _YEARS = range(1500, 2100)
-_ABOUT = 0.05
-"""How far a number may be from one that is said to be about it, or that it exceeds."""
+_ABOUT, _ROUND = 0.05, 0.006
+"""How far a number may be from one that is said to be about it, or that it exceeds; from whole thousands."""
 
 WORDS = dict(
     row.split("\t")
@@ -77,8 +75,8 @@ _UNIT = re.compile(
     r"(?i)(?!(?<=[12]\d\d0)['’]?s\b|(?-i:[DGHMS])\b)[ \u00a0\u2009\u202f]?-?[ \u00a0\u2009\u202f]?"  # 1990s, 2D, 3S
     rf"(?P<unit>%|(?:{_one_of(UNITS.keys() - {'%'})})s?)(?![^\W\d_])"
 )
-IN_A_NAME = re.compile(r"[^\W\d_][-‐‑–−.]?(?:\d{1,4}[-‐‑,/.])?\Z")
-"""In front of a number: IL-6, p53, COVID-19, H1N1, B.1.1.7."""
+IN_A_NAME = re.compile(r"[^\W\d_][-‐‑–−.]?(?:\d{1,4}[-‐‑,/.])?\Z|(?i:\bp(?:[- ]?values?)?\s?(?:of\s)?[<≤]\s?)\Z")
+"""In front of a number: IL-6, p53, COVID-19, H1N1, B.1.1.7; of the limit of a p-value."""
 _NUMBERING = re.compile(
     rf"(?i)\b(?:{'|'.join(WORDS['numbered'].split())})\.?\s?(?:\d{{1,3}}\s?(?:,|and|or|to|[-–/])\s?){{0,4}}\Z"
 )
@@ -87,9 +85,10 @@ _BEHIND = re.compile(
     r"|['′]?[-‐‑,][^\W\d_]|[^\W\d_]|['′]|\)?-?\("
 )
 """Behind what is no quantity: the level of an interval; ordinals, 5-HT, 17β; these may be quantities with a unit."""
-_PEOPLE = WORDS["people"].split()
-_P_VALUE = re.compile(r"\bp(?:[- ]?values?)?\s?(?:of\s)?(?P<sign>[<≤=])\s?(?P<value>\d?[.·]\d{1,12})", re.IGNORECASE)
-_RANGE_END = re.compile(r"\s?(?:[-‐‑–—−]|to\b|bis\b)\s?(?=\d)")
+_DATED = re.compile(
+    rf"(?:(?i:\b(?:{'|'.join(WORDS['dated'].split())})|[-‐‑–/(,])\s?|(?<=\w )[A-ZÀ-Þ][\w'’-]{{1,30}},?\s)\Z"
+)
+"""In front of a year, as opposed to a count: "in 2019", "Roe 2019"."""
 _HEDGE = re.compile(rf"(?:\A|(?<!\w))(?:{_one_of(WORDS['about'].split(', '))})\s*\Z", re.IGNORECASE)
 
 
@@ -101,11 +100,8 @@ class NumberReading(NamedTuple):
 
     def meant(self, *, is_about: bool) -> tuple[float, float]:
         """From where to where the numbers are that it may stand for: those that are rounded to it, or are near it."""
-        value, near = self.value, self.half * (1 + 1e-9)
-        if self.half == 0.5 and value >= 1_000 and int(value) not in _YEARS:  # two figures are an abbreviation
-            second = 10.0 ** (math.floor(math.log10(value)) - 1)
-            near = max(near, 0.5 * second) if value % second == 0 else near
-        near = max(near, _ABOUT * value * is_about)
+        value, is_round = self.value, self.value >= 10_000 and self.value % 1_000 == 0
+        near = max(self.half * (1 + 1e-9), _ABOUT * value * is_about, _ROUND * value * is_round)
         return value - near, value + near
 
 
@@ -116,7 +112,7 @@ class Quantity:
     Attributes:
         written: with its unit, "34%".
         readings: what it may be, in the unit as written, the usual one first.
-        unit: in small letters, in the singular; "" for none. Of the first number of a range, that of the second.
+        unit: in small letters, in the singular; "" for none.
         before, behind: what stands around it and its unit.
         start, end: where it stands, with its unit.
     """
@@ -133,15 +129,7 @@ class Quantity:
 def numbers_missing(claim: str, texts: Sequence[str]) -> tuple[str, ...]:
     """The numbers of `claim`, as it writes them, that occur in none of `texts`."""
     wanted = claimed_numbers(claim)
-    known = [stated_numbers(text) for text in texts] if wanted else []
-    limits = {one.start("value") for one in _P_VALUE.finditer(claim) if one["sign"] != "="}
-    smallest = min((float(number_form(p["value"])) for text in texts for p in _P_VALUE.finditer(text)), default=2.0)
-    missing = (
-        one.written
-        for one in wanted
-        if not (one.start in limits and smallest <= one.readings[0].value) and not any(some.has(one) for some in known)
-    )
-    return tuple(dict.fromkeys(missing))
+    return tuple(dict.fromkeys(one.written for one in wanted if not any(is_stated(one, text) for text in texts)))
 
 
 @lru_cache(maxsize=256)
@@ -159,9 +147,7 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
 def _quantity(text: str, found: re.Match[str]) -> Quantity:
     start, unit = found.start(), _UNIT.match(text, found.end())
-    end, to = (unit or found).end(), None if unit else _RANGE_END.match(text, found.end())
-    if to and (other := _NUMBER.match(text, to.end())):
-        unit = _UNIT.match(text, other.end())
+    end = (unit or found).end()
     name = unit["unit"].lower() if unit else ""
     name = name if name in UNITS else name.removesuffix("s")
     around, written = (text[max(0, start - 60) : start], text[end : end + 60]), " ".join(text[start:end].split())
@@ -184,9 +170,8 @@ def _readings(found: re.Match[str]) -> list[NumberReading]:
 
 
 def _is_looked_for(one: Quantity) -> bool:
-    first, before, people = one.readings[0], one.before, counts_people(one.behind)
-    no_quantity = _BEHIND.match(one.behind)
-    if IN_A_NAME.search(before) or (_NUMBERING.search(before) and not people):  # "in the trial 803 patients"
+    first, before, no_quantity = one.readings[0], one.before, _BEHIND.match(one.behind)
+    if IN_A_NAME.search(before) or _NUMBERING.search(before):
         return False
     if not any(map(str.isdecimal, one.written)):
         return first.value >= (SMALLEST if one.unit else SMALLEST_WORD) and first.value != NUMBER_WORDS["hundred"]
@@ -194,59 +179,45 @@ def _is_looked_for(one: Quantity) -> bool:
         return not (no_quantity and no_quantity["level"])
     if first.half < 0.5:
         return not no_quantity
-    is_year = one.written.isdigit() and len(one.written) == 4 and first.value in _YEARS and not people
+    is_year = len(one.written) == 4 and first.value in _YEARS and _DATED.search(before) is not None
     is_citation = before[-1:] in ("(", "[") and one.behind[:1] in (")", "]", ",")
     return first.value >= SMALLEST and not (no_quantity or is_year or is_citation)
 
 
-class TextNumbers:
-    """The values of a text's numbers, in order, by what their units measure: "" those without a unit."""
-
-    def __init__(self, found: Iterable[Quantity]) -> None:
-        values = defaultdict[str, set[float]](set)
-        for one in found:
-            kind, ratio = UNITS.get(one.unit, ("", 1.0))
-            for reading in one.readings:
-                if reading.value >= one.readings[0].value:  # 10,000 is not 10 here
-                    values[kind].add(reading.value * ratio)
-                    values["any"].add(reading.value)
-        self._values = {kind: sorted(some) for kind, some in values.items()}
-
-    def has(self, wanted: Quantity) -> bool:
-        """Whether the text has the value, or one that is rounded to it."""
-        kind, ratio = UNITS.get(wanted.unit, ("", 1.0))
-        is_about = _HEDGE.search(wanted.before) is not None
-        kinds = ("", "share", "count") if kind in ("", "share", "count") else (kind,)
-        return any(
-            self._has_one("" if kind else "any", low, high)
-            or any(self._has_one(one, low * ratio, high * ratio) for one in kinds)
-            for low, high in (one.meant(is_about=is_about) for one in wanted.readings)
-        )
-
-    def _has_one(self, kind: str, low: float, high: float) -> bool:
-        values = self._values.get(kind, ())
-        at = bisect_left(values, low)
-        return at < len(values) and values[at] <= high
-
-
-def counts_people(behind: str) -> bool:
-    """Whether people, things or studies are counted, with two adjectives at most before them."""
-    words = behind[:80].split(" ")
-    return not words[0] and any(word.rstrip(".,;:)") in _PEOPLE for word in words[1:4])
+_Value = tuple[str, float, float]
+"""What a unit measures, "" without one, its ratio to others of the kind, and the value in it."""
 
 
 @lru_cache(maxsize=2_048)
-def stated_numbers(text: str) -> TextNumbers:
-    """The numbers of a text, also those in words."""
-    return TextNumbers(quantities(text))
+def _values(text: str) -> list[_Value]:
+    return [value for one in quantities(text) for value in _values_of(one)]
+
+
+def _values_of(one: Quantity) -> list[_Value]:
+    values = (reading.value for reading in one.readings)
+    return [(*UNITS.get(one.unit, ("", 1.0)), each) for each in values if each >= one.readings[0].value]
+
+
+def is_stated(wanted: Quantity, text: str) -> bool:
+    """Whether a text has a value, or one that is rounded to it."""
+    return _is_among(wanted, _values(text))
+
+
+def _is_among(wanted: Quantity, values: Sequence[_Value]) -> bool:
+    kind, ratio = UNITS.get(wanted.unit, ("", 1.0))
+    kinds = ("", "share", "count") if kind in ("", "share", "count") else (kind,)
+    is_about = _HEDGE.search(wanted.before) is not None
+    return any(
+        (low <= value <= high and not (kind and other))
+        or (low * ratio <= value * scale <= high * ratio and other in kinds)
+        for low, high in (reading.meant(is_about=is_about) for reading in wanted.readings)
+        for other, scale, value in values
+    )
 
 
 _SHOWN, MAX_APART = 30, 40
 """Characters that are shown on both sides of a number; words from one group to the next."""
-_SMALL, _PARTING, _GROUPS, _MOMENTS = (
-    {*WORDS[name].split()} for name in ("small", "parting", "kinds of groups", "numbered moments")
-)
-_NO_PREPOSITION = {"the", "of", "and", "or", ""}
+_SMALL, _PARTING, _GROUPS = ({*WORDS[name].split()} for name in ("small", "parting", "kinds of groups"))
 _PLAIN_WORD = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)?|\(")
 _BESIDE = re.compile(
     r"(?i)(?:\bp(?:[- ]?values?)?\s?[<=>≤≥]|±|\+/-|\[|\d%?\s?(?:[–-]|to)|CI\]?[:,=]?(?:\s?\[)?|CI[^()]{0,14},)\s?\Z"
@@ -255,34 +226,25 @@ _BESIDE = re.compile(
 
 
 class _Token(NamedTuple):
-    """A word, a number, or a numbered moment or group ("week 4")."""
+    """A word or a number."""
 
     start: int
     word: str  # "#" for a number
-    stems: Sequence[str]
     number: Quantity | None = None
 
 
 @lru_cache(maxsize=512)
 def _tokens(text: str) -> list[_Token]:
-    found: list[_Token] = []
-    for one in quantities(text):
-        words = one.before.lower().rsplit(" ", 2)  # "week 4": the last is empty
-        name = words[-2].lstrip("(").removesuffix("s") if len(words) > 1 and not words[-1] else ""
-        if name in _MOMENTS:
-            found.append(_Token(one.start, f"{name} #", [f"{name} {one.written}"]))
-        elif not IN_A_NAME.search(one.before):
-            stems = [f"{one.readings[0].value:g} {one.unit}"] if one.readings and _is_dose_or_time(one) else []
-            found.append(_Token(one.start, "#", stems, one))
     taken = {at for one in quantities(text) for at in range(one.start, one.end)}
     words = (one for one in _PLAIN_WORD.finditer(text) if one.start() not in taken)
-    found += [_Token(one.start(), one[0].lower(), [*words_of(one[0])]) for one in words]
+    found = [_Token(one.start(), one[0].lower()) for one in words]
+    found += [_Token(one.start, "#", one) for one in quantities(text) if not IN_A_NAME.search(one.before)]
     return sorted(found, key=lambda one: one.start)
 
 
 def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
-    """The numbers of a claim that a sentence of the passage gives to another of the claim's groups, outcomes or times,
-    each with the words around it there."""
+    """The numbers of a claim that a sentence of the passage gives to another of the claim's groups or outcomes, each
+    with the words around it there."""
     here, told = _tokens(claim) if len(claim) <= MAX_CLAIM else [], dict[str, None]()
     places = {one.number: at for at, one in enumerate(here) if one.number and not _BESIDE.search(one.number.before)}
     wanted = [one for one in claimed_numbers(claim) if one in places]
@@ -296,8 +258,7 @@ def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
             agree = [
                 _in_order(here, [ours[one] for one in words], [places[one] for one in pair])
                 == _in_order(there, [theirs[one] for one in words], [both[one] for one in pair])
-                for words in (named if _are_alike(*pair) else ())
-                if {ours[one] for one in words} != {places[one] for one in pair} and both[pair[0]] != both[pair[1]]
+                for words in (named if _are_alike(*pair) and both[pair[0]] != both[pair[1]] else ())
             ]
             if agree.count(False) > agree.count(True):
                 told |= {f"{one.written}: “{_around(sentence, there[both[one]])}”": None for one in pair}
@@ -306,24 +267,19 @@ def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
 
 def _place_of(wanted: Quantity, tokens: Sequence[_Token]) -> int | None:
     """Where the only number stands that may be the wanted one; None if there are several."""
-    found = [at for at, one in enumerate(tokens) if one.number and TextNumbers([one.number]).has(wanted)]
+    found = [at for at, one in enumerate(tokens) if one.number and _is_among(wanted, _values_of(one.number))]
     return found[0] if len(found) == 1 else None
 
 
-def _is_dose_or_time(one: Quantity) -> bool:
-    """Whether it is one of what is asked, rather than of what is found."""
-    return UNITS.get(one.unit, ("",))[0] in ("mass", "time", "months")
-
-
 def _are_alike(one: Quantity, other: Quantity) -> bool:
-    precisions = [reading.half for number in (one, other) for reading in number.readings[:1]]
-    return one.unit == other.unit and len(precisions) == 2 and precisions[0] == precisions[1]
+    return one.unit == other.unit and one.readings[0].half == other.readings[0].half
 
 
 def _only(tokens: Sequence[_Token]) -> dict[str, int]:
     """Where the stems stand that a text has once."""
-    uses = Counter(stem for one in tokens for stem in one.stems)
-    return {stem: at for at, one in enumerate(tokens) for stem in one.stems if uses[stem] == 1}
+    stems = [(stem, at) for at, one in enumerate(tokens) for stem in words_of(one.word)]
+    uses = Counter(stem for stem, _ in stems)
+    return {stem: at for stem, at in stems if uses[stem] == 1}
 
 
 @lru_cache(maxsize=512)
@@ -336,17 +292,14 @@ def _groups(text: str) -> set[tuple[str, str]]:
 
 
 def _are_groups(tokens: Sequence[_Token], one: int, other: int) -> bool:
-    numbers = [token.number.unit for token in (tokens[one], tokens[other]) if token.number]
-    if numbers:
-        return len(numbers) == 2 and numbers[0] == numbers[1]
     around = [tokens[at].word if 0 <= at < len(tokens) else "" for at in range(one - 1, other + 2)]
     between = around[2:-2]
     parting = (at for at in range(2, len(around) - 2) if around[at] in _PARTING)
     if any(around[at - 1] != "#" or around[at + 1] != "#" for at in parting) and {*between} <= _SMALL | _GROUPS | {"#"}:
         return True
-    is_before = around[0] == around[-3] and around[0] in (_SMALL | {"#"}) - _NO_PREPOSITION
+    is_before = around[0] == around[-3] and around[0] in (_SMALL | {"#"}) - {"the", "of", "and", "or", ""}
     is_behind = around[2] == around[-1] and around[2] in _GROUPS | {"#"}
-    return is_before or is_behind or (" #" in around[1] == around[-2])
+    return is_before or is_behind
 
 
 def _in_order(tokens: Sequence[_Token], words: Sequence[int], numbers: Sequence[int]) -> bool:

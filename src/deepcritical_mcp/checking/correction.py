@@ -15,17 +15,14 @@ from deepcritical_mcp.export.reference_managers import bibtex_entry, csl_entry, 
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.references import MAX_REFERENCE, compare, read_reference
-from deepcritical_mcp.search.references.agreement import is_preprint_server, own_number
-from deepcritical_mcp.search.references.alignment import place_of
-from deepcritical_mcp.search.references.number_places import numbers_of
+from deepcritical_mcp.search.references.agreement import own_number
 from deepcritical_mcp.search.references.plain_text import Span, blanked
 from deepcritical_mcp.search.references.stated_ids import stated_ids
-from deepcritical_mcp.text import FUNCTION_WORDS, clean_line
+from deepcritical_mcp.text import clean_line
 
-_RETRACTED = "[Retracted]"
-_HAS_MARK = re.compile(r"[(\[](?:retracted|withdrawn)\b|\bretracted(?: article)?:", re.IGNORECASE)
+_TEXTS = ("title", "authors", "journal")
 _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,200}>")
-_WRITTEN = ("title", "vernacular_title", "journal", "journal_abbreviation", "medline_abbreviation", "publisher", "doi")
+_WRITTEN = ("title", "journal", "journal_abbreviation", "medline_abbreviation", "publisher", "doi")
 """Fields of a record that get into a corrected line; its numbers are the source's own."""
 
 
@@ -33,20 +30,13 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     """The reference `written` with the statements of `problems` as `publication` says them, and nothing else changed;
     "" if nothing must change.
 
-    Other authors, a preprint cited as a paper, and what cannot be replaced for certain give the whole reference in
-    Vancouver style, or nothing if the problems are minor; an entry of BibTeX, RIS or CSL-JSON is written anew under its
-    key. A missing statement is not added, but "[Retracted]" is. What is too long for one reference is left alone. So is
-    an entry with a further work.
+    Numbers are replaced where they stand. A retracted paper, another title, journal or author, and what cannot be
+    replaced for certain give the whole reference in Vancouver style, or nothing if the problems are minor; an entry of
+    BibTeX, RIS or CSL-JSON is written anew under its key. A missing statement is not added. What is too long for one
+    reference is left alone. So is an entry with a further work.
     """
-    if any(one.is_further_work and not one.minor for one in problems):  # nobody knows where the one ends
-        return ""
-    own = publication.vernacular_title
-    if own and any(one.field == "title" and one.true == own for one in problems):
-        publication = publication.model_copy(update={"title": own})
-    publication, wrong = _inert(publication), {one.field: one for one in problems if _is_changed(one)}
-    if publication.status != "retracted" or _HAS_MARK.search(written):
-        wrong.pop("status", None)
-    if not wrong:
+    publication, wrong = _inert(publication), {one.field: one for one in problems if _is_changed(one, publication)}
+    if not wrong or any(one.is_further_work and not one.minor for one in problems):  # nobody knows where the one ends
         return ""
     if entry := read_reference(written).entry:
         reference = Reference(publication, 1, entry.key or "reference", publication.form, has_texts=False)
@@ -54,72 +44,38 @@ def corrected(written: str, publication: Publication, problems: Sequence[Referen
     if written.lstrip(" [\n").startswith("{") or len(written) > MAX_REFERENCE:
         return ""
     line = clean_line(written)
-    is_whole = "authors" in wrong or (publication.form == "preprint" and "journal" in wrong)
-    if new := "" if is_whole else _patched(line, publication, wrong):
+    if new := _patched(line, publication, wrong) if wrong.keys().isdisjoint((*_TEXTS, "status")) else "":
         return new if new != line else ""
     return "" if all(one.minor for one in wrong.values()) else vancouver(publication)
 
 
-def _is_changed(one: ReferenceProblem) -> bool:
-    """Whether a line gets the record's value: not of names a letter off, nor of a preprint's server, whose number would
-    not be the journal's."""
-    if one.minor and (one.field == "authors" or (one.field == "journal" and is_preprint_server(one.written))):
-        return False
-    return one.field == "status" or bool(one.written and (one.true or one.field in IDS))
+def _is_changed(one: ReferenceProblem, publication: Publication) -> bool:
+    """Whether a line gets the record's value: not of a name or word a letter off; of the status, only that a paper was
+    retracted."""
+    if one.field == "status":
+        return publication.status == "retracted" and not one.minor
+    return bool(one.written and (one.true or one.field in IDS)) and not (one.minor and one.field in _TEXTS)
 
 
 def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceProblem]) -> str:
     """A line with the wrong stretches replaced; "" if that cannot be done for certain."""
-    places, edits, fields = _places(line, publication), list[tuple[int, int, str]](), dict.fromkeys(wrong)
-    if not fields.keys().isdisjoint(("volume", "pages")):  # with the issue they are one place
-        if compare(read_reference(line), publication).unread:
-            return ""
-        fields |= dict.fromkeys(one for one in ("volume", "issue") if one in places)
-    new = line
-    for field in fields:
-        if field in places:
-            edits.append(_edit(line, field, places[field], publication))
-        elif field not in IDS and field != "status" and not wrong[field].minor:
-            return ""
-    for start, end, value in sorted(edits, reverse=True):
-        new = f"{new[:start]}{value}{new[end:]}"
+    places, new = _places(line, publication), line
+    is_place = not wrong.keys().isdisjoint(("volume", "pages"))  # with the issue they are one place
+    if is_place and compare(read_reference(line), publication).unread:
+        return ""
+    fields = [*wrong.keys() - IDS, *(one for one in ("volume", "issue") if is_place and one in places)]
+    if any(one not in places and not wrong[one].minor for one in fields):
+        return ""
+    for field in sorted(places.keys() & fields, key=places.__getitem__, reverse=True):
+        start, end = places[field]
+        dash = next((one for one in ("--", "–") if one in line[start:end]), "-")
+        value = own_number("year", publication) if field == "year" else str(getattr(publication, field))
+        new = f"{new[:start]}{value.replace('-', dash)}{new[end:]}"
     for one in (wrong[field] for field in IDS if field in wrong):
         if not one.true or one.true.lower().startswith(one.written.lower()):  # where the rest of it stands is not known
             return ""
         new = re.sub(rf"(?<!\w){re.escape(one.written)}(?!\w)", lambda _, true=one.true: true, new, flags=re.IGNORECASE)
-    if not _is_right(new, line, publication, wrong):
-        return ""
-    return _marked(new, publication) if "status" in wrong else new
-
-
-def _edit(line: str, field: str, span: Span, publication: Publication) -> tuple[int, int, str]:
-    """What puts the record's value in the place of a field."""
-    (start, end), old = span, line[slice(*span)]
-    if field == "title":
-        end -= len(old) - len(old.rstrip(".,?!"))
-        title, mark = _title_alone(publication.title), line[end : end + 1]
-        is_stop = mark != "" and mark in ".?!"
-        has_stop = is_stop and (mark == "." or line[end + 1 : end + 2] == " ") and title[-1:] not in ("?", "!")
-        return start, end + is_stop, title + "." * has_stop
-    if field == "year":  # the month and day are those of the wrong year
-        month = re.match(r" [A-Z][a-z]{2}(?: \d{1,2})?(?=;)", line[end:])
-        return start, end + (month.end() if month else 0), own_number(field, publication)
-    if field == "journal":
-        name = _journal(old, publication)
-        return start, end, name.rstrip(".") if line[end : end + 1] == "." else name
-    if field == "issue" and not publication.issue:
-        is_alone = line[start - 1 : start] + line[end : end + 1] == "()"
-        return start - is_alone, end + is_alone, ""
-    dash = next((one for one in ("--", "–") if one in old), "-")
-    return start, end, str(getattr(publication, field)).replace("-", dash)
-
-
-def _journal(old: str, publication: Publication) -> str:
-    """The journal's name, abbreviated if `old` is: if it has full stops or only short words."""
-    is_short = "." in old or not any(word.lower() in FUNCTION_WORDS or len(word) > 7 for word in old.split())
-    full = re.split(r"\s?[:;=(\[]|\s/\s", publication.journal)[0].strip() or publication.journal
-    names = (publication.short_journal, full) if is_short else (full.removeprefix("The "), publication.short_journal)
-    return next(filter(None, names), publication.book_title or publication.publisher)
+    return new if _is_right(new, line, publication, wrong) else ""
 
 
 def _places(line: str, publication: Publication) -> dict[str, Span]:
@@ -139,31 +95,14 @@ def _places(line: str, publication: Publication) -> dict[str, Span]:
     return found
 
 
-def _marked(line: str, publication: Publication) -> str:
-    """With "[Retracted]" after the title, or at the end of a reference without one."""
-    if publication.status != "retracted" or _HAS_MARK.search(line):
-        return line
-    _, end = _places(line, publication).get("title", (0, len(line.rstrip("."))))
-    at = len(line) - len(line[end:].lstrip("*_"))
-    return f"{line[:at]} {_RETRACTED}{line[at:]}"
-
-
 def _is_right(patched: str, line: str, publication: Publication, wrong: Mapping[str, ReferenceProblem]) -> bool:
-    """Whether a reference, read again, has the record's statements wherever `line` had wrong ones, and no new error."""
-    before, reference = compare(read_reference(line), publication), read_reference(patched)
-    known = {one.field for one in before.differences} - wrong.keys()
-    said = {one.field for one in before.fields if one.verdict != "absent" and one.field != "title"}
-    after = {one.field: one.verdict for one in compare(reference, publication).fields}
+    """Whether a reference, read again, has the record's statements, and none fewer than `line`."""
+    reference = read_reference(patched)
+    before, after = compare(read_reference(line), publication), compare(reference, publication)
+    said = {one.field for one in before.fields if one.verdict != "absent"}
     ids = ((getattr(reference.ids, field).lower(), wrong[field].true.lower()) for field in IDS if field in wrong)
-    own = numbers_of(place_of(publication)["year"]) & numbers_of(line)
-    return (
-        all(one in ("", true) for one, true in ids)
-        and own <= numbers_of(patched)
-        and not any(
-            (verdict == "differs" and field not in known) or (verdict == "absent" and field in said)
-            for field, verdict in after.items()
-        )
-    )
+    is_lost = any(one.verdict == "absent" and one.field in said for one in after.fields)
+    return not (after.differences or is_lost) and all(one in ("", true) for one, true in ids)
 
 
 def _inert(publication: Publication) -> Publication:
@@ -175,9 +114,3 @@ def _inert(publication: Publication) -> Publication:
 
 def _without_markup(value: str) -> str:
     return _TAG.sub("", value).replace("](", "] (").replace("![", "! [")
-
-
-def _title_alone(title: str) -> str:
-    """A title without the full stop at its end and the brackets around a translation."""
-    bare = title.removesuffix(".")
-    return bare[1:-1].removesuffix(".") if bare.startswith("[") and bare.endswith("]") else bare

@@ -3,54 +3,42 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import unescape
 from importlib.resources import files
-from itertools import pairwise, product, zip_longest
+from itertools import accumulate, chain, pairwise, permutations, product
 
 from rapidfuzz import fuzz
-from rapidfuzz.distance import Indel, Levenshtein
+from rapidfuzz.distance import Levenshtein
 
 from deepcritical_mcp.checking.claim_numbers import NUMBER_WORDS
 from deepcritical_mcp.checking.compared_text import ComparedText, comparable, own_texts
 from deepcritical_mcp.evidence.chunking import anchor_at, found_parts
-from deepcritical_mcp.evidence.stemming import words_of
-from deepcritical_mcp.evidence.titles import is_translation
 from deepcritical_mcp.excerpts import Span, sentences
 from deepcritical_mcp.models import NO_TITLE, CheckedQuotation, Publication, QuotationVerdict, Text
-from deepcritical_mcp.text import NEGATIONS, STOP_WORDS, clipped
+from deepcritical_mcp.text import NEGATIONS, clipped
 
 MAX_PASSAGE = 400
 """Characters of the passage in which a quotation stands."""
 LONG_WORDS, LONG_LETTERS = 5, 20
 """Words and letters that a quotation must have to be recognized although it was altered."""
 OWN_WORDS, OWN_LETTERS = 8, 50
-"""The same to be recognized as another paper's: what is shorter may stand in many."""
-SURELY = 0.75
-"""Likeness from which on a quotation is an altered sentence of a text."""
-MAX_COMPARED = 2_000
-"""Characters of a text by which its language is told."""
+"""The same to be looked for in other papers: what is shorter may stand in many."""
+SURELY = 75
+"""Likeness, in percent, from which on a quotation is an altered sentence of a text."""
 REACH = 250
 """Words of a text that a quotation may leave out at one place."""
-_MAX_WORDS, _MAX_PIECES = 250, 8
-"""Words of a piece of a quotation, and pieces, that are laid along a text; more are only looked for exactly."""
-_MAX_TOLD, _MAX_WORDS_TOLD = 8, 160
-"""Differences that are told one by one; characters of the words on one side of a difference."""
-_CONTEXT = 2
-"""Words before and after a negation that are told with it."""
-_COST = 1 << 20
-_LESS, _MORE, _OTHER = 5 * _COST, 7 * _COST, 6 * _COST
-"""Costs of a word less in a quotation, of a word more, and of another word."""
-_REORDERED = 1.5
-"""How much more may cost what has the same words in another order."""
-_LEFT_OUT = 0.4
-"""Weight of letters that a quotation leaves out without a mark: it may still be clearly its sentence."""
+_MAX_WORDS = 250
+"""Words of a quotation that are laid along a text; more are only looked for exactly."""
+_MAX_TOLD, _MAX_WORDS_TOLD = 1_000, 160
+"""Characters of the differences that are told, and of the words on one side of a difference."""
 _GRAVEST_FIRST = ("number", "negation", "turned round", "words")
 
 _OMISSION = re.compile(
     r"[\[(<]\s?(?:…|\.\s?\.\s?\.)\s?[\])>]|…(?:\s?\.)?|\.\s?\.\s?\.(?:\s?\.)?"
-    r"|(?P<put>\w{0,30}\[(?=[^\[\]A-Za-z]{0,20}[A-Za-z])[^\[\]\d]{1,200}\]\w{0,30})(?![\w\[])"
+    r"|\w{0,30}\[(?=[^\[\]A-Za-z]{0,20}[A-Za-z])[^\[\]\d]{1,200}\]\w{0,30}(?![\w\[])"
 )
 """What a quotation leaves out, or puts in square brackets; numbers there are compared like others."""
 _NOT_QUOTED = re.compile(
@@ -59,22 +47,16 @@ _NOT_QUOTED = re.compile(
 )
 """Remarks on a quotation; the first letter of it, which is kept."""
 _ASIDE = frozenset(",;:()–—")
-_MARK = re.compile(
-    r"[(\[^]\s?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,15}\s?[)\]^]|.?[\u2070\u00b9\u00b2\u00b3\u2074-\u2079][\u2070\u00b9\u00b2\u00b3\u2074-\u2079,–-]{0,12}.?",
-    re.DOTALL,
-)
-"""The mark of a citation or a note."""
-
+_MARKS = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹")
+"""Marks of notes, of which a text or a quotation may have more."""
 
 _ROWS = (files("deepcritical_mcp.checking") / "opposites.txt").read_text("utf-8").splitlines()
 _DENYING, *_SIDES = (row for row in _ROWS if not row.startswith("#"))
 _DENIALS = NEGATIONS | {*_DENYING.split()}
 """Words, in small letters without apostrophes, that deny the rest of their sentence."""
-_OPPOSITES = [[side.split() for side in row.split(" / ")] for row in _SIDES]
-_PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "a")
-_LONG = 4
-"""Letters of a word to which a prefix makes the opposite: affected/unaffected."""
-
+_OPPOSITES = [
+    [tuple(f"{one} ".replace("- ", "") for one in side.split()) for side in row.split(" / ")] for row in _SIDES
+]
 
 _Read = tuple[Publication, Text | None, ComparedText]
 """A text of a publication that counts as its own; None for the title."""
@@ -100,7 +82,7 @@ class _Place:
         if not first or text.words(first - 1, first)[0] not in _DENIALS:
             return ""
         between = text.content[text.ends[first - 1] : text.starts[first]]
-        return "" if {*between} & {*".;?!"} else text.written(first - 1, min(first + _CONTEXT, len(text)))
+        return "" if {*between} & {*".;?!"} else text.written(first - 1, min(first + 2, len(text)))
 
     @property
     def passage(self) -> tuple[str, str]:
@@ -118,68 +100,15 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
-    """Words that a text has and words that a quotation has in their place; either may be none."""
+class _Quoted:
+    """A quotation in words, and its pieces between what it leaves out or puts in square brackets."""
 
     text: ComparedText
-    gone: Span
-    piece: ComparedText
-    come: Span
+    pieces: Sequence[Span]
 
-    @property
-    def words(self) -> tuple[list[str], list[str]]:
-        return self.text.words(*self.gone), self.piece.words(*self.come)
-
-    @property
-    def is_reordered(self) -> bool:
-        gone, come = self.words
-        return sorted(gone) == sorted(come)
-
-    def written(self, around: int) -> tuple[str, str]:
-        """Both as they are written, with so many words around them."""
-        both = ((self.text, self.gone), (self.piece, self.come))
-        whole = (text.written(max(0, one.start - around), min(len(text), one.end + around)) for text, one in both)
-        there, here = (clipped(words, _MAX_WORDS_TOLD) for words in whole)
-        return there, here
-
-    @property
-    def is_none(self) -> bool:
-        """Whether both have the same, or one of them the mark of a citation."""
-        if self.gone.length and self.come.length:
-            return "".join(self.words[0]) == "".join(self.words[1])
-        text, span = (self.text, self.gone) if self.gone.length else (self.piece, self.come)
-        around = text.content[max(0, text.starts[span.start] - 1) : text.ends[span.end - 1] + 1]
-        return _MARK.fullmatch(around.strip()) is not None
-
-    @property
-    def unlike(self) -> float:
-        """Letters that do not agree."""
-        gone, come = map("".join, self.words)
-        if not come or self.is_reordered:
-            return _LEFT_OUT * len(gone) * (not come)
-        return max(len(gone), len(come)) * Indel.normalized_distance(gone, come)
-
-    @property
-    def kind(self) -> str:
-        gone, come = self.words
-        if self.is_reordered:
-            return "turned round"
-        if _numbers(gone) != _numbers(come):
-            return "number"
-        if len(_DENIALS.intersection(gone)) != len(_DENIALS.intersection(come)):
-            return "negation"
-        if any(_are_opposite(*pair) or _are_opposite(*reversed(pair)) for pair in product(gone, come)):
-            return "turned round"
-        return "words"
-
-    @property
-    def told(self) -> str:
-        """In words: "number changed: “2” → “4”"."""
-        kind = self.kind
-        there, here = self.written(_CONTEXT if kind == "negation" else 0)
-        if there and here:
-            return f"{kind}{'' if kind == 'turned round' else ' changed'}: “{there}” → “{here}”"
-        return f"{kind} left out: “{there}”" if there else f"{kind} added: “{here}”"
+    def is_at_least(self, words: int, letters: int) -> bool:
+        """Whether it is so long."""
+        return len(self.text) >= words and len(self.text.stream) >= letters
 
 
 def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[Publication]) -> CheckedQuotation:
@@ -188,34 +117,28 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
 
     Time is linear in their length.
     """
-    pieces = _pieces_of(quote)
-    if not pieces:
+    quoted = _quoted(quote)
+    if not quoted.pieces:
         return _found("not_found", difference="the quotation has no words")
-    words, letters = sum(map(len, pieces)), sum(len(piece.stream) for piece in pieces)
     known, own = {one.id for one in cited}, [*_read(cited)]
-    if found := _exact(pieces, own):
+    if found := _exact(quoted, own):
         return _outcome(found)
-    near = _near(pieces, own) if words >= LONG_WORDS and letters >= LONG_LETTERS else None
-    elsewhere, is_own = [*_read([one for one in others if one.id not in known])], words >= OWN_WORDS
-    is_own = is_own and letters >= OWN_LETTERS
-    found = _exact(pieces, elsewhere) or (_near(pieces, elsewhere) if is_own and not near else None)
-    if found and is_own:
-        stands = f"it stands in {found.read[0].id}" + (f" ({found.difference})" if found.difference else "")
-        told = "; ".join(filter(None, (stands, _what_was_read(cited))))
-        return _found("misattributed", *found.passage, told)
-    return _outcome(near) if near else _not_found(quote, cited, found)
+    near = _near(quoted, own) if quoted.is_at_least(LONG_WORDS, LONG_LETTERS) else None
+    if quoted.is_at_least(OWN_WORDS, OWN_LETTERS):
+        elsewhere = [*_read([one for one in others if one.id not in known])]
+        if found := _exact(quoted, elsewhere) or (None if near else _near(quoted, elsewhere)):
+            stands = f"it stands in {found.read[0].id}" + (f" ({found.difference})" if found.difference else "")
+            told = "; ".join(filter(None, (stands, _what_was_read(cited))))
+            return _found("misattributed", *found.passage, told)
+    return _outcome(near) if near else _found("not_found", difference=_what_was_read(cited))
 
 
-def _pieces_of(quote: str) -> list[ComparedText]:
-    """The pieces of a quotation between what it leaves out or puts in square brackets."""
+def _quoted(quote: str) -> _Quoted:
     plain = _NOT_QUOTED.sub(r"\1", unescape(quote).replace("\\", ""))
-    parts, found, put = _OMISSION.split(plain), list[ComparedText](), list[str | None]()
-    for piece, between in zip_longest(parts[::2], parts[1::2]):
-        if len(text := comparable(piece.strip())):
-            found.append(replace(text, put=re.sub(r"[\[\]]", "", " ".join(map(str, put))) if all(put) else ""))
-            put = []
-        put.append(between)
-    return found
+    marks = [Span(0, 0), *(Span(*one.span()) for one in _OMISSION.finditer(plain)), Span(len(plain), len(plain))]
+    text = comparable(plain, tuple(Span(one.end, other.start) for one, other in pairwise(marks)))
+    bounds = [bisect_left(text.starts, one.start) for one in marks]
+    return _Quoted(text, [Span(*pair) for pair in pairwise(bounds) if pair[0] < pair[1]])
 
 
 def _read(publications: Sequence[Publication]) -> Iterator[_Read]:
@@ -230,106 +153,102 @@ def _read(publications: Sequence[Publication]) -> Iterator[_Read]:
                 yield one, None, comparable(title)
 
 
-def _exact(pieces: Sequence[ComparedText], texts: Sequence[_Read]) -> _Place | None:
+def _exact(quoted: _Quoted, texts: Sequence[_Read]) -> _Place | None:
     """Where all pieces of a quotation stand in order, within reach; None if nowhere."""
+    streams = ["".join(quoted.text.words(*piece)) for piece in quoted.pieces]
     for read in texts:
         text, spans = read[2], list[Span]()
-        for piece in pieces:
+        for stream in streams:
             start = text.offsets[spans[-1].end] if spans else 0
-            last = text.offsets[min(len(text), spans[-1].end + REACH)] + len(piece.stream) if spans else None
-            spans += [found] if (found := next(text.places_of(piece.stream, start, last), None)) else ()
-        if len(spans) == len(pieces):
-            return _Place(
-                read, Span(spans[0].start, spans[-1].end), _told(text, spans, [*_replaced(pieces, text, spans)])
-            )
+            last = text.offsets[min(len(text), spans[-1].end + REACH)] + len(stream) if spans else None
+            spans += [found] if (found := next(text.places_of(stream, start, last), None)) else ()
+        if len(spans) == len(streams):
+            return _Place(read, Span(spans[0].start, spans[-1].end), _told(text, spans, []))
     return None
 
 
-def _near(pieces: Sequence[ComparedText], texts: Sequence[_Read]) -> _Place | None:
+def _near(quoted: _Quoted, texts: Sequence[_Read]) -> _Place | None:
     """The place that a quotation comes nearest to, if that is clearly its sentence."""
-    own = max(pieces[:_MAX_PIECES], key=len).words()[:_MAX_WORDS]
-    found = [(fuzz.partial_ratio_alignment(own, read[2].words()), read) for read in texts if len(read[2])]
+    pieces = [Span(one.start, min(one.end, _MAX_WORDS)) for one in quoted.pieces if one.start < _MAX_WORDS]
+    longest = quoted.text.words(*max(pieces, key=lambda one: one.length))
+    found = [(fuzz.partial_ratio_alignment(longest, read[2].words()), read) for read in texts if len(read[2])]
     best, read = max(
-        found, key=lambda one: one[0].score * min(len(own), len(one[1][2])) if one[0] else 0.0, default=(None, None)
+        found, key=lambda one: one[0].score * min(len(longest), len(one[1][2])) if one[0] else 0.0, default=(None, None)
     )
     if best is None or read is None:
         return None
-    text = read[2]
-    window = Span(max(0, best.dest_start - len(own)), min(len(text), best.dest_end + len(own)))
-    spans = _nearest_spans(pieces[:_MAX_PIECES], text, window)
-    changes = [one for piece, span in zip(pieces, spans, strict=False) for one in _changes(piece, text, span)]
-    changes += _replaced(pieces, text, spans)
-    difference = _told(text, spans, changes)
-    if not difference and (len(pieces) > _MAX_PIECES or any(len(piece) > _MAX_WORDS for piece in pieces)):
+    text, reach = read[2], pieces[-1].end + REACH * (len(pieces) > 1)
+    window = Span(max(0, best.dest_start - reach), min(len(text), best.dest_end + reach))
+    spans = _nearest([quoted.text.words(*one) for one in pieces], text, window)
+    here, there = _joined(quoted.text, pieces), _joined(text, spans)
+    if fuzz.token_sort_ratio(here, there) < SURELY:
+        return None
+    changes = (_changes(quoted.text, one, text, other) for one, other in zip(pieces, spans, strict=True))
+    difference = _told(text, spans, [*chain.from_iterable(changes)])
+    if not difference and len(quoted.text) > _MAX_WORDS:
         difference = f"words changed behind the first {_MAX_WORDS}"
-    letters = sum(len(word) for piece in pieces[:_MAX_PIECES] for word in piece.words()[:_MAX_WORDS])
-    whole = [one for one in spans if one.length] or [window]
-    is_sure = 1 - sum(one.unlike for one in changes) / letters >= SURELY
-    return _Place(read, Span(whole[0].start, whole[-1].end), difference) if is_sure else None
+    whole = [one for one in spans if one.length]
+    return _Place(read, Span(whole[0].start, whole[-1].end), difference)
 
 
-def _nearest_spans(pieces: Sequence[ComparedText], text: ComparedText, window: Span) -> list[Span]:
-    """The parts of a text that are nearest to the pieces of a quotation, the longest of which stands in a window."""
-    longest = max(range(len(pieces)), key=lambda at: len(pieces[at]))
-    found = {longest: _nearest(pieces[longest], text, window)}
-    for at in (*range(longest + 1, len(pieces)), *reversed(range(longest))):
-        reach, before, behind = REACH + 2 * len(pieces[at]), found.get(at - 1), found.get(at + 1)
-        start = before.end if before else max(0, (behind or window).start - reach)
-        room = Span(start, behind.start if behind else min(len(text), start + reach))
-        found[at] = _nearest(pieces[at], text, room)
-    return [found[at] for at in range(len(pieces))]
+def _joined(text: ComparedText, spans: Sequence[Span]) -> str:
+    return " ".join(word for span in spans for word in text.words(*span))
 
 
-def _nearest(piece: ComparedText, text: ComparedText, window: Span) -> Span:
-    """The part of a window of a text that is nearest to all of a piece of a quotation, or has its words reordered."""
-    own, words, at = piece.words()[:_MAX_WORDS], text.words(*window), window.start
-    row = list(range(len(words) + 1))  # costs of ending there, above where it began
-    for word in own:
-        following = [row[0] + _MORE]
-        for j, there in enumerate(words):
-            here = row[j] + (0 if word == there else _OTHER)
-            following.append(min(here, row[j + 1] + _MORE, following[-1] + _LESS))
-        row = following
-    high = min(reversed(range(len(row))), key=lambda j: row[j] // _COST)
-    parts = (Span(low, low + len(own)) for low in range(len(words) - len(own) + 1))
-    for part in (one for one in parts if sorted(words[slice(*one)]) == sorted(own)):
-        if Levenshtein.distance(own, words[slice(*part)], weights=(_LESS, _MORE, _OTHER)) <= _REORDERED * row[high]:
-            return Span(at + part.start, at + part.end)
-    return Span(at + row[high] % _COST, at + high)
+def _nearest(pieces: Sequence[Sequence[str]], text: ComparedText, window: Span) -> list[Span]:
+    """The parts of a window of a text that are nearest to the pieces of a quotation, in their order."""
+    words = text.words(*window)
+    row = [(0, (at,)) for at in range(window.start, window.end + 1)]  # words that differ; where the parts begin and end
+    for number, piece in enumerate(pieces):
+        if number:
+            ended = [(cost, (*marks, at)) for at, (cost, marks) in enumerate(row, window.start)]
+            row = [(cost, (*marks, at)) for at, (cost, marks) in enumerate(accumulate(ended, min), window.start)]
+        for word in piece:
+            following = [(row[0][0] + 1, row[0][1])]
+            for j, there in enumerate(words):
+                same = row[j][0] + (word != there), row[j][1]
+                more, less = (row[j + 1][0] + 1, row[j + 1][1]), (following[-1][0] + 1, following[-1][1])
+                following.append(min(same, more, less))
+            row = following
+    end = min(reversed(range(len(row))), key=lambda at: row[at][0])
+    marks = (*row[end][1], window.start + end)
+    return [Span(*pair) for pair in zip(marks[::2], marks[1::2], strict=True)]
 
 
-def _changes(piece: ComparedText, text: ComparedText, span: Span) -> list[_Change]:
-    """What differs between a piece of a quotation and a part of a text; if that is only the order, one change."""
-    i, j, found = 0, span.start, list[_Change]()
-    for block in Levenshtein.opcodes(piece.words()[:_MAX_WORDS], text.words(*span)).as_matching_blocks():
-        if i < block.a or j < span.start + block.b:
-            found.append(_Change(text, Span(j, span.start + block.b), piece, Span(i, block.a)))
-        i, j = block.a + block.size, span.start + block.b + block.size
-    found = [one for one in found if not one.is_none]
-    if len(found) > 1:
-        gone, come = Span(found[0].gone.start, found[-1].gone.end), Span(found[0].come.start, found[-1].come.end)
-        whole = _Change(text, gone, piece, come)
-        return [whole] if whole.is_reordered else found
-    return found
+def _changes(quoted: ComparedText, piece: Span, text: ComparedText, span: Span) -> Iterator[tuple[str, str]]:
+    """What differs between a piece of a quotation and a part of a text: the kinds of the changes, and these in words,
+    "number changed: “2” → “4”"."""
+    own, words, here, there = quoted.words(*piece), text.words(*span), piece.start, span.start
+    for block in Levenshtein.opcodes(own, words).as_matching_blocks():
+        come, gone = Span(here, piece.start + block.a), Span(there, span.start + block.b)
+        here, there = come.end + block.size, gone.end + block.size
+        words_gone, words_come = text.words(*gone), quoted.words(*come)
+        old, new = (clipped(some.written(*each), _MAX_WORDS_TOLD) for some, each in ((text, gone), (quoted, come)))
+        if "".join(words_gone) == "".join(words_come) or {*old, *new} <= _MARKS:
+            continue
+        kind = _kind(words_gone, words_come)
+        if old and new:
+            yield kind, f"{kind}{'' if kind == 'turned round' else ' changed'}: “{old}” → “{new}”"
+        else:
+            yield kind, f"{kind} left out: “{old}”" if old else f"{kind} added: “{new}”"
 
 
-def _replaced(pieces: Sequence[ComparedText], text: ComparedText, spans: Sequence[Span]) -> Iterator[_Change]:
-    """Where square brackets stand for words that they do not have, which is no insertion; of small words they may."""
-    for piece, (one, other) in zip(pieces[1:], pairwise(spans), strict=False):
-        gap, put = Span(one.end, other.start), comparable(piece.put)
-        if len(put) and words_of(text.written(*gap)).keys() - words_of(piece.put).keys() - STOP_WORDS:
-            yield _Change(text, gap, put, Span(0, len(put)))
+def _kind(gone: Sequence[str], come: Sequence[str]) -> str:
+    old, new = ([word for word in words if word[0].isdigit() or word in NUMBER_WORDS] for words in (gone, come))
+    if old != new:
+        return "number"
+    if len(_DENIALS.intersection(gone)) != len(_DENIALS.intersection(come)):
+        return "negation"
+    return "turned round" if any(_are_opposite(*pair) for pair in product(gone, come)) else "words"
 
 
-def _told(text: ComparedText, spans: Sequence[Span], changes: Sequence[_Change]) -> str:
+def _told(text: ComparedText, spans: Sequence[Span], changes: Sequence[tuple[str, str]]) -> str:
     """The differences in words, the gravest first; "" if there are none."""
-    found = [(one.kind, one.told) for one in changes]
-    for gap in (Span(one.end, other.start) for one, other in pairwise(spans)):
-        if _is_denied(text, gap):
-            found.append(("negation", f"the words left out deny it: “{clipped(text.written(*gap), _MAX_WORDS_TOLD)}”"))
+    gaps = (Span(one.end, other.start) for one, other in pairwise(spans))
+    denied = (clipped(text.written(*gap), _MAX_WORDS_TOLD) for gap in gaps if _is_denied(text, gap))
+    found = [*changes, *(("negation", f"the words left out deny it: “{words}”") for words in denied)]
     found.sort(key=lambda one: _GRAVEST_FIRST.index(one[0]))
-    more = [f"and {len(found) - _MAX_TOLD} more"] if len(found) > _MAX_TOLD else []
-    return "; ".join([*(words for _, words in found[:_MAX_TOLD]), *more])
+    return clipped("; ".join(words for _, words in found), _MAX_TOLD)
 
 
 def _is_denied(text: ComparedText, gap: Span) -> bool:
@@ -340,21 +259,12 @@ def _is_denied(text: ComparedText, gap: Span) -> bool:
     return any(_ASIDE.isdisjoint(part) for both in around for part in both)
 
 
-def _numbers(words: Sequence[str]) -> list[str]:
-    return [word for word in words if word[0].isdigit() or word in NUMBER_WORDS]
-
-
-def _are_opposite(one: str, other: str) -> bool:
-    """Whether a word, in small letters, is the opposite of another: unaffected, affected; higher, lower."""
-    if len(one) >= _LONG and other.endswith(one) and other.removesuffix(one) in _PREFIXES:
-        return True
+def _are_opposite(*pair: str) -> bool:
+    """Whether of two words, in small letters, one is the opposite of the other: higher, lower."""
     return any(
-        all(
-            any(word.startswith(known[:-1]) if known[-1] == "-" else word == known for known in side)
-            for word, side in both
-        )
+        one.startswith(these) and other.startswith(those)
+        for one, other in permutations(f"{word} " for word in pair)
         for these, those in _OPPOSITES
-        for both in [((one, these), (other, those))]
     )
 
 
@@ -368,14 +278,6 @@ def _outcome(found: _Place) -> CheckedQuotation:
 
 def _found(verdict: QuotationVerdict, where: str = "", passage: str = "", difference: str = "") -> CheckedQuotation:
     return CheckedQuotation(index=0, quote="", verdict=verdict, where=where, passage=passage, difference=difference)
-
-
-def _not_found(quote: str, cited: Sequence[Publication], elsewhere: _Place | None) -> CheckedQuotation:
-    texts = [text.content[:MAX_COMPARED] for one in cited for text in own_texts(one)]
-    if texts and all(is_translation(quote, text) for text in texts):
-        return _found("not_found", difference="the quotation and what could be read are in two languages")
-    remark = f"these words stand in {elsewhere.read[0].id}" if elsewhere else ""
-    return _found("not_found", difference="; ".join(filter(None, (_what_was_read(cited), remark))))
 
 
 def _what_was_read(cited: Sequence[Publication]) -> str:

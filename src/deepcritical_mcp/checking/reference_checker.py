@@ -89,8 +89,6 @@ class ReferenceChecker:
         seconds."""
         named = (each for one in outcomes for each in (one.publication, *one.candidates) if each)
         records = list({one.id: one for one in named}.values())
-        if not records:
-            return list(outcomes), ()
         asked = await self._witness.rechecked(records, within=within)
         current = {old.id: new for old, new in zip(records, asked.publications, strict=True)}
         return [_with_record(one, current) for one in outcomes], asked.remarks

@@ -153,14 +153,6 @@ def meant(candidates: Sequence[CandidateRecord]) -> list[CandidateRecord]:
     return [one for one in found if one.rank == best]
 
 
-_KINDS = {
-    "retracted": ("retraction",),
-    "concern": ("concern",),
-    "corrected": ("erratum", "partial_retraction", "earlier"),
-    "superseded": ("update",),
-    "notice": ("about",),
-}
-"""The kinds of notices that say why a record has a status."""
 _NOTICES = ("Retraction of Publication", "Retraction Notice", "Published Erratum", "Expression of Concern", "Addendum")
 _KNOWN = re.compile(r"\b(?:retract(?:ed|ion)|withdrawn|expression of concern)\b", re.IGNORECASE)
 
@@ -175,14 +167,15 @@ def status_problem(record: Publication, written: str) -> ReferenceProblem | None
         if where is None or record.form != "preprint":
             return None
         number = f"PMID {where.pmid}" if where.pmid else where.doi
-        told = " ".join(filter(None, (where.reference, f"({number})" if where.reference and number else number)))
-        return ReferenceProblem(field="status", true=f"preprint, published as {told}")
+        return ReferenceProblem(
+            field="status", true=" ".join(filter(None, ("preprint, published as", where.reference, number)))
+        )
     named = [
         (f"{NOTICE_LABELS[one.kind]}:", one.reference, f"PMID {one.pmid}" if one.pmid else one.own_doi)
         for one in record.status_notices
-        if one.kind in _KINDS[record.status]
+        if one.kind != "published"
     ]
-    told = f"{status_label(record.status).lower()}. {'; '.join(' '.join(filter(None, one)) for one in named[:2])}"
+    told = f"{status_label(record.status).lower()}. {'; '.join(' '.join(filter(None, one)) for one in named[:3])}"
     is_comment = record.status == "notice" and not any(one in _NOTICES for one in record.publication_types)
     minor = record.status == "corrected" or bool(_KNOWN.search(written)) or is_comment
     return ReferenceProblem(field="status", true=told.strip(" ."), minor=minor)
@@ -193,9 +186,7 @@ def with_status_problem(
 ) -> tuple[ReferenceProblem, ...]:
     """The problems of a reference with that of its record's status, first if it is grave."""
     told = status_problem(record, written)
-    if told is None:
-        return tuple(problems)
-    return (*problems, told) if told.minor else (told, *problems)
+    return tuple(in_order([*problems, told] if told else problems))
 
 
 class UncheckedWork(NamedTuple):
@@ -232,7 +223,7 @@ def unchecked_work(written: str, reference: WrittenReference) -> UncheckedWork |
     return found or (UncheckedWork("a work without a journal", False) if is_bare else None)
 
 
-ORDER_OF_FIELDS: Sequence[str] = "status work pmid doi pmcid title authors year journal volume issue pages".split()
+ORDER_OF_FIELDS: Sequence[str] = "status work pmid doi pmcid year title authors journal volume issue pages".split()
 IDS = ("pmid", "doi", "pmcid")
 _SHOWN = 240
 """Characters of a further work that are shown."""
@@ -253,23 +244,14 @@ def problems_of(agreement: Agreement) -> list[ReferenceProblem]:
 
 
 def in_order(problems: Iterable[ReferenceProblem]) -> list[ReferenceProblem]:
-    """The gravest first: numbers, then the title and so on; minor ones last, a year before all other ones."""
-    return sorted(
-        problems, key=lambda one: (one.minor, one.minor and one.field != "year", [*ORDER_OF_FIELDS].index(one.field))
-    )
+    """The gravest first: numbers, then the year and so on; minor ones last."""
+    return sorted(problems, key=lambda one: (one.minor, [*ORDER_OF_FIELDS].index(one.field)))
 
 
 def is_tail(written: str, true: str) -> bool:
     """Whether one DOI is the other with something behind it: "10.1000/1.pdf" and "10.1000/1/full", or a broken one."""
     doi = normalize_doi(written)
     return true.lower().startswith(doi) or (doi.startswith(true.lower()) and not doi[len(true) :][:1].isalnum())
-
-
-def is_broken(text: str, written: str, true: str) -> bool:
-    """Whether a DOI is the record's with the next word, as behind the end of a line: "10.1000/j.lung- can"."""
-    found = re.search(rf"{re.escape(written.rstrip('-'))}(-?)\s+(\S+)", text, re.IGNORECASE)
-    bare = written.rstrip("-")
-    return found is not None and true.lower() in (normalize_doi(f"{bare}{one}{found[2]}") for one in ("", found[1]))
 
 
 def further_works(reference: WrittenReference, agreement: Agreement) -> list[str]:

@@ -13,7 +13,6 @@ from deepcritical_mcp.checking.reference_meaning import (
     UncheckedWork,
     further_works,
     in_order,
-    is_broken,
     is_cited_alone,
     is_note,
     is_other_work,
@@ -78,21 +77,9 @@ class TracedReference:
     match: ReferenceMatch | None = None
 
     @property
-    def bare(self) -> RecordIds:
-        """A number at its end that may be a PMID, unless it has one."""
-        return RecordIds() if self.reference.ids.pmid else RecordIds(pmid=self.reference.bare_pmid)
-
-    @property
-    def ids(self) -> RecordIds:
-        """Its identifiers, with a number at its end that leads to a record."""
-        looked_up, ids = self.lookups.get(self.bare), self.reference.ids
-        return ids._replace(pmid=self.bare.pmid) if looked_up and looked_up.record else ids
-
-    @property
     def numbers(self) -> list[RecordIds]:
         """The numbers to look up, each by itself."""
-        ids = self.reference.ids._replace(pmid=self.reference.ids.pmid or self.reference.bare_pmid)
-        each = [RecordIds()._replace(**{name: value}) for name, value in ids._asdict().items() if value]
+        each = [RecordIds()._replace(**{name: value}) for name, value in self.reference.ids._asdict().items() if value]
         by_paper = [one for one in each if one.pmid or one.doi]
         return by_paper or [*sorted(each, key=lambda one: not one.pmcid)][:1]
 
@@ -188,10 +175,6 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))
     told = [where for problem, where in leading if not problem.minor]
-    others = (
-        [each for each in one.candidates if each.is_meant and each.is_title_other] if candidate.is_title_right else []
-    )
-    told += [f"What stands beside the title is that of another paper: {_named(each.record)}" for each in others[:1]]
     told += [*unchecked, *_remarks(candidate)]
     return ReferenceOutcome(one.draft, verdict, record, tuple(problems), " ".join([*told, *[SEVERAL][: len(further)]]))
 
@@ -209,9 +192,6 @@ def _remarks(candidate: CandidateRecord) -> Iterator[str]:
         yield UNREAD.format(" and ".join(agreement.unread))
     if agreement.left_over:
         yield LEFT_OVER.format(", ".join(f"“{one}”" for one in agreement.left_over[:3]))
-    journal = agreement.field("journal")
-    if record.form == "preprint" and journal.verdict == "differs":
-        yield f"The record is a preprint, not a paper of {journal.written}."
     if agreement.is_preprint:
         yield f"The preprint is written; the record is the article: {_named(record)}"
 
@@ -221,11 +201,10 @@ def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) ->
     lookup = one.lookups[number]
     if lookup.record:
         return ""
-    name, value = _named_number(number)
-    label = LABELS[name]
+    label = next(f"{LABELS[name]} {value}" for name, value in number._asdict().items() if value)
     if lookup.failures:
-        return f"{label} {value} could not be checked: {lookup.failures[0].message}"
-    not_asked = "" if number.doi else DocumentId(f"{label} {value}", ids=number).not_asked(number, off)
+        return f"{label} could not be checked: {lookup.failures[0].message}"
+    not_asked = "" if number.doi else DocumentId(label, ids=number).not_asked(number, off)
     return f"{not_asked}." if not_asked else ""
 
 
@@ -236,29 +215,20 @@ def _number_problems(
     minor. One of a kind that the record lacks is wrong if it leads to another paper, or if nobody knows it."""
     same = {record.id, *(each.record.id for each in one.by_number if each.is_meant and not each.is_title_other)}
     same |= {each.record.id for each in one.by_number if each.is_title_right}  # a further work in the entry
-    ids = one.reference.ids if one.reference.bare_pmid == record.pages else one.ids
     for name in IDS:
-        number, own = (RecordIds()._replace(**{name: getattr(each, name)}) for each in (ids, ids_of(record)))
+        number, own = (
+            RecordIds()._replace(**{name: getattr(each, name)}) for each in (one.reference.ids, ids_of(record))
+        )
         written, true, lookup = getattr(number, name), getattr(own, name), one.lookups.get(number)
-        is_whole = name == "doi" and is_broken(one.draft.text, written, true)
-        if not written or (true and (agree(number, own) or is_whole)):
+        if not written or (true and agree(number, own)):
             continue
         found = lookup.record if lookup else None
-        is_dead = lookup is not None and number not in (*unasked, one.bare) and (name == "pmid" or _is_dead(lookup))
+        said = [attempt.detail for attempt in lookup.attempts] if lookup and number not in unasked else None
+        is_dead = said is not None and (name == "pmid" or any("may be wrong" in detail for detail in said))
         if true or (found.id not in same if found else is_dead):
             minor = found.id in same if found else name == "doi" and is_tail(written, true)
             problem = ReferenceProblem(field=name, written=written, true=true, minor=minor and bool(true))
             yield problem, _where_it_leads(problem, lookup, record)
-
-
-def _is_dead(lookup: Lookup) -> bool:
-    """Whether a service says of a number that nobody knows it."""
-    return any("may be wrong" in attempt.detail for attempt in lookup.attempts)
-
-
-def _named_number(number: RecordIds) -> tuple[str, str]:
-    """The name and the value of a single number."""
-    return next((name, value) for name, value in number._asdict().items() if value)
 
 
 def _where_it_leads(problem: ReferenceProblem, lookup: Lookup | None, record: Publication | None) -> str:
@@ -277,8 +247,8 @@ def _misdirected(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
         says = one.by_number[0].agreement
         if len(others) > 1 or (says.says("authors") and says.verdict("year") == "differs"):
             return _by_number_alone(one, off)
-        is_bare = not one.by_number[0].says_anything or one.draft.text.startswith("[")
-        return ReferenceOutcome(one.draft, "verified", others[0], reason=ONLY_A_NUMBER if is_bare else OTHER_NAMES)
+        reason = ONLY_A_NUMBER if one.draft.text.startswith("[") else OTHER_NAMES
+        return ReferenceOutcome(one.draft, "verified", others[0], reason=reason)
     found = [
         (ReferenceProblem(field=name, written=getattr(number, name)), lookup)
         for number, lookup in one.lookups.items()
@@ -309,12 +279,7 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
         pending = is_late if failed else bool(late)
         return ReferenceOutcome(one.draft, "outage", reason=reason, candidates=tuple(nearest), pending=pending)
     if one.match and nearest:
-        told = "; ".join(
-            f"{each.field} “{clipped(each.written, _SHOWN)}”, not “{clipped(each.true, _SHOWN)}”"
-            for each in one.match.nearest[0][1].differences
-        )
-        reason = "no record agrees with it as a whole; these come nearest"
-        return _ambiguous(one, nearest, f"{reason}; it has the {told}" if told else reason)
+        return _ambiguous(one, nearest, "no record agrees with it as a whole; these come nearest")
     return ReferenceOutcome(one.draft, "not_found", reason=_who_was_asked(one))
 
 
@@ -324,8 +289,5 @@ def _who_was_asked(one: TracedReference) -> str:
     if one.match:
         services = " and ".join(("PubMed's search", *one.match.asked))
         details.append(f"Not found by its text in {services}.")
-    elif not details and not one.numbers:
-        details.append("It says too little to be looked for: neither a title nor a number.")
-    elif not details:
-        details.append("Nothing but its number could be looked up, and nobody who was asked has it.")
+    details = details or ["It says too little to be looked for: neither a title nor a number that anybody has."]
     return " ".join(dict.fromkeys(details))

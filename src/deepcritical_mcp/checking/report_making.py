@@ -4,53 +4,33 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import get_args
 
 from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.checking.draft import Draft
 from deepcritical_mcp.checking.reference_checker import ReferenceOutcome
 from deepcritical_mcp.checking.reference_meaning import with_status_problem
-from deepcritical_mcp.checking.report_text import RANKS, STATUSES, rank_of
+from deepcritical_mcp.checking.report_text import RANKS, STATUSES, rank_of, status_ranks
 from deepcritical_mcp.models import (
-    CheckedClaim,
-    CheckedQuotation,
     CheckedRecord,
     CheckedReference,
     CitationReport,
     Finding,
     Publication,
-    QuotationVerdict,
-    ReferenceVerdict,
     findings_of,
     vancouver,
     with_findings,
 )
+from deepcritical_mcp.search.witness import OutageRemark
 from deepcritical_mcp.text import clean_line, clipped
 
 MAX_WRITTEN = 1_500
 """Characters of a reference in a report; a consortium's list of authors can be longer."""
 MAX_UNREAD = 300
-_COUNTED = (
-    *(*get_args(ReferenceVerdict), *STATUSES, "notice", "published", "claims_with_numbers_missing"),
-    *(f"quotations_{verdict}" for verdict in get_args(QuotationVerdict)),
-)
 
 
 def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
-    """The gravest first; sentences by what they lack, then by the least relevance of the passages that they cite, which
-    stay together. Otherwise as they were."""
-    listed, least = list(findings), dict[str, tuple[int, float]]()
-    for one in listed:
-        if isinstance(one, CheckedClaim):
-            key = RANKS.index(rank_of(one)), one.relevance
-            least[one.sentence] = min(key, least.get(one.sentence, key))
-
-    def gravity(one: Finding) -> tuple[int, float, str]:
-        if isinstance(one, CheckedClaim):
-            return *least[one.sentence], one.sentence
-        return RANKS.index(rank_of(one)), 0.0, ""
-
-    return sorted(listed, key=gravity)
+    """The gravest first, otherwise as they were."""
+    return sorted(findings, key=lambda one: RANKS.index(rank_of(one)))
 
 
 def counts_of(report: CitationReport) -> dict[str, int]:
@@ -58,19 +38,12 @@ def counts_of(report: CitationReport) -> dict[str, int]:
     checked, references = report.references, report.counts.get("references", 0)
     unread, quotations = report.counts.get("unread", 0), len(report.quotations)
     known = {"entries": references + unread, "unread": unread, "references": references, "checked": len(checked)}
-    known |= {"quotations": quotations, "claims": len(report.claims)}
-    in_order = [one for one in checked if rank_of(one) == "verified" and one.status not in STATUSES]
-    notices = [{each.kind for each in one.record.status_notices} for one in checked if one.record]
-    counts = Counter[str](one.verdict for one in checked if one.verdict != "verified")
-    counts.update(one.status for one in checked if one.status in STATUSES)
-    counts.update(f"quotations_{one.verdict}" for one in report.quotations)
-    counts.update(
-        verified=len(in_order),
-        notice=sum(rank_of(one) == "notice" for one in checked),
-        published=sum("published" in kinds for kinds in notices),
-    )
+    counts = Counter[str](f"quotations_{one.verdict}" for one in report.quotations)
+    for one in checked:
+        told = {*status_ranks(one), *({one.status} & {*STATUSES})}
+        counts.update(told if one.verdict == "verified" and told else {one.verdict, *told})
     counts.update(claims_with_numbers_missing=sum(bool(one.numbers_missing) for one in report.claims))
-    return known | {name: counts[name] for name in _COUNTED}
+    return known | {"quotations": quotations, "claims": len(report.claims)} | {**counts}
 
 
 def checked_references(outcomes: Iterable[ReferenceOutcome], kept: Mapping[str, Publication]) -> list[CheckedReference]:
@@ -101,30 +74,18 @@ def with_part(report: CitationReport, draft: Draft, findings: Iterable[Finding])
     """The report with the findings of another part after those that it has."""
     told = {"references": len(draft.references), "unread": len(draft.unread)}
     unread = [f"“{clipped(clean_line(one.text), MAX_UNREAD)}” ({one.reason})" for one in draft.unread]
-    new, quotations = [*findings], [one for one in (*report.quotations, *findings) if isinstance(one, CheckedQuotation)]
-    new = [one for one in new if not (isinstance(one, CheckedClaim) and _is_said(one, quotations))]
-    whole = with_findings(report, (*findings_of(report), *by_gravity(new)))
+    whole = with_findings(report, (*findings_of(report), *by_gravity(findings)))
     whole = whole.model_copy(update={"counts": told, "unread": tuple(unread)})
     return whole.model_copy(update={"counts": counts_of(whole)})
 
 
-def _is_said(claim: CheckedClaim, quotations: Iterable[CheckedQuotation]) -> bool:
-    """Whether the passage of a sentence is told with what the sentence quotes, and nothing else is to be said of it."""
-    return not (claim.numbers_missing or claim.numbers_elsewhere) and any(
-        one.where == claim.where and one.passage in claim.passage and one.quote in claim.sentence
-        for one in quotations
-        if one.passage
-    )
-
-
 def with_remarks(report: CitationReport, warnings: Iterable[str], errors: Iterable[str]) -> CitationReport:
-    """The report with these remarks instead of its own; of what is told of one service only the first is an error."""
-    services = dict[str, str]()
-    for error in dict.fromkeys(errors):
-        services.setdefault(error.split()[0].strip(","), error)
-    more = (one for one in errors if one not in services.values())
-    told = {"warnings": tuple(dict.fromkeys(filter(None, (*warnings, *more)))), "errors": tuple(services.values())}
-    return report.model_copy(update=told)
+    """The report with these remarks, each once, instead of its own; remarks on outages are errors."""
+    told = [*filter(None, warnings)]
+    outages = (one for one in told if isinstance(one, OutageRemark))
+    others = (one for one in told if not isinstance(one, OutageRemark))
+    update = {"warnings": tuple(dict.fromkeys(others)), "errors": tuple(dict.fromkeys((*errors, *outages)))}
+    return report.model_copy(update=update)
 
 
 def with_current_status(report: CitationReport, held: Mapping[str, Publication]) -> CitationReport:
@@ -139,10 +100,6 @@ def _with_status(one: CheckedReference, held: Mapping[str, Publication]) -> Chec
     if one.record is None or publication is None:
         return one
     now = {name: getattr(publication, name) for name in ("status", "status_notices", "status_checked")}
-    is_changed = one.record.model_copy(update={**now, "status_checked": one.record.status_checked}) != one.record
-    fields: dict[str, object] = {"record": one.record.model_copy(update=now)}
-    if is_changed:
-        known = [each for each in one.problems if each.field != "status"]
-        fields["problems"] = problems = with_status_problem(known, publication, one.written)
-        fields["corrected"] = corrected(one.written, publication, problems) if one.corrected else ""
-    return one.model_copy(update=fields)
+    known = [each for each in one.problems if each.field != "status"]
+    problems = with_status_problem(known, publication, one.written)
+    return one.model_copy(update={"record": one.record.model_copy(update=now), "problems": problems})

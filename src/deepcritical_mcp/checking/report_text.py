@@ -6,11 +6,8 @@ record bears a claim out or not: passages are shown for the reader to judge.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.resources import files
 from itertools import groupby
 from typing import cast
@@ -38,23 +35,17 @@ STATUSES = ("retracted", "concern", "superseded")
 """Those that put a reference first, whatever its verdict; the draft may know them, then they are minor problems."""
 MAX_WRITTEN = 120
 """Characters of a reference or quotation that is shown on one line with others."""
-MAX_WORDS, FEW_WORDS = 60, 8
-"""Words of titles that are compared, and of them those that are shown to differ."""
 _ROWS = (files("deepcritical_mcp.checking") / "findings.txt").read_text("utf-8").splitlines()
 _WORDS = {name: (words, heading) for name, words, heading in (row.split("\t") for row in _ROWS if row[0] != "#")}
 """What findings can be, what each is called in the summary, and the heading of its section."""
 RANKS = tuple(_WORDS)
+BEGINNING = 40
+"""Characters of a passage that stands in the answer already."""
 MAX_REMARKS, MIN_ROOM = 10, 20
 """Remarks of an answer that is too long; characters to which the texts of a finding are shortened at least."""
 _WHOLE = frozenset({"id", "order", "session_id", "next_step", "report_uri"})
 """What is never shortened: what is called by it is not found by half of it."""
 SHORTENED = "Shortened here: a finding that is too long for one answer."
-_ALWAYS_COUNTED = ("entries", "unread", "references", "checked")
-_NAMES: Mapping[type[Finding], str] = {
-    CheckedReference: "reference",
-    CheckedQuotation: "quotation",
-    CheckedClaim: "nearest passage",
-}
 
 
 def rank_of(finding: Finding) -> str:
@@ -63,10 +54,14 @@ def rank_of(finding: Finding) -> str:
         return "claim_numbers" if finding.numbers_missing or finding.numbers_elsewhere else "claim"
     if isinstance(finding, CheckedQuotation):
         return f"quotation_{finding.verdict}"
-    ranks: list[str] = [finding.verdict]
-    if any(one.field == "status" and not one.minor for one in finding.problems):
-        ranks.append(finding.status if finding.status in (*STATUSES, "notice") else "published")
-    return min(ranks, key=RANKS.index)
+    return min((finding.verdict, *status_ranks(finding)), key=RANKS.index)
+
+
+def status_ranks(reference: CheckedReference) -> tuple[str, ...]:
+    """Which of the `RANKS` the status of its record gives a reference, if the draft does not know it; () for none."""
+    if not any(one.field == "status" and not one.minor for one in reference.problems):
+        return ()
+    return (reference.status if reference.status in (*STATUSES, "notice") else "published",)
 
 
 def report_text(report: CitationReport) -> str:
@@ -96,43 +91,33 @@ def report_form(report: CitationReport) -> tuple[str, list[str]]:
 
 
 def asked(report: CitationReport) -> str:
-    """When the status of the records was last asked, the latest day first; "" without records."""
-    days: dict[str, list[int]] = {}
-    for one in report.references:
-        if one.record:
-            days.setdefault(one.record.status_checked, []).append(one.index)
-    latest, *earlier = sorted(days, reverse=True) or [""]
-    told = [f"{asked_on(day)} of {ranges(days[day])}" for day in earlier]
-    return "; ".join((asked_on(latest), *told)) if days else ""
+    """When the status of the records was last asked; "" without records."""
+    days = [one.record.status_checked for one in report.references if one.record]
+    return asked_on(*days) if days else ""
 
 
 def summary(report: CitationReport) -> str:
     """E.g. "42 references: 2 retracted, 3 differing from the record, 3 not found, 34 verified", the gravest first."""
     counts = report.counts
     total, unread, entries = (counts.get(name, 0) for name in ("references", "unread", "entries"))
-    told: dict[bool, list[str]] = {False: [], True: []}  # of references, of quotations
-    for rank, (words, _) in _WORDS.items():
-        if count := words and counts.get(rank.replace("quotation_", "quotations_"), 0):
-            told[rank.startswith("quotation_")].append(f"{count:,} {words}")
+    known = ((rank, words, rank.replace("quotation_", "quotations_")) for rank, (words, _) in _WORDS.items() if words)
+    told = [("quotation" in rank, f"{counts[name]:,} {words}") for rank, words, name in known if counts.get(name)]
+    references, quotations = ([words for is_quoted, words in told if is_quoted == which] for which in (False, True))
     if left := total - counts.get("checked", 0):
-        told[False].append(f"{left:,} not checked yet")
+        references.append(f"{left:,} not checked yet")
     lines = (
         f"{counted(entries, 'entry', 'entries')}, {unread:,} not read" if unread else "",
-        counted(total, "reference") + _after(", ".join(told[False])),
-        f"quotations: {', '.join(told[True])}" if told[True] else "",
+        counted(total, "reference") + _after(", ".join(references)),
+        f"quotations: {', '.join(quotations)}" if quotations else "",
     )
     return "; ".join(filter(None, lines))
 
 
 def ranges(numbers: Iterable[int]) -> str:
     """Numbers with those that follow each other put together: "1–12, 14, 16–60"."""
-    runs: list[list[int]] = []
-    for one in sorted({*numbers}):
-        if runs and one == runs[-1][-1] + 1:
-            runs[-1][1:] = [one]
-        else:
-            runs.append([one])
-    return ", ".join("–".join(map(str, run)) for run in runs)
+    runs = groupby(enumerate(sorted({*numbers})), lambda one: one[1] - one[0])
+    ends = ([str(number) for _, number in run] for _, run in runs)
+    return ", ".join("–".join(dict.fromkeys((run[0], run[-1]))) for run in ends)
 
 
 def _references(numbers: Sequence[int]) -> str:
@@ -192,25 +177,12 @@ def problem_text(problem: ReferenceProblem, status: PublicationStatus = "uncheck
         return inert(problem.true.partition(". ")[2] if is_marked(status) else problem.true)
     if problem.field == "work":
         return f"a further work in this entry, not checked: “{inert(problem.written)}”"
-    told = _changed(problem.written, problem.true) if problem.field == "title" else ""
-    return f"{inert(problem.field)}: {told or _differing(problem.written, problem.true)}{' (minor)' * problem.minor}"
+    return f"{inert(problem.field)}: {_differing(problem.written, problem.true)}{' (minor)' * problem.minor}"
 
 
 def _differing(written: str, true: str) -> str:
     said = f"written “{inert(written)}”" if written else "not written"
     return f"{said}, the record has {f'“{inert(true)}”' if true else 'none'}"
-
-
-def _changed(written: str, true: str) -> str:
-    """The words in which two titles differ, if they are few; "" if they are many."""
-    one, other = written.split()[:MAX_WORDS], true.split()[:MAX_WORDS]
-    folded = [[re.sub(r"\W", "", word).casefold() for word in words] for words in (one, other)]
-    steps = SequenceMatcher(None, *folded, autojunk=False).get_opcodes()
-    parts = [(" ".join(one[a:b]), " ".join(other[c:d])) for step, a, b, c, d in steps if step != "equal"]
-    if not parts or sum(len(f"{gone} {come}".split()) for gone, come in parts) > FEW_WORDS:
-        return ""
-    one_sided = (f"“{inert(gone)}” added" if gone else f"“{inert(come)}” left out" for gone, come in parts)
-    return "; ".join(_differing(*pair) if all(pair) else told for pair, told in zip(parts, one_sided, strict=True))
 
 
 def _mark(record: CheckedRecord) -> str:
@@ -219,40 +191,36 @@ def _mark(record: CheckedRecord) -> str:
 
 def _quotation(one: CheckedQuotation) -> Iterator[str]:
     name = f"quotation {one.index}{f' of {_references(one.references)}' if one.references else ''}"
-    is_verbatim = one.verdict == "verbatim"
     difference = f" ({inert(one.difference)})" if one.difference else ""
-    yield f"- {name}: “{inert(clipped(one.quote, MAX_WRITTEN) if is_verbatim else one.quote)}”{difference}"
-    if one.passage and not is_verbatim:
+    quote = clipped(one.quote, MAX_WRITTEN) if one.verdict == "verbatim" else one.quote
+    yield f"- {name}: “{inert(quote)}”{difference}"
+    if one.passage and one.verdict != "verbatim":
         stands = "it stands in" if one.verdict in ("altered", "misattributed") else "nearest passage"
         yield f"  - {stands} {inert(one.where)}: “{inert(clean_line(one.passage))}”"
 
 
 def _claims(claims: Sequence[CheckedClaim]) -> Iterator[str]:
     """The passages of each sentence; then, in a line, of which references nothing could be read."""
-    shown, sentence, told = set[str](), "", ""
+    sentence, told = "", ""
     for one in claims:
         sentence = one.sentence or sentence
         if one.passage:
             yield from [f"- “{inert(sentence)}”"] if sentence != told else ()
-            yield _claim(one, shown)
+            yield _claim(one)
             told = sentence
     if unread := {one.references[0] for one in claims if not one.passage and one.references}:
         yield f"- {ranges(unread)}: no abstract, and nothing else that could be read"
 
 
-def _claim(claim: CheckedClaim, shown: set[str]) -> str:
-    """A line; a passage that was `shown` is only begun, unless numbers are to be seen in it."""
-    cited = f"[{claim.references[0]}] " if claim.references else ""
-    of = "" if " " in claim.where else ", abstract"
-    missing = f", numbers missing in all that was read: {inert(', '.join(claim.numbers_missing))}"
-    others = ", ".join(one.partition(":")[0] for one in claim.numbers_elsewhere)
-    elsewhere = f", numbers that stand there with another group, outcome or time: {inert(others)}"
-    name = f"  - {cited}{inert(claim.where)}{of}{missing if claim.numbers_missing else ''}"
-    name += elsewhere if claim.numbers_elsewhere else ""
-    is_short = claim.passage in shown and not claim.numbers_elsewhere
-    passage = clipped(claim.passage, 40) if is_short else claim.passage
-    shown.add(claim.passage)
-    return f"{name}: “{inert(clean_line(passage))}”"
+def _claim(claim: CheckedClaim) -> str:
+    name = f"  - {f'[{claim.references[0]}] ' if claim.references else ''}{inert(claim.where)}"
+    name += "" if " " in claim.where else ", abstract"
+    if claim.numbers_missing:
+        name += f", numbers missing in all that was read: {inert(', '.join(claim.numbers_missing))}"
+    if claim.numbers_elsewhere:
+        others = ", ".join(one.partition(":")[0] for one in claim.numbers_elsewhere)
+        name += f", numbers that stand there with another group or outcome: {inert(others)}"
+    return f"{name}: “{inert(clean_line(claim.passage))}”"
 
 
 def _after(text: str) -> str:
@@ -267,18 +235,11 @@ def report_from(report: CitationReport, start: int, count: int) -> CitationRepor
     part = with_findings(report, shown).model_copy(update={"offset": report.offset + start})
     if not left:
         return part
-    following = part.offset + len(shown)
-    step = _following(report, left, following)
-    return part.model_copy(update={"next_offset": following, "next_step": step})
-
-
-def _following(report: CitationReport, left: Sequence[Finding], offset: int) -> str:
-    """What to do next, when the findings `left`, the first of which is at `offset`, do not fit."""
-    counts = Counter(map(type, left))
-    named = [counted(counts[kind], name) for kind, name in _NAMES.items() if counts[kind]]
+    offset = part.offset + len(shown)
     step = report.next_step.replace(f"offset={report.next_offset}", f"offset={offset}")
     call = "" if f"offset={offset}" in step else f": {report.call} offset={offset}"
-    return f"Not shown here: {', '.join(named)}{call}. {step}".strip()
+    step = f"Not shown here: {counted(len(left), 'finding')}{call}. {step}".strip()
+    return part.model_copy(update={"next_offset": offset, "next_step": step})
 
 
 def fitting(report: CitationReport, limit: int, length: Callable[[CitationReport], int]) -> CitationReport:
@@ -304,15 +265,18 @@ def fitting(report: CitationReport, limit: int, length: Callable[[CitationReport
 
 def brief(report: CitationReport) -> CitationReport:
     """The report for an answer: of sound references only the record, of those that were not checked the beginning, of
-    claims their own reference, each sentence once, and no counts of nothing. `report://` has all of it."""
-    counts = {name: count for name, count in report.counts.items() if count or name in _ALWAYS_COUNTED}
-    sentences = ["", *(one.sentence for one in report.claims)]
-    claims = [
-        one.model_copy(update={"references": one.references[:1], "sentence": one.sentence * (one.sentence != before)})
-        for before, one in zip(sentences, report.claims, strict=False)
-    ]
-    changed = {"references": tuple(_brief(one, report.errors) for one in report.references), "claims": tuple(claims)}
-    return report.model_copy(update={**changed, "counts": counts, "records": asked(report)})
+    claims their own reference, each sentence once, and of a passage that stands there already the beginning.
+    `report://` has all of it."""
+    claims, before, shown = list[CheckedClaim](), "", set[str]()
+    for one in report.claims:
+        is_known = one.passage in shown and not one.numbers_elsewhere
+        told: dict[str, object] = {"references": one.references[:1]}
+        told |= {"passage": clipped(one.passage, BEGINNING)} if is_known else {}
+        claims.append(one.model_copy(update=told | ({"sentence": ""} if one.sentence == before else {})))
+        before = one.sentence
+        shown.add(one.passage)
+    references = tuple(_brief(one, report.errors) for one in report.references)
+    return report.model_copy(update={"references": references, "claims": tuple(claims), "records": asked(report)})
 
 
 def _brief(one: CheckedReference, errors: Sequence[str]) -> CheckedReference:
@@ -333,9 +297,7 @@ def _shortened(held: object, room: int) -> object:
         return clipped(held, room)
     if isinstance(held, tuple):
         listed = cast("tuple[object, ...]", held)
-        is_told = len(listed) > MAX_REMARKS and isinstance(listed[0], str)
-        more = (f"And {len(listed) - MAX_REMARKS} more.",) if is_told else ()
-        return (*(_shortened(one, room) for one in listed[:MAX_REMARKS]), *more)
+        return tuple(_shortened(one, room) for one in listed[:MAX_REMARKS])
     if isinstance(held, BaseModel):
         names = type(held).model_fields.keys() - _WHOLE
         return held.model_copy(update={name: _shortened(getattr(held, name), room) for name in names})

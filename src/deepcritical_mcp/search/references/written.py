@@ -35,7 +35,7 @@ from deepcritical_mcp.text import clean_line, clean_text, normalized
 logging.getLogger("bibtexparser").setLevel(logging.CRITICAL)  # what is wrong with an entry is told to its author
 MAX_REFERENCE = 12_000
 """Characters of a reference that are read; of an entry of BibTeX, RIS or CSL-JSON, which may have an abstract, all."""
-BARE_PMID = re.compile(r"[.;)\]]\s{1,3}[(\[]?([1-9][0-9]{6,7})[)\].\s]{0,4}\Z")
+_BARE_NUMBER = re.compile(r"[.;)\]]\s{1,3}[(\[]?[1-9][0-9]{6,7}[)\].\s]{0,4}\Z")
 """A number at the end that can only be a PMID."""
 _MARKUP = re.compile(
     r"(?<!\w)\*{1,3}|\*{1,3}(?!\w)|(?<!\w)_{1,2}(?=\w)|(?<=\w)_{1,2}(?!\w)|\\(?=\W)|</?[A-Za-z][^<>]{0,200}>|"
@@ -95,7 +95,6 @@ class WrittenReference:
         ids: the first one of each kind.
         says: what it says, as far as that can be told without a record.
         entry: the fields of an entry of BibTeX, RIS or CSL-JSON; None of any other reference.
-        bare_pmid: a number at its end that may be a PMID, although nothing says so.
     """
 
     text: str
@@ -103,7 +102,6 @@ class WrittenReference:
     says: Statements
     stated: tuple[str, ...] = ()
     entry: LabelledEntry | None = field(default=None, compare=False)
-    bare_pmid: str = ""
 
     @property
     def is_labelled(self) -> bool:
@@ -136,9 +134,8 @@ def read_reference(written: str) -> WrittenReference:
     line = clean_line(raw[: MAX_REFERENCE + 1])
     line = line if len(line) <= MAX_REFERENCE else line[:MAX_REFERENCE].rpartition(" ")[0]
     bare, ids, stated = _without_ids(clean_line(without_latex(normalized("NFKC", line))))
-    text, number = _MARKUP.sub("", bare), BARE_PMID.search(bare)
-    text = BARE_PMID.sub(".", text) if number else text
-    return WrittenReference(text, ids, _guessed(text), stated, bare_pmid=number[1] if number else "")
+    text = _BARE_NUMBER.sub(".", _MARKUP.sub("", bare))  # it may be a PMID, although nothing says so
+    return WrittenReference(text, ids, _guessed(text), stated)
 
 
 def _without_ids(text: str) -> tuple[str, RecordIds, tuple[str, ...]]:

@@ -16,7 +16,6 @@ from deepcritical_mcp.checking.report_text import MAX_WRITTEN, is_sound, ranges
 from deepcritical_mcp.models import (
     SAME,
     USER,
-    CheckedClaim,
     CheckedQuotation,
     CheckedRecord,
     CheckedReference,
@@ -41,8 +40,6 @@ from deepcritical_mcp.tools.answers.citation_lines import (
     url_shown,
 )
 
-BEGINNING = 40
-"""Characters of a passage that was shown before."""
 _ALWAYS = ("total_found", "total")
 """Sent even if it is 0, so that an empty answer says so."""
 
@@ -136,17 +133,10 @@ def _document(result: Document) -> Document:
 
 def _report(result: CitationReport) -> CitationReport:
     named = [one.index for one in result.references if is_sound(one) and not one.written]
-    shown = set[str]()
-    claims: list[CheckedClaim] = []
-    for one in result.claims:
-        is_known = one.passage in shown and not one.numbers_elsewhere
-        claims.append(one.model_copy(update={"passage": clipped(one.passage, BEGINNING)}) if is_known else one)
-        shown.add(one.passage)
     update: dict[str, object] = {
         "references": tuple(_reference(one) for one in result.references if one.index not in named),
         "verified": ranges(named),
         "quotations": tuple(map(_quotation, result.quotations)),
-        "claims": tuple(claims),
         "counts": _counts(result.counts),
     }
     return result.model_copy(update=update)
