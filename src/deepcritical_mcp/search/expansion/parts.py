@@ -9,7 +9,7 @@ from itertools import pairwise
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, words_block
 from deepcritical_mcp.search.expansion.negations import negated_block
-from deepcritical_mcp.search.expansion.phrases import is_drug
+from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, singular
 from deepcritical_mcp.search.expansion.roles import (
     NAMED,
     NONE,
@@ -126,7 +126,7 @@ class Part:
         found = evidence_of(self.role, self.text, self.concept.record if self.concept else None)
         if self.concept and self.concept.forms and not self.concept.record:
             found = SURE
-        if self.is_looked_up and self.concept is None and is_common(self.text.split()) and self.before:
+        if self.is_looked_up and self.concept is None and is_common(self.text.split()) and self.before not in ("", "or"):
             found = NONE  # "absence", but "nurse turnover"
         found -= WEAK * (self.is_compared + 2 * (self.label == ASIDE))
         if self.is_outcome and (self.is_known or self.label) and self.role != "group":
@@ -278,11 +278,11 @@ class _TopicReader:
             return
         items, self._noun = _with_letters(self._noun), []
         compounds = _inorganic(items)
-        before = [None, *(concept for _, concept in items)]
+        before = [None, *items]
         sure = [
-            _stands_alone(*item) and place not in compounds and not (_is_of(last, "A") and _is_top(item[1]))
+            _stands_alone(*item) and place not in compounds and not _is_qualified(item, last)
             for place, (item, last) in enumerate(zip(items, before, strict=False))
-        ]  # "kidney injury" is one thing
+        ]
         run = list[_Item]()
         for place, (item, is_alone) in enumerate(zip(items, sure, strict=True)):
             if is_alone:
@@ -301,8 +301,19 @@ class _TopicReader:
         """Words that MeSH does not have, and headings that say little alone, as one phrase; `is_apart` from a concept
         that says enough, beside which adjectives and "therapy" only rank."""
         words = [one for one in run if _role_of(*one) in ("subject", "general", "head", "group", "setting")]
-        if len(run) > 1 and _role_of(*run[-1]) == "setting":  # "neonatal unit"
-            words = [one for one in run if one in words or _role_of(*one) == "person"]
+        for place in range(len(run) - 1, 0, -1):
+            if _is_qualified(run[place], run[place - 1]):
+                start = place - 1
+                first, known = run[max(start - 1, 0)]
+                is_noun = not is_adjective(run[start][0]) and singular(first) == first
+                if start and (is_adjective(first) or (is_noun and _qualifies((first, known), "group"))):
+                    start -= 1
+                self._take_words(run[:start], is_apart=True)
+                role = _role_of(*run[place])
+                said = " ".join(text for text, _ in run[start : place + 1])
+                self._take(said, "group" if role in _PERSONS else role if role == "setting" else "subject")
+                self._take_words(run[place + 1 :], is_apart=True)
+                return
         telling = [
             text for text, concept in words if concept or not (is_adjective(text) or role_of_word(text) == "head")
         ]
@@ -316,12 +327,7 @@ class _TopicReader:
             words.pop()
         if len(words) > _MAX_PHRASE_WORDS:
             words = [one for one in words if one[0] in names][:_MAX_PHRASE_WORDS] or words[-2:]
-        for text, concept in run:
-            if (text, concept) not in words:
-                role = _role_of(text, concept)
-                self._take(
-                    text, role if role not in ("subject", "general", "group", "setting") else "modifier", concept
-                )
+        self._take_ranked(run, words)
         if not words:
             return
         for place, (_, concept) in enumerate(words[:-1]):  # "exercise snacks", but "kidney injury", "silver nitrate"
@@ -341,6 +347,38 @@ class _TopicReader:
             said = role_of_word(last)
             self._take(" ".join(text for text, _ in words), said if said in ("group", "setting") else "subject")
 
+    def _take_ranked(self, run: Sequence[_Item], words: Sequence[_Item]) -> None:
+        """What of a run is not among these words, which only ranks."""
+        for text, concept in run:
+            if (text, concept) not in words:
+                role = _role_of(text, concept)
+                self._take(
+                    text, "modifier" if role in ("subject", "general", "group", "setting", "person") else role, concept
+                )
+
+
+def _is_qualified(item: _Item, before: _Item | None) -> bool:
+    """Whether a word or a heading that says little alone is one thing with what stands before it: "trans women",
+    "emergency physicians", "neonatal unit", "central line infections", "kidney injury"."""
+    role = _role_of(*item)
+    if before is None:
+        return False
+    is_described = _is_of(item[1], "A") and before[1] is None and is_adjective(before[0])  # "perineal tears"
+    return is_described or ((role in (*_PERSONS, "setting") or _is_top(item[1])) and _qualifies(before, role))
+
+
+def _qualifies(item: _Item, role: QueryRole) -> bool:
+    """Whether a word says which persons, setting or other thing of a `role` is meant; in keywords ("wet wraps infants")
+    a plural does not."""
+    text, concept = item
+    said = _role_of(text, concept)
+    if role in ("group", "setting") and said == ("setting" if role == "group" else "person"):
+        return True
+    if concept:
+        return _is_of(concept, "A")
+    is_list = is_symbol(text) or (singular(text) != text and is_common([singular(text)]))
+    return not is_list and role != "setting" and (said == "subject" or (said == "person" and role == "subject"))
+
 
 def _stands_alone(text: str, concept: TopicConcept | None) -> bool:
     """Whether it is a part of its own: a drug, an animal, a concept but those that say little alone, which are near the
@@ -351,7 +389,8 @@ def _stands_alone(text: str, concept: TopicConcept | None) -> bool:
     if role != "subject" or concept.record is None:
         return role not in ("general", "head")
     is_vague = evidence_of(role, text, concept.record) <= WEAK
-    return not is_vague and not (is_common(text.lower().split()) and not concept.record.is_of(OF_DISEASES))
+    is_other_word = is_common(text.lower().split()) and not concept.record.is_of(OF_DISEASES)
+    return not is_vague and not is_other_word
 
 
 def _inorganic(items: Sequence[_Item]) -> set[int]:
@@ -365,7 +404,10 @@ def _inorganic(items: Sequence[_Item]) -> set[int]:
 
 
 def _is_top(concept: TopicConcept | None) -> bool:
-    return concept is not None and concept.record is not None and is_branch(concept.record)
+    """Whether it is a heading near the top of the tree; of diseases, at the very top ("Infections", but not "Burns")."""
+    if concept is None or concept.record is None or not is_branch(concept.record):
+        return False
+    return not concept.record.is_of((*OF_DISEASES, "A")) or any("." not in one for one in concept.record.tree_numbers)
 
 
 def _is_of(concept: TopicConcept | None, *branches: str) -> bool:

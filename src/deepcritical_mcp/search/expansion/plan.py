@@ -103,12 +103,15 @@ def select(parts: Sequence[Part]) -> Selection:
     strong = [one for one in others if one.evidence >= NAMED]
     animals = [one for one in kept if not one.is_negation]
     pool = strong if len(strong) + len(animals) > 1 else [one for one in others if one.evidence >= WEAK]
+    first = next((one for one in strong if one.role == "subject" and not one.is_compared), None)
     pairs = list(combinations(pool, 2)) if len(animals) < 2 else []
     if len(strong) == 1 and len(pool) > 1:
         pairs = [pair for pair in pairs if strong[0] in pair]
     chosen = list(max(pairs, key=_worth, default=pool[:1]))
     if len(chosen) == 2 and not kept:
         sure = [one for one in strong if one.evidence >= SURE and (one.before != "of" or one.is_outcome)]
+        if first:  # what is named first is what the topic is about
+            sure = [first, *sure] if first.is_known else [*sure, first]
         chosen += [one for one in sure if one not in chosen][:1]
     required = tuple(one for one in parts if one in kept or one in chosen) or tuple(parts[:2])
     surplus = tuple(one for one in strong if one.role == "subject" and one not in required)

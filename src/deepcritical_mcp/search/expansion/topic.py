@@ -35,10 +35,11 @@ _AROUND = REQUEST_WORDS | _ASKING | word_list("around a request")
 # "As a nurse, I want to know whether …", "The clinician wants to know if …", "Is there good evidence for …".
 _LEAD_IN = re.compile(
     rf"^(?=(?:[^ ]+ ){{0,30}}?(?:{'|'.join(sorted(_ASKING))}) )"
-    r"(?:(?:hello|hi)[!,.] )?(?:(?:as an?|i am|i'm|i study|i work|we are|we work) [^.?!]{1,150}?(?:,|\.| and|;) )?"
+    r"(?:(?:hello|hi)[!,.] )?(?:(?:as an?|i am|i'm|i study|i work|we are|we work) "
+    rf"[^.?!]{{1,150}}?(?:,|\.| and|;|(?= (?:(?:i|we) )?(?:{'|'.join(sorted(_ASKING))}) )) )?"
     r"(?:(?:an?|my|our|the) (?:[\w-]+ ){1,2}(?=(?:asks?|explores?|is|are|looks?|needs?|wants?|wonders?) ))?"
     rf"(?:(?:{'|'.join(sorted(_AROUND))}) )+"
-    r"(?:about|at|concerning|for|how|if|in|on|regarding|what|whether|why) (?=\S)",
+    r"(?:(?:bachelor|master|phd)['’]?s? (?:essay|project|thesis) )?(?:about|at|concerning|for|how|if|in|on|regarding|what|whether|why) (?=\S)",
     re.IGNORECASE,
 )
 # "Hi, I'm a nursing student.": who asks.
