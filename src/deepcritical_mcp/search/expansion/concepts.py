@@ -38,9 +38,8 @@ NOTHING_MAPPED = "MeSH has none of the topic's words; only your words and the se
 MAX_CONCEPTS = 12
 _DRUGS = ("D",)
 _SPECIALTIES = ("H02",)
-# Disciplines, education, technology, culture, information and services.
-_NO_NATURE = ("G", "I", "J", "K", "L", "N")
-_OTHER_SENSES = (*_NO_NATURE, "B", "D")
+_PHYSICS = ("G01",)
+_OTHER_SENSES = ("G", "I", "J", "K", "L", "N", "B", "D")
 _WITH_LEAD = word_list("with lead")
 # A longer topic gets no spelling correction, and only its first words are looked up in MeSH.
 _MAX_WORDS = 15
@@ -230,7 +229,7 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
         return not record.is_of(("C", "D", "M"))
     is_frequent = all(word in common_words() or singular(word) in common_words() for word in words)
     is_other = is_frequent and bool(record.tree_numbers) and not stems(text) & stems(record.name)
-    return is_other and record.is_of(_OTHER_SENSES if len(words) == 1 else _NO_NATURE)
+    return is_other and record.is_of(_OTHER_SENSES if len(words) == 1 else _PHYSICS)
 
 
 def _found(

@@ -97,7 +97,7 @@ _NEAR = 3
 _FEW_MORE = 200
 _NEARLY = 1.05
 """So many times as much as the direct query finds one that is nearly the same."""
-_LOOSE = 5
+_LOOSE = 8
 """So many times as much as the direct query a class of drugs alone may find."""
 _MAX_COUNTED = 12
 _MAX_NARROWED = 4

@@ -15,6 +15,7 @@ from deepcritical_mcp.search.expansion.roles import (
     NONE,
     OF_DISEASES,
     SURE,
+    SYMPTOMS,
     WEAK,
     QueryRole,
     amount_at,
@@ -51,7 +52,7 @@ _COMPARED_WITH = word_list("compared with")
 _ENDS_COMPARISON = word_list("ends a comparison") | {",", ";"}
 _BEGINS_EXAMPLES = {one.split()[0] for one in EXAMPLES}
 _MAX_PHRASE_WORDS = 3
-_SYMPTOMS, _PROTEINS = ("C23.888",), ("D08", "D12", "D13")
+_PROTEINS = ("D08", "D12", "D13")
 _PERSONS = ("group", "person")
 
 
@@ -86,6 +87,12 @@ class Part:
         return self.kind == "disease"
 
     @property
+    def is_symptom_of(self) -> bool:
+        """Whether it is a symptom in some who have something else ("chronic pain from osteoarthritis")."""
+        record = self.concept.record if self.concept else None
+        return record is not None and record.is_of(("C23",)) and self.before in word_list("of whom")
+
+    @property
     def is_class(self) -> bool:
         """Whether it is a class of drugs, or a list of drugs."""
         every = self.either or (self,)
@@ -110,11 +117,12 @@ class Part:
     @property
     def kind(self) -> str:
         """ "disease", or the first letter of its place in the MeSH tree; "" if that is unknown."""
-        concept = (self.either or (self,))[0].concept
+        known = [one.concept for one in self.either or (self,) if one.concept and one.concept.record]
+        concept = known[0] if known else None
         if concept is None or concept.record is None:
             return "disease" if ends_like_disease(self.text) else ""
         places = concept.record.tree_numbers or ("D",)
-        is_disease = any(one.startswith(OF_DISEASES) and not one.startswith(_SYMPTOMS) for one in places)
+        is_disease = any(one.startswith(OF_DISEASES) and not one.startswith((*SYMPTOMS, "F02")) for one in places)
         return "disease" if is_disease else places[0][: 3 if places[0].startswith(_PROTEINS) else 1]
 
     @property

@@ -110,6 +110,7 @@ def select(parts: Sequence[Part]) -> Selection:
     chosen = list(max(pairs, key=_worth, default=pool[:1]))
     if len(chosen) == 2 and not kept:
         sure = [one for one in strong if one.evidence >= SURE and (one.before != "of" or one.is_outcome)]
+        sure = [one for one in sure if not (one.is_symptom_of and any(other.is_disease for other in chosen))]
         if first:  # what is named first is what the topic is about
             sure = [first, *sure] if first.is_known else [*sure, first]
         chosen += [one for one in sure if one not in chosen][:1]
@@ -120,8 +121,8 @@ def select(parts: Sequence[Part]) -> Selection:
 
 def _worth(pair: tuple[Part, Part]) -> float:
     one, other = pair
-    whom = sum(part.before in _OF_WHOM and not part.is_disease for part in pair)
-    subjects = sum(part.role == "subject" and part.kind != "A" for part in pair)
+    whom = sum(part.before in _OF_WHOM and part.kind not in ("disease", "C") for part in pair)
+    subjects = sum(part.role == "subject" and part.kind != "A" and not part.is_symptom_of for part in pair)
     is_mixed = one.is_disease != other.is_disease
     return one.evidence + other.evidence + WEAK * (is_mixed - whom) + WEAK / 4 * subjects
 
