@@ -220,6 +220,8 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
     "glue"), and a metal is meant only if something else says so ("lead")."""
     if record.name == "Acquired Immunodeficiency Syndrome":  # "visual aids"
         return "aids" in {one.text for one in topic.tokens} and "HIV" not in topic.text
+    if len(text) <= 3 and record.is_of(_DRUGS) and record.name.lower() != text:  # "MTA" is not only pemetrexed
+        return True
     if record.name == "Lead":
         return not stems(" ".join(_WITH_LEAD)) & stems(topic.subject)
     if record.is_of(_SPECIALTIES):
@@ -229,7 +231,8 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
         return not record.is_of(("C", "D", "M"))
     is_frequent = all(word in common_words() or singular(word) in common_words() for word in words)
     is_other = is_frequent and bool(record.tree_numbers) and not stems(text) & stems(record.name)
-    return is_other and record.is_of(_OTHER_SENSES if len(words) == 1 else _PHYSICS)
+    is_physics = any(one.startswith(_PHYSICS) for one in record.tree_numbers)
+    return is_other and (record.is_of(_OTHER_SENSES) if len(words) == 1 else is_physics)
 
 
 def _found(

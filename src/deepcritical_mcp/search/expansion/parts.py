@@ -67,6 +67,7 @@ class Part:
         either: the parts of which one is enough ("aspirin or warfarin").
         is_compared: whether it is what something else is compared with.
         is_looked_up: whether MeSH was asked for it.
+        is_pair: whether it is a general word with what says which one is meant.
     """
 
     text: str
@@ -77,6 +78,7 @@ class Part:
     either: tuple[Part, ...] = ()
     is_compared: bool = False
     is_looked_up: bool = False
+    is_pair: bool = False
 
     @property
     def is_negation(self) -> bool:
@@ -90,7 +92,7 @@ class Part:
     def is_symptom_of(self) -> bool:
         """Whether it is a symptom in some who have something else ("chronic pain from osteoarthritis")."""
         record = self.concept.record if self.concept else None
-        return record is not None and record.is_of(("C23",)) and self.before in word_list("of whom")
+        return self.before == "for" and record is not None and "pain" in record.name.lower()
 
     @property
     def is_class(self) -> bool:
@@ -161,6 +163,8 @@ class Part:
         if not self.is_looked_up:
             is_lost = self.text.split()[0].lower() in PUBMED_STOP_WORDS
             return pubmed_syntax.phrase(self.text, "tiab") if is_lost else self.text
+        if self.is_pair:
+            return pubmed_syntax.any_of(text_words(self.text, is_near=True))
         return words_block(self.text, unindexed)
 
     @property
@@ -320,6 +324,7 @@ class _TopicReader:
                 role = _role_of(*run[place])
                 said = " ".join(text for text, _ in run[start : place + 1])
                 self._take(said, "group" if role in _PERSONS else role if role == "setting" else "subject")
+                self._found[-1] = replace(self._found[-1], is_pair=True)
                 self._take_words(run[place + 1 :], is_apart=True)
                 return
         telling = [
@@ -372,7 +377,8 @@ def _is_qualified(item: _Item, before: _Item | None) -> bool:
     if before is None:
         return False
     is_described = _is_of(item[1], "A") and before[1] is None and is_adjective(before[0])  # "perineal tears"
-    return is_described or ((role in (*_PERSONS, "setting") or _is_top(item[1])) and _qualifies(before, role))
+    is_of_organ = _is_of(before[1], "A") and _is_of(item[1], "C23", "C26") and " " not in item[0]  # "tendon rupture"
+    return is_described or is_of_organ or ((role in (*_PERSONS, "setting") or _is_top(item[1])) and _qualifies(before, role))
 
 
 def _qualifies(item: _Item, role: QueryRole) -> bool:
