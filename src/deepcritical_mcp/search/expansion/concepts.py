@@ -201,7 +201,9 @@ def candidates(topic: Topic) -> dict[str, str]:
             for start in range(1, len(after)):
                 found.setdefault(" ".join([tokens[place - 1], *after[start:]]), tokens[place - 1])
     for text in [
-        one for one in found if one.count(" ") < 2 and role_of_word(one) == "subject" and not is_adjective(one)
+        one
+        for one in found
+        if one.count(" ") < 2 and role_of_word(one) == "subject" and not (is_adjective(one) or one.endswith("ing"))
     ]:  # "Alzheimer"
         for end in _ENDS_OF_NAMES:
             found.setdefault(f"{text} {end}", found[text])

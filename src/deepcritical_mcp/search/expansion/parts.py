@@ -52,6 +52,7 @@ _COMPARED_WITH = word_list("compared with")
 _ENDS_COMPARISON = word_list("ends a comparison") | {",", ";"}
 _BEGINS_EXAMPLES = {one.split()[0] for one in EXAMPLES}
 _MAX_PHRASE_WORDS = 3
+_IN_WHOM = word_list("of whom") - {"for"}
 _PROTEINS = ("D08", "D12", "D13")
 _PERSONS = ("group", "person")
 
@@ -104,6 +105,12 @@ class Part:
     def is_outcome(self) -> bool:
         """Whether it is what something is said to change."""
         return self.label == "O" or self.before in _BEFORE_OUTCOMES
+
+    @property
+    def is_third(self) -> bool:
+        """Whether it may be required beside two others though papers are not as sure as can be to name it."""
+        is_named = self.is_known and self.role == "subject" and not is_common(self.text.split())
+        return is_named and not (self.is_compared or self.is_outcome) and self.before not in _IN_WHOM
 
     @property
     def said(self) -> str:
@@ -290,10 +297,10 @@ class _TopicReader:
             return
         items, self._noun = _with_letters(self._noun), []
         compounds = _inorganic(items)
-        before = [None, *items]
+        pairs = [_is_qualified(item, last) for item, last in zip(items, [None, *items], strict=False)]
         sure = [
-            _stands_alone(*item) and place not in compounds and not _is_qualified(item, last)
-            for place, (item, last) in enumerate(zip(items, before, strict=False))
+            _stands_alone(*item) and place not in compounds and not any(pairs[place : place + 2])
+            for place, item in enumerate(items)
         ]
         run = list[_Item]()
         for place, (item, is_alone) in enumerate(zip(items, sure, strict=True)):
@@ -343,8 +350,9 @@ class _TopicReader:
         self._take_ranked(run, words)
         if not words:
             return
-        for place, (_, concept) in enumerate(words[:-1]):  # "exercise snacks", but "kidney injury", "silver nitrate"
-            if concept and not _is_of(concept, "A", "D") and role_of_word(words[place + 1][0]) != "head":
+        for place, (text, concept) in enumerate(words[:-1]):  # "exercise snacks", but "kidney injury", "silver nitrate"
+            is_thing = concept is not None and _role_of(text, concept) == "subject" and not _is_of(concept, "A", "D")
+            if is_thing and role_of_word(words[place + 1][0]) != "head":
                 self._take_words(words[: place + 1], is_apart=is_apart)
                 self._take_words(words[place + 1 :], is_apart=is_apart)
                 return
@@ -386,12 +394,14 @@ def _qualifies(item: _Item, role: QueryRole) -> bool:
     a plural does not."""
     text, concept = item
     said = _role_of(text, concept)
-    if role in ("group", "setting") and said == ("setting" if role == "group" else "person"):
+    if role == "group" and said == "setting":
         return True
+    if role == "setting":
+        return said == "person" and is_adjective(text)
     if concept:
         return _is_of(concept, "A")
     is_list = is_symbol(text) or (singular(text) != text and is_common([singular(text)]))
-    return not is_list and role != "setting" and (said == "subject" or (said == "person" and role == "subject"))
+    return not is_list and (said == "subject" or (said == "person" and role == "subject"))
 
 
 def _stands_alone(text: str, concept: TopicConcept | None) -> bool:

@@ -113,6 +113,8 @@ def select(parts: Sequence[Part]) -> Selection:
         sure = [one for one in sure if not (one.is_symptom_of and any(other.is_disease for other in chosen))]
         if first:  # what is named first is what the topic is about
             sure = [first, *sure] if first.is_known else [*sure, first]
+        if min(one.evidence for one in chosen) < SURE:
+            sure += [one for one in strong if one.is_third]
         chosen += [one for one in sure if one not in chosen][:1]
     required = tuple(one for one in parts if one in kept or one in chosen) or tuple(parts[:2])
     surplus = tuple(one for one in strong if one.role == "subject" and one not in required)
