@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, words_block
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, spellings, text_words, words_block
 from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, singular
 from deepcritical_mcp.search.expansion.roles import (
@@ -28,6 +28,7 @@ from deepcritical_mcp.search.expansion.roles import (
     is_filler,
     is_gerund,
     is_name,
+    is_participle,
     role_of_heading,
     role_of_word,
 )
@@ -69,6 +70,7 @@ class Part:
         is_compared: whether it is what something else is compared with.
         is_looked_up: whether MeSH was asked for it.
         is_pair: whether it is a general word with what says which one is meant.
+        described: the adjective before it ("barbed sutures").
     """
 
     text: str
@@ -80,6 +82,7 @@ class Part:
     is_compared: bool = False
     is_looked_up: bool = False
     is_pair: bool = False
+    described: str = ""
 
     @property
     def is_negation(self) -> bool:
@@ -115,7 +118,7 @@ class Part:
     @property
     def said(self) -> str:
         """Its text without the quotes of a negation."""
-        return self.text.strip('"')
+        return f"{self.described} {self.text}".strip(' "')
 
     @property
     def is_known(self) -> bool:
@@ -158,6 +161,9 @@ class Part:
             return pubmed_syntax.any_of(pubmed_syntax.grouped(one.block(unindexed)) for one in self.either)
         if self.text.lower() in word_list("adverse"):
             return _ADVERSE_BLOCK
+        if self.concept and self.described:
+            said = pubmed_syntax.any_of(pubmed_syntax.term(one, "tiab") for one in spellings(self.described))
+            return pubmed_syntax.all_of([said, self.concept.block.full])
         if self.concept:
             return self.concept.block.full
         if self.is_negation:
@@ -298,6 +304,10 @@ class _TopicReader:
         items, self._noun = _with_letters(self._noun), []
         compounds = _inorganic(items)
         pairs = [_is_qualified(item, last) for item, last in zip(items, [None, *items], strict=False)]
+        pairs = [
+            is_pair and not (place + 1 < len(items) and _is_of(items[place][1], "A"))  # "surgical face masks"
+            for place, is_pair in enumerate(pairs)
+        ]
         sure = [
             _stands_alone(*item) and place not in compounds and not any(pairs[place : place + 2])
             for place, item in enumerate(items)
@@ -305,9 +315,13 @@ class _TopicReader:
         run = list[_Item]()
         for place, (item, is_alone) in enumerate(zip(items, sure, strict=True)):
             if is_alone:
-                self._take_words(run, is_apart=True)
+                is_first = not (self._is_compared or self._before in JOINING)
+                described = run[-1:] if run and is_first and _describes(run[-1], item[1]) else []
+                self._take_words(run[: len(run) - len(described)], is_apart=True)
                 run = []
                 self._take(item[0], _role_of(*item), item[1])
+                if described and self._found and self._found[-1].concept is item[1]:
+                    self._found[-1] = replace(self._found[-1], described=described[0][0])
             else:
                 run.append(item)
             if place in compounds and place + 1 not in compounds:
@@ -339,7 +353,9 @@ class _TopicReader:
         ]
         names = [text for text in telling if is_name(text)]
         if is_apart:  # "tight glycemic control", "metformin therapy"
-            words = [one for one in words if one[0] in telling]
+            words = [one for one in words if role_of_word(one[0]) != "head" or one[1]]
+            while words and words[-1][0] not in telling:
+                words.pop()
         if words[1:] and (is_gerund(words[0][0]) or (is_adjective(words[0][0]) and is_common(words[0][:1]) and names)):
             # "open appendicectomy"
             words = words[1:]
@@ -378,12 +394,22 @@ class _TopicReader:
                 )
 
 
+def _describes(item: _Item, thing: TopicConcept | None) -> bool:
+    """Whether it is an adjective that papers on a thing name with it ("robotic prostatectomy"), unlike "acute" and the
+    forms of drugs."""
+    word, concept = item
+    is_said = is_adjective(word) and role_of_word(word) == "subject" and not is_participle(word)
+    return concept is None and thing is not None and not _is_of(thing, "D") and is_said
+
+
 def _is_qualified(item: _Item, before: _Item | None) -> bool:
     """Whether a word or a heading that says little alone is one thing with what stands before it: "trans women",
     "emergency physicians", "neonatal unit", "central line infections", "kidney injury"."""
     role = _role_of(*item)
     if before is None:
         return False
+    if item[0].lower() in word_list("compounds"):
+        return _is_of(before[1], "D")
     is_described = _is_of(item[1], "A") and before[1] is None and is_adjective(before[0])  # "perineal tears"
     is_of_organ = _is_of(before[1], "A") and _is_of(item[1], "C23", "C26") and " " not in item[0]  # "tendon rupture"
     return is_described or is_of_organ or ((role in (*_PERSONS, "setting") or _is_top(item[1])) and _qualifies(before, role))

@@ -56,6 +56,8 @@ def singular(word: str) -> str:
     """A word in small letters in the singular: "biopsies" -> "biopsy", "diagnoses" -> "diagnosis"."""
     if word in endings("only look plural"):
         return word
+    if word.endswith("wives"):
+        return word[:-3] + "fe"
     if word.endswith("ies") and len(word) > 5:
         return word[:-3] + "y"
     if word.endswith(("sses", "xes", "ches", "shes", "viruses", "sinuses")):

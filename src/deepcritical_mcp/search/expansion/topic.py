@@ -71,6 +71,7 @@ _PICO_SENTENCE = re.compile(
 # "Adults with asthma (P), yoga (I)": the letters are no words.
 _PICO_LETTER = re.compile(r" \((?P<letter>[PICOT])\)")
 _PICO_TITLE = re.compile(r"^PE?[IC]COT?S? ?(?:question ?)?[:-] ?(?=\w)", re.IGNORECASE)
+_PICO_BARE = re.compile(r"(?:^|(?<=[,;] ))([PICOT]) (?=\w)")
 _PICO_SLASHES = re.compile(r"PICO\b[: -]*+(?P<P>[^/]++)/(?P<I>[^/]++)/(?P<C>[^/]++)/(?P<O>[^/]++)", re.IGNORECASE)
 # Where a second question begins: after a question mark, or after "and" or a semicolon before a question word.
 _NEXT_QUESTION = re.compile(
@@ -100,7 +101,8 @@ def pico_parts(text: str) -> dict[str, str]:
     """The parts of a PICO question by their labels in capitals; {} if `text` is none."""
     if written := _PICO_SENTENCE.fullmatch(text.rstrip(" ?.")) or _PICO_SLASHES.fullmatch(text):
         return written.groupdict()
-    text = _PICO_TITLE.sub("", text)
+    if (untitled := _PICO_TITLE.sub("", text)) != text:  # "PICO: P preterm infants, I probiotics"
+        text = _PICO_BARE.sub(r"\1: ", untitled)
     labels = list(_PICO_LABEL.finditer(text)) if _PICO_LABEL.match(text) else []
     ends = [label.start() for label in labels[1:]] + [len(text)]
     parts = [(label["label"].upper(), text[label.end() : end]) for label, end in zip(labels, ends, strict=False)]
