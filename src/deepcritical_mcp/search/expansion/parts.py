@@ -309,7 +309,10 @@ class _TopicReader:
             for place, is_pair in enumerate(pairs)
         ]
         sure = [
-            _stands_alone(*item) and place not in compounds and not any(pairs[place : place + 2])
+            _stands_alone(*item)
+            and place not in compounds
+            and not any(pairs[place : place + 2])
+            and not (_role_of(*item) == "setting" and _is_plain_noun(items[place + 1 : place + 2]))
             for place, item in enumerate(items)
         ]
         run = list[_Item]()
@@ -392,6 +395,11 @@ class _TopicReader:
                 self._take(
                     text, "modifier" if role in ("subject", "general", "group", "setting", "person") else role, concept
                 )
+
+
+def _is_plain_noun(item: Sequence[_Item]) -> bool:
+    """Whether the next word makes one thing of a setting before it ("school closures")."""
+    return any(concept is None and role_of_word(word) == "subject" and not is_adjective(word) for word, concept in item)
 
 
 def _describes(item: _Item, thing: TopicConcept | None) -> bool:

@@ -150,9 +150,9 @@ def ends_like_disease(text: str) -> bool:
 
 
 def is_branch(record: MeshDescriptor) -> bool:
-    """Whether it is a heading near the top of the tree, such as "Neoplasms" and "Behavior", and no chemical."""
+    """Whether it is a heading near the top of the tree, such as "Neoplasms" and "Behavior", and no chemical or art."""
     return (
-        not record.is_of(("D",))
+        not record.is_of(("D", "K"))
         and bool(record.tree_numbers)
         and all(one.count(".") < 2 for one in record.tree_numbers)
     )
