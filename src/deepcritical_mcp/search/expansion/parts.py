@@ -146,7 +146,12 @@ class Part:
         found = evidence_of(self.role, self.text, self.concept.record if self.concept else None)
         if self.concept and self.concept.forms and not self.concept.record:
             found = SURE
-        if self.is_looked_up and self.concept is None and is_common(self.text.split()) and self.before not in ("", "or"):
+        if (
+            self.is_looked_up
+            and self.concept is None
+            and is_common(self.text.split())
+            and self.before not in ("", "or")
+        ):
             found = NONE  # "absence", but "nurse turnover"
         found -= WEAK * (self.is_compared + 2 * (self.label == ASIDE))
         if self.is_outcome and (self.is_known or self.label) and self.role != "group":
@@ -420,7 +425,11 @@ def _is_qualified(item: _Item, before: _Item | None) -> bool:
         return _is_of(before[1], "D")
     is_described = _is_of(item[1], "A") and before[1] is None and is_adjective(before[0])  # "perineal tears"
     is_of_organ = _is_of(before[1], "A") and _is_of(item[1], "C23", "C26") and " " not in item[0]  # "tendon rupture"
-    return is_described or is_of_organ or ((role in (*_PERSONS, "setting") or _is_top(item[1])) and _qualifies(before, role))
+    return (
+        is_described
+        or is_of_organ
+        or ((role in (*_PERSONS, "setting") or _is_top(item[1])) and _qualifies(before, role))
+    )
 
 
 def _qualifies(item: _Item, role: QueryRole) -> bool:
@@ -462,7 +471,7 @@ def _inorganic(items: Sequence[_Item]) -> set[int]:
 
 
 def _is_top(concept: TopicConcept | None) -> bool:
-    """Whether it is a heading near the top of the tree; of diseases, at the very top ("Infections", but not "Burns")."""
+    """Whether it is a heading near the top of the tree, or at the very top of diseases ("Infections", not "Burns")."""
     if concept is None or concept.record is None or not is_branch(concept.record):
         return False
     return not concept.record.is_of((*OF_DISEASES, "A")) or any("." not in one for one in concept.record.tree_numbers)

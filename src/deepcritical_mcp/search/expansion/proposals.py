@@ -219,9 +219,7 @@ def _drug_therapy(plan: Plan) -> list[str]:
     headings at the top of the tree."""
     parts = [one for part in plan.subjects if part.is_disease for one in part.either or (part,)]
     records = [one.concept.record for one in parts if one.concept and one.concept.record]
-    return [
-        pubmed_syntax.phrase(f"{one.name}/drug therapy", "MeSH Terms") for one in records if not is_branch(one)
-    ]
+    return [pubmed_syntax.phrase(f"{one.name}/drug therapy", "MeSH Terms") for one in records if not is_branch(one)]
 
 
 def _with_parent(plan: Plan) -> Iterator[Proposal]:

@@ -39,7 +39,8 @@ _LEAD_IN = re.compile(
     rf"[^.?!]{{1,150}}?(?:,|\.| and|;|(?= (?:(?:i|we) )?(?:{'|'.join(sorted(_ASKING))}) )) )?"
     r"(?:(?:an?|my|our|the) (?:[\w-]+ ){1,2}(?=(?:asks?|explores?|is|are|looks?|needs?|wants?|wonders?) ))?"
     rf"(?:(?:{'|'.join(sorted(_AROUND))}) )+"
-    r"(?:(?:bachelor|master|phd)['’]?s? (?:essay|project|thesis) )?(?:about|at|concerning|for|how|if|in|on|regarding|what|whether|why) (?=\S)",
+    r"(?:(?:bachelor|master|phd)['’]?s? (?:essay|project|thesis) )?"
+    r"(?:about|at|concerning|for|how|if|in|on|regarding|what|whether|why) (?=\S)",
     re.IGNORECASE,
 )
 # "Hi, I'm a nursing student.": who asks.
