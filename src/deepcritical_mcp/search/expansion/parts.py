@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, spellings, text_words, words_block
 from deepcritical_mcp.search.expansion.negations import negated_block
-from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, singular
+from deepcritical_mcp.search.expansion.nouns import PERSONS, Item, Piece, pieces
 from deepcritical_mcp.search.expansion.roles import (
     NAMED,
     NONE,
@@ -21,15 +20,8 @@ from deepcritical_mcp.search.expansion.roles import (
     amount_at,
     ends_like_disease,
     evidence_of,
-    is_adjective,
-    is_branch,
-    is_code,
     is_common,
     is_filler,
-    is_gerund,
-    is_name,
-    is_participle,
-    role_of_heading,
     role_of_word,
 )
 from deepcritical_mcp.search.expansion.topic import ASIDE, Token, Topic
@@ -52,10 +44,8 @@ _COMPARING = ("versus", "vs", "than")
 _COMPARED_WITH = word_list("compared with")
 _ENDS_COMPARISON = word_list("ends a comparison") | {",", ";"}
 _BEGINS_EXAMPLES = {one.split()[0] for one in EXAMPLES}
-_MAX_PHRASE_WORDS = 3
 _IN_WHOM = word_list("of whom") - {"for"}
 _PROTEINS = ("D08", "D12", "D13")
-_PERSONS = ("group", "person")
 
 
 @dataclass(frozen=True)
@@ -196,9 +186,6 @@ class Part:
         return [one for text in texts for one in text_words(text)]
 
 
-_Item = tuple[str, TopicConcept | None]
-
-
 def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bool) -> list[Part]:
     """The topic's parts in their order, each once; [] for PubMed's syntax, which is never taken apart."""
     spans = {span.start: (span.stop, one) for one in concepts if (span := topic.find(one.text))}
@@ -235,7 +222,7 @@ class _TopicReader:
         self._tokens, self._spans, self._foreign = tokens, spans, foreign
         self._is_looked_up = is_looked_up
         self._found, self._light = list[Part](), list[Part]()
-        self._noun = list[_Item]()
+        self._noun = list[Item]()
         self._before: str = ""
         self._label: str = ""
         self._is_compared = False
@@ -251,11 +238,12 @@ class _TopicReader:
             if concept is None and token.is_negation:
                 self._end_noun()
                 is_none = token.label == "C"  # "compared with no treatment"
-                self._take(token.text.strip('"') if is_none else token.text, "comparator" if is_none else "subject")
+                said = token.text.strip('"') if is_none else token.text
+                self._take(Piece(said, "comparator" if is_none else "subject"))
             elif concept is None and (length := amount_at([one.text for one in self._tokens[place : place + 6]])):
                 self._end_noun()
                 stop = place + length
-                self._take(" ".join(one.text for one in self._tokens[place:stop]), "measure")
+                self._take(Piece(" ".join(one.text for one in self._tokens[place:stop]), "measure"))
             elif concept is None and self._separates(token.text, place):
                 self._end_noun()
                 self._separate(token.text.lower(), place)
@@ -279,8 +267,7 @@ class _TopicReader:
         pair = f"{self._before} {lower}"
         if lower == "on" and word_list("an effect on") & {one.text.lower() for one in self._tokens[:place]}:
             lower = _EFFECT_ON
-        is_joined = self._before in JOINING and (is_filler(lower) or lower in (",", ";", *_DETERMINERS))
-        is_joined = is_joined or (self._before in ("and", "or", "and/or") and lower in QUERY_FUNCTION_WORDS)
+        is_joined = self._before in ("and", "or", "and/or") and (is_filler(lower) or lower in (",", ";"))
         is_kept = is_joined or (self._before in _BEFORE_OUTCOMES and lower not in ("among", "in", ",", ";"))
         if pair in _COMPARED_WITH or pair in EXAMPLES:
             self._before = pair
@@ -295,225 +282,22 @@ class _TopicReader:
         """Whether what is compared has been named ("than placebo associated with")."""
         return bool(self._found) and self._found[-1].is_compared
 
-    def _take(self, text: str, role: QueryRole, concept: TopicConcept | None = None) -> None:
-        if role != "filler":
-            is_ranked = role in ("modifier", "head", "kind")
-            part = Part(text, role, concept, self._before, self._label, (), self._is_compared, self._is_looked_up)
+    def _take(self, piece: Piece) -> None:
+        if piece.role != "filler":
+            said = self._before, self._label, (), self._is_compared, self._is_looked_up
+            part = Part(piece.text, piece.role, piece.concept, *said, piece.is_pair, piece.described)
+            is_ranked = piece.role in ("modifier", "head", "kind")
             (self._light if is_ranked else self._found).append(part)
             self._before = "" if not is_ranked else self._before
 
     def _end_noun(self) -> None:
-        """Take the noun's concepts one by one, and the words between them as one phrase."""
-        if not self._noun:
-            return
-        items, self._noun = _with_letters(self._noun), []
-        compounds = _inorganic(items)
-        pairs = [_is_qualified(item, last) for item, last in zip(items, [None, *items], strict=False)]
-        pairs = [
-            is_pair and not (place + 1 < len(items) and _is_of(items[place][1], "A"))  # "surgical face masks"
-            for place, is_pair in enumerate(pairs)
-        ]
-        sure = [
-            _stands_alone(*item)
-            and place not in compounds
-            and not any(pairs[place : place + 2])
-            and not (_role_of(*item) == "setting" and _is_plain_noun(items[place + 1 : place + 2]))
-            for place, item in enumerate(items)
-        ]
-        run = list[_Item]()
-        for place, (item, is_alone) in enumerate(zip(items, sure, strict=True)):
-            if is_alone:
-                is_first = not (self._is_compared or self._before in JOINING)
-                described = run[-1:] if run and is_first and _describes(run[-1], item[1]) else []
-                self._take_words(run[: len(run) - len(described)], is_apart=True)
-                run = []
-                self._take(item[0], _role_of(*item), item[1])
-                if described and self._found and self._found[-1].concept is item[1]:
-                    self._found[-1] = replace(self._found[-1], described=described[0][0])
-            else:
-                run.append(item)
-            if place in compounds and place + 1 not in compounds:
-                self._take_words(run, is_apart=False)
-                run = []
-        self._take_words(run, is_apart=any(sure))
-        self._before = ""
-
-    def _take_words(self, run: Sequence[_Item], *, is_apart: bool) -> None:
-        """Words that MeSH does not have, and headings that say little alone, as one phrase; `is_apart` from a concept
-        that says enough, beside which adjectives and "therapy" only rank."""
-        words = [one for one in run if _role_of(*one) in ("subject", "general", "head", "group", "setting")]
-        for place in range(len(run) - 1, 0, -1):
-            if _is_qualified(run[place], run[place - 1]):
-                start = place - 1
-                first, known = run[max(start - 1, 0)]
-                is_noun = not is_adjective(run[start][0]) and singular(first) == first
-                if start and (is_adjective(first) or (is_noun and _qualifies((first, known), "group"))):
-                    start -= 1
-                self._take_words(run[:start], is_apart=True)
-                role = _role_of(*run[place])
-                said = " ".join(text for text, _ in run[start : place + 1])
-                self._take(said, "group" if role in _PERSONS else role if role == "setting" else "subject")
-                self._found[-1] = replace(self._found[-1], is_pair=True)
-                self._take_words(run[place + 1 :], is_apart=True)
-                return
-        telling = [
-            text for text, concept in words if concept or not (is_adjective(text) or role_of_word(text) == "head")
-        ]
-        names = [text for text in telling if is_name(text)]
-        if is_apart:  # "tight glycemic control", "metformin therapy"
-            words = [one for one in words if role_of_word(one[0]) != "head" or one[1]]
-            while words and words[-1][0] not in telling:
-                words.pop()
-        if words[1:] and (is_gerund(words[0][0]) or (is_adjective(words[0][0]) and is_common(words[0][:1]) and names)):
-            # "open appendicectomy"
-            words = words[1:]
-        while len(words) > 2 and role_of_word(words[-1][0]) == "head":
-            words.pop()
-        if len(words) > _MAX_PHRASE_WORDS:
-            words = [one for one in words if one[0] in names][:_MAX_PHRASE_WORDS] or words[-2:]
-        self._take_ranked(run, words)
-        if not words:
-            return
-        for place, (text, concept) in enumerate(words[:-1]):  # "exercise snacks", but "kidney injury", "silver nitrate"
-            is_thing = concept is not None and _role_of(text, concept) == "subject" and not _is_of(concept, "A", "D")
-            if is_thing and role_of_word(words[place + 1][0]) != "head":
-                self._take_words(words[: place + 1], is_apart=is_apart)
-                self._take_words(words[place + 1 :], is_apart=is_apart)
-                return
-        *_, (last, organ) = words
-        if words[1:] and _is_of(organ, "A"):  # "gadolinium deposition brain"
-            self._take_words(words[:-1], is_apart=is_apart)
-            self._take(last, "subject", organ)
-        elif len(words) == 1:
-            is_telling = organ or not is_adjective(last)
-            role = _role_of(last, organ)
-            self._take(last, role if is_telling or role != "subject" else "modifier", organ)
-        else:
-            said = role_of_word(last)
-            self._take(" ".join(text for text, _ in words), said if said in ("group", "setting") else "subject")
-
-    def _take_ranked(self, run: Sequence[_Item], words: Sequence[_Item]) -> None:
-        """What of a run is not among these words, which only ranks."""
-        for text, concept in run:
-            if (text, concept) not in words:
-                role = _role_of(text, concept)
-                self._take(
-                    text, "modifier" if role in ("subject", "general", "group", "setting", "person") else role, concept
-                )
-
-
-def _is_plain_noun(item: Sequence[_Item]) -> bool:
-    """Whether the next word makes one thing of a setting before it ("school closures")."""
-    return any(concept is None and role_of_word(word) == "subject" and not is_adjective(word) for word, concept in item)
-
-
-def _describes(item: _Item, thing: TopicConcept | None) -> bool:
-    """Whether it is an adjective that papers on a thing name with it ("robotic prostatectomy"), unlike "acute" and the
-    forms of drugs."""
-    word, concept = item
-    is_said = is_adjective(word) and role_of_word(word) == "subject" and not is_participle(word)
-    return concept is None and thing is not None and not _is_of(thing, "D") and is_said
-
-
-def _is_qualified(item: _Item, before: _Item | None) -> bool:
-    """Whether a word or a heading that says little alone is one thing with what stands before it: "trans women",
-    "emergency physicians", "neonatal unit", "central line infections", "kidney injury"."""
-    role = _role_of(*item)
-    if before is None:
-        return False
-    if item[0].lower() in word_list("compounds"):
-        return _is_of(before[1], "D")
-    is_described = _is_of(item[1], "A") and before[1] is None and is_adjective(before[0])  # "perineal tears"
-    is_of_organ = _is_of(before[1], "A") and _is_of(item[1], "C23", "C26") and " " not in item[0]  # "tendon rupture"
-    return (
-        is_described
-        or is_of_organ
-        or ((role in (*_PERSONS, "setting") or _is_top(item[1])) and _qualifies(before, role))
-    )
-
-
-def _qualifies(item: _Item, role: QueryRole) -> bool:
-    """Whether a word says which persons, setting or other thing of a `role` is meant; in keywords ("wet wraps infants")
-    a plural does not."""
-    text, concept = item
-    said = _role_of(text, concept)
-    if role == "group" and said == "setting":
-        return True
-    if role == "setting":
-        return said == "person" and is_adjective(text)
-    if concept:
-        return _is_of(concept, "A")
-    is_list = is_symbol(text) or (singular(text) != text and is_common([singular(text)]))
-    return not is_list and (said == "subject" or (said == "person" and role == "subject"))
-
-
-def _stands_alone(text: str, concept: TopicConcept | None) -> bool:
-    """Whether it is a part of its own: a drug, an animal, a concept but those that say little alone, which are near the
-    top of the tree, parts of the body, and frequent words whose headings are of no disease."""
-    if concept is None:
-        return is_drug(text) or role_of_word(text) == "animal" or is_code(text) or ends_like_disease(text)
-    role = _role_of(text, concept)
-    if role != "subject" or concept.record is None:
-        return role not in ("general", "head")
-    is_vague = evidence_of(role, text, concept.record) <= WEAK
-    is_other_word = is_common(text.lower().split()) and not concept.record.is_of(OF_DISEASES)
-    return not is_vague and not is_other_word
-
-
-def _inorganic(items: Sequence[_Item]) -> set[int]:
-    """The places of the words of an inorganic chemical ("silver diamine fluoride"): single words side by side."""
-    records = [concept.record if concept and " " not in text else None for text, concept in items]
-    found: set[int] = set()
-    for place, (one, other) in enumerate(pairwise(records)):
-        if one and other and (place in found or one.is_of(("D01",))) and other.is_of(("D",)):
-            found |= {place, place + 1}
-    return found
-
-
-def _is_top(concept: TopicConcept | None) -> bool:
-    """Whether it is a heading near the top of the tree, or at the very top of diseases ("Infections", not "Burns")."""
-    if concept is None or concept.record is None or not is_branch(concept.record):
-        return False
-    return not concept.record.is_of((*OF_DISEASES, "A")) or any("." not in one for one in concept.record.tree_numbers)
-
-
-def _is_of(concept: TopicConcept | None, *branches: str) -> bool:
-    return concept is not None and concept.record is not None and concept.record.is_of(branches)
-
-
-def _role_of(text: str, concept: TopicConcept | None) -> QueryRole:
-    lower = text.lower()
-    if lower in word_list("adverse") or lower in word_list("name"):
-        return "aspect"
-    if (
-        concept
-        and concept.record
-        and (" " in text or role_of_word(text) not in ("kind", "filler", "setting", "modifier"))
-    ):
-        return role_of_heading(concept.record)
-    if concept and " " in text:
-        said = role_of_word(text.split()[-1])
-        return said if said in (*_PERSONS, "setting") else "subject"
-    return role_of_word(text)
+        for piece in pieces(self._noun, is_listed=self._is_compared or self._before in JOINING):
+            self._take(piece)
+        if self._noun:
+            self._noun, self._before = [], ""
 
 
 def _unpossessed(word: str) -> str:
     """Persons without the ending that says what is theirs ("children's"), which no paper has to say; a name with it."""
     bare = word.replace("’", "'").removesuffix("'").removesuffix("'s")
-    return bare if role_of_word(bare) in _PERSONS else word
-
-
-def _with_letters(items: Sequence[_Item]) -> list[_Item]:
-    """The items, with a letter or a number that stands alone as the end of the word before it ("influenza A"), or as
-    the beginning of that behind it ("C difficile")."""
-    found: list[_Item] = []
-    for text, concept in items:
-        if found and concept is None and (len(text) == 1 or text.isdigit()):
-            before, known = found.pop()
-            text = f"{before} {text}"
-            concept = replace(known, text=text) if known else None
-        elif found and found[-1][1] is None and len(found[-1][0]) == 1:
-            text = f"{found.pop()[0]} {text}"
-            concept = replace(concept, text=text) if concept else None
-        found.append((text, concept))
-    return [one for one in found if one[1] or len(one[0]) > 1 or not one[0].isascii()]
+    return bare if role_of_word(bare) in PERSONS else word

@@ -30,7 +30,7 @@ def grouped_parts(parts: Sequence[Part]) -> list[Part]:
 
     def is_choice(run: Sequence[Part]) -> bool:
         others = [one for one in parts if one not in run and one.evidence >= NAMED]
-        is_apart = bool(others) and not combined and run[0].before != "between"
+        is_apart = bool(others) and not combined
         joints = {one.before for one in run[1:]}
         is_alike = run[0].kind in ("D", "disease") or run[0].is_outcome
         is_keywords = joints == {","} and run[0].before not in _OF_WHOM
@@ -109,7 +109,7 @@ def select(parts: Sequence[Part]) -> Selection:
         pairs = [pair for pair in pairs if strong[0] in pair]
     chosen = list(max(pairs, key=_worth, default=pool[:1]))
     if len(chosen) == 2 and not kept:
-        sure = [one for one in strong if one.evidence >= SURE and (one.before != "of" or one.is_outcome)]
+        sure = [one for one in strong if one.evidence >= SURE]
         sure = [one for one in sure if not (one.is_symptom_of and any(other.is_disease for other in chosen))]
         if first:  # what is named first is what the topic is about
             sure = [first, *sure] if first.is_known else [*sure, first]

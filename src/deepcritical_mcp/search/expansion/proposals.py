@@ -287,9 +287,9 @@ def _wider_fields(topic: Topic) -> Iterator[Proposal]:
         yield Proposal("broader", f"{topic.subject}, wider", wide, found)
 
 
-def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Proposal]:
+def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
     """What narrows the direct query, what fits the question best first: the meaning of an abbreviation, a filter of
-    its question, a subject that only ranks, the persons; at last kinds of paper and, without counts, limits."""
+    its question, a subject that only ranks, the persons; at last kinds of paper and limits."""
     topic = plan.topic
     if topic.language == OTHER_SCRIPT or fit_web(topic.subject) != topic.subject:
         return
@@ -309,7 +309,6 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Pr
         one
         for one in fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today)
         if not (one.kind == "persons" and (is_said or one.filter.pubmed.startswith("animals")))
-        and (one.kind != "limit" or not is_counted)
     ]
     yield from (_narrowed(plan, one, subject) for one in every if one.kind == "question")
     for one in sorted(plan.ranking, key=lambda part: -part.evidence):
