@@ -190,7 +190,13 @@ def candidates(topic: Topic) -> dict[str, str]:
         last = next((span[-1].removesuffix(end) for end in _CONNECTED if span[-1].endswith(end)), span[-1])
         for form in (last, singular(last), plural(last)):
             name = " ".join([*span[:-1], form])
-            for one in (name, other_spelling(name), _OSIS.sub("iasis", name), _IASIS.sub("osis", name)):
+            for one in (
+                name,
+                name.replace("-", " "),
+                other_spelling(name),
+                _OSIS.sub("iasis", name),
+                _IASIS.sub("osis", name),
+            ):
                 found.setdefault(one, text)
     for first, joint, *rest in (tokens[place : place + 4] for place in range(len(tokens) - 2)):
         for size in (2, 1) if joint == "of" and not _BOUNDS & {first, *rest} else ():  # "consumption of alcohol"
@@ -229,7 +235,7 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
     if record.is_of(_SPECIALTIES):
         return not text.lower().endswith(("s", "y", "medicine"))
     words = text.split()
-    if not words[1:] and is_adjective(text) and text != record.name.lower():  # "moral"
+    if not words[1:] and is_adjective(text) and text != singular(record.name.lower()):  # "moral"
         return not record.is_of(("C", "D", "M"))
     is_frequent = all(word in common_words() or singular(word) in common_words() for word in words)
     is_other = is_frequent and bool(record.tree_numbers) and not stems(text) & stems(record.name)

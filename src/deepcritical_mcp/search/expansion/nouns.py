@@ -127,7 +127,8 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
 def _describes(item: Item, thing: TopicConcept | None) -> bool:
     """Whether it is an adjective that papers on a thing name with it, unlike "acute" and the forms of drugs."""
     word, concept = item
-    is_said = is_adjective(word) and role_of_word(word) == "subject" and not is_participle(word)
+    is_verb = is_participle(word) or word.endswith("ing") or "-" in word
+    is_said = is_adjective(word) and role_of_word(word) == "subject" and not is_verb
     return concept is None and thing is not None and not _is_of(thing, "D") and is_said
 
 
@@ -144,6 +145,8 @@ def _is_pair(items: Sequence[Item], place: int) -> bool:
     if _is_of(concept, "A"):  # not "surgical face masks"
         is_last = not any(known for _, known in items[place + 1 : place + 2])
         return is_last and before[1] is None and is_adjective(before[0])
+    if _is_of(concept, "F02") and " " not in text and before[1] is None:  # "turnover intention"
+        return _qualifies(before, "group")
     if _is_of(before[1], "A") and _is_of(concept, "C23", "C26") and " " not in text:
         return True
     return (role in (*PERSONS, "setting") or _is_top(concept)) and _qualifies(before, role)
@@ -181,7 +184,8 @@ def _stands_alone(items: Sequence[Item], place: int) -> bool:
         is_joined = role == "setting" and any(role_of_item(*one) == "subject" and not one[1] for one in after)
         return role not in ("general", "head") and not (is_joined and not is_adjective(after[0][0]))
     is_vague = evidence_of(role, text, concept.record) <= WEAK
-    return not is_vague and not (is_common(text.lower().split()) and not concept.record.is_of(OF_DISEASES))
+    is_ill = concept.record.is_of(OF_DISEASES) and not concept.record.is_of(("F02",))  # "turnover intention"
+    return not is_vague and (is_ill or not is_common(text.lower().split()))
 
 
 def _is_top(concept: TopicConcept | None) -> bool:

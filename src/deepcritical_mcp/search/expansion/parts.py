@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, spellings, text_words, words_block
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, is_action, spellings, text_words, words_block
 from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.nouns import PERSONS, Item, Piece, pieces
 from deepcritical_mcp.search.expansion.roles import (
@@ -92,7 +92,8 @@ class Part:
     def is_class(self) -> bool:
         """Whether it is a class of drugs, or a list of drugs."""
         every = self.either or (self,)
-        return self.kind == "D" and (len(every) > 2 or any(one.concept and one.concept.members for one in every))
+        records = [one.concept.record for one in every if one.concept]
+        return self.kind == "D" and (len(every) > 2 or any(one is not None and is_action(one) for one in records))
 
     @property
     def is_outcome(self) -> bool:
@@ -143,6 +144,8 @@ class Part:
             and self.before not in ("", "or")
         ):
             found = NONE  # "absence", but "nurse turnover"
+        if self.before in word_list("given up") or self.text.lower() in ("woman", "women"):
+            found = NONE  # women with a disease are seldom half of the question
         found -= WEAK * (self.is_compared + 2 * (self.label == ASIDE))
         if self.is_outcome and (self.is_known or self.label) and self.role != "group":
             found -= WEAK * (not self.is_disease)
@@ -267,7 +270,7 @@ class _TopicReader:
         pair = f"{self._before} {lower}"
         if lower == "on" and word_list("an effect on") & {one.text.lower() for one in self._tokens[:place]}:
             lower = _EFFECT_ON
-        is_joined = self._before in ("and", "or", "and/or") and (is_filler(lower) or lower in (",", ";"))
+        is_joined = self._before in JOINING and (is_filler(lower) or lower in (",", ";", *_DETERMINERS))
         is_kept = is_joined or (self._before in _BEFORE_OUTCOMES and lower not in ("among", "in", ",", ";"))
         if pair in _COMPARED_WITH or pair in EXAMPLES:
             self._before = pair

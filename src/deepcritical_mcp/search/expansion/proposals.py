@@ -21,7 +21,7 @@ from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_fil
 from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
 from deepcritical_mcp.search.expansion.plan import Plan
-from deepcritical_mcp.search.expansion.roles import NAMED, SURE, is_branch
+from deepcritical_mcp.search.expansion.roles import NAMED, SURE, is_branch, is_common
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
 from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.sources.base import MeshDescriptor
@@ -191,7 +191,7 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     drug = next((one for one in plan.subjects if one.kind == "D"), None)
 
     def treated(part: Part) -> list[str]:
-        is_one_of = part.is_class or any(one.is_compared and one.kind == "D" for one in plan.parts)
+        is_one_of = bool(part.either) or any(one.is_compared and one.kind == "D" for one in plan.parts)
         return _drug_therapy(plan) if part is drug and is_one_of and "treatment" in plan.kinds else []
 
     ways = (
@@ -252,15 +252,21 @@ def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
 def _narrower(part: Part) -> list[str]:
     """The names of what stands below a heading in the tree, by which a paper is found before it is indexed."""
     terms: list[str] = []
-    for one in part.either or (part,):
+    for one in part.either or (part,) if not part.described else ():
         below = one.concept.narrower if one.concept and not one.concept.members else ()
-        terms += [term for record in below for name in synonyms(record) for term in text_words(name, is_own=False)]
+        terms += [
+            term
+            for record in below
+            for name in synonyms(record)
+            if not is_common([name])
+            for term in text_words(name, is_own=False)
+        ]
     return list(dict.fromkeys(terms))[:_MAX_NARROWER]
 
 
 def _looser(part: Part) -> list[str]:
     """The words of a part near each other, and as PubMed reads them by itself."""
-    looked_up = [one for one in part.either or (part,) if one.is_looked_up]
+    looked_up = [one for one in part.either or (part,) if one.is_looked_up and not (one.described or one.is_pair)]
     near = [" ".join(words) for one in looked_up if 2 <= len(words := _telling(one)) <= 4]
     return [
         *(pubmed_syntax.phrase(one, _NEAR) for one in near),
@@ -312,7 +318,7 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
     ]
     yield from (_narrowed(plan, one, subject) for one in every if one.kind == "question")
     for one in sorted(plan.ranking, key=lambda part: -part.evidence):
-        is_absent = one.is_negation and one.said.lower().startswith("without ")
+        is_absent = one.is_negation and re.fullmatch("without [^ ]+", one.said, re.IGNORECASE) is not None
         is_named = one.concept is not None and one.role in ("subject", "group") and one.evidence >= NAMED
         if is_absent or is_named:
             found = f"Only papers that say “{one.said}”."
