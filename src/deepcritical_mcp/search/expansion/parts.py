@@ -271,6 +271,7 @@ class _TopicReader:
         if lower == "on" and word_list("an effect on") & {one.text.lower() for one in self._tokens[:place]}:
             lower = _EFFECT_ON
         is_joined = self._before in JOINING and (is_filler(lower) or lower in (",", ";", *_DETERMINERS))
+        is_joined = is_joined or (self._before in ("and", "or", "and/or") and lower in QUERY_FUNCTION_WORDS)
         is_kept = is_joined or (self._before in _BEFORE_OUTCOMES and lower not in ("among", "in", ",", ";"))
         if pair in _COMPARED_WITH or pair in EXAMPLES:
             self._before = pair
