@@ -109,7 +109,7 @@ def select(parts: Sequence[Part]) -> Selection:
         pairs = [pair for pair in pairs if strong[0] in pair]
     chosen = list(max(pairs, key=_worth, default=pool[:1]))
     if len(chosen) == 2 and not kept:
-        sure = [one for one in strong if one.evidence >= SURE]
+        sure = [one for one in strong if one.evidence >= SURE and (one.before != "of" or one.is_outcome)]
         sure = [one for one in sure if not (one.is_symptom_of and any(other.is_disease for other in chosen))]
         if first:  # what is named first is what the topic is about
             sure = [first, *sure] if first.is_known else [*sure, first]
