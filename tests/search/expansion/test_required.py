@@ -90,7 +90,7 @@ async def test_persons_places_and_outcomes_are_required_where_they_are_half_of_t
         ("effect of zilebesiran twice a day on chilblains", ["zilebesiran", "chilblains"]),
         ("zilebesiran weekly against bentracimab yearly", ["zilebesiran", "bentracimab"]),
         ("does zilebesiran help chilblains more than bentracimab", ["zilebesiran", "chilblains"]),
-        ("chilblains under zilebesiran plus bentracimab", ["zilebesiran", "bentracimab"]),
+        ("chilblains under zilebesiran plus bentracimab", ["chilblains", "zilebesiran", "bentracimab"]),
         ("does anything work for chilblains", ["chilblains"]),
         ("what happens when zilebesiran is stopped in chilblains", ["zilebesiran", "chilblains"]),
     ],

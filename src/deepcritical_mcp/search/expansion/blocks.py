@@ -95,7 +95,7 @@ class TopicConcept:
     @property
     def block(self) -> TermBlock:
         """The concept for PubMed."""
-        is_substance = _is_substance(self.record)
+        is_substance = _is_substance(self.record) or (self.record is not None and self.record.is_of(("Z",)))
         # PubMed drops an abbreviation that is one of its stop words ("AS").
         texts = self.forms if self.forms and self.text.lower() in PUBMED_STOP_WORDS else (self.text, *self.forms)
         headings = [pubmed_syntax.phrase(self.record.name, tag) for tag in _tags(self.record)] if self.record else []
@@ -112,22 +112,27 @@ class TopicConcept:
 
 
 def text_words(
-    name: str, *, is_substance: bool = False, unindexed: Iterable[str] = (), is_own: bool = True
+    name: str,
+    *,
+    is_substance: bool = False,
+    unindexed: Iterable[str] = (),
+    is_own: bool = True,
+    is_near: bool = False,
 ) -> list[str]:
     """A name for PubMed's titles and abstracts: singular and plural, in British and in American spelling, with a
     prefix joined or not; truncated if that is safe.
 
-    Of the phrases that PubMed does not have, those of the user (`is_own`) are searched as words near each other; the
-    others are left out.
+    Of the phrases that PubMed does not have, those of the user (`is_own`) are searched as words near each other, as are
+    all with `is_near`; the others are left out.
     """
     found: list[str] = []
     for spelled in spellings(name):
         forms = numbers(spelled, is_substance=is_substance or is_drug(name))
-        indexed = [one for one in forms if one.rstrip("*").casefold() not in unindexed]
+        indexed = [one for one in forms if one.rstrip("*").casefold() not in unindexed and not is_near]
         found += [pubmed_syntax.term(one, "tiab") for one in indexed]
         if is_own and not indexed:
             near = dict.fromkeys(one.rstrip("*") for one in (*forms, spelled))
-            found += [pubmed_syntax.phrase(one, "tiab:~2") for one in near]
+            found += [pubmed_syntax.phrase(one, "tiab:~3" if is_near else "tiab:~2") for one in near]
     return _each_once(found)
 
 

@@ -38,9 +38,8 @@ NOTHING_MAPPED = "MeSH has none of the topic's words; only your words and the se
 MAX_CONCEPTS = 12
 _DRUGS = ("D",)
 _SPECIALTIES = ("H02",)
-# Disciplines, education, technology, culture, information and services.
-_NO_NATURE = ("G", "I", "J", "K", "L", "N")
-_OTHER_SENSES = (*_NO_NATURE, "B", "D")
+_PHYSICS = ("G01",)
+_OTHER_SENSES = ("G", "I", "J", "K", "L", "N", "B", "D")
 _WITH_LEAD = word_list("with lead")
 # A longer topic gets no spelling correction, and only its first words are looked up in MeSH.
 _MAX_WORDS = 15
@@ -191,7 +190,13 @@ def candidates(topic: Topic) -> dict[str, str]:
         last = next((span[-1].removesuffix(end) for end in _CONNECTED if span[-1].endswith(end)), span[-1])
         for form in (last, singular(last), plural(last)):
             name = " ".join([*span[:-1], form])
-            for one in (name, other_spelling(name), _OSIS.sub("iasis", name), _IASIS.sub("osis", name)):
+            for one in (
+                name,
+                name.replace("-", " "),
+                other_spelling(name),
+                _OSIS.sub("iasis", name),
+                _IASIS.sub("osis", name),
+            ):
                 found.setdefault(one, text)
     for first, joint, *rest in (tokens[place : place + 4] for place in range(len(tokens) - 2)):
         for size in (2, 1) if joint == "of" and not _BOUNDS & {first, *rest} else ():  # "consumption of alcohol"
@@ -202,7 +207,9 @@ def candidates(topic: Topic) -> dict[str, str]:
             for start in range(1, len(after)):
                 found.setdefault(" ".join([tokens[place - 1], *after[start:]]), tokens[place - 1])
     for text in [
-        one for one in found if one.count(" ") < 2 and role_of_word(one) == "subject" and not is_adjective(one)
+        one
+        for one in found
+        if one.count(" ") < 2 and role_of_word(one) == "subject" and not (is_adjective(one) or one.endswith("ing"))
     ]:  # "Alzheimer"
         for end in _ENDS_OF_NAMES:
             found.setdefault(f"{text} {end}", found[text])
@@ -221,16 +228,19 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
     "glue"), and a metal is meant only if something else says so ("lead")."""
     if record.name == "Acquired Immunodeficiency Syndrome":  # "visual aids"
         return "aids" in {one.text for one in topic.tokens} and "HIV" not in topic.text
+    if len(text) <= 3 and record.is_of(_DRUGS) and record.name.lower() != text:  # "MTA" is not only pemetrexed
+        return True
     if record.name == "Lead":
         return not stems(" ".join(_WITH_LEAD)) & stems(topic.subject)
     if record.is_of(_SPECIALTIES):
         return not text.lower().endswith(("s", "y", "medicine"))
     words = text.split()
-    if not words[1:] and is_adjective(text) and text != record.name.lower():  # "moral"
+    if not words[1:] and is_adjective(text) and text != singular(record.name.lower()):  # "moral"
         return not record.is_of(("C", "D", "M"))
     is_frequent = all(word in common_words() or singular(word) in common_words() for word in words)
     is_other = is_frequent and bool(record.tree_numbers) and not stems(text) & stems(record.name)
-    return is_other and record.is_of(_OTHER_SENSES if len(words) == 1 else _NO_NATURE)
+    is_physics = any(one.startswith(_PHYSICS) for one in record.tree_numbers)
+    return is_other and (record.is_of(_OTHER_SENSES) if len(words) == 1 else is_physics)
 
 
 def _found(

@@ -97,7 +97,7 @@ _NEAR = 3
 _FEW_MORE = 200
 _NEARLY = 1.05
 """So many times as much as the direct query finds one that is nearly the same."""
-_LOOSE = 5
+_LOOSE = 8
 """So many times as much as the direct query a class of drugs alone may find."""
 _MAX_COUNTED = 12
 _MAX_NARROWED = 4
@@ -217,7 +217,7 @@ class QueryExpander:
         direct = direct_query(plan)
         least = hits[plan.direct].count if plan.direct in hits else -1
         broader = list(broader_drafts(plan))[:_MAX_COUNTED]
-        specific = list(specific_drafts(plan, today=today, is_counted=is_counted))
+        specific = list(specific_drafts(plan, today=today))
         if least == 0:
             hits |= {one.pubmed: Hits(count=0) for one in specific}
         wanted = [*(one.pubmed for one in broader), *(one.pubmed for one in specific[:_MAX_NARROWED])]

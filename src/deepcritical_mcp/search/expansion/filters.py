@@ -18,7 +18,18 @@ from deepcritical_mcp.search.expansion.word_lists import endings, word_groups
 from deepcritical_mcp.sources.pubmed.request import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup
 
 QuestionKind = Literal[
-    "treatment", "diagnosis", "harm", "safety", "course", "prediction", "views", "prevalence", "costs"
+    "treatment",
+    "diagnosis",
+    "harm",
+    "safety",
+    "course",
+    "prediction",
+    "views",
+    "prevalence",
+    "costs",
+    "reviews",
+    "guidelines",
+    "observational",
 ]
 
 YEARS = 5
@@ -46,6 +57,9 @@ def _own_filters() -> Mapping[str, SearchFilter]:
 _OF_QUESTIONS: Mapping[QuestionKind, tuple[tuple[str, str], ...]] = {
     "views": (("qualitative", "qualitative research interviews"),),
     "costs": (("costs", "costs"),),
+    "reviews": (("systematic_review", "systematic review"),),
+    "guidelines": (("guidelines", "guideline"),),
+    "observational": (("observational", "cohort study"),),
     "prevalence": (("epidemiology", "epidemiology"),),
     "diagnosis": (("diagnosis", "diagnostic accuracy"), ("diagnosis_broad", "sensitivity of diagnosis")),
     "prediction": (("prediction", "validation of a prediction model"), ("prediction_broad", "predictive score")),
@@ -58,6 +72,8 @@ _OF_QUESTIONS: Mapping[QuestionKind, tuple[tuple[str, str], ...]] = {
     "safety": (("adverse", "adverse effects safety"),),
     "harm": (("etiology", "relative risk cohort study"), ("etiology_broad", "risk factors")),
 }
+# Questions whose filters find studies of patients.
+_OF_PATIENTS = {"treatment", "harm", "course", "prediction", "diagnosis", "guidelines"}
 # Not of those who care for them: "paediatric intensive care nurses", "parents of children".
 _CARERS = "care(?:giv)?ers|clinicians|doctors|fathers|mothers|nurses|parents|pediatricians|physicians|staff|teachers"
 _AGE_WORDS: dict[AgeGroup, re.Pattern[str]] = {
@@ -109,12 +125,13 @@ def question_kinds(topic: Topic, required: Sequence[Part]) -> set[QuestionKind]:
     tried and a disease are all that it requires. What it negates and the names of its concepts do not count."""
     text = _AROUND.sub(" ", topic.text if topic.syntax == "" and not topic.negations else topic.affirmed)
     every = [one for part in required for one in part.either or (part,) if not one.is_negation]
-    for name in [one.concept.text for one in every if one.concept and one.concept.record and " " in one.concept.text]:
-        text = text.replace(name, " ")  # "test anxiety" is no test
     offered = [one for one in every if _is_tried(one)]
     ill = [one for one in every if one.concept and one.concept.record and one.concept.record.is_of(("C", "F"))]
+    for name in [one.concept.text for one in ill if one.concept and " " in one.concept.text]:
+        text = text.replace(name, " ")  # "test anxiety" is no test
     for kind, pattern in _asked().items():
-        if pattern.search(text) and (kind != "effect" or offered):
+        asked = topic.subject if kind == "reviews" else text  # not in "I am writing a systematic review on"
+        if pattern.search(asked) and (kind != "effect" or offered):
             is_trial = kind in ("effect", "trial")
             return {"treatment"} if is_trial else set() if kind == "basic" else {cast(QuestionKind, kind)}
     is_for = any(one.before in ("for", "in") for one in ill)
@@ -149,22 +166,12 @@ def fitting_filters(
             yield one
 
 
-def names_animals(topic: Topic) -> bool:
-    """Whether it names animals of the laboratory, the farm or the home."""
-    return _ANIMAL_WORDS.search(topic.affirmed) is not None
-
-
-def asks_how(topic: Topic) -> bool:
-    """Whether it asks how something works."""
-    return _asked()["basic"].search(topic.affirmed) is not None or topic.text.lower().startswith("why ")
-
-
 def _filters(topic: Topic, kinds: set[QuestionKind], *, is_clinical: bool, year: int) -> Iterator[FittingFilter]:
-    is_of_animals = names_animals(topic)
-    is_basic = not kinds and asks_how(topic)
+    is_of_animals = _ANIMAL_WORDS.search(topic.affirmed) is not None
+    is_basic = not kinds and _asked()["basic"].search(topic.affirmed) is not None
     every = {**STUDY_FILTERS, **_own_filters()}
     for found, words in (row for kind in kinds for row in _OF_QUESTIONS[kind]):
-        if not (is_of_animals and kinds & {"treatment", "harm"}):
+        if not (is_of_animals and kinds & _OF_PATIENTS):
             yield FittingFilter(every[found], words, "question")
     if topic.ages:
         blocks = pubmed_syntax.any_of(map(age_block, topic.ages))
@@ -176,7 +183,8 @@ def _filters(topic: Topic, kinds: set[QuestionKind], *, is_clinical: bool, year:
         yield FittingFilter(every["animals"], "animal study", "persons")
     systematic = FittingFilter(every["systematic_review"], "systematic review", "paper")
     overview = FittingFilter(every["reviews"], "overview", "paper")
-    yield from (overview, systematic) if is_basic else (systematic, overview)
+    kinds_of_paper = (overview, systematic) if is_basic else (systematic, overview)
+    yield from (one for one in kinds_of_paper if one is overview or "reviews" not in kinds)
     if is_clinical and not is_of_animals and kinds & {"treatment", "diagnosis"}:
         yield FittingFilter(every["guidelines"], "guideline", "paper")
     language = topic.language if topic.language not in ("", OTHER_SCRIPT) else "English"

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, words_block
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, is_action, spellings, text_words, words_block
 from deepcritical_mcp.search.expansion.negations import negated_block
-from deepcritical_mcp.search.expansion.phrases import is_drug
+from deepcritical_mcp.search.expansion.nouns import PERSONS, Item, Piece, pieces
 from deepcritical_mcp.search.expansion.roles import (
     NAMED,
     NONE,
     OF_DISEASES,
     SURE,
+    SYMPTOMS,
     WEAK,
     QueryRole,
     amount_at,
     ends_like_disease,
     evidence_of,
-    is_adjective,
-    is_branch,
-    is_code,
     is_common,
     is_filler,
-    is_gerund,
-    is_name,
-    role_of_heading,
     role_of_word,
 )
 from deepcritical_mcp.search.expansion.topic import ASIDE, Token, Topic
@@ -50,9 +44,8 @@ _COMPARING = ("versus", "vs", "than")
 _COMPARED_WITH = word_list("compared with")
 _ENDS_COMPARISON = word_list("ends a comparison") | {",", ";"}
 _BEGINS_EXAMPLES = {one.split()[0] for one in EXAMPLES}
-_MAX_PHRASE_WORDS = 3
-_SYMPTOMS, _PROTEINS = ("C23.888",), ("D08", "D12", "D13")
-_PERSONS = ("group", "person")
+_IN_WHOM = word_list("of whom") - {"for"}
+_PROTEINS = ("D08", "D12", "D13")
 
 
 @dataclass(frozen=True)
@@ -66,6 +59,8 @@ class Part:
         either: the parts of which one is enough ("aspirin or warfarin").
         is_compared: whether it is what something else is compared with.
         is_looked_up: whether MeSH was asked for it.
+        is_pair: whether it is a general word with what says which one is meant.
+        described: the adjective before it ("barbed sutures").
     """
 
     text: str
@@ -76,6 +71,8 @@ class Part:
     either: tuple[Part, ...] = ()
     is_compared: bool = False
     is_looked_up: bool = False
+    is_pair: bool = False
+    described: str = ""
 
     @property
     def is_negation(self) -> bool:
@@ -86,10 +83,17 @@ class Part:
         return self.kind == "disease"
 
     @property
+    def is_symptom_of(self) -> bool:
+        """Whether it is a symptom in some who have something else ("chronic pain from osteoarthritis")."""
+        record = self.concept.record if self.concept else None
+        return self.before == "for" and record is not None and "pain" in record.name.lower()
+
+    @property
     def is_class(self) -> bool:
         """Whether it is a class of drugs, or a list of drugs."""
         every = self.either or (self,)
-        return self.kind == "D" and (len(every) > 2 or any(one.concept and one.concept.members for one in every))
+        records = [one.concept.record for one in every if one.concept]
+        return self.kind == "D" and (len(every) > 2 or any(one is not None and is_action(one) for one in records))
 
     @property
     def is_outcome(self) -> bool:
@@ -97,9 +101,15 @@ class Part:
         return self.label == "O" or self.before in _BEFORE_OUTCOMES
 
     @property
+    def is_third(self) -> bool:
+        """Whether it may be required beside two others though papers are not as sure as can be to name it."""
+        is_named = self.is_known and self.role == "subject" and not is_common(self.text.split())
+        return is_named and not (self.is_compared or self.is_outcome) and self.before not in _IN_WHOM
+
+    @property
     def said(self) -> str:
         """Its text without the quotes of a negation."""
-        return self.text.strip('"')
+        return f"{self.described} {self.text}".strip(' "')
 
     @property
     def is_known(self) -> bool:
@@ -110,11 +120,12 @@ class Part:
     @property
     def kind(self) -> str:
         """ "disease", or the first letter of its place in the MeSH tree; "" if that is unknown."""
-        concept = (self.either or (self,))[0].concept
+        known = [one.concept for one in self.either or (self,) if one.concept and one.concept.record]
+        concept = known[0] if known else None
         if concept is None or concept.record is None:
             return "disease" if ends_like_disease(self.text) else ""
         places = concept.record.tree_numbers or ("D",)
-        is_disease = any(one.startswith(OF_DISEASES) and not one.startswith(_SYMPTOMS) for one in places)
+        is_disease = any(one.startswith(OF_DISEASES) and not one.startswith((*SYMPTOMS, "F02")) for one in places)
         return "disease" if is_disease else places[0][: 3 if places[0].startswith(_PROTEINS) else 1]
 
     @property
@@ -126,8 +137,15 @@ class Part:
         found = evidence_of(self.role, self.text, self.concept.record if self.concept else None)
         if self.concept and self.concept.forms and not self.concept.record:
             found = SURE
-        if self.is_looked_up and self.concept is None and is_common(self.text.split()) and self.before:
+        if (
+            self.is_looked_up
+            and self.concept is None
+            and is_common(self.text.split())
+            and self.before not in ("", "or")
+        ):
             found = NONE  # "absence", but "nurse turnover"
+        if self.before in word_list("given up") or self.text.lower() in ("woman", "women"):
+            found = NONE  # women with a disease are seldom half of the question
         found -= WEAK * (self.is_compared + 2 * (self.label == ASIDE))
         if self.is_outcome and (self.is_known or self.label) and self.role != "group":
             found -= WEAK * (not self.is_disease)
@@ -141,6 +159,9 @@ class Part:
             return pubmed_syntax.any_of(pubmed_syntax.grouped(one.block(unindexed)) for one in self.either)
         if self.text.lower() in word_list("adverse"):
             return _ADVERSE_BLOCK
+        if self.concept and self.described:
+            said = pubmed_syntax.any_of(pubmed_syntax.term(one, "tiab") for one in spellings(self.described))
+            return pubmed_syntax.all_of([said, self.concept.block.full])
         if self.concept:
             return self.concept.block.full
         if self.is_negation:
@@ -153,6 +174,8 @@ class Part:
         if not self.is_looked_up:
             is_lost = self.text.split()[0].lower() in PUBMED_STOP_WORDS
             return pubmed_syntax.phrase(self.text, "tiab") if is_lost else self.text
+        if self.is_pair:
+            return pubmed_syntax.any_of(text_words(self.text, is_near=True))
         return words_block(self.text, unindexed)
 
     @property
@@ -164,9 +187,6 @@ class Part:
         if self.role in ("measure", "modifier"):  # no plural
             return [pubmed_syntax.term(text, "tiab") for text in texts]
         return [one for text in texts for one in text_words(text)]
-
-
-_Item = tuple[str, TopicConcept | None]
 
 
 def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bool) -> list[Part]:
@@ -205,7 +225,7 @@ class _TopicReader:
         self._tokens, self._spans, self._foreign = tokens, spans, foreign
         self._is_looked_up = is_looked_up
         self._found, self._light = list[Part](), list[Part]()
-        self._noun = list[_Item]()
+        self._noun = list[Item]()
         self._before: str = ""
         self._label: str = ""
         self._is_compared = False
@@ -221,11 +241,12 @@ class _TopicReader:
             if concept is None and token.is_negation:
                 self._end_noun()
                 is_none = token.label == "C"  # "compared with no treatment"
-                self._take(token.text.strip('"') if is_none else token.text, "comparator" if is_none else "subject")
+                said = token.text.strip('"') if is_none else token.text
+                self._take(Piece(said, "comparator" if is_none else "subject"))
             elif concept is None and (length := amount_at([one.text for one in self._tokens[place : place + 6]])):
                 self._end_noun()
                 stop = place + length
-                self._take(" ".join(one.text for one in self._tokens[place:stop]), "measure")
+                self._take(Piece(" ".join(one.text for one in self._tokens[place:stop]), "measure"))
             elif concept is None and self._separates(token.text, place):
                 self._end_noun()
                 self._separate(token.text.lower(), place)
@@ -265,146 +286,22 @@ class _TopicReader:
         """Whether what is compared has been named ("than placebo associated with")."""
         return bool(self._found) and self._found[-1].is_compared
 
-    def _take(self, text: str, role: QueryRole, concept: TopicConcept | None = None) -> None:
-        if role != "filler":
-            is_ranked = role in ("modifier", "head", "kind")
-            part = Part(text, role, concept, self._before, self._label, (), self._is_compared, self._is_looked_up)
+    def _take(self, piece: Piece) -> None:
+        if piece.role != "filler":
+            said = self._before, self._label, (), self._is_compared, self._is_looked_up
+            part = Part(piece.text, piece.role, piece.concept, *said, piece.is_pair, piece.described)
+            is_ranked = piece.role in ("modifier", "head", "kind")
             (self._light if is_ranked else self._found).append(part)
             self._before = "" if not is_ranked else self._before
 
     def _end_noun(self) -> None:
-        """Take the noun's concepts one by one, and the words between them as one phrase."""
-        if not self._noun:
-            return
-        items, self._noun = _with_letters(self._noun), []
-        compounds = _inorganic(items)
-        before = [None, *(concept for _, concept in items)]
-        sure = [
-            _stands_alone(*item) and place not in compounds and not (_is_of(last, "A") and _is_top(item[1]))
-            for place, (item, last) in enumerate(zip(items, before, strict=False))
-        ]  # "kidney injury" is one thing
-        run = list[_Item]()
-        for place, (item, is_alone) in enumerate(zip(items, sure, strict=True)):
-            if is_alone:
-                self._take_words(run, is_apart=True)
-                run = []
-                self._take(item[0], _role_of(*item), item[1])
-            else:
-                run.append(item)
-            if place in compounds and place + 1 not in compounds:
-                self._take_words(run, is_apart=False)
-                run = []
-        self._take_words(run, is_apart=any(sure))
-        self._before = ""
-
-    def _take_words(self, run: Sequence[_Item], *, is_apart: bool) -> None:
-        """Words that MeSH does not have, and headings that say little alone, as one phrase; `is_apart` from a concept
-        that says enough, beside which adjectives and "therapy" only rank."""
-        words = [one for one in run if _role_of(*one) in ("subject", "general", "head", "group", "setting")]
-        if len(run) > 1 and _role_of(*run[-1]) == "setting":  # "neonatal unit"
-            words = [one for one in run if one in words or _role_of(*one) == "person"]
-        telling = [
-            text for text, concept in words if concept or not (is_adjective(text) or role_of_word(text) == "head")
-        ]
-        names = [text for text in telling if is_name(text)]
-        if is_apart:  # "tight glycemic control", "metformin therapy"
-            words = [one for one in words if one[0] in telling]
-        if words[1:] and (is_gerund(words[0][0]) or (is_adjective(words[0][0]) and is_common(words[0][:1]) and names)):
-            # "open appendicectomy"
-            words = words[1:]
-        while len(words) > 2 and role_of_word(words[-1][0]) == "head":
-            words.pop()
-        if len(words) > _MAX_PHRASE_WORDS:
-            words = [one for one in words if one[0] in names][:_MAX_PHRASE_WORDS] or words[-2:]
-        for text, concept in run:
-            if (text, concept) not in words:
-                role = _role_of(text, concept)
-                self._take(
-                    text, role if role not in ("subject", "general", "group", "setting") else "modifier", concept
-                )
-        if not words:
-            return
-        for place, (_, concept) in enumerate(words[:-1]):  # "exercise snacks", but "kidney injury", "silver nitrate"
-            if concept and not _is_of(concept, "A", "D") and role_of_word(words[place + 1][0]) != "head":
-                self._take_words(words[: place + 1], is_apart=is_apart)
-                self._take_words(words[place + 1 :], is_apart=is_apart)
-                return
-        *_, (last, organ) = words
-        if words[1:] and _is_of(organ, "A"):  # "gadolinium deposition brain"
-            self._take_words(words[:-1], is_apart=is_apart)
-            self._take(last, "subject", organ)
-        elif len(words) == 1:
-            is_telling = organ or not is_adjective(last)
-            role = _role_of(last, organ)
-            self._take(last, role if is_telling or role != "subject" else "modifier", organ)
-        else:
-            said = role_of_word(last)
-            self._take(" ".join(text for text, _ in words), said if said in ("group", "setting") else "subject")
-
-
-def _stands_alone(text: str, concept: TopicConcept | None) -> bool:
-    """Whether it is a part of its own: a drug, an animal, a concept but those that say little alone, which are near the
-    top of the tree, parts of the body, and frequent words whose headings are of no disease."""
-    if concept is None:
-        return is_drug(text) or role_of_word(text) == "animal" or is_code(text) or ends_like_disease(text)
-    role = _role_of(text, concept)
-    if role != "subject" or concept.record is None:
-        return role not in ("general", "head")
-    is_vague = evidence_of(role, text, concept.record) <= WEAK
-    return not is_vague and not (is_common(text.lower().split()) and not concept.record.is_of(OF_DISEASES))
-
-
-def _inorganic(items: Sequence[_Item]) -> set[int]:
-    """The places of the words of an inorganic chemical ("silver diamine fluoride"): single words side by side."""
-    records = [concept.record if concept and " " not in text else None for text, concept in items]
-    found: set[int] = set()
-    for place, (one, other) in enumerate(pairwise(records)):
-        if one and other and (place in found or one.is_of(("D01",))) and other.is_of(("D",)):
-            found |= {place, place + 1}
-    return found
-
-
-def _is_top(concept: TopicConcept | None) -> bool:
-    return concept is not None and concept.record is not None and is_branch(concept.record)
-
-
-def _is_of(concept: TopicConcept | None, *branches: str) -> bool:
-    return concept is not None and concept.record is not None and concept.record.is_of(branches)
-
-
-def _role_of(text: str, concept: TopicConcept | None) -> QueryRole:
-    lower = text.lower()
-    if lower in word_list("adverse") or lower in word_list("name"):
-        return "aspect"
-    if (
-        concept
-        and concept.record
-        and (" " in text or role_of_word(text) not in ("kind", "filler", "setting", "modifier"))
-    ):
-        return role_of_heading(concept.record)
-    if concept and " " in text:
-        said = role_of_word(text.split()[-1])
-        return said if said in (*_PERSONS, "setting") else "subject"
-    return role_of_word(text)
+        for piece in pieces(self._noun, is_listed=self._is_compared or self._before in JOINING):
+            self._take(piece)
+        if self._noun:
+            self._noun, self._before = [], ""
 
 
 def _unpossessed(word: str) -> str:
     """Persons without the ending that says what is theirs ("children's"), which no paper has to say; a name with it."""
     bare = word.replace("’", "'").removesuffix("'").removesuffix("'s")
-    return bare if role_of_word(bare) in _PERSONS else word
-
-
-def _with_letters(items: Sequence[_Item]) -> list[_Item]:
-    """The items, with a letter or a number that stands alone as the end of the word before it ("influenza A"), or as
-    the beginning of that behind it ("C difficile")."""
-    found: list[_Item] = []
-    for text, concept in items:
-        if found and concept is None and (len(text) == 1 or text.isdigit()):
-            before, known = found.pop()
-            text = f"{before} {text}"
-            concept = replace(known, text=text) if known else None
-        elif found and found[-1][1] is None and len(found[-1][0]) == 1:
-            text = f"{found.pop()[0]} {text}"
-            concept = replace(concept, text=text) if concept else None
-        found.append((text, concept))
-    return [one for one in found if one[1] or len(one[0]) > 1 or not one[0].isascii()]
+    return bare if role_of_word(bare) in PERSONS else word

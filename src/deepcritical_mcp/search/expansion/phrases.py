@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.search.expansion.word_lists import endings, word_list
@@ -56,6 +57,8 @@ def singular(word: str) -> str:
     """A word in small letters in the singular: "biopsies" -> "biopsy", "diagnoses" -> "diagnosis"."""
     if word in endings("only look plural"):
         return word
+    if word.endswith("wives"):
+        return word[:-3] + "fe"
     if word.endswith("ies") and len(word) > 5:
         return word[:-3] + "y"
     if word.endswith(("sses", "xes", "ches", "shes", "viruses", "sinuses")):
@@ -116,7 +119,10 @@ def _long_form(short: str, text: str) -> str:
 def is_symbol(word: str) -> bool:
     """Whether a word looks like a gene, an abbreviation or a compound: "AMPK", "p53", "IL-6", "TNF-α"."""
     has_digit = any(letter.isdigit() for letter in word)
-    return (has_digit or sum(letter.isupper() for letter in word) > 1) and any(letter.isalpha() for letter in word)
+    has_inner = any(one.islower() and other.isupper() for one, other in pairwise(word))  # "mgrB"
+    return (has_digit or has_inner or sum(letter.isupper() for letter in word) > 1) and any(
+        letter.isalpha() for letter in word
+    )
 
 
 def is_drug(word: str) -> bool:

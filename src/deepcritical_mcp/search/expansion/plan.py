@@ -30,7 +30,7 @@ def grouped_parts(parts: Sequence[Part]) -> list[Part]:
 
     def is_choice(run: Sequence[Part]) -> bool:
         others = [one for one in parts if one not in run and one.evidence >= NAMED]
-        is_apart = bool(others) and not combined and run[0].before != "between"
+        is_apart = bool(others) and not combined
         joints = {one.before for one in run[1:]}
         is_alike = run[0].kind in ("D", "disease") or run[0].is_outcome
         is_keywords = joints == {","} and run[0].before not in _OF_WHOM
@@ -103,12 +103,18 @@ def select(parts: Sequence[Part]) -> Selection:
     strong = [one for one in others if one.evidence >= NAMED]
     animals = [one for one in kept if not one.is_negation]
     pool = strong if len(strong) + len(animals) > 1 else [one for one in others if one.evidence >= WEAK]
+    first = next((one for one in strong if one.role == "subject" and not one.is_compared), None)
     pairs = list(combinations(pool, 2)) if len(animals) < 2 else []
     if len(strong) == 1 and len(pool) > 1:
         pairs = [pair for pair in pairs if strong[0] in pair]
     chosen = list(max(pairs, key=_worth, default=pool[:1]))
     if len(chosen) == 2 and not kept:
         sure = [one for one in strong if one.evidence >= SURE and (one.before != "of" or one.is_outcome)]
+        sure = [one for one in sure if not (one.is_symptom_of and any(other.is_disease for other in chosen))]
+        if first:  # what is named first is what the topic is about
+            sure = [first, *sure] if first.is_known else [*sure, first]
+        if min(one.evidence for one in chosen) < SURE:
+            sure += [one for one in strong if one.is_third]
         chosen += [one for one in sure if one not in chosen][:1]
     required = tuple(one for one in parts if one in kept or one in chosen) or tuple(parts[:2])
     surplus = tuple(one for one in strong if one.role == "subject" and one not in required)
@@ -117,8 +123,8 @@ def select(parts: Sequence[Part]) -> Selection:
 
 def _worth(pair: tuple[Part, Part]) -> float:
     one, other = pair
-    whom = sum(part.before in _OF_WHOM and not part.is_disease for part in pair)
-    subjects = sum(part.role == "subject" and part.kind != "A" for part in pair)
+    whom = sum(part.before in _OF_WHOM and part.kind not in ("disease", "C") for part in pair)
+    subjects = sum(part.role == "subject" and part.kind != "A" and not part.is_symptom_of for part in pair)
     is_mixed = one.is_disease != other.is_disease
     return one.evidence + other.evidence + WEAK * (is_mixed - whom) + WEAK / 4 * subjects
 

@@ -17,11 +17,11 @@ from typing import Literal
 from deepcritical_mcp.models import ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, synonyms, text_words, uncapitalized
-from deepcritical_mcp.search.expansion.filters import FittingFilter, asks_how, fitting_filters, names_animals
+from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters
 from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
 from deepcritical_mcp.search.expansion.plan import Plan
-from deepcritical_mcp.search.expansion.roles import NAMED, SURE
+from deepcritical_mcp.search.expansion.roles import NAMED, SURE, is_branch, is_common
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
 from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.sources.base import MeshDescriptor
@@ -161,17 +161,25 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
 
 
 def _without(plan: Plan) -> Iterator[Proposal]:
-    """The topic without a negation, or without those in whom or what it is compared with, if two subjects are left; a
-    class of drugs alone, since its reviews are searched so; at last without any other part."""
-    for one in sorted(plan.required, key=lambda part: (not part.is_negation, part.role == "animal", part.evidence)):
+    """The topic without a negation, and without the least sure of three subjects; a class of drugs alone, since its
+    reviews are searched so; at last without any other part."""
+    subjects = sorted(enumerate(plan.subjects), key=lambda placed: (_grip(placed[1]), -placed[0]))
+    for one in [*(one for one in plan.required if one.is_negation), *(one for _, one in subjects)]:
         rest = [other for other in plan.required if other is not one]
         left = [other for other in rest if not other.is_negation]
         if left:
             found = f"Without “{one.said}”, which papers may leave to the full text or word otherwise."
-            is_option = one.is_compared or one.label == "P" or one.before in word_list("of whom")
-            is_class = one.is_disease and any(other.is_class for other in left)
-            is_spare = not (is_class or one.is_negation or (len(left) > 1 and is_option and any(map(_is_sure, left))))
+            is_class = one.kind in ("disease", "D") and any(other.is_class for other in left)
+            is_least = len(left) > 1 and one is subjects[0][1]
+            is_spare = not (is_class or one.is_negation or is_least)
             yield Proposal("broader", _words(rest), plan.query(rest), found, is_spare=is_spare, is_loose=is_class)
+
+
+def _grip(part: Part) -> tuple[bool, bool, float]:
+    """How hard it is to give up a part: least of all an animal, most of all in whom, what it is compared with and what
+    is measured."""
+    is_option = part.is_compared or part.label == "P" or part.before in word_list("of whom") or part.is_outcome
+    return part.role == "animal", not is_option, part.evidence
 
 
 def _is_sure(part: Part) -> bool:
@@ -183,7 +191,8 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     drug = next((one for one in plan.subjects if one.kind == "D"), None)
 
     def treated(part: Part) -> list[str]:
-        return _drug_therapy(plan) if part is drug and "treatment" in plan.kinds else []
+        is_one_of = bool(part.either) or any(one.is_compared and one.kind == "D" for one in plan.parts)
+        return _drug_therapy(plan) if part is drug and is_one_of and "treatment" in plan.kinds else []
 
     ways = (
         ("what is indexed as drug therapy of the condition", treated),
@@ -206,10 +215,11 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
 
 
 def _drug_therapy(plan: Plan) -> list[str]:
-    """The required diseases with MeSH's subheading, since papers on several drugs may name none of them."""
+    """The required diseases with MeSH's subheading, since papers on several drugs may name none of them; none of the
+    headings at the top of the tree."""
     parts = [one for part in plan.subjects if part.is_disease for one in part.either or (part,)]
     records = [one.concept.record for one in parts if one.concept and one.concept.record]
-    return [pubmed_syntax.phrase(f"{one.name}/drug therapy", "MeSH Terms") for one in records]
+    return [pubmed_syntax.phrase(f"{one.name}/drug therapy", "MeSH Terms") for one in records if not is_branch(one)]
 
 
 def _with_parent(plan: Plan) -> Iterator[Proposal]:
@@ -242,15 +252,21 @@ def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
 def _narrower(part: Part) -> list[str]:
     """The names of what stands below a heading in the tree, by which a paper is found before it is indexed."""
     terms: list[str] = []
-    for one in part.either or (part,):
+    for one in part.either or (part,) if not part.described else ():
         below = one.concept.narrower if one.concept and not one.concept.members else ()
-        terms += [term for record in below for name in synonyms(record) for term in text_words(name, is_own=False)]
+        terms += [
+            term
+            for record in below
+            for name in synonyms(record)
+            if not is_common([name])
+            for term in text_words(name, is_own=False)
+        ]
     return list(dict.fromkeys(terms))[:_MAX_NARROWER]
 
 
 def _looser(part: Part) -> list[str]:
     """The words of a part near each other, and as PubMed reads them by itself."""
-    looked_up = [one for one in part.either or (part,) if one.is_looked_up]
+    looked_up = [one for one in part.either or (part,) if one.is_looked_up and not (one.described or one.is_pair)]
     near = [" ".join(words) for one in looked_up if 2 <= len(words := _telling(one)) <= 4]
     return [
         *(pubmed_syntax.phrase(one, _NEAR) for one in near),
@@ -277,9 +293,9 @@ def _wider_fields(topic: Topic) -> Iterator[Proposal]:
         yield Proposal("broader", f"{topic.subject}, wider", wide, found)
 
 
-def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Proposal]:
+def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
     """What narrows the direct query, what fits the question best first: the meaning of an abbreviation, a filter of
-    its question, the persons, an aspect that the topic names, a kind of paper; without counts, limits too."""
+    its question, a subject that only ranks, the persons; at last kinds of paper and limits."""
     topic = plan.topic
     if topic.language == OTHER_SCRIPT or fit_web(topic.subject) != topic.subject:
         return
@@ -299,21 +315,19 @@ def specific_drafts(plan: Plan, *, today: date, is_counted: bool) -> Iterator[Pr
         one
         for one in fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today)
         if not (one.kind == "persons" and (is_said or one.filter.pubmed.startswith("animals")))
-        and (one.kind != "limit" or not is_counted)
     ]
-    of_question = [one for one in every if plan.kinds and one.kind in ("question", "persons")]
-    yield from (_narrowed(plan, one, subject) for one in of_question)
+    yield from (_narrowed(plan, one, subject) for one in every if one.kind == "question")
     for one in sorted(plan.ranking, key=lambda part: -part.evidence):
-        is_named = one.concept is not None and one.role in ("subject", "group", "place")
-        if one.is_negation or (is_named and one.evidence >= NAMED):
+        is_absent = one.is_negation and re.fullmatch("without [^ ]+", one.said, re.IGNORECASE) is not None
+        is_named = one.concept is not None and one.role in ("subject", "group") and one.evidence >= NAMED
+        if is_absent or is_named:
             found = f"Only papers that say “{one.said}”."
             yield Proposal(
                 "specific", f"{subject}: {one.said}", f"{core} AND {pubmed_syntax.grouped(one.block())}", found
             )
-    is_of_care = plan.is_clinical and not names_animals(topic) and not asks_how(topic)
     for one in every:
-        if one not in of_question:
-            yield replace(_narrowed(plan, one, subject), is_spare=one.kind != "paper" or not is_of_care)
+        if one.kind != "question":
+            yield replace(_narrowed(plan, one, subject), is_spare=one.kind != "persons")
 
 
 def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Proposal:

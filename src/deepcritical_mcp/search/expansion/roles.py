@@ -60,6 +60,7 @@ _BY_ROLE: Mapping[QueryRole, float] = {
 OF_DISEASES = ("C", "F01", "F02", "F03")
 # Of these, organisms, chemicals, techniques and reproduction, papers have to name what they are about.
 _SURE = (*OF_DISEASES, "B", "D", "E", "G08", "A11")
+SYMPTOMS = ("C23.888",)
 _ADJECTIVE_ENDINGS = endings("adjective endings")
 """Of words that no list of English words has ("supraventricular")."""
 
@@ -97,7 +98,8 @@ def role_of_word(word: str) -> QueryRole:
         return "animal"
     if lower in QUERY_FUNCTION_WORDS and word.islower():
         return "filler"
-    if word.isupper() and len(word) > 1 and _by_word().get(lower) not in ("setting", "place", "kind"):  # "WHO", "ICU"
+    if word.isupper() and len(word) > 1 and _by_word().get(lower) not in ("setting", "place", "kind", "modifier"):
+        # "WHO", "ICU"
         return "subject"
     is_described = word.islower() and (lower.startswith("non") or lower.endswith(("-associated", "-based", "-derived")))
     is_general = is_described or stems(word) <= general_stems()
@@ -121,7 +123,7 @@ def evidence_of(role: QueryRole, text: str, record: MeshDescriptor | None) -> fl
         return NAMED if record.is_of(OF_DISEASES) else WEAK
     if record.is_of(("A",)) and not record.is_of(("A11",)):
         return WEAK
-    is_common_word = is_common(words) and not record.is_of(OF_DISEASES)
+    is_common_word = is_common(words) and not record.is_of((*OF_DISEASES, "G08"))
     is_sure = any(one.startswith(_SURE) for one in record.tree_numbers or ("D",)) and not is_common_word
     return SURE if is_sure else NAMED
 
@@ -148,9 +150,9 @@ def ends_like_disease(text: str) -> bool:
 
 
 def is_branch(record: MeshDescriptor) -> bool:
-    """Whether it is a heading near the top of the tree, such as "Neoplasms" and "Behavior", and no chemical."""
+    """Whether it is a heading near the top of the tree, such as "Neoplasms" and "Behavior", and no chemical or art."""
     return (
-        not record.is_of(("D",))
+        not record.is_of(("D", "K"))
         and bool(record.tree_numbers)
         and all(one.count(".") < 2 for one in record.tree_numbers)
     )
@@ -167,7 +169,9 @@ def is_name(word: str) -> bool:
 def is_adjective(word: str) -> bool:
     """Whether a word describes another one, by its class or its ending; "procalcitonin-guided" and "nurse-led" say what
     is tried."""
-    if not word.islower() or word.endswith(("-guided", "-led")):
+    if not word.islower() or word.endswith(
+        ("-assisted", "-centered", "-centred", "-friendly", "-guided", "-informed", "-led")
+    ):
         return False
     first, _, last = word.partition("-")
     if last:  # "low-dose", "hospital-acquired", but "tongue-tie"

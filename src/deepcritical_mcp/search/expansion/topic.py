@@ -35,9 +35,11 @@ _AROUND = REQUEST_WORDS | _ASKING | word_list("around a request")
 # "As a nurse, I want to know whether …", "The clinician wants to know if …", "Is there good evidence for …".
 _LEAD_IN = re.compile(
     rf"^(?=(?:[^ ]+ ){{0,30}}?(?:{'|'.join(sorted(_ASKING))}) )"
-    r"(?:(?:hello|hi)[!,.] )?(?:(?:as an?|i am|i'm|i study|i work|we are|we work) [^.?!]{1,150}?(?:,|\.| and|;) )?"
+    r"(?:(?:hello|hi)[!,.] )?(?:(?:as an?|i am|i'm|i study|i work|we are|we work) "
+    rf"[^.?!]{{1,150}}?(?:,|\.| and|;|(?= (?:(?:i|we) )?(?:{'|'.join(sorted(_ASKING))}) )) )?"
     r"(?:(?:an?|my|our|the) (?:[\w-]+ ){1,2}(?=(?:asks?|explores?|is|are|looks?|needs?|wants?|wonders?) ))?"
     rf"(?:(?:{'|'.join(sorted(_AROUND))}) )+"
+    r"(?:(?:bachelor|master|phd)['’]?s? (?:essay|project|thesis) )?"
     r"(?:about|at|concerning|for|how|if|in|on|regarding|what|whether|why) (?=\S)",
     re.IGNORECASE,
 )
@@ -70,6 +72,7 @@ _PICO_SENTENCE = re.compile(
 # "Adults with asthma (P), yoga (I)": the letters are no words.
 _PICO_LETTER = re.compile(r" \((?P<letter>[PICOT])\)")
 _PICO_TITLE = re.compile(r"^PE?[IC]COT?S? ?(?:question ?)?[:-] ?(?=\w)", re.IGNORECASE)
+_PICO_BARE = re.compile(r"(?:^|(?<=[,;] ))([PICOT]) (?=\w)")
 _PICO_SLASHES = re.compile(r"PICO\b[: -]*+(?P<P>[^/]++)/(?P<I>[^/]++)/(?P<C>[^/]++)/(?P<O>[^/]++)", re.IGNORECASE)
 # Where a second question begins: after a question mark, or after "and" or a semicolon before a question word.
 _NEXT_QUESTION = re.compile(
@@ -99,7 +102,8 @@ def pico_parts(text: str) -> dict[str, str]:
     """The parts of a PICO question by their labels in capitals; {} if `text` is none."""
     if written := _PICO_SENTENCE.fullmatch(text.rstrip(" ?.")) or _PICO_SLASHES.fullmatch(text):
         return written.groupdict()
-    text = _PICO_TITLE.sub("", text)
+    if (untitled := _PICO_TITLE.sub("", text)) != text:  # "PICO: P preterm infants, I probiotics"
+        text = _PICO_BARE.sub(r"\1: ", untitled)
     labels = list(_PICO_LABEL.finditer(text)) if _PICO_LABEL.match(text) else []
     ends = [label.start() for label in labels[1:]] + [len(text)]
     parts = [(label["label"].upper(), text[label.end() : end]) for label, end in zip(labels, ends, strict=False)]

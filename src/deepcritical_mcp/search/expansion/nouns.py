@@ -1,0 +1,231 @@
+"""A noun of a topic, divided into what it is a search for: what stands alone, and words that only together say what is
+meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from deepcritical_mcp.search.expansion.blocks import TopicConcept
+from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, singular
+from deepcritical_mcp.search.expansion.roles import (
+    OF_DISEASES,
+    WEAK,
+    QueryRole,
+    ends_like_disease,
+    evidence_of,
+    is_adjective,
+    is_branch,
+    is_code,
+    is_common,
+    is_gerund,
+    is_name,
+    is_participle,
+    role_of_heading,
+    role_of_word,
+)
+from deepcritical_mcp.search.expansion.word_lists import word_list
+
+Item = tuple[str, TopicConcept | None]
+"""A word, or words that are a concept."""
+PERSONS = ("group", "person")
+_MAX_PHRASE_WORDS = 3
+_SAYING = ("subject", "general", "head", "group", "setting")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What a noun consists of.
+
+    Attributes:
+        is_pair: whether it is a general word with what says which one is meant ("trans women").
+        described: the adjective before it that papers name with it ("robotic prostatectomy").
+    """
+
+    text: str
+    role: QueryRole
+    concept: TopicConcept | None = None
+    is_pair: bool = False
+    described: str = ""
+
+
+def pieces(noun: Sequence[Item], *, is_listed: bool) -> Iterator[Piece]:
+    """What stands between two separators, concept by concept, and the words between them as one phrase; in a list or a
+    comparison (`is_listed`), adjectives only rank."""
+    items = _with_letters(noun)
+    pairs = {place for place in range(1, len(items)) if _is_pair(items, place)}
+    alone = {place for place in range(len(items)) if not pairs & {place, place + 1} and _stands_alone(items, place)}
+    is_apart = bool(pairs or alone)
+    run = list[Item]()
+    for place, item in enumerate(items):
+        if place in pairs and place + 1 not in pairs:
+            start = next(first for first in range(place, -1, -1) if first not in pairs)
+            if (
+                start
+                and start - 1 not in alone
+                and run[start - place - 1 :]
+                and _goes_with(items[start - 1], items[start])
+            ):
+                start -= 1
+            words = items[start : place + 1]
+            yield from _phrase(run[: len(run) - len(words) + 1], is_apart=True, is_listed=is_listed)
+            role = role_of_item(*item)
+            said = " ".join(text for text, _ in words)
+            yield Piece(said, "group" if role in PERSONS else role if role == "setting" else "subject", is_pair=True)
+            run = []
+        elif place in alone:
+            described = "" if is_listed or not run or not _describes(run[-1], item[1]) else run.pop()[0]
+            yield from _phrase(run, is_apart=True, is_listed=is_listed)
+            yield Piece(item[0], role_of_item(*item), item[1], described=described)
+            run = []
+        else:
+            run.append(item)
+    yield from _phrase(run, is_apart=is_apart, is_listed=is_listed)
+
+
+def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator[Piece]:
+    """Words that MeSH does not have, and headings that say little alone, as one phrase; `is_apart` from what says
+    enough, beside which adjectives and "therapy" only rank."""
+    words = [one for one in run if role_of_item(*one) in _SAYING]
+    if is_apart:  # "metformin therapy"
+        words = [one for one in words if one[1] or role_of_word(one[0]) != "head"]
+        while words and words[-1][1] is None and is_adjective(words[-1][0]):
+            words.pop()
+    while words[2:] and role_of_word(words[-1][0]) == "head":
+        words.pop()
+    while words[1:] and (
+        is_gerund(words[0][0]) or (is_listed and is_common([words[0][0]]) and is_adjective(words[0][0]))
+    ):
+        words = words[1:]
+    if len(words) > _MAX_PHRASE_WORDS:
+        words = [one for one in words if one[1] or is_name(one[0])][:_MAX_PHRASE_WORDS] or words[-2:]
+    for text, concept in run:
+        if (text, concept) not in words:
+            role = role_of_item(text, concept)
+            yield Piece(text, "modifier" if role in (*_SAYING, "person") and role != "head" else role, concept)
+    for place, (text, concept) in enumerate(words[:-1]):  # "exercise snacks", but "kidney injury", "silver nitrate"
+        is_thing = concept is not None and role_of_item(text, concept) == "subject" and not _is_of(concept, "A", "D")
+        if is_thing and role_of_word(words[place + 1][0]) != "head":
+            yield from _phrase(words[: place + 1], is_apart=is_apart, is_listed=is_listed)
+            yield from _phrase(words[place + 1 :], is_apart=is_apart, is_listed=is_listed)
+            return
+    if not words:
+        return
+    *before, (last, concept) = words
+    role = role_of_item(last, concept)
+    if not before:
+        is_telling = concept or role != "subject" or not is_adjective(last)
+        yield Piece(last, role if is_telling else "modifier", concept)
+    elif _is_of(concept, "A"):  # "gadolinium deposition brain"
+        yield from _phrase(before, is_apart=is_apart, is_listed=is_listed)
+        yield Piece(last, "subject", concept)
+    else:
+        said = role_of_word(last)
+        yield Piece(" ".join(text for text, _ in words), said if said in ("group", "setting") else "subject")
+
+
+def _describes(item: Item, thing: TopicConcept | None) -> bool:
+    """Whether it is an adjective that papers on a thing name with it, unlike "acute" and the forms of drugs."""
+    word, concept = item
+    is_verb = is_participle(word) or word.endswith("ing") or "-" in word
+    is_said = is_adjective(word) and role_of_word(word) == "subject" and not is_verb
+    return concept is None and thing is not None and not _is_of(thing, "D") and is_said
+
+
+def _is_pair(items: Sequence[Item], place: int) -> bool:
+    """Whether a word or a heading that says little alone is one thing with what stands before it: "trans women",
+    "emergency physicians", "neonatal unit", "central line infections", "perineal tears", "tendon rupture"."""
+    before, (text, concept) = items[place - 1], items[place]
+    role = role_of_item(text, concept)
+    if text.lower() in word_list("compounds"):
+        return _is_of(before[1], "D")
+    if _is_of(concept, "D") and " " not in f"{before[0]}{text}" and not is_drug(text):  # "silver diamine fluoride"
+        is_inorganic = _is_of(before[1], "D01") or (place > 1 and _is_pair(items, place - 1))
+        return _is_of(before[1], "D") and is_inorganic
+    if _is_of(concept, "A"):  # not "surgical face masks"
+        is_last = not any(known for _, known in items[place + 1 : place + 2])
+        return is_last and before[1] is None and is_adjective(before[0])
+    if _is_of(concept, "F02") and " " not in text and before[1] is None:  # "turnover intention"
+        return _qualifies(before, "group")
+    if _is_of(before[1], "A") and _is_of(concept, "C23", "C26") and " " not in text:
+        return True
+    return (role in (*PERSONS, "setting") or _is_top(concept)) and _qualifies(before, role)
+
+
+def _qualifies(item: Item, role: QueryRole) -> bool:
+    """Whether a word says which persons, setting or other thing of a `role` is meant; in keywords ("wet wraps infants")
+    a plural does not."""
+    text, concept = item
+    said = role_of_item(text, concept)
+    if role == "setting":
+        return said == "person" and is_adjective(text)
+    if concept or said == "setting":
+        return _is_of(concept, "A") or (role == "group" and said == "setting")
+    is_list = is_symbol(text) or (singular(text) != text and is_common([singular(text)]))
+    return not is_list and (said == "subject" or (said == "person" and role == "subject"))
+
+
+def _goes_with(first: Item, second: Item) -> bool:
+    """Whether a word belongs to a pair too: "central line infections", "skin graft donors"."""
+    is_noun = not is_adjective(second[0]) and singular(first[0]) == first[0]
+    return is_adjective(first[0]) or (is_noun and _qualifies(first, "group"))
+
+
+def _stands_alone(items: Sequence[Item], place: int) -> bool:
+    """Whether it is a part of its own: a drug, an animal, a concept but those that say little alone, which are near the
+    top of the tree, parts of the body, and frequent words whose headings are of no disease; no setting of what follows
+    ("school closures")."""
+    text, concept = items[place]
+    if concept is None:
+        return is_drug(text) or role_of_word(text) == "animal" or is_code(text) or ends_like_disease(text)
+    role = role_of_item(text, concept)
+    if role != "subject" or concept.record is None:
+        after = items[place + 1 : place + 2]
+        is_joined = role == "setting" and any(role_of_item(*one) == "subject" and not one[1] for one in after)
+        return role not in ("general", "head") and not (is_joined and not is_adjective(after[0][0]))
+    is_vague = evidence_of(role, text, concept.record) <= WEAK
+    is_ill = concept.record.is_of(OF_DISEASES) and not concept.record.is_of(("F02",))  # "turnover intention"
+    return not is_vague and (is_ill or not is_common(text.lower().split()))
+
+
+def _is_top(concept: TopicConcept | None) -> bool:
+    """Whether it is a heading near the top of the tree, or at the very top of diseases ("Infections", not "Burns")."""
+    if concept is None or concept.record is None or not is_branch(concept.record):
+        return False
+    return not concept.record.is_of((*OF_DISEASES, "A")) or any("." not in one for one in concept.record.tree_numbers)
+
+
+def _is_of(concept: TopicConcept | None, *branches: str) -> bool:
+    return concept is not None and concept.record is not None and concept.record.is_of(branches)
+
+
+def role_of_item(text: str, concept: TopicConcept | None) -> QueryRole:
+    lower = text.lower()
+    if lower in word_list("adverse") or lower in word_list("name"):
+        return "aspect"
+    if (
+        concept
+        and concept.record
+        and (" " in text or role_of_word(text) not in ("kind", "filler", "setting", "modifier"))
+    ):
+        return role_of_heading(concept.record)
+    if concept and " " in text:
+        said = role_of_word(text.split()[-1])
+        return said if said in (*PERSONS, "setting") else "subject"
+    return role_of_word(text)
+
+
+def _with_letters(items: Sequence[Item]) -> list[Item]:
+    """The items, with a letter or a number that stands alone as the end of the word before it ("influenza A"), or as
+    the beginning of that behind it ("C difficile")."""
+    found: list[Item] = []
+    for text, concept in items:
+        if found and concept is None and (len(text) == 1 or text.isdigit()):
+            before, known = found.pop()
+            text = f"{before} {text}"
+            concept = replace(known, text=text) if known else None
+        elif found and found[-1][1] is None and len(found[-1][0]) == 1:
+            text = f"{found.pop()[0]} {text}"
+            concept = replace(concept, text=text) if concept else None
+        found.append((text, concept))
+    return [one for one in found if one[1] or len(one[0]) > 1 or not one[0].isascii()]
