@@ -87,13 +87,14 @@ _PAIRS = [
     (american.replace("_", " "), british.replace("_", " ")) for kind, american, british in _LINES if kind == "pair"
 ]
 _SAME_IN_BOTH = frozenset({"academia", "hemolymph"})
+_IRREGULAR = {"grey": "gray", "vs": "versus"}
 
 
 def one_spelling(word: str) -> str:
     """A word in small letters as Americans spell it, or nearly: what comes out need not be a word, so that only two
     results may be compared."""
-    if word == "grey":
-        return "gray"
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
     if len(word) > 4:
         for british, american in _AMERICAN:
             word = british.sub(american, word)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from rapidfuzz.fuzz import ratio
@@ -103,7 +104,7 @@ def _forms(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """The words of the names that a journal goes by, the longest first."""
     found = dict[tuple[str, ...], None]()
     forms = [form for name in names for form in (_QUALIFIER.sub("", name), name)]
-    for name in forms:
+    for name in (*forms, *(other for form in forms for other in _renamed().get(_telling(_split(form)), ()))):
         words = _telling(_split(name))
         sizes = range(_INITIALS_OF_MANY, len(words) + 1)
         found |= {("".join(word[0] for word in words[:size]),): None for size in sizes}
@@ -151,6 +152,17 @@ def _split(name: str) -> list[str]:
 @lru_cache(maxsize=8192)
 def _plain(word: str) -> str:
     return plain_letters(word).replace("'", "").replace("’", "")
+
+
+@lru_cache(maxsize=1)
+def _renamed() -> dict[tuple[str, ...], list[str]]:
+    """Names of journals that continue each other, and names that readers use, by each of them."""
+    rows = (files("deepcritical_mcp.search.references") / "journal_names.txt").read_text("utf-8").splitlines()
+    found = dict[tuple[str, ...], list[str]]()
+    for names in (row.split("/") for row in rows if not row.startswith("#")):
+        for name in names:
+            found.setdefault(_telling(_split(name)), []).extend(names)
+    return found
 
 
 def sentences_back(text: str) -> Iterator[Span]:
