@@ -105,6 +105,14 @@ def test_every_table_of_a_part_is_quoted_below_its_own_header_and_the_caption() 
     assert whole.content == shown.content
 
 
+def test_what_is_left_out_between_two_paragraphs_is_marked() -> None:
+    text, _ = _found(
+        [Section("s1", ["Zinc helped. Copper did not.", "Iron was not given. Gold was."], path=("Results",))]
+    )
+    chosen = [Span(text.content.index(word), text.content.index(word) + 4) for word in ("Zinc", "Gold")]
+    assert quotation(text, text.parts[0], chosen).content == "Zinc\n\n[…]\n\nGold"
+
+
 def test_a_sentence_that_refers_back_is_quoted_with_the_one_before_it() -> None:
     said = "The dose was halved in week 6. This did not change the outcome. Zinc was measured once."
     text, _ = _found([Section("s1", [said], path=("Results",))])

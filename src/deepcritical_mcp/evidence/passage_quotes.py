@@ -272,7 +272,7 @@ def _together(passages: Sequence[Passage]) -> Quotation:
     if not passages[0].end:  # a title
         return Quotation("", "")
     if part is None:
-        return Quotation(_sentences_shown(text.content, Span(0, len(text.content)), sorted(spans)), "")
+        return Quotation(_sentences_shown(text.content, Span(0, len(text.content)), sorted(spans))[1], "")
     return quotation(text, part, spans)
 
 
@@ -317,13 +317,18 @@ def quotation(text: Text, part: Part, chosen: Sequence[Span]) -> Quotation:
     chosen = [one if part.kind == "table" else _with_antecedent(content, found, one) for one in chosen]
     quoted = [one for one in found if any(some.start < one.end and one.start < some.end for some in chosen)]
     around = _around_rows(content, found, quoted) if part.kind == "table" else []
-    shown, read = "", sorted({*quoted, *around})
-    for number, one in enumerate(read):
-        of = _rows_shown if one in tables else _sentences_shown
-        piece = content[slice(*one)].strip() if one in around else of(content, one, chosen)
-        gap = (GAP,) if number and content[read[number - 1].end : one.start].strip() else ()
-        shown = PARAGRAPH_BREAK.join((*([shown] if shown else []), *gap, piece))
-    return Quotation(shown, anchor_at(text, part, quoted[0].start, read[-1].end))
+
+    def piece(one: Span) -> tuple[Span, str]:
+        if one in around:
+            return one, content[slice(*one)].strip()
+        return (one, _rows_shown(content, one, chosen)) if one in tables else _sentences_shown(content, one, chosen)
+
+    pieces = [piece(one) for one in sorted({*quoted, *around})]
+    shown = pieces[0][1]
+    for (last, _), (following, added) in pairwise(pieces):
+        gap = (GAP,) if content[last.end : following.start].strip() else ()
+        shown = PARAGRAPH_BREAK.join((shown, *gap, added))
+    return Quotation(shown, anchor_at(text, part, quoted[0].start, pieces[-1][0].end))
 
 
 def _around_rows(content: str, paragraphs: Sequence[Span], quoted: Sequence[Span]) -> list[Span]:
@@ -345,8 +350,8 @@ def _with_antecedent(content: str, paragraphs: Sequence[Span], chosen: Span) -> 
     return Span(start + before[-1].start, chosen.end) if before and refers_back(content, chosen.start) else chosen
 
 
-def _sentences_shown(content: str, paragraph: Span, chosen: Sequence[Span]) -> str:
-    """The chosen sentences of a paragraph, with gaps marked."""
+def _sentences_shown(content: str, paragraph: Span, chosen: Sequence[Span]) -> tuple[Span, str]:
+    """The chosen sentences of a paragraph, with gaps marked, and where they stand."""
     spans = [
         Span(max(one.start, paragraph.start), min(one.end, paragraph.end))
         for one in chosen
@@ -357,7 +362,7 @@ def _sentences_shown(content: str, paragraph: Span, chosen: Sequence[Span]) -> s
         gap = f" {GAP} " if content[last.end : following.start].strip() else " "
         rest = content[max(last.end, following.start) : following.end].strip()
         shown = f"{shown}{gap}{rest}" if rest else shown
-    return shown
+    return Span(spans[0].start, spans[-1].end), shown
 
 
 def _rows_shown(content: str, table: Span, chosen: Sequence[Span]) -> str:
