@@ -168,3 +168,21 @@ def test_the_bibliography_behind_what_is_nested_too_deeply_is_read(piece: str) -
     )
     draft = read_draft(f"\\begin{{document}}{piece * 3_000}\n{entries}\\end{{thebibliography}}\n\\end{{document}}\n")
     assert [one.label for one in draft.references] == ["a", "b"]
+
+
+def test_numbers_of_lines_are_no_entries() -> None:
+    lines = [
+        "Zinc helps children, as a trial of many years in two of",
+        "the largest towns has shown [1], and does no harm [2].",
+        "",
+        "References",
+        "1. Berg JA, Ruiz K. Zinc for warts in children of school",
+        "age. J Zinc 2019;12:34–41.",
+        "2. Ito M. Copper for burns of the hand: a trial in nine",
+        "hospitals. Burns 2018;44:1–9.",
+    ]
+    plain = read_draft("\n".join(lines))
+    for mark in ("{} ", "  {}\t", "{:>4}  "):
+        draft = read_draft("\n".join(f"{mark.format(at)}{line}" for at, line in enumerate(lines, 211)))
+        assert [one.text for one in draft.references] == [one.text for one in plain.references]
+        assert len(draft.references) == 2

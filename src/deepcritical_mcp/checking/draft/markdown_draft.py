@@ -34,6 +34,9 @@ _PAGE_NUMBERS = frozenset(("#", "page #", "p. #", "# of #", "page # of #", "# / 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}\n[ \t>]{0,40}([^\W\d_]+)(\S*)[ \n]?")
 _PAGE_END = re.compile(r"(?<!\s)\s*\f\s*(?=(\S?))")
+_LINE_NUMBER = re.compile(r"[ \t]{0,8}(\d{1,4})(?:[ \t]+|\Z)")
+_NEARLY_ALL = 0.8
+"""Share of lines."""
 _LONGEST_HEAD = 140
 _LEAST_HEAD = 12
 """Characters of a line that recurs."""
@@ -175,11 +178,20 @@ def _notes_inside(block: Block) -> Iterator[Block]:
 
 
 def without_page_breaks(text: str) -> str:
-    """`text` without page numbers and the lines that recur on its pages; a sentence that a page break cuts is whole
-    again."""
-    lines = text.split("\n")
+    """`text` without the numbers of its lines, page numbers and the lines that recur on its pages; a sentence that a
+    page break cuts is whole again."""
+    lines = _without_line_numbers(text.split("\n"))
     noise = _of_pages(lines)
     return _PAGE_END.sub(_joined, "\n".join("\f" if at in noise else line for at, line in enumerate(lines)))
+
+
+def _without_line_numbers(lines: list[str]) -> list[str]:
+    """The lines without numbers in front that rise by one on nearly all of them, some within sentences."""
+    found = [(_LINE_NUMBER.match(line), line) for line in lines if line.strip()]
+    rising = sum(1 for (one, _), (two, _) in pairwise(found) if one and two and int(two[1]) == int(one[1]) + 1)
+    within = sum(line[one.end() : one.end() + 1].islower() for one, line in found if one)
+    is_numbered = rising >= _NEARLY_ALL * len(found) and within >= (1 - _NEARLY_ALL) * len(found) > 1
+    return [_LINE_NUMBER.sub("", line) for line in lines] if is_numbered else lines
 
 
 def _joined(page_end: re.Match[str]) -> str:
