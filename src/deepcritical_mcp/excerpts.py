@@ -61,7 +61,8 @@ _FIGURES, *_RESULTS_BY_RIGOR = (re.compile(signals, re.VERBOSE) for signals in (
 """What makes a sentence one with results: before the section of results, and elsewhere (widely, strictly)."""
 _LEVEL = re.compile(_NO_EFFECT, re.VERBOSE)
 _REFERS_BACK = re.compile(
-    r"In contrast|Conversely|However|But|Thus|Th(?:is|ese|ose)\b|Such|It\b|They|Both|Neither|The (?:latter|former)"
+    r"In (?:contrast|(?:such|th(?:is|at|ese|ose))\b)|Conversely|However|But|Thus|Th(?:is|ese|ose)\b|Such|It\b|They|Both"
+    r"|Neither|The (?:latter|former)"
 )
 
 
@@ -115,8 +116,9 @@ def _parts(text: str, sentence: Span) -> Iterator[Span]:
 
 
 def refers_back(text: str, start: int) -> bool:
-    """Whether the sentence that starts there is read with the one before it: "This was not seen in mice"."""
-    return _REFERS_BACK.match(text, start) is not None
+    """Whether the sentence that starts there is read with the one before it, or is the rest of a longer one: "This was
+    not seen in mice"."""
+    return text[start : start + 1].islower() or _REFERS_BACK.match(text, start) is not None
 
 
 def has_figures(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -113,8 +114,10 @@ def test_what_is_left_out_between_two_paragraphs_is_marked() -> None:
     assert quotation(text, text.parts[0], chosen).content == "Zinc\n\n[…]\n\nGold"
 
 
-def test_a_sentence_that_refers_back_is_quoted_with_the_one_before_it() -> None:
-    said = "The dose was halved in week 6. This did not change the outcome. Zinc was measured once."
+@pytest.mark.parametrize("words", ["This did", "In such cases, zinc did", "which did"])
+def test_a_sentence_that_refers_back_is_quoted_with_the_one_before_it(words: str) -> None:
+    mark = ", " if words.islower() else ". "
+    said = f"The dose was halved in week 6{mark}{words} not change the outcome. Zinc was cheap."
     text, _ = _found([Section("s1", [said], path=("Results",))])
-    start = said.index("This")
-    assert quotation(text, text.parts[0], [Span(start, said.index("Zinc"))]).content == said[: said.index(" Zinc")]
+    chosen = Span(said.index(words), said.index(" Zinc was"))
+    assert quotation(text, text.parts[0], [chosen]).content == said[: said.index(" Zinc was")]
