@@ -95,12 +95,14 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
         if one.at < 0:
             is_slip = at not in known and _is_slip(one, authors[at : at + 1], is_first=one is first)
             (slips if is_slip else wrong).append(one)
-    namesakes = [one for one in people if not wrong and not slips and _is_namesake(one, authors)]
-    if not (told := wrong or slips or namesakes):
+    grades = [(_initials_differ(one, authors), one) for one in people if not wrong and not slips]
+    namesakes = [one for grade, one in grades if grade == 2]
+    initials = namesakes or [one for grade, one in grades if grade]
+    if not (told := wrong or slips or initials):
         return found
-    shown = [authors[one.at] for one in namesakes] or missing[: len(told)] or authors[:1]
+    shown = [authors[one.at] for one in initials] or missing[: len(told)] or authors[:1]
     true, written = ", ".join(one.short for one in shown), ", ".join(listed[slice(*one.span)] for one in told)
-    by_others = not namesakes and (first.at < 0 or 0 not in known or 2 * len(wrong + slips) > len(people))
+    by_others = not initials and (first.at < 0 or 0 not in known or 2 * len(wrong + slips) > len(people))
     verdict = "differs" if wrong or first in namesakes or len(namesakes) > 1 else "minor"
     return replace(found, verdict=verdict, written=written, true=true, by_others=by_others)
 
@@ -197,11 +199,15 @@ def _is_slip(person: Person, expected: Sequence[AuthorName], *, is_first: bool) 
     return any(ratio(plain_letters(name), plain_letters(form)) >= least for form in forms)
 
 
-def _is_namesake(person: Person, authors: Sequence[AuthorName]) -> bool:
-    """Whether initials have no letter of an author with this family name, also none of middle names."""
-    family = _key(authors[person.at].family)
-    named = [known for one in authors if _key(one.family) == family and (known := _known(one))]
-    return bool(named and person.letters) and all({*known}.isdisjoint(person.letters) for known in named)
+def _initials_differ(person: Person, authors: Sequence[AuthorName]) -> int:
+    """2 if initials have no letter of an author with this family name, also none of middle names; 1 if one of them is
+    somebody else's; otherwise 0."""
+    family, letters = _key(authors[person.at].family), {*person.letters}
+    named = [{*known} for one in authors if _key(one.family) == family and (known := _known(one))]
+    if not named or not letters:
+        return 0
+    is_known = any(letters <= known or len(letters) > len(known) for known in named)
+    return 2 if all(map(letters.isdisjoint, named)) else int(not is_known)
 
 
 def _known(author: AuthorName) -> str:
