@@ -178,7 +178,7 @@ def test_numbers_of_lines_are_no_entries() -> None:
         "References",
         "1. Berg JA, Ruiz K. Zinc for warts in children of school",
         "age. J Zinc 2019;12:34–41.",
-        "2. Ito M. Copper for burns of the hand: a trial in nine",
+        "2. Ito M. Copper for burns of the hand: a trial in 9 new",
         "hospitals. Burns 2018;44:1–9.",
     ]
     plain = read_draft("\n".join(lines))

@@ -34,7 +34,7 @@ _PAGE_NUMBERS = frozenset(("#", "page #", "p. #", "# of #", "page # of #", "# / 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}\n[ \t>]{0,40}([^\W\d_]+)(\S*)[ \n]?")
 _PAGE_END = re.compile(r"(?<!\s)\s*\f\s*(?=(\S?))")
-_LINE_NUMBER = re.compile(r"[ \t]{0,8}(\d{1,4})(?:[ \t]+|\Z)")
+_LINE_NUMBER = re.compile(r"\A[ \t]{0,8}(\d{1,4})(?:[ \t]+|\Z)")
 _NEARLY_ALL = 0.8
 """Share of lines."""
 _LONGEST_HEAD = 140
