@@ -257,12 +257,14 @@ def by_place(passages: Sequence[Passage]) -> Iterator[tuple[list[int], Quotation
 
 
 def _belong_together(one: Passage, other: Passage) -> bool:
+    first, second = sorted((one, other), key=lambda passage: passage.start)
     if one.text is not other.text or one.part != other.part:
         return False
     if one.table and other.table:
         return one.table.header == other.table.header
-    first, second = sorted((one, other), key=lambda passage: passage.start)
-    return not (one.table or other.table or PARAGRAPH_BREAK in one.text.content[first.end : second.start].strip())
+    if one.table or other.table or second.start - first.end > MAX_TOGETHER:
+        return False
+    return PARAGRAPH_BREAK not in one.text.content[first.end : second.start].strip()
 
 
 def _together(passages: Sequence[Passage]) -> Quotation:

@@ -17,6 +17,7 @@ from deepcritical_mcp.models.citation_report import ReferenceProblem as Referenc
 from deepcritical_mcp.models.citation_report import ReferenceVerdict as ReferenceVerdict
 from deepcritical_mcp.models.citation_report import findings_of as findings_of
 from deepcritical_mcp.models.citation_report import with_findings as with_findings
+from deepcritical_mcp.models.document import SESSION as SESSION
 from deepcritical_mcp.models.document import Attempt as Attempt
 from deepcritical_mcp.models.document import AttemptStatus as AttemptStatus
 from deepcritical_mcp.models.document import Document as Document

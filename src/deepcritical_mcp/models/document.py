@@ -17,6 +17,9 @@ such as a scan."""
 AttemptStatus = Literal[DocumentStatus, "failed", "skipped"]
 """`failed`: an outage; asking again may help. `skipped`: not configured, or does not apply."""
 
+SESSION = "session"
+"""Stands among the attempts for a text that the session held; not sent, since nobody was asked."""
+
 
 class OutlineEntry(Value):
     """A part of the text, and how many characters it has, with those of the parts inside it that the outline leaves

@@ -34,6 +34,7 @@ from deepcritical_mcp.identifiers import RecordIds, preprint_number
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NO_TITLE,
+    SESSION,
     Attempt,
     FetchVerdict,
     Publication,
@@ -65,8 +66,6 @@ from deepcritical_mcp.urls import host_of
 
 PAGE = "page"
 """The provider that reads any address."""
-SESSION = "session"
-"""Stands among the attempts for a text that the session held."""
 MAX_ADDRESSES = 3
 """Addresses of copies that are tried."""
 READ_KINDS: tuple[TextKind, ...] = ("full_text", "registration", "page")

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from deepcritical_mcp.checking.report_text import MAX_WRITTEN, is_sound, ranges
 from deepcritical_mcp.models import (
     SAME,
+    SESSION,
     USER,
     CheckedQuotation,
     CheckedRecord,
@@ -126,7 +127,7 @@ def _summary(item: EvidenceSummary) -> EvidenceSummary:
 
 def _document(result: Document) -> Document:
     provider = provider_shown(result.provider, result.citation)
-    attempts = tuple(one for one in result.attempts if one.provider != "session")
+    attempts = tuple(one for one in result.attempts if one.provider != SESSION)
     update = {"citation": lean_citation(result.citation), "provider": provider, "attempts": attempts}
     return result.model_copy(update=update)
 
