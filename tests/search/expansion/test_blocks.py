@@ -134,7 +134,9 @@ async def test_what_is_negated_is_no_concept(ask: Ask):
     assert [one.mesh_term for one in (await ask("metformin without alzheimer")).concepts] == ["Metformin"]
 
 
-@pytest.mark.parametrize("topic", ["APC mutations", "visual aids", "lead in nursing teams"])
+@pytest.mark.parametrize(
+    "topic", ["APC mutations", "visual aids", "lead in nursing teams", "does heavy water lead to seizures"]
+)
 async def test_a_mapping_to_another_sense_is_not_trusted(topic: str, ask: Ask):
     senses = (
         Record(7854, ("Lead",), "D01.268"),

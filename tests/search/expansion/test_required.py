@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.search.expansion.conftest import Ask, offline
+from tests.search.expansion.ncbi_stand_in import LIBRARY, Record
 from tests.search.expansion.queries import finds, ranking, requires
 
 
@@ -21,6 +22,9 @@ from tests.search.expansion.queries import finds, ranking, requires
         ("zilebesiran and anemia", ["zilebesiran", "anemia"]),
         ("anemia C under topiramate", ["anemia", "topiramate"]),
         ("S aureus in gout", ["S aureus", "gout"]),
+        ("topiramate in trans women", ["topiramate", "trans women"]),
+        ("central line infections and burnout", ["central line infections", "burnout"]),
+        ("school closures and burnout", ["school closures", "burnout"]),
     ],
 )
 async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: list[str], ask: Ask):
@@ -43,6 +47,9 @@ async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: 
         ("topiramate for migraine and habits", ["topiramate", "migraine"], "habit"),
         ("topiramate compared with placebo in migraine", ["topiramate", "migraine"], "placebo"),
         ("P: adults with gout; I: febuxostat; O: patient satisfaction", ["gout", "febuxostat"], "satisfaction"),
+        ("PICO: P adults with gout, I febuxostat, O satisfaction", ["gout", "febuxostat"], "satisfaction"),
+        ("febuxostat for gout after failed allopurinol", ["febuxostat", "gout"], "allopurinol"),
+        ("burnout in neonatal unit trauma nurses", ["burnout", "trauma nurses"], "neonatal unit"),
     ],
 )
 async def test_doses_times_persons_places_outcomes_and_placebo_only_rank(
@@ -187,6 +194,20 @@ async def test_alternatives_in_parentheses_stay_among_themselves(ask: Ask):
 
 
 @pytest.mark.parametrize(
+    ("topic", "studies"),
+    [
+        ("a cohort study of gout under febuxostat", "observational studies"),
+        ("gout guidelines", "guidelines"),
+        ("systematic reviews of febuxostat for gout", "systematic reviews"),
+        ("does topiramate raise gout risk?", "etiology, narrow"),
+    ],
+)
+async def test_a_question_is_narrowed_to_the_studies_it_asks_for(topic: str, studies: str, ask: Ask):
+    (narrowed,) = [one for one in (await ask(topic)).queries if one.strategy == "specific"]
+    assert narrowed.rationale.startswith(f"Only {studies} (")
+
+
+@pytest.mark.parametrize(
     ("topic", "proposed"),
     [
         ("topiramate for migraine", True),
@@ -198,6 +219,12 @@ async def test_a_narrowing_that_is_not_sure_to_fit_is_left_out(topic: str, propo
     found = await ask(topic)
     assert ("specific" in [one.strategy for one in found.queries]) == proposed
     assert proposed or any("surely fits" in one for one in found.warnings)
+
+
+async def test_an_adjective_that_papers_name_a_thing_with_is_required_too(ask: Ask):
+    operation = Record(11468, ("Prostatectomy", "Prostatectomies"), "E04.950")
+    query = (await ask("robotic prostatectomy for hepatoma", records=(*LIBRARY, operation))).queries[0].pubmed_query
+    assert requires(query, ["robotic", "prostatectomies", "hepatoma"]), query
 
 
 async def test_nothing_that_is_always_true_is_a_condition(ask: Ask):

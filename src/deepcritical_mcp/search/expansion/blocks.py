@@ -95,7 +95,7 @@ class TopicConcept:
     @property
     def block(self) -> TermBlock:
         """The concept for PubMed."""
-        is_substance = _is_substance(self.record) or (self.record is not None and self.record.is_of(("Z",)))
+        is_substance = _has_no_plural(self.record)
         # PubMed drops an abbreviation that is one of its stop words ("AS").
         texts = self.forms if self.forms and self.text.lower() in PUBMED_STOP_WORDS else (self.text, *self.forms)
         headings = [pubmed_syntax.phrase(self.record.name, tag) for tag in _tags(self.record)] if self.record else []
@@ -252,9 +252,12 @@ def is_action(record: MeshDescriptor) -> bool:
     return any(one.startswith(_ACTIONS) for one in record.tree_numbers)
 
 
-def _is_substance(record: MeshDescriptor | None) -> bool:
-    """Whether it is a chemical, a drug or a protein, whose name other words begin with ("albumin", "albuminuria")."""
-    return record is not None and (record.is_supplementary or any(one.startswith("D") for one in record.tree_numbers))
+def _has_no_plural(record: MeshDescriptor | None) -> bool:
+    """Whether it is a chemical, a drug or a protein, whose name other words begin with ("albumin", "albuminuria"), or a
+    place."""
+    if record is None:
+        return False
+    return record.is_supplementary or record.is_of(("Z",)) or any(one.startswith("D") for one in record.tree_numbers)
 
 
 def has_name(record: MeshDescriptor, text: str) -> bool:

@@ -39,6 +39,7 @@ MAX_CONCEPTS = 12
 _DRUGS = ("D",)
 _SPECIALTIES = ("H02",)
 _PHYSICS = ("G01",)
+# Phenomena, disciplines, education, technology, culture, information, services, organisms and chemicals.
 _OTHER_SENSES = ("G", "I", "J", "K", "L", "N", "B", "D")
 _WITH_LEAD = word_list("with lead")
 # A longer topic gets no spelling correction, and only its first words are looked up in MeSH.
@@ -225,13 +226,14 @@ def _names_of(negation: str) -> tuple[str, ...]:
 def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
     """Whether the words mean something else than the record: an adjective is no medical specialty ("pediatric"), "aids"
     are not AIDS, frequent words are no phenomenon, service or chemical of another name ("heat waves" and infrared rays,
-    "glue"), and a metal is meant only if something else says so ("lead")."""
+    "glue"), short names are no drugs of another name, and a metal is meant only if something else says so ("lead")."""
     if record.name == "Acquired Immunodeficiency Syndrome":  # "visual aids"
         return "aids" in {one.text for one in topic.tokens} and "HIV" not in topic.text
     if len(text) <= 3 and record.is_of(_DRUGS) and record.name.lower() != text:  # "MTA" is not only pemetrexed
         return True
     if record.name == "Lead":
-        return not stems(" ".join(_WITH_LEAD)) & stems(topic.subject)
+        is_verb = f"{text} to" in word_list("verb") and f"{text} to " in topic.subject.lower()
+        return is_verb or not stems(" ".join(_WITH_LEAD)) & stems(topic.subject)
     if record.is_of(_SPECIALTIES):
         return not text.lower().endswith(("s", "y", "medicine"))
     words = text.split()

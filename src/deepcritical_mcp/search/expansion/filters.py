@@ -122,7 +122,7 @@ def _asked() -> Mapping[str, re.Pattern[str]]:
 
 def question_kinds(topic: Topic, required: Sequence[Part]) -> set[QuestionKind]:
     """What the topic clearly asks about, by its words: the first kind that fits; else a treatment, if something that is
-    tried and a disease are all that it requires. What it negates and the names of its concepts do not count."""
+    tried and a disease are all that it requires. What it negates and the names of its conditions do not count."""
     text = _AROUND.sub(" ", topic.text if topic.syntax == "" and not topic.negations else topic.affirmed)
     every = [one for part in required for one in part.either or (part,) if not one.is_negation]
     offered = [one for one in every if _is_tried(one)]
@@ -183,8 +183,7 @@ def _filters(topic: Topic, kinds: set[QuestionKind], *, is_clinical: bool, year:
         yield FittingFilter(every["animals"], "animal study", "persons")
     systematic = FittingFilter(every["systematic_review"], "systematic review", "paper")
     overview = FittingFilter(every["reviews"], "overview", "paper")
-    kinds_of_paper = (overview, systematic) if is_basic else (systematic, overview)
-    yield from (one for one in kinds_of_paper if one is overview or "reviews" not in kinds)
+    yield from (overview, systematic) if is_basic else (overview,) if "reviews" in kinds else (systematic, overview)
     if is_clinical and not is_of_animals and kinds & {"treatment", "diagnosis"}:
         yield FittingFilter(every["guidelines"], "guideline", "paper")
     language = topic.language if topic.language not in ("", OTHER_SCRIPT) else "English"

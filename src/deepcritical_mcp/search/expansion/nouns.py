@@ -60,12 +60,7 @@ def pieces(noun: Sequence[Item], *, is_listed: bool) -> Iterator[Piece]:
     for place, item in enumerate(items):
         if place in pairs and place + 1 not in pairs:
             start = next(first for first in range(place, -1, -1) if first not in pairs)
-            if (
-                start
-                and start - 1 not in alone
-                and run[start - place - 1 :]
-                and _goes_with(items[start - 1], items[start])
-            ):
+            if len(run) > place - start and _goes_with(items[start - 1], items[start]):
                 start -= 1
             words = items[start : place + 1]
             yield from _phrase(run[: len(run) - len(words) + 1], is_apart=True, is_listed=is_listed)
@@ -140,8 +135,7 @@ def _is_pair(items: Sequence[Item], place: int) -> bool:
     if text.lower() in word_list("compounds"):
         return _is_of(before[1], "D")
     if _is_of(concept, "D") and " " not in f"{before[0]}{text}" and not is_drug(text):  # "silver diamine fluoride"
-        is_inorganic = _is_of(before[1], "D01") or (place > 1 and _is_pair(items, place - 1))
-        return _is_of(before[1], "D") and is_inorganic
+        return _is_of(before[1], "D01") or (_is_of(before[1], "D") and place > 1 and _is_pair(items, place - 1))
     if _is_of(concept, "A"):  # not "surgical face masks"
         is_last = not any(known for _, known in items[place + 1 : place + 2])
         return is_last and before[1] is None and is_adjective(before[0])
@@ -172,17 +166,19 @@ def _goes_with(first: Item, second: Item) -> bool:
 
 
 def _stands_alone(items: Sequence[Item], place: int) -> bool:
-    """Whether it is a part of its own: a drug, an animal, a concept but those that say little alone, which are near the
-    top of the tree, parts of the body, and frequent words whose headings are of no disease; no setting of what follows
-    ("school closures")."""
+    """Whether it is a part of its own: a drug, an animal, or a concept that says enough alone, unlike headings near the
+    top of the tree, parts of the body, frequent words that name no disease, and the setting of what follows ("school
+    closures")."""
     text, concept = items[place]
     if concept is None:
         return is_drug(text) or role_of_word(text) == "animal" or is_code(text) or ends_like_disease(text)
     role = role_of_item(text, concept)
     if role != "subject" or concept.record is None:
-        after = items[place + 1 : place + 2]
-        is_joined = role == "setting" and any(role_of_item(*one) == "subject" and not one[1] for one in after)
-        return role not in ("general", "head") and not (is_joined and not is_adjective(after[0][0]))
+        is_joined = role == "setting" and any(
+            role_of_item(word, known) == "subject" and not (known or is_adjective(word))
+            for word, known in items[place + 1 : place + 2]
+        )
+        return role not in ("general", "head") and not is_joined
     is_vague = evidence_of(role, text, concept.record) <= WEAK
     is_ill = concept.record.is_of(OF_DISEASES) and not concept.record.is_of(("F02",))  # "turnover intention"
     return not is_vague and (is_ill or not is_common(text.lower().split()))

@@ -26,6 +26,7 @@ from deepcritical_mcp.search.expansion.roles import (
 )
 from deepcritical_mcp.search.expansion.topic import ASIDE, Token, Topic
 from deepcritical_mcp.search.expansion.word_lists import word_groups, word_list
+from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import FOREIGN_FUNCTION_WORDS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
 
 _ADVERSE_BLOCK = (
@@ -59,8 +60,8 @@ class Part:
         either: the parts of which one is enough ("aspirin or warfarin").
         is_compared: whether it is what something else is compared with.
         is_looked_up: whether MeSH was asked for it.
-        is_pair: whether it is a general word with what says which one is meant.
-        described: the adjective before it ("barbed sutures").
+        is_pair: whether it is a general word with what says which one is meant ("trans women").
+        described: the adjective before it that papers name with it ("robotic prostatectomy").
     """
 
     text: str
@@ -91,9 +92,7 @@ class Part:
     @property
     def is_class(self) -> bool:
         """Whether it is a class of drugs, or a list of drugs."""
-        every = self.either or (self,)
-        records = [one.concept.record for one in every if one.concept]
-        return self.kind == "D" and (len(every) > 2 or any(one is not None and is_action(one) for one in records))
+        return self.kind == "D" and (len(self.either) > 2 or any(map(is_action, self.records)))
 
     @property
     def is_outcome(self) -> bool:
@@ -118,13 +117,16 @@ class Part:
         return any(one is not None and bool(one.record or one.forms) for one in known)
 
     @property
+    def records(self) -> list[MeshDescriptor]:
+        """The records of MeSH for it, or for the parts of which one is enough."""
+        return [one.concept.record for one in self.either or (self,) if one.concept and one.concept.record]
+
+    @property
     def kind(self) -> str:
         """ "disease", or the first letter of its place in the MeSH tree; "" if that is unknown."""
-        known = [one.concept for one in self.either or (self,) if one.concept and one.concept.record]
-        concept = known[0] if known else None
-        if concept is None or concept.record is None:
+        if not self.records:
             return "disease" if ends_like_disease(self.text) else ""
-        places = concept.record.tree_numbers or ("D",)
+        places = self.records[0].tree_numbers or ("D",)
         is_disease = any(one.startswith(OF_DISEASES) and not one.startswith((*SYMPTOMS, "F02")) for one in places)
         return "disease" if is_disease else places[0][: 3 if places[0].startswith(_PROTEINS) else 1]
 

@@ -29,8 +29,7 @@ def grouped_parts(parts: Sequence[Part]) -> list[Part]:
     combined = any(word.startswith(_COMBINED) for one in parts for word in one.text.lower().split())
 
     def is_choice(run: Sequence[Part]) -> bool:
-        others = [one for one in parts if one not in run and one.evidence >= NAMED]
-        is_apart = bool(others) and not combined
+        is_apart = not combined and any(one not in run and one.evidence >= NAMED for one in parts)
         joints = {one.before for one in run[1:]}
         is_alike = run[0].kind in ("D", "disease") or run[0].is_outcome
         is_keywords = joints == {","} and run[0].before not in _OF_WHOM
@@ -95,8 +94,8 @@ class Selection:
 
 def select(parts: Sequence[Part]) -> Selection:
     """Negations and animals are required, and two parts: the pair that papers are surest to name, a condition and what
-    is tried or measured rather than two of a kind; a third one only if it is as sure as can be. Of what says little,
-    one part is, if there is only one other."""
+    is tried or measured rather than two of a kind; a third one only if it is named first, is as sure as can be, or MeSH
+    has it and papers are less sure to name the two. Of what says little, one part is, if there is only one other."""
     kept = [one for one in parts if one.is_negation or one.role == "animal"]
     persons = [one for one in parts if one.role == "person"]
     others = [one for one in parts if one not in kept and (one not in persons or len(persons) == 1)]

@@ -58,7 +58,7 @@ class Proposal:
     source: Literal["mesh", "rules"] = "rules"
     reformulation: Literal["syntactic", "semantic"] = "syntactic"
     is_loose: bool = False
-    """Whether it is a class of drugs without the disease."""
+    """Whether it is a class of drugs without the disease or the other drug."""
     is_spare: bool = False
     """Whether it is without a subject that the question needs, or part of another proposal."""
 
@@ -176,8 +176,8 @@ def _without(plan: Plan) -> Iterator[Proposal]:
 
 
 def _grip(part: Part) -> tuple[bool, bool, float]:
-    """How hard it is to give up a part: least of all an animal, most of all in whom, what it is compared with and what
-    is measured."""
+    """How hard it is to give up a part: hardest is an animal; easiest are in whom, what something is compared with, and
+    what is measured."""
     is_option = part.is_compared or part.label == "P" or part.before in word_list("of whom") or part.is_outcome
     return part.role == "animal", not is_option, part.evidence
 
@@ -217,8 +217,7 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
 def _drug_therapy(plan: Plan) -> list[str]:
     """The required diseases with MeSH's subheading, since papers on several drugs may name none of them; none of the
     headings at the top of the tree."""
-    parts = [one for part in plan.subjects if part.is_disease for one in part.either or (part,)]
-    records = [one.concept.record for one in parts if one.concept and one.concept.record]
+    records = [one for part in plan.subjects if part.is_disease for one in part.records]
     return [pubmed_syntax.phrase(f"{one.name}/drug therapy", "MeSH Terms") for one in records if not is_branch(one)]
 
 

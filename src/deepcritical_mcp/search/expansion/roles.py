@@ -169,9 +169,7 @@ def is_name(word: str) -> bool:
 def is_adjective(word: str) -> bool:
     """Whether a word describes another one, by its class or its ending; "procalcitonin-guided" and "nurse-led" say what
     is tried."""
-    if not word.islower() or word.endswith(
-        ("-assisted", "-centered", "-centred", "-friendly", "-guided", "-informed", "-led")
-    ):
+    if not word.islower() or word.endswith(endings("approach endings")):
         return False
     first, _, last = word.partition("-")
     if last:  # "low-dose", "hospital-acquired", but "tongue-tie"
