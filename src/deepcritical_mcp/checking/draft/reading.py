@@ -70,9 +70,9 @@ _MOST_NAMED = 12
 _LEAST_QUOTED = 4
 """Words of a quotation that something is cited for."""
 _EMPTY = re.compile(
-    r"\s{0,20}[(\[](?!\s?\.\s?\.)\s{0,9}(?:(?:see(?: also)?|e\.g\.,?|for (?:a )?reviews?,?|pp?\. ?[0-9–-]{1,12}"
-    r"|in press|and references therein|but see|as in|by|in|from|cf\.|reviewed in|and|PMIDs?:?|doi:?|refs?\.?|[,;.&])"
-    r"\s{0,9}){0,40}+[)\]]|[\s,;]{1,20}(?=[.,;:!?)\]])"
+    r"\s{0,20}[(\[](?!\s?\.\s?\.)\s{0,9}(?:(?:see(?: also)?|e\.g\.|for (?:a )?reviews?|pp?\. ?[0-9–-]{1,12}"
+    r"|in press|and references therein|but see|as in|by|in|from|cf\.|reviewed in|and|PMIDs?:?|doi:?|refs?|[,;.&])"
+    r"\s{0,9}){0,40}[)\]]|[\s,;]{1,20}(?=[.,;:!?)\]])"
 )
 """Brackets from which marks are taken, and the blanks that these leave."""
 _QUOTED = re.compile(
