@@ -80,6 +80,7 @@ ALL_VANCOUVER = "Berg JA, Ruiz K, van der Meer PJ, O'Neil S"
 def test_volume_issue_and_pages_keep_their_form(wrong: str, right: str) -> None:
     before = f"{ALL_VANCOUVER}. {TITLE}. J Wound Care. 2019;"
     assert correct(before + wrong) == before + right
+    assert correct(before + "31(9):1102-9.", paper(issue="")) == f"{before}28:214-21."
 
 
 def test_a_last_page_and_a_year_off_by_one_are_corrected() -> None:

@@ -90,6 +90,7 @@ def test_typography_omissions_and_marks_of_citations_leave_a_quotation_verbatim(
         ("significant difference in Ca²⁺ of −0.5 mmol/L persisted", "negation left out: “non-significant difference”"),
         ("The non-significant difference in Ca²⁺ of 0.5 mmol/L persisted", "words left out: “-”"),
         ("The tumour response was modest in both of the groups", "words changed: “tumor” → “tumour”"),
+        ("The non-significant difference in Ca³⁺ of −0.5 mmol/L persisted", "number changed: “²” → “³”"),
         ("Zinc deficiency is frequent in older adults (aged ≥65 years)", "words changed: “common” → “frequent”"),
         ("The tumor response was modest in the groups", "words left out: “both of”"),
         (

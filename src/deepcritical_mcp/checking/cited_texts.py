@@ -138,7 +138,5 @@ def abstracts_warning(cited: Sequence[Publication], *, read: bool) -> str:
     """Of how many of the papers that were compared with the draft only the abstract could be; "" if of none."""
     count = len({one.id for one in cited if not has_full_text(one)})
     advice = "" if read else " read=true reads the full texts that are open."
-    told = (
-        f"Of {counted(count, 'cited paper')} only the abstract (or the title) could be compared with the draft: what is"
-    )
-    return f"{told} not found there may stand in the full text.{advice}" if count else ""
+    told = "could be compared with the draft: what is not found there may stand in the full text."
+    return f"Of {counted(count, 'cited paper')} only the abstract (or the title) {told}{advice}" if count else ""

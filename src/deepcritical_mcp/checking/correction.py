@@ -70,7 +70,8 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
         start, end = places[field]
         dash = next((one for one in ("--", "–") if one in line[start:end]), "-")
         value = own_number("year", publication) if field == "year" else str(getattr(publication, field))
-        new = f"{new[:start]}{value.replace('-', dash)}{new[end:]}"
+        is_bare = not value and f"{line[start - 1 : start]}{line[end : end + 1]}" == "()"  # the record has no issue
+        new = f"{new[: start - is_bare]}{value.replace('-', dash)}{new[end + is_bare :]}"
     for one in (wrong[field] for field in IDS if field in wrong):
         if not one.true or one.true.lower().startswith(one.written.lower()):  # where the rest of it stands is not known
             return ""

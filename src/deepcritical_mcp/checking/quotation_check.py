@@ -224,7 +224,8 @@ def _changes(quoted: ComparedText, piece: Span, text: ComparedText, span: Span) 
         here, there = come.end + block.size, gone.end + block.size
         words_gone, words_come = text.words(*gone), quoted.words(*come)
         old, new = (clipped(some.written(*each), _MAX_WORDS_TOLD) for some, each in ((text, gone), (quoted, come)))
-        if "".join(words_gone) == "".join(words_come) or {*old, *new} <= _MARKS:
+        is_power = bool(old and new) and text.content[text.starts[gone.start] - 1].isalnum()  # 10⁵
+        if "".join(words_gone) == "".join(words_come) or ({*old, *new} <= _MARKS and not is_power):
             continue
         kind = _kind(words_gone, words_come)
         if old and new:

@@ -136,6 +136,7 @@ def test_numbers_cite_in_many_forms(sentence: str, references: tuple[int, ...]) 
 def test_intervals_ions_units_and_years_do_not_cite() -> None:
     text = (
         "We gave 5 mg (n = 2) [95% CI 1.2-3.4] on 3 m² to 10³ cells with [Ca2+] in (2020): (1) early, (2) late, in ¹⁴C."
+        " The pseudo-R² of x² was high for kg·m² (I² = 60%, τ² = 0.2)."
     )
     assert read_draft(f"{text}\n\n```\nx[1]\n```\n<!-- [2] -->\n\nReferences\n{NUMBERED}").sentences == ()
 
@@ -242,7 +243,7 @@ HOSTILE = (
     "[", "](", '"', '" a', "“", "1", "[1,", "\n", " ", "2020 ", "Aa,Bb 2019a,b", "1. a\n", "- a\n", "@a{",
     "\\cite{", "<!--", "```\n", "`", "*", "|a", "# a\n", "> a\n", "[^a]: ", "References\n", "https://a",
     "10.1000/", "PMID 12345, ", "¹", "^1", "<sup>", "[@a;", '{"a":', "TY  - JOUR\n", "A. ", "\u0301",
-    "van de ", "a\n=\n", "$^", "<li>", "(((",
+    "van de ", "a\n=\n", "$^", "<li>", "(((", "‟", "(ref.ref.", "[1 - 2, 3 - 4, 5 ",
 )  # fmt: skip
 
 

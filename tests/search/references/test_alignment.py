@@ -63,6 +63,11 @@ async def test_a_title_begins_where_the_record_has_it_whatever_stands_before_it(
     assert (outcome.verdict, outcome.problems) == ("verified", ())
 
 
+async def test_only_a_whole_word_is_the_name_of_a_preprint_server() -> None:
+    assert "journal" in graver(await checked(f"{NAMES}. {TITLE}: {SUBTITLE}. Atmosfera. 2023;9(38):1.", [FRAILTY]))
+    assert graver(await checked(f"{NAMES}. {TITLE}: {SUBTITLE}. OSF Preprints. 2021.", [FRAILTY])) == set()
+
+
 @pytest.mark.parametrize("names", ["", f"{NAMES}. "])
 async def test_a_subtitle_may_be_left_out(names: str) -> None:
     written = f"{names}{TITLE}. Sci Adv. 2023;9(38):eadi3902. doi: 10.1126/sciadv.adi3902"

@@ -14,7 +14,7 @@ from deepcritical_mcp.search.references.stated_ids import stated_ids
 from deepcritical_mcp.text import clean_line
 
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺‚˒’–—−‐‑;", "0123456789-+,,,-----,")
-_PART = r"[0-9]{1,4}(?:\s{0,2}\]?\s{0,2}[-–—−‐‑]{1,2}\s{0,2}\[?[0-9]{1,4})?"
+_PART = r"[0-9]{1,4}(?:\s{0,2}(?:\]\s{0,2})?[-–—−‐‑]{1,2}\s{0,2}\[?[0-9]{1,4})?"
 _LIST = rf"{_PART}(?:\s{{0,2}}[,;]\s{{0,2}}{_PART}){{0,40}}"
 _OF_NUMBERS = frozenset("0123456789 ,;-–—−‐‑()[]{}^$")
 """What a mark of numbers has."""
@@ -89,8 +89,8 @@ def find_citations(
     missing, known_names = [one for one in named if not one.entries], [one for one in named if one.entries]
     inline = _inline(body, marks, entries, found, missing)
     if known_names or not labels:
-        cited = {one.start for one in found}
-        apart = (one for one in missing if cited.isdisjoint(range(one.start, one.end)))
+        starts = {one.start for one in found}
+        apart = (one for one in missing if starts.isdisjoint(range(one.start, one.end)))
         unknown |= dict.fromkeys(clean_line(body[one.start : one.end]) for one in apart)
     found += (DraftCitation(one.mark, one.end, tuple(number + 1 for number in one.entries)) for one in known_names)
     return Citations(found, inline, [*unknown])
@@ -140,7 +140,7 @@ def _by_number(body: str, marks: Sequence[Mark], labels: Mapping[str, object]) -
         return []
     most, forms = max(numbers), _cited_numbers(body, marks)
     sure = [one for one in forms["brackets"] if one[2] and int(one[2][-1]) <= most + 50]
-    known = {name: [one for one in found if labels.keys() >= {*one[2]}] for name, found in forms.items()}
+    known = {name: [one for one in found if one[2] and labels.keys() >= {*one[2]}] for name, found in forms.items()}
     if sure or known["raised"]:
         return sure + known["raised"]
     most_cited = max(("parentheses", "behind", "glued"), key=lambda name: len({*_all(known[name])}))
@@ -156,12 +156,12 @@ def _all(found: Sequence[_Cited]) -> Iterator[str]:
 def _is_power(text: str, start: int, end: int) -> bool:
     """Whether a raised number is that of a unit, an isotope or a number, and cites nothing: "m²", "¹⁴C", "10³"; but it
     may cite behind a name with a number, "IL-13¹⁶"."""
-    before, after = text[max(0, start - 20) : start], text[end : end + 1]
-    word = before.replace("/", " ").replace("×", " ").rpartition(" ")[2].lstrip("(-xn")
+    before, after = text[max(0, start - 20) : start], text[end : end + 2].strip()[:1]
+    word, number = re.split(r"\W", before)[-1], re.split(r"[\s/×]", before)[-1].lstrip("(-xn")
     is_unit = word in draft_words("units") and len(text[start:end].strip("^${}[]() -–−⁻")) == 1  # "30 min⁶⁷" cites
-    is_number = word.replace(".", "").replace(",", "").isdecimal()
-    is_isotope = after.isalpha() and not before[-1:].isalpha()
-    return not before.strip() or before[-1] in "⁻⁺(" or is_unit or is_number or is_isotope or after in ("⁺", "⁻")
+    is_number = number.replace(".", "").replace(",", "").isdecimal()
+    is_isotope = text[end : end + 1].isalpha() and not before[-1:].isalpha()
+    return not before.strip() or before[-1] in "⁻⁺(" or is_unit or is_number or is_isotope or after in ("⁺", "⁻", "=")
 
 
 def _expanded(numbers: str) -> tuple[str, ...]:

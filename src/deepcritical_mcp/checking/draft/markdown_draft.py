@@ -209,7 +209,7 @@ def _of_pages(lines: list[str]) -> set[int]:
         if len(lines[at]) <= _LONGEST_HEAD:
             alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(number)
     for form, places in alike.items():
-        is_entry = is_surely_entry(lines[filled[places[0]]].lstrip("0123456789[(.)] "))
+        is_entry = len(places) > 1 and is_surely_entry(lines[filled[places[0]]].lstrip("0123456789[(.)] "))
         is_number = form.strip("-–— ") in _PAGE_NUMBERS
         for one, two in pairwise(places):
             is_far = two - one >= _LEAST_PAGE or one in found or (is_number and {filled[one], filled[two]} <= alone)

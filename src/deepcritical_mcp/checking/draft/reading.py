@@ -70,13 +70,13 @@ _MOST_NAMED = 12
 _LEAST_QUOTED = 4
 """Words of a quotation that something is cited for."""
 _EMPTY = re.compile(
-    r"\s{0,20}[(\[](?!\s?\.\s?\.)\s{0,9}(?:(?:see(?: also)?|e\.g\.,?|for (?:a )?reviews?,?|pp?\. ?[0-9–-]{1,12}"
-    r"|in press|and references therein|but see|as in|by|in|from|cf\.|reviewed in|and|PMIDs?:?|doi:?|refs?\.?|[,;.&])"
+    r"\s{0,20}[(\[](?!\s?\.\s?\.)\s{0,9}(?:(?:see(?: also)?|e\.g\.|for (?:a )?reviews?|pp?\. ?[0-9–-]{1,12}"
+    r"|in press|and references therein|but see|as in|by|in|from|cf\.|reviewed in|and|PMIDs?:?|doi:?|refs?|[,;.&])"
     r"\s{0,9}){0,40}[)\]]|[\s,;]{1,20}(?=[.,;:!?)\]])"
 )
 """Brackets from which marks are taken, and the blanks that these leave."""
 _QUOTED = re.compile(
-    r"[“‟]([^“”]{8,2000})[”\"]|„([^„“‟”]{8,2000})[“‟”]|«([^«»]{8,2000})»|»([^«»]{8,2000})«|‹([^‹›]{8,2000})›"
+    r"[“‟]([^“‟”]{8,2000})[”\"]|„([^„“‟”]{8,2000})[“‟”]|«([^«»]{8,2000})»|»([^«»]{8,2000})«|‹([^‹›]{8,2000})›"
     r"|(?<!\w)\"(?=\S)([^\"]{8,2000})\"|``([^`]{8,2000}?)''|(?<!\w)‘(?=\w)([^‘]{8,2000}?)’(?!\w)|「([^「」]{8,2000})」"
 )
 _RIGHT_BEHIND = 5
@@ -169,7 +169,8 @@ def _not_in(taken: Collection[tuple[int, int]], number: int, block: Block) -> Se
     lines = {(number, at): line for at, line in enumerate(block.source.split("\n"))}
     if lines.keys().isdisjoint(taken):
         return [block]
-    return blocks_of_markdown("\n".join("" if place in taken else line for place, line in lines.items()))
+    rest = "\n".join("" if place in taken else line for place, line in lines.items())
+    return blocks_of_markdown(rest) if rest.strip() else []
 
 
 def _sentences(body: RunningText, spans: Sequence[Span], citations: Citations) -> Iterator[CitingSentence]:

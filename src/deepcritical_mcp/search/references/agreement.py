@@ -7,7 +7,7 @@
 | authors | some of the initials, order of a name's parts,   | a slip, other initials of    | another name, another|
 |         | names left out, "et al." at any place            | one that is not the first    | first author         |
 | year    | that of the issue, of the publication online     | off by one                   | another year         |
-| journal | abbreviations of it, its initials                | a preprint's server          | another journal      |
+| journal | abbreviations of it, its initials, a former name | a preprint's server          | another journal      |
 | volume  | "45 Suppl 2", the year as the volume             |                              | another number       |
 | issue   | one of several                                   | another number               |                      |
 | pages   | abbreviated, with letters, the first one only    | last page, those of the PDF  | another first page   |
@@ -122,7 +122,8 @@ class Agreement:
 
 def is_preprint_server(journal: str) -> bool:
     """Whether the name of a journal is that of a server of preprints."""
-    return any(name in journal.lower() for name in ("rxiv", "preprint", "research square", "ssrn", "osf"))
+    words = f" {' '.join(tokens(journal))} "
+    return any(name in words for name in ("rxiv ", " preprint", " research square ", " ssrn ", " osf "))
 
 
 def years_of(record: Publication) -> list[int]:

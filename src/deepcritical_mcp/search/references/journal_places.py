@@ -69,11 +69,8 @@ def find_journal(text: str, hidden: Span | None, names: Sequence[str], near: int
     if not best:
         return None
     first, stop = int(-best[-1]), int(best[0] - best[-1])
-    start, end, known = (
-        words[first].start(),
-        words[stop - 1].end(),
-        frozenset(word for name in names for word in _split(name)),
-    )
+    start, end = words[first].start(), words[stop - 1].end()
+    known = frozenset(word for name in names for word in _split(name))
     before = [*_added(text, words[:first][::-1], start, known, is_before=True)]
     behind = [*_added(text, words[stop:], end, known, is_before=False)]
     return JournalPlace(start, end, before[-1].start() if before else start, behind[-1].end() if behind else end)
