@@ -90,6 +90,8 @@ def test_what_the_image_is_built_from_is_enough_and_no_more(
 
 def test_compose_hardens_the_server_and_shows_nothing_else_to_the_world(compose: dict[str, Any]) -> None:
     server = compose["services"]["server"]
+    required = server["environment"]["DEEPCRITICAL_AUTH_TOKENS"]
+    assert required.startswith("${DEEPCRITICAL_AUTH_TOKENS:?"), "without tokens it must not start"
     assert server["read_only"] is True
     assert server["tmpfs"] == ["/tmp"]
     assert server["cap_drop"] == ["ALL"]

@@ -327,4 +327,8 @@ def test_the_guide_and_the_architecture_stay_short() -> None:
     assert len(ARCHITECTURE.splitlines()) <= 130
 
 
-# Outages
+def test_what_does_not_exist_is_noticed() -> None:
+    for wrong in ("tests/net/test_limits.py", "evidence/merging.py", "docs/nothing.md", "scripts/nothing.py"):
+        assert missing_path(wrong), wrong
+    for wrong in ("models.Paper", "search.pipeline.SourceSearch.ask", "deepcritical_mcp.net.limiter"):
+        assert missing_name(wrong), wrong

@@ -78,3 +78,11 @@ def test_no_group_is_possessive() -> None:
     sources = {name: pattern.pattern for name, (pattern, _) in found_patterns().items()}
     texts = {name: one if isinstance(one, str) else one.decode("latin-1") for name, one in sources.items()}
     assert [name for name, text in texts.items() if possessive.search(text)] == []
+
+
+@pytest.mark.long
+def test_the_patterns_are_found_and_one_that_is_not_linear_is_noticed() -> None:
+    assert len(found_patterns()) > 350
+    assert {re.split("[.:]", name)[0] for name in found_patterns()} <= {*PARTS}
+    slow = bench().growth("slow", re.compile(r"<(Record)>.*?</\1>"), ["sub"])
+    assert slow.factor > bench().BOUND

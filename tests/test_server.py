@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import pytest
@@ -20,9 +20,6 @@ from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
 from tests.transports.conftest import WordEmbedder
 from tests.wire import text_of, wire
-
-if TYPE_CHECKING:
-    pass
 
 PAPER = published(
     "Metformin activates AMPK and protects neurons. " * 3,
@@ -372,3 +369,20 @@ async def test_search_survives_the_loss_of_one_source_and_names_it() -> None:
     assert len(found["results"]) == 1
     assert len(found["errors"]) == 1
     assert "PubMed allows no more requests for now." in found["errors"][0]
+
+
+async def test_bad_items_are_rejected_alone_and_the_others_go_in() -> None:
+    items = [
+        {"content": "good"},
+        {"content": " \n"},
+        {"content": "x", "date": "last year"},
+        {"content": "x", "pmid": "PMC12"},
+        {"content": "x" * 100_001},
+        {"content": "lone \ud800 surrogate and \x00 control", "title": "odd"},
+    ]
+    async with Client(fake_server()) as client:
+        result = structured_of(await client.call_tool("add_evidence", {"items": items}))
+        kept = structured_of(await client.call_tool("get_evidence", {"ids": [result["added"][1]["id"]]}))
+    assert [row["index"] for row in result["added"]] == [0, 5]
+    assert [row["index"] for row in result["rejected"]] == [1, 2, 3, 4]
+    assert kept["evidence"][0]["content"] == "lone  surrogate and  control"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from deepcritical_mcp.checking.draft import DraftReference, read_draft
+from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcomes
 from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome
 from deepcritical_mcp.errors import ProviderError
@@ -167,11 +167,6 @@ async def checked_all(
     citations."""
     drafted = [DraftReference(number, text, is_inline=inline) for number, text in enumerate(written, 1)]
     return await _checked(drafted, records, session, error)
-
-
-async def checked_draft(text: str, records: Sequence[Publication] = LIBRARY) -> Sequence[ReferenceOutcome]:
-    """What becomes of the references of a draft."""
-    return (await _checked(read_draft(text).references, records, None, None)).outcomes
 
 
 async def _checked(

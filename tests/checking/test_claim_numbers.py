@@ -108,7 +108,3 @@ def test_a_claim_of_thousands_of_numbers_comes_to_an_end() -> None:
     text = " ".join(f"{one * 7.3:.1f} mg" for one in range(30_000))
 
     assert 50 < len(numbers_missing(claim, [text])) < 200
-
-
-CELLS = """Mice received 1.1 × 10^4 cells, then 3×10⁶ and 10^8 cells. Of 107 adults 12.5% fell, 0.4% twice. Follow-up
-took twelve weeks; one hundred and seven adults were asked."""

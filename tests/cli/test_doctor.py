@@ -171,3 +171,12 @@ def test_a_proxy_that_refuses_is_reported_without_its_password(
     assert found["PubMed"]["state"] == "broken"
     assert "proxy" in found["PubMed"]["advice"]
     assert "sesame" not in done.stdout + done.stderr
+
+
+def test_a_malformed_key_is_reported_and_never_shown(command: Command):
+    done = command("doctor", "--json", NCBI_API_KEY="two words")
+    found = _checks(done.stdout)
+    assert (done.returncode, found["Settings"]["state"]) == (1, "broken")
+    assert "NCBI_API_KEY" in found["Settings"]["finding"]
+    assert "Cursor" in found, "the clients are still checked"
+    assert "two words" not in done.stdout + done.stderr

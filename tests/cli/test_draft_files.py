@@ -143,3 +143,10 @@ def test_without_pandoc_the_message_says_what_to_install(tmp_path: Path, monkeyp
     (tmp_path / "draft.docx").write_bytes(b"PK")
     with pytest.raises(InvalidInputError, match="pandoc, which is not installed: install it"):
         read_drafts([str(tmp_path / "draft.docx")])
+
+
+@PANDOC
+def test_the_length_of_a_document_is_that_of_its_text(tmp_path: Path):
+    (tmp_path / "draft.html").write_text(f"<p>{'a b ' * 60_000}</p>", encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=r"has 240,0\d\d characters"):
+        read_drafts([str(tmp_path / "draft.html")])

@@ -193,3 +193,11 @@ def test_a_full_disk_is_one_sentence_and_the_file_stays_intact(environment: dict
     assert "Traceback" not in refused.stderr
     assert json.loads(path.read_text(encoding="utf-8")) == OTHERS
     assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+def test_a_proxy_can_be_written_like_a_setting_and_its_password_is_not_shown(command: Command, home: Path):
+    proxy = "http://user:secret@proxy.example:3128"
+    done = command("install", "--client", "cursor", "--yes", "--env", f"HTTPS_PROXY={proxy}")
+    assert (done.returncode, "secret" in done.stdout + done.stderr) == (0, False)
+    document = json.loads(_file(home, "cursor").read_text(encoding="utf-8"))
+    assert document["mcpServers"]["deepcritical"]["env"] == {"HTTPS_PROXY": proxy}

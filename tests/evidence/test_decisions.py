@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+import anyio
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -206,3 +207,38 @@ async def test_what_is_found_again_keeps_its_decision(place: Settings, registrie
     await store.decide([ScreeningMark("doi:10.5555/zinc", "undecided", tags=())])
     await store.add_evidence(again)
     assert await decisions(store) == {"pubmed:7": ""}
+
+
+async def test_each_publication_keeps_the_decision_if_a_merge_turns_out_to_be_wrong(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([paper(pmid=""), paper("Zinc, as the other index has it.", doi="")])
+    ids = await store.ids()
+    await store.decide([ScreeningMark(id, "included", "large") for id in ids])
+    await store.add_evidence([paper(pmid="9", title="Zinc in wound repair of children", doi="10.5555/zinc")])
+    found = await decisions(store)
+    assert "included: large" in found.values()
+    assert len(found) >= len(ids)
+
+
+async def test_decisions_at_the_same_time_are_all_kept(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([paper(), copper()])
+    async with anyio.create_task_group() as group:
+        for number in range(10):
+            group.start_soon(store.decide, [ScreeningMark("pubmed:7", reason="", tags=(f"tag {number}",))])
+            group.start_soon(store.decide, [ScreeningMark("pubmed:8", "included", f"reason {number}")])
+            group.start_soon(store.add_evidence, [paper(journal="Wounds"), copper(journal="Bones")])
+    found = await decisions(store)
+    assert found["pubmed:7"].startswith("tags: tag ")
+    assert found["pubmed:8"].startswith("included: reason ")
+
+
+async def test_what_was_found_again_meanwhile_gets_its_decision_back(registries: Registries) -> None:
+    store = await registries(Settings()).open()
+    await store.add_evidence([paper()])
+    await store.decide([NO_CONTROLS])
+    await store.remove(["pubmed:7"])
+    await store.add_evidence([paper(journal="Wounds")])
+    assert await decisions(store) == {"pubmed:7": ""}
+    await store.restore(["pubmed:7"])
+    assert await decisions(store) == {"pubmed:7": LINE}

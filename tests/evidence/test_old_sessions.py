@@ -254,3 +254,15 @@ async def test_an_earlier_state_of_0_2_that_is_there_too_neither_outlives_its_se
     later = registries(Settings(data_dir=tmp_path))
     assert await later.sessions() == []
     assert await (await later.restore(folder.name)).count() == len(ITEMS) + 1
+
+
+async def test_a_folder_of_0_2_without_its_empty_file_is_kept_and_opened(
+    registries: Registries, tmp_path: Path, clock: Clock
+) -> None:
+    folder = kept_by_0_2(tmp_path, ITEMS)
+    for name in ("used", "lock", "session.json"):
+        (folder / name).unlink()
+    for _ in range(30):
+        await sweep_for(registries, tmp_path, clock, 7 * DAY)
+    found = await publications(registries(Settings(data_dir=tmp_path)), folder.name)
+    assert found == {one.id: one for one in ITEMS}

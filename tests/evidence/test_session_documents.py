@@ -12,10 +12,12 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionNotFoundError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace
 from deepcritical_mcp.evidence.storage.stored_items import SessionInfo
 from deepcritical_mcp.models import Publication
+from tests.evidence.stand_ins import HashingModel
 from tests.evidence.test_sessions import lines_until_killed
 
 Registries = Callable[[Settings], SessionRegistry]
@@ -94,3 +96,16 @@ anyio.run(main)
     (session_id,) = lines_until_killed([sys.executable, "-c", script, str(tmp_path)], 1)
     session = await registries(Settings(data_dir=tmp_path)).get(session_id)
     assert await session.document("report") == "last"
+
+
+async def test_a_document_survives_a_change_of_the_model(lasting_place: Settings):
+    first = SessionRegistry(lasting_place, HashingModel("old", 16), open_backend(lasting_place))
+    session = await first.open()
+    await session.add_evidence([ZINC])
+    await session.keep_document("report", "short")
+    await first.aclose()
+    second = SessionRegistry(lasting_place, HashingModel("new", 24), open_backend(lasting_place))
+    again = await second.get(session.session_id)
+    assert [one.id for one in await again.search_similar("zinc")] == ["pubmed:1"]
+    assert (await again.document("report"), await again.count()) == ("short", 1)
+    await second.aclose()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -68,34 +69,26 @@ PREPRINT = published(
     version="2",
     authors=(AuthorName("Xu", "Wei Qin"),),
 )
-PAGE = published(
-    "Text.",
-    source="web",
-    title="Zinc and health",
-    url="https://example.org/zinc",
-    date="2024-03-01",
-    publisher="Example Agency",
-    authors=(AuthorName("Example Agency"),),
+REGISTERED: dict[str, Any] = {
+    "nct": "NCT09000001",
+    "registrations": ("NCT00000009",),
+    "revised_date": "2022-03-04",
+    "version": "2026-10-09",
+    "status_checked": "2026-11-22",
+    "status_notices": (StatusNotice(kind="result", pmid="31000001", reference="Ruiz A. Zinc closes wounds."),),
+}
+SITE = "https://clinicaltrials.gov/study/NCT09000001"
+PAGE, TRIAL = (
+    published(
+        "Text.", source=source, title=title, url=url, date=date, publisher=site, authors=(AuthorName(by),), **more
+    )
+    for source, title, url, date, site, by, more in (
+        ("web", "Zinc and health", "https://example.org/zinc", "2024-03-01", "Example Agency", "Example Agency", {}),
+        ("trial", "Zinc for wounds", SITE, "2020-04-01", "ClinicalTrials.gov", "Zinc Foundation, Oslo", REGISTERED),
+    )
 )
 FOREIGN = ARTICLE.model_copy(
     update={"id": "foreign", "title": "[Zinc in wounds].", "vernacular_title": "Zink in Wunden.", "language": "ger"}
-)
-TRIAL = Publication.of(
-    "registration",
-    "Status: Completed.\nBrief summary: Zinc may help.",
-    provider="trials",
-    source="trial",
-    title="Zinc for wounds",
-    nct="NCT09000001",
-    url="https://clinicaltrials.gov/study/NCT09000001",
-    date="2020-04-01",
-    authors=(AuthorName("Zinc Foundation, Oslo"),),
-    publisher="ClinicalTrials.gov",
-    registrations=("NCT00000009",),
-    revised_date="2022-03-04",
-    version="2026-10-09",
-    status_checked="2026-11-22",
-    status_notices=(StatusNotice(kind="result", pmid="31000001", reference="Ruiz A. Zinc closes wounds."),),
 )
 LINES = {
     ("vancouver", ARTICLE): "1. Hemilä H, van der Berg JA Jr, Ruiz-Pérez JM. Zinc lozenges and the common cold: a"

@@ -16,11 +16,16 @@ from subprocess import DEVNULL, PIPE, Popen
 
 import anyio
 import anyio.to_thread
+import httpx
 import pytest
 
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.net.fair_queue import turn_of
 from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, shared_pacing
+from deepcritical_mcp.sources.base import Net
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest
+from deepcritical_mcp.sources.pubmed.source import PubMed
 from tests.net.stand_in import Answer, Asked
 from tests.sources.ncbi import KEY, ncbi
 
@@ -263,3 +268,15 @@ def test_an_address_that_is_not_a_redis_is_named():
     pytest.importorskip("redis")
     with pytest.raises(ConfigurationError, match="DEEPCRITICAL_REDIS_URL"):
         is_free(RedisPlace("http://127.0.0.1:1", "line"))
+
+
+async def test_each_key_and_each_address_has_a_line_of_its_own(tmp_path: Path):
+    async with ncbi() as one, ncbi() as other, httpx.AsyncClient() as http:
+        for played in (one, other):
+            for key in ("", KEY):
+                given = {"ncbi_base_url": played.url, "cache_dir": tmp_path, "NCBI_API_KEY": key}
+                source = PubMed.create(Settings.model_validate(given), Net(http))
+                await source.ask("zinc", PubMedRequest(query="zinc"), offset=0, limit=1)
+    names = states_in(tmp_path)
+    assert len(names) == 4
+    assert not any(KEY in name or "127.0.0.1" in name for name in names)

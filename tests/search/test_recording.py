@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 import anyio
@@ -140,3 +141,14 @@ async def test_a_key_in_an_address_that_is_looked_up_stays_out_of_the_log():
     entry = await only_entry(session)
     assert "SECRET123" not in entry.model_dump_json()
     assert entry.queries[0].query == "https://b.example/x?page=2&api_key=…"
+
+
+async def test_papers_that_cite_one_are_logged_as_such():
+    async with library(THREE) as lib:
+        lib.ncbi.links["pubmed_pubmed_citedin"] = ["12", "13"]
+        await lib.search.related("11", "cited_by", 5, lib.session)
+        entry = await only_entry(lib.session)
+    assert (entry.tool, entry.kind, entry.source) == ("pubmed_related", "citations", "pubmed")
+    assert [(one.query, one.status, one.results) for one in entry.queries] == [("articles that cite PMID 11", "ok", 2)]
+    assert (entry.total, entry.examined, entry.ids, entry.new) == (2, 2, ("pubmed:12", "pubmed:13"), 2)
+    assert json.loads(entry.request) == {"pmid": "11", "kind": "cited_by", "max_results": 5}

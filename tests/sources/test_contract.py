@@ -69,3 +69,10 @@ def assert_reads_well(error: DeepCriticalError) -> None:
     assert "http://" not in error.message
     assert KEY.get_secret_value() not in error.message
     assert error.message.endswith(".")
+
+
+@pytest.mark.parametrize("contestant", CONTESTANTS[:3], ids=lambda contestant: contestant.name)
+async def test_the_pool_that_is_shared_keeps_no_key(contestant: Contestant, http: httpx.AsyncClient):
+    async with stand_in(contestant.success) as provider:
+        await found(contestant.make(provider.url, http, PATIENT), "metformin cancer", 10)
+    assert KEY.get_secret_value() not in repr(http.headers) + str(http.base_url) + repr(http.params)

@@ -75,7 +75,7 @@ async def test_a_row_of_a_long_table_stands_in_a_short_passage_below_its_header(
     text, answer = await asked("get_full_text", OWN, id="OWN", question="limping on Farm211")
     assert "| Farm211 |" in answer["passages"][0]["text"]
     assert len(answer["passages"][0]["text"]) < 1_200
-    assert text.count("Limping at 9 weeks") == text.count("| Farm |") <= 4
+    assert 1 <= text.count("Limping at 9 weeks") == text.count("| Farm |") <= 4
     rows = [line for line in text.split("\n") if "| Farm" in line and "Fodder" not in line]
     assert len(rows) == len({*rows})
 

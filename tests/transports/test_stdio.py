@@ -240,3 +240,17 @@ def test_sessions_are_kept_by_default_and_in_memory_if_asked_for(tmp_path: Path)
     with server(tmp_path, **home) as process:  # the first one was killed
         greet(process)
         assert "Zinc heals warts" in told(process, 2, "semantic_search", query="warts", session_id=session.stem)
+
+
+def test_each_message_of_a_batch_gets_an_answer(tmp_path: Path) -> None:
+    parts = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in (7, "eight", 9)]
+    with server(tmp_path) as process:
+        greet(process)
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(json.dumps([*parts, {"jsonrpc": "2.0", "method": "notifications/initialized"}]) + "\n")
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in parts]
+        assert ask(process, {"id": 10, "method": "ping"})["result"] == {}
+    assert [answer["id"] for answer in answers] == [7, "eight", 9]
+    assert all("send each by itself" in answer["error"]["message"] for answer in answers)

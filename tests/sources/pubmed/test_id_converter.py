@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import httpx
 import pytest
 
-from deepcritical_mcp.errors import ProviderRequestError
+from deepcritical_mcp.errors import ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources.full_text_wire import as_json, converted, make_converter, refused, unknown_row
@@ -58,3 +58,9 @@ async def test_what_belongs_to_another_number_is_not_taken(http: httpx.AsyncClie
     async with stand_in(converted(*rows)) as server:
         found = await make_converter(server.url, http).convert([RecordIds(pmcid="PMC60"), RecordIds(pmcid="PMC80")])
     assert found.ids == (RecordIds(pmcid="PMC60"), RecordIds("80", "PMC80", "10.5555/a80"))
+
+
+async def test_a_record_that_is_missing_in_the_answer_is_not_taken_for_unknown(http: httpx.AsyncClient):
+    async with stand_in(converted({"requested-id": "20", "pmid": 20, "pmcid": "PMC20"})) as server:
+        with pytest.raises(ProviderResponseError, match="answered for 1 of 2 ids"):
+            await make_converter(server.url, http).convert([RecordIds(pmid="20"), RecordIds(pmid="22")])

@@ -18,7 +18,7 @@ from deepcritical_mcp.sources.base import Hit, Net
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.brave import BraveTool
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
-from deepcritical_mcp.sources.web.provider import WebTool, publication_date
+from deepcritical_mcp.sources.web.provider import WebTool, hit_of, publication_date
 from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.sources.web.serpapi import SerpApiTool
 from deepcritical_mcp.sources.web.tavily import TavilyTool
@@ -85,3 +85,14 @@ async def test_rows_are_capped_before_they_are_looked_at(kind: type[WebTool], an
 def test_json_of_countless_values_is_not_parsed() -> None:
     with pytest.raises(ProviderResponseError, match="too large"):
         json_answer("x", "X", httpx.Response(200, content=b'{"a": [' + b"[]," * 5_000_000 + b"[]]}"))
+
+
+def test_a_publications_page_claims_its_number_and_has_its_own_title():
+    for title, url, own, claims in (
+        ("Metformin - PubMed", "https://pubmed.ncbi.nlm.nih.gov/123/", "Metformin", ("PMID 123",)),
+        ("About PubMed - PubMed", "https://blog.example/pubmed", "About PubMed - PubMed", ()),
+    ):
+        found = hit_of("brave", title=title, url=url, content="Text.")
+        assert found
+        page = found.publication
+        assert (page.id[:4], page.pmid, page.title, page.claims) == ("url:", "", own, claims)

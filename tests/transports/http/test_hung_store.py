@@ -65,3 +65,39 @@ async def test_a_hung_server_costs_one_time_out_for_all_and_is_used_again_when_i
             hung.send_signal(signal.SIGCONT)
             await anyio.sleep(refused["retry_after"] + 1)
             assert content(await client.call_tool("list_evidence", {"session_id": kept}))["total"] == 1
+
+
+MORE_THAN_THREADS = 48
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="stops a process")
+async def test_what_needs_no_session_is_answered_while_every_worker_thread_hangs(tmp_path: Path) -> None:
+    with ExitStack() as opened:
+        hung, address = opened.enter_context(chroma_process(tmp_path))
+        settings = {"DEEPCRITICAL_CHROMA_URL": address, "DEEPCRITICAL_CHROMA_TIMEOUT": "40"}
+        _, url = opened.enter_context(serving_process(tmp_path / "ours", **settings))
+        async with (
+            httpx2.AsyncClient(timeout=120, trust_env=False) as http,
+            Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+        ):
+            content(await client.call_tool("add_evidence", {**NOTE, "session_id": "new"}))
+            failed: list[dict[str, Any]] = []
+
+            async def add() -> None:
+                failed.append(error(await client.call_tool("add_evidence", {**NOTE, "session_id": "new"})))
+
+            halt(hung)
+            async with anyio.create_task_group() as tasks:
+                for _ in range(MORE_THAN_THREADS):
+                    tasks.start_soon(add)
+                ready = await http.get(f"{url}/ready")
+                assert (ready.status_code, ready.json()["model"], ready.json()["store"]) == (503, "ok", "no answer")
+                assert (await http.get(f"{url}/health")).status_code == 200
+                assert "deepcritical" in (await http.get(f"{url}/metrics")).text
+                assert (await client.list_tools()).tools
+                assert (await client.list_prompts()).prompts
+                assert error(await client.call_tool("no_such_tool", {}))["code"] == "invalid_input"
+                assert not failed, "they still hang"
+                tasks.cancel_scope.cancel()
+            hung.send_signal(signal.SIGCONT)

@@ -315,3 +315,13 @@ async def test_a_key_with_private_members_costs_nothing(bits: int) -> None:
     one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=f"{ISSUER}/keys"), SERVER, transport=transport)
     with anyio.fail_after(10):
         assert await one.verify_token(signed()) is not None
+
+
+async def test_a_key_is_used_with_the_algorithm_it_names_only() -> None:
+    assert await verifier(Issuer("one")).verify_token(signed(algorithm="PS256")) is None
+
+
+async def test_a_subject_that_is_no_text_is_no_subject() -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"keys": [public_key("one")]}))
+    one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=f"{ISSUER}/keys"), SERVER, transport=transport)
+    assert await one.verify_token(signed({"sub": "\ud800"})) is None
