@@ -183,7 +183,7 @@ async def test_everything_is_counted():
     assert (counts["references"], counts["checked"], counts["verified"]) == (4, 4, 3)
     assert (counts["retracted"], "not_found" in counts, "outage" in counts) == (1, False, False)
     assert (counts["quotations"], counts["quotations_verbatim"], counts["quotations_altered"]) == (2, 1, 1)
-    assert (counts["claims"], counts["claims_with_numbers_missing"]) == (4, 1)
+    assert (counts["claims"], counts["claims_with_numbers_missing"]) == (2, 1)
 
 
 async def test_sure_records_are_kept_beside_the_evidence_and_nothing_else_is():

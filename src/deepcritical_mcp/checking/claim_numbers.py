@@ -89,6 +89,8 @@ _DATED = re.compile(
     rf"(?:(?i:\b(?:{'|'.join(WORDS['dated'].split())})|[-‐‑–/(,])\s?|(?<=\w )[A-ZÀ-Þ][\w'’-]{{1,30}},?\s)\Z"
 )
 """In front of a year, as opposed to a count: "in 2019", "Roe 2019"."""
+_COUNTED = re.compile(r"\s(?:(?:and|or|to) \d+ )?(?:men|women|people|children|[a-z]{3,30}(?<![aiu]s)(?<!ss)s)\b")
+"""Behind a count: "in 1723 patients"."""
 _HEDGE = re.compile(rf"(?:\A|(?<!\w))(?:{_one_of(WORDS['about'].split(', '))})\s*\Z", re.IGNORECASE)
 
 
@@ -179,7 +181,9 @@ def _is_looked_for(one: Quantity) -> bool:
         return not (no_quantity and no_quantity["level"])
     if first.half < 0.5:
         return not no_quantity
-    is_year = len(one.written) == 4 and first.value in _YEARS and _DATED.search(before) is not None
+    is_year = (
+        len(one.written) == 4 and first.value in _YEARS and _DATED.search(before) and not _COUNTED.match(one.behind)
+    )
     is_citation = before[-1:] in ("(", "[") and one.behind[:1] in (")", "]", ",")
     return first.value >= SMALLEST and not (no_quantity or is_year or is_citation)
 

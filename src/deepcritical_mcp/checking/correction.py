@@ -22,6 +22,8 @@ from deepcritical_mcp.text import clean_line
 
 _TEXTS = ("title", "authors", "journal")
 _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,200}>")
+_MONTHS: list[str] = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_MONTH = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(_MONTHS)})")
 _WRITTEN = ("title", "journal", "journal_abbreviation", "medline_abbreviation", "publisher", "doi")
 """Fields of a record that get into a corrected line; its numbers are the source's own."""
 
@@ -70,7 +72,12 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
         start, end = places[field]
         dash = next((one for one in ("--", "–") if one in line[start:end]), "-")
         value = own_number("year", publication) if field == "year" else str(getattr(publication, field))
+        month = _MONTH.search(line[max(0, start - 6) : end + 5]) if field == "year" else None
+        if month and f"{_MONTHS.index(month[0]) + 1:02}" != publication.date[5:7]:  # that of the wrong year
+            return ""
         is_bare = not value and f"{line[start - 1 : start]}{line[end : end + 1]}" == "()"  # the record has no issue
+        if not value and not is_bare:
+            return ""
         new = f"{new[: start - is_bare]}{value.replace('-', dash)}{new[end + is_bare :]}"
     for one in (wrong[field] for field in IDS if field in wrong):
         if not one.true or one.true.lower().startswith(one.written.lower()):  # where the rest of it stands is not known

@@ -11,6 +11,8 @@ from deepcritical_mcp.checking.reference_checker import ReferenceOutcome
 from deepcritical_mcp.checking.reference_meaning import with_status_problem
 from deepcritical_mcp.checking.report_text import RANKS, STATUSES, rank_of, status_ranks
 from deepcritical_mcp.models import (
+    CheckedClaim,
+    CheckedQuotation,
     CheckedRecord,
     CheckedReference,
     CitationReport,
@@ -74,9 +76,20 @@ def with_part(report: CitationReport, draft: Draft, findings: Iterable[Finding])
     """The report with the findings of another part after those that it has."""
     told = {"references": len(draft.references), "unread": len(draft.unread)}
     unread = [f"“{clipped(clean_line(one.text), MAX_UNREAD)}” ({one.reason})" for one in draft.unread]
-    whole = with_findings(report, (*findings_of(report), *by_gravity(findings)))
+    quotations = [one for one in (*report.quotations, *findings) if isinstance(one, CheckedQuotation)]
+    new = [one for one in findings if not (isinstance(one, CheckedClaim) and _is_said(one, quotations))]
+    whole = with_findings(report, (*findings_of(report), *by_gravity(new)))
     whole = whole.model_copy(update={"counts": told, "unread": tuple(unread)})
     return whole.model_copy(update={"counts": counts_of(whole)})
+
+
+def _is_said(claim: CheckedClaim, quotations: Iterable[CheckedQuotation]) -> bool:
+    """Whether the passage of a sentence is told with what the sentence quotes, and nothing else is to be said of it."""
+    return not (claim.numbers_missing or claim.numbers_elsewhere) and any(
+        one.where == claim.where and one.passage in claim.passage and one.quote in claim.sentence
+        for one in quotations
+        if one.passage
+    )
 
 
 def with_remarks(report: CitationReport, warnings: Iterable[str], errors: Iterable[str]) -> CitationReport:

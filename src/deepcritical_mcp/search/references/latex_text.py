@@ -43,8 +43,8 @@ _COMMENT = re.compile(r"(?<!\\)%[^\n]*\n?")
 _ENTRY = re.compile(
     r"\\bibitem\s{0,9}(?:\[[^\[\]]{0,300}\])?\s{0,9}\{([^{}]{1,100})\}(.*?)(?=\\bibitem\b|\\end\{|\Z)", re.DOTALL
 )
-_ESCAPE = re.compile(r"\\(?=[^\w\s&%$#{}~\\]\s)")
-"""An escape of Markdown: "1\\. Berg"."""
+_ESCAPE = re.compile(r"\\penalty-?\d{1,5}\s?|\\(?=[^\w\s&%$#{}~\\]\s)")
+"""A penalty for breaking a line, and an escape of Markdown: "1\\. Berg"."""
 
 
 def latex_as_text(text: str) -> str:

@@ -33,9 +33,11 @@ _PIECE = re.compile(
 """What parts names: also a full stop, where no semicolon does, and initials: "Berg JA Ruiz K"."""
 LISTED = re.compile(r"[^\W\d_]{2} [A-ZÀ-Þ]{1,4}\.\s{1,3}(?=[^\W\d_])")
 """Where names end, with initials and a full stop: "Berg JA, Ruiz K. J Zinc 2019"."""
+_NUMBERED = re.compile(r"\A[\s.\[(-]*(?:[A-Za-z]?\d[\d\s.\[\]()-]*)*")
+"""In front of the names: "[12]", "S5."."""
 _SLIP, _FIRST_SLIP = 70, 80
 """Percent of equal letters of a name, and of the first one, that may be misspelled."""
-_MOST_NAMES = 400
+_MOST_NAMES, _MOST_SHOWN = 400, 6
 
 
 class Person(NamedTuple):
@@ -100,8 +102,10 @@ def compare_people(text: str, start: int, end: int, authors: Sequence[AuthorName
     initials = namesakes or [one for grade, one in grades if grade]
     if not (told := wrong or slips or initials):
         return found
-    shown = [authors[one.at] for one in initials] or missing[: len(told)] or authors[:1]
-    true, written = ", ".join(one.short for one in shown), ", ".join(listed[slice(*one.span)] for one in told)
+    shown = [authors[one.at] for one in initials] or missing[: len(told)]
+    written = ", ".join(listed[slice(*one.span)] for one in told) if shown else listed.strip(" .,;")
+    shown = shown or authors[:_MOST_SHOWN]
+    true = ", ".join(one.short for one in shown)
     by_others = not initials and (first.at < 0 or 0 not in known or 2 * len(wrong + slips) > len(people))
     verdict = "differs" if wrong or first in namesakes or len(namesakes) > 1 else "minor"
     return replace(found, verdict=verdict, written=written, true=true, by_others=by_others)
@@ -123,7 +127,7 @@ def people_before(head: str) -> str:
     others = ET_AL.search(head)
     if not others and (year := YEAR.search(head)) and any(map(str.isalpha, head[: year.start()])):
         head = head[: year.start()]
-    return head[: others.end() if others else None].lstrip(" .-[]()0123456789").strip(" ,(*_“‘:|")
+    return _NUMBERED.sub("", head[: others.end() if others else None]).strip(" ,(*_“‘:|")
 
 
 def is_initials(word: str) -> bool:

@@ -219,13 +219,22 @@ def content_left(text: str, known: Collection[str]) -> list[str]:
 def start_of_longer_title(text: str, start: int, record: Publication) -> int:
     """Where a title begins that has words before the record's, which begins at `start`: "No effect of zinc"."""
     before = text[:start]
-    low = max((one.end() for pattern in (_STOP, ET_AL) for one in pattern.finditer(before)), default=0)
+    notice = before.rstrip(": ")  # "Correction: Zinc for warts"
+    if notice != before.rstrip() and is_notice(tokens(notice[_lead(notice) :])) and not is_notice(tokens(record.title)):
+        return _lead(notice)
+    low = _lead(before)
     lead = before[low:]
     words = WORD.findall(lead)
     is_open = text[start : start + 1].islower() or any(word.islower() for word in words if len(word) > 1)
     if words and is_open and "," not in lead.rstrip(" ,") and not has_author(lead, record.authors):
-        return low + len(lead) - len(lead.lstrip())
+        return low
     return start
+
+
+def _lead(text: str) -> int:
+    """Where the last sentence of a text begins."""
+    low = max((one.end() for pattern in (_STOP, ET_AL) for one in pattern.finditer(text)), default=0)
+    return low + len(text[low:]) - len(text[low:].lstrip())
 
 
 def end_of_longer_title(text: str, end: int, stop: int, record: Publication) -> int:
