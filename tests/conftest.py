@@ -34,7 +34,7 @@ vars(sys.modules["httpx._transports.default"])["create_ssl_context"] = _ssl_cont
 
 LONGEST = (
     *("test_passages", "test_patterns", "test_deletion", "test_locked_files", "test_stdio", "test_budget", "test_demo"),
-    *("test_two_windows", "test_damage", "test_freezes", "test_install", "test_draining", "test_recorded_citations"),
+    *("test_two_windows", "test_damage", "test_freezes", "test_install", "test_recorded_citations"),
 )
 """Files that take half a minute and more, the longest first. Several processes that share the tests by files would wait
 for one that begins last."""

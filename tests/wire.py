@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from mcp_types import CallToolResult, InputRequiredResult
+from mcp_types import CallToolResult, InputRequiredResult, TextContent
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
@@ -52,6 +52,7 @@ def wire(result: CallToolResult | InputRequiredResult) -> dict[str, Any]:
 
 
 def text_of(result: CallToolResult | InputRequiredResult) -> str:
-    """The readable form of a result."""
+    """The readable form of a result: its one block of text."""
     assert isinstance(result, CallToolResult)
-    return "".join(getattr(block, "text", "") for block in result.content)
+    (text,) = (block.text for block in result.content if isinstance(block, TextContent))
+    return text

@@ -17,12 +17,11 @@ from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import chroma_session, open_backend
 from deepcritical_mcp.evidence.storage.chroma_records import item_of, progress_row, record_row
-from deepcritical_mcp.evidence.storage.chroma_session import ServerSpace
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
 from deepcritical_mcp.evidence.storage.vector_table import stacked
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
-from tests.evidence.stand_ins import HashingModel, long_sections, paper, piece
+from tests.evidence.stand_ins import HashingModel, piece
 
 TITLE = "Zinc and wounds"
 
@@ -137,34 +136,3 @@ def test_vectors_of_an_earlier_text_are_none_of_the_text_that_was_written_meanwh
     assert item_of({**record_row(now)}, True).parts == 2
     assert item_of({**record_row(now), **progress_row(before)}, True).parts == 0
     assert item_of({**record_row(before), **progress_row(before)}, True).parts == 3
-
-
-@pytest.mark.long
-async def test_what_another_process_writes_while_a_paper_is_indexed_stays(
-    chroma_server: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = Settings(chroma_url=chroma_server.url)
-    registries = [SessionRegistry(settings, HashingModel(), open_backend(settings)) for _ in range(2)]
-    store = await registries[0].open()
-    elsewhere = await registries[1].get(store.session_id)
-    extend, is_first = ServerSpace.extend, [True]
-
-    async def change() -> None:
-        (known,) = (await elsewhere.publications(await elsewhere.ids())).values()
-        await elsewhere.decide([ScreeningMark(id=known.id, verdict="excluded", reason="animals")])
-        await elsewhere.set_statuses([known.model_copy(update={"status": "retracted"})])
-
-    def then_extended(self: ServerSpace, item: KeptItem, vectors: Sequence[Vector]) -> None:
-        if is_first.pop() if is_first else False:
-            anyio.from_thread.run(change)
-        extend(self, item, vectors)
-
-    monkeypatch.setattr(ServerSpace, "extend", then_extended)
-    await store.add_evidence([paper(long_sections("zinc", 60), TITLE, pmid="1")])
-    await store.search_similar("zinc")
-    assert not is_first
-    for one in (store, elsewhere):
-        (publication,) = (await one.publications(["pubmed:1"])).values()
-        assert (publication.status, publication.screening) == ("retracted", "excluded")
-    for registry in registries:
-        await registry.aclose()

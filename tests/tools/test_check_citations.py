@@ -22,7 +22,7 @@ from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import PUBMED
 from tests.fakes import fake_server
 from tests.sources.ncbi import article, ncbi, pubmed
-from tests.wire import wire
+from tests.wire import text_of, wire
 
 TITLE = "Zinc closes wounds of the skin in adults: a randomized trial"
 RECORDS = {
@@ -51,12 +51,6 @@ async def checking(**settings: Any) -> AsyncGenerator[Client]:
 
 async def checked(client: Client, text: str = DRAFT, **arguments: object) -> CallToolResult:
     return await client.call_tool("check_citations", {"text": text, **arguments})
-
-
-def text_of(result: CallToolResult) -> str:
-    (block,) = result.content
-    assert isinstance(block, TextContent)
-    return block.text
 
 
 def structured(result: CallToolResult) -> dict[str, Any]:

@@ -14,12 +14,11 @@ from typing import Any, ClassVar
 import httpx
 import pytest
 
-from tests.transports.processes import serving_process
+from tests.transports.processes import greeting, serving_process
 
 FROZEN = 6.0
 """Seconds, between what `/health` takes on a busy machine and the 15 to 120 of each case before there were limits."""
 HEADERS = {"accept": "application/json, text/event-stream"}
-GREETING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
 
 
 def rows(count: int, **fields: str) -> bytes:
@@ -69,7 +68,7 @@ def called(http: httpx.Client, tool: str, arguments: dict[str, Any]) -> dict[str
     def send(method: str, params: dict[str, Any], **headers: str) -> httpx.Response:
         return http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers=headers)
 
-    session = send("initialize", GREETING).headers["mcp-session-id"]
+    session = send("initialize", greeting()["params"]).headers["mcp-session-id"]
     answer = send("tools/call", {"name": tool, "arguments": arguments}, **{"mcp-session-id": session}).text
     return json.loads(answer.partition("data: ")[2].partition("\n")[0] or answer)["result"]
 
