@@ -22,7 +22,7 @@ from deepcritical_mcp.text import clean_line
 
 _TEXTS = ("title", "authors", "journal")
 _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,200}>")
-_MONTHS: list[str] = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(_MONTHS)})")
 _WRITTEN = ("title", "journal", "journal_abbreviation", "medline_abbreviation", "publisher", "doi")
 """Fields of a record that get into a corrected line; its numbers are the source's own."""
