@@ -128,7 +128,7 @@ def test_a_common_sentence_that_stands_in_another_paper_is_no_reproach() -> None
     found = check_quotation("Further studies are needed to confirm these findings.", [PAPER], [PAPER, OTHER])
 
     assert found.verdict == "not_found"
-    assert found.difference.endswith("it may stand in the full text")
+    assert found.difference.endswith("it may stand in the full text; these words stand in pubmed:102")
 
 
 def test_a_quotation_of_nothing_that_could_be_read_is_found_elsewhere() -> None:

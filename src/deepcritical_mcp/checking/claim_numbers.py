@@ -89,7 +89,7 @@ _DATED = re.compile(
     rf"(?:(?i:\b(?:{'|'.join(WORDS['dated'].split())})|[-‐‑–/(,])\s?|(?<=\w )[A-ZÀ-Þ][\w'’-]{{1,30}},?\s)\Z"
 )
 """In front of a year, as opposed to a count: "in 2019", "Roe 2019"."""
-_COUNTED = re.compile(r"\s(?:(?:and|or|to) \d+ )?(?:men|women|people|children|[a-z]{3,30}(?<![aiu]s)(?<!ss)s)\b")
+_COUNTED = re.compile(rf"\s(?:(?:and|or|to) \d+ )?(?:{'|'.join(WORDS['counted'].split())})\b")
 """Behind a count: "in 1723 patients"."""
 _HEDGE = re.compile(rf"(?:\A|(?<!\w))(?:{_one_of(WORDS['about'].split(', '))})\s*\Z", re.IGNORECASE)
 

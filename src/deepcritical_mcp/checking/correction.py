@@ -16,14 +16,15 @@ from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.references import MAX_REFERENCE, compare, read_reference
 from deepcritical_mcp.search.references.agreement import own_number
-from deepcritical_mcp.search.references.plain_text import Span, blanked
+from deepcritical_mcp.search.references.number_places import MONTHS
+from deepcritical_mcp.search.references.plain_text import WORD, Span, blanked
 from deepcritical_mcp.search.references.stated_ids import stated_ids
 from deepcritical_mcp.text import clean_line
 
 _TEXTS = ("title", "authors", "journal")
 _TAG = re.compile(r"</?[A-Za-z!][^<>]{0,200}>")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_MONTH = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(_MONTHS)})")
+_NEAR = 11
+"""Characters from a year to its month."""
 _WRITTEN = ("title", "journal", "journal_abbreviation", "medline_abbreviation", "publisher", "doi")
 """Fields of a record that get into a corrected line; its numbers are the source's own."""
 
@@ -72,11 +73,11 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
         start, end = places[field]
         dash = next((one for one in ("--", "–") if one in line[start:end]), "-")
         value = own_number("year", publication) if field == "year" else str(getattr(publication, field))
-        month = _MONTH.search(line[max(0, start - 6) : end + 5]) if field == "year" else None
-        if month and f"{_MONTHS.index(month[0]) + 1:02}" != publication.date[5:7]:  # that of the wrong year
-            return ""
+        around = WORD.findall(line[max(0, start - _NEAR) : end + _NEAR].lower()) if field == "year" else ()
+        own = vancouver(publication)
+        is_other = any(f"{value} {word[:3].title()}" not in own for word in around if word in MONTHS)
         is_bare = not value and f"{line[start - 1 : start]}{line[end : end + 1]}" == "()"  # the record has no issue
-        if not value and not is_bare:
+        if is_other or not (value or is_bare):  # the month of the wrong year, or what names an issue, goes too
             return ""
         new = f"{new[: start - is_bare]}{value.replace('-', dash)}{new[end + is_bare :]}"
     for one in (wrong[field] for field in IDS if field in wrong):

@@ -25,7 +25,7 @@ MAX_PASSAGE = 400
 LONG_WORDS, LONG_LETTERS = 5, 20
 """Words and letters that a quotation must have to be recognized although it was altered."""
 OWN_WORDS, OWN_LETTERS = 8, 50
-"""The same to be looked for in other papers: what is shorter may stand in many."""
+"""The same to be misattributed: what is shorter may stand in many, and is only told of the one paper that has it."""
 SURELY = 75
 """Likeness, in percent, from which on a quotation is an altered sentence of a text."""
 REACH = 250
@@ -124,13 +124,16 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
     if found := _exact(quoted, own):
         return _outcome(found)
     near = _near(quoted, own) if quoted.is_at_least(LONG_WORDS, LONG_LETTERS) else None
+    elsewhere, remarks = [[*_read([one])] for one in others if one.id not in known], [_what_was_read(cited)]
+    is_long = quoted.is_at_least(LONG_WORDS, LONG_LETTERS)
+    exact = [place for one in elsewhere if (place := _exact(quoted, one))] if is_long else []
     if quoted.is_at_least(OWN_WORDS, OWN_LETTERS):
-        elsewhere = [*_read([one for one in others if one.id not in known])]
-        if found := _exact(quoted, elsewhere) or (None if near else _near(quoted, elsewhere)):
+        if found := next(iter(exact), None) or (None if near else _near(quoted, [*chain.from_iterable(elsewhere)])):
             stands = f"it stands in {found.read[0].id}" + (f" ({found.difference})" if found.difference else "")
-            told = "; ".join(filter(None, (stands, _what_was_read(cited))))
-            return _found("misattributed", *found.passage, told)
-    return _outcome(near) if near else _found("not_found", difference=_what_was_read(cited))
+            return _found("misattributed", *found.passage, "; ".join(filter(None, (stands, *remarks))))
+    elif len(exact) == 1:
+        remarks.append(f"these words stand in {exact[0].read[0].id}")
+    return _outcome(near) if near else _found("not_found", difference="; ".join(filter(None, remarks)))
 
 
 def _quoted(quote: str) -> _Quoted:

@@ -25,10 +25,10 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, ReferenceProblem, ReferenceVerdict
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.documents import DocumentId
-from deepcritical_mcp.search.item_finder import distinct_records
+from deepcritical_mcp.search.item_finder import differences, distinct_records
 from deepcritical_mcp.search.record_finder import LABELS, Lookup, agree, ids_of
 from deepcritical_mcp.search.reference_finder import ReferenceMatch
-from deepcritical_mcp.search.references import WrittenReference, compare, read_reference
+from deepcritical_mcp.search.references import Agreement, WrittenReference, compare, read_reference
 from deepcritical_mcp.text import clipped
 
 ONLY_A_NUMBER = "Only its number is written: compare the record's title with what you cite it for."
@@ -279,8 +279,15 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
         pending = is_late if failed else bool(late)
         return ReferenceOutcome(one.draft, "outage", reason=reason, candidates=tuple(nearest), pending=pending)
     if one.match and nearest:
-        return _ambiguous(one, nearest, "no record agrees with it as a whole; these come nearest")
+        told = (_how_near(record, agreement) for record, agreement in one.match.nearest if record in nearest)
+        return _ambiguous(one, nearest, f"no record agrees with it as a whole; these come nearest: {'; '.join(told)}")
     return ReferenceOutcome(one.draft, "not_found", reason=_who_was_asked(one))
+
+
+def _how_near(record: Publication, agreement: Agreement) -> str:
+    """What agrees with a record, and what does not."""
+    same = ", ".join(one.field for one in agreement.fields if agreement.says(one.field))
+    return clipped(f"{record.id} has the same {same}; but {differences(agreement) or 'no more is written'}", 2 * _SHOWN)
 
 
 def _who_was_asked(one: TracedReference) -> str:

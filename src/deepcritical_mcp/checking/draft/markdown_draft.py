@@ -40,6 +40,8 @@ _NEARLY_ALL = 0.8
 _LONGEST_HEAD = 140
 _LEAST_HEAD = 12
 """Characters of a line that recurs."""
+_MOST_LINES = 3
+"""Of a head."""
 _LEAST_PAGE = 12
 """Lines."""
 
@@ -186,12 +188,17 @@ def without_page_breaks(text: str) -> str:
 
 
 def _without_line_numbers(lines: list[str]) -> list[str]:
-    """The lines without numbers in front that rise by one on nearly all of them, some within sentences."""
-    found = [(_LINE_NUMBER.match(line), line) for line in lines if line.strip()]
-    rising = sum(1 for (one, _), (two, _) in pairwise(found) if one and two and int(two[1]) == int(one[1]) + 1)
-    within = sum(line[one.end() : one.end() + 1].islower() for one, line in found if one)
-    is_numbered = rising >= _NEARLY_ALL * len(found) and within >= (1 - _NEARLY_ALL) * len(found) > 1
-    return [_LINE_NUMBER.sub("", line) for line in lines] if is_numbered else lines
+    """The lines without numbers in front that rise by one on nearly all of them, or by five on every fifth, some within
+    sentences."""
+    for step, counted in ((1, [line for line in lines if line.strip()]), (5, lines)):
+        found = [(at, one) for at, line in enumerate(counted) if (one := _LINE_NUMBER.match(line))]
+        found = [(at, one) for at, one in found if int(one[1]) % step == 0]
+        rising = sum(int(two[1]) - int(one[1]) == end - at == step for (at, one), (end, two) in pairwise(found))
+        within = sum(one.string[one.end() : one.end() + 1].islower() for _, one in found)
+        least = _NEARLY_ALL * (len(counted) / step - 1)
+        if rising >= max(least, 2) and within >= (1 - _NEARLY_ALL) * len(found):
+            return [_LINE_NUMBER.sub("", line) for line in lines]
+    return lines
 
 
 def _joined(page_end: re.Match[str]) -> str:
@@ -201,8 +208,9 @@ def _joined(page_end: re.Match[str]) -> str:
 
 
 def _of_pages(lines: list[str]) -> set[int]:
-    """Which lines are page numbers or have one, each with that of the next page behind it, or stand three times or more
-    in the text; of these such as may be references only if they stand beside a page number."""
+    """Which lines are page numbers or have one, each with that of the next page behind it; or stand, but for numbers,
+    always beside one, in heads of several lines; or stand three times or more in the text, of these such as may be
+    references only if they stand beside a page number."""
     filled, alike, found = [at for at, line in enumerate(lines) if line.strip()], dict[str, list[int]](), set[int]()
     alone = {at for at in filled if not "".join(lines[max(0, at - 1) : at] + lines[at + 1 : at + 2]).strip()}
     for number, at in enumerate(filled):
@@ -210,18 +218,27 @@ def _of_pages(lines: list[str]) -> set[int]:
             alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(number)
     for form, places in alike.items():
         is_entry = len(places) > 1 and is_surely_entry(lines[filled[places[0]]].lstrip("0123456789[(.)] "))
-        is_number = form.strip("-–— ") in _PAGE_NUMBERS
+        is_number = form.strip("-–— ") in _PAGE_NUMBERS or form.endswith(" # of #")
         for one, two in pairwise(places):
             is_far = two - one >= _LEAST_PAGE or one in found or (is_number and {filled[one], filled[two]} <= alone)
-            if is_far and not is_entry and _are_next(lines[filled[one]], lines[filled[two]]):
+            if is_far and (is_number or not is_entry) and _are_next(lines[filled[one]], lines[filled[two]]):
                 found |= {one, two}
     titles = draft_words("list") | draft_words("other")
-    for form, places in alike.items():
+    heads = [one for one in alike.items() if len(one[1]) > 1 and one[0][0].isalnum() and len(one[0]) >= _LEAST_HEAD]
+    heads = [one for one in heads if titles.isdisjoint((one[0], one[0].partition(" ")[0]))]
+    ends = {number for number, at in enumerate(filled) if "\f" in "".join(lines[filled[number - 1] + 1 : at + 1])}
+    beside = found | ends | {one - 1 for one in ends}
+    for _, places in heads * _MOST_LINES:  # of a head of several lines, each beside the next
         shown = [lines[filled[one]].strip() for one in places]
-        is_head = len({*shown}) == 1 and len(places) > 2 and form[0].isalnum() and len(form) >= _LEAST_HEAD
-        is_head = is_head and titles.isdisjoint((form, form.partition(" ")[0]))
+        if all(one == two or _are_next(one, two) for one, two in pairwise(shown)):
+            is_head = all({one - 1, one, one + 1} & beside for one in places)
+            beside.update(places if is_head else ())
+            found.update(places if is_head else ())
+    for _, places in heads:
+        shown = [lines[filled[one]].strip() for one in places]
         is_beside = any({one - 1, one + 1} & found for one in places)
-        found.update(places if is_head and (is_beside or not is_surely_entry(shown[0])) else ())
+        is_head = len({*shown}) == 1 and len(places) > 2 and (is_beside or not is_surely_entry(shown[0]))
+        found.update(places if is_head else ())
     return {filled[number] for number in found}
 
 

@@ -27,6 +27,7 @@ from deepcritical_mcp.search.references.journal_places import (
 )
 from deepcritical_mcp.search.references.number_places import (
     JOINING,
+    PLACE,
     ROLES,
     YEAR,
     NumberPlaces,
@@ -61,7 +62,7 @@ _NAMED = re.compile(
     rf"{_FAMILY} (?:et al\b|(?:and|und|y|et|&) {_FAMILY}, )"
 )
 _IN_BRACKETS = re.compile(r"\([^()]{0,200}\)")
-_OTHER_PLACE = re.compile(r"\b\d{1,4}(?:(\s?\([^()]{1,15}\))[:,]?|[:,])\s?[A-Za-z]?\d")
+_BEFORE_TITLE = re.compile(rf"[\W_]*(?:{YEAR.pattern}[a-z]?)?[\W_]*")
 
 
 def journals_of(record: Publication) -> list[str]:
@@ -114,6 +115,9 @@ class _Alignment:
         self._numbers = self._find_numbers()
         self._people = self._find_people()
         self._journal_field = self._compare_journal()
+        if self._title is None and (short := self._short_title()):
+            self._title = short
+            self._numbers = self._find_numbers()
 
     def _find_numbers(self) -> NumberPlaces:
         known = [span for span in (self._title, self._journal and self._journal[:2]) if span]
@@ -179,20 +183,30 @@ class _Alignment:
             found = compare_people(self._bare, low, others.end(), authors)
         return found
 
+    def _short_title(self) -> Span | None:
+        """What stands between names and journal, or numbers, is a title, however short."""
+        start, journal = self._people.span[1], self._journal_field.span
+        end = self._next(start, 0)
+        end = journal[0] if journal and start < journal[0] < end else end
+        part = self._text[start:end]
+        if self._people.verdict == "absent" or not self._strange(_IN_BRACKETS.sub(" ", part)):
+            return None
+        return start + (found.end() if (found := _BEFORE_TITLE.match(part)) else 0), end
+
     def _compare_title(self) -> FieldAgreement:
         record, text, journal, people = self._record, self._text, self._journal_field.span, self._people
         verdict: FieldVerdict
         if self._entry and (told := self._entry.title):
             return FieldAgreement("title", title_agreement(told, record), told, record.title, self._title)
-        if self._found is None:  # what stands between names and journal is one, however short
-            start, end = self._title or (people.span[1], self._next(people.span[1], 0))
+        if self._title is None:
+            return FieldAgreement("title", "absent", "", record.title)
+        if self._found is None:
+            start, end = self._title
             start = min(max(start, people.span[1]), end)
             end = journal[0] if journal and start < journal[0] < end else end
             end = start + len(text[start:end].rstrip(" ,;*_’”\"'"))
             written, words = text[start:end].strip(" .,;"), self._strange(_IN_BRACKETS.sub(" ", text[start:end]))
-            if not self._title and (people.verdict == "absent" or not words):
-                return FieldAgreement("title", "absent", "", record.title)
-            verdict = "differs" if self._title or not {*words} <= {*tokens(record.title)} else "minor"
+            verdict = "minor" if len(words) < LEAST_WORDS and {*words} <= {*tokens(record.title)} else "differs"
             return FieldAgreement("title", verdict, written, record.title, (start, end))
         start, end = self._found[:2]
         following = (journal[0] if journal else -1, self._numbers.first, people.span[0] if people.span[1] else -1)
@@ -232,5 +246,5 @@ def _further_work(behind: str, own: frozenset[str]) -> str:
         return ""
     left = [word for word in content_left(behind, ()) if f" {word}" in behind and word.isalpha()]
     is_told = len(left) >= LEAST_WORDS or (bool(left) and YEAR.search(behind) is not None)
-    is_place = (place := _OTHER_PLACE.search(behind)) and (place[1] or YEAR.search(behind))
+    is_place = (place := PLACE.search(behind)) and (place[1] or YEAR.search(behind))
     return behind.strip(" .,;)/–|[") if is_place or (is_told and _NAMED.search(behind)) else ""

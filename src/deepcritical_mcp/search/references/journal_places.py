@@ -181,7 +181,8 @@ def other_journal(text: str, start: int, end: int, authors: Sequence[AuthorName]
     part = without(BRACKETED, text[start : max(start, end)])
     for first, last in sentences_back(part):
         words = WORD.findall(part[first:last])
-        is_name = any(word != word.lower() for word in words) and sum(map(str.islower, words)) <= _MOST_SMALL
+        small = sum(word.islower() and word not in listed_words("in journals") for word in words)
+        is_name = any(word != word.lower() for word in words) and small <= _MOST_SMALL
         if is_name and not has_author(part[first:last], authors):
             return start + first, start + last
     return None

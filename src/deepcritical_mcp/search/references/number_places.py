@@ -22,6 +22,8 @@ _LEAD = re.compile(r"([^\W\d_]{1,24})[^\w]{0,6}\Z")
 _OPENED, _CLOSED = re.compile(r"\([^\d()]{0,19}\Z"), re.compile(r"[^\d()]{0,19}\)")
 _DIGITS = re.compile(r"0{0,9}(\d{1,12})")
 YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+PLACE = re.compile(r"\b\d{1,4}(?:(\s?\([^()]{1,15}\))[:,]?|[:,])\s?[A-Za-z]?\d")
+"""Volume and pages, "12(3):4"; the issue, if it stands there."""
 _MONTH = "|".join(sorted(MONTHS))
 _NOT_OF_THE_PLACE = re.compile(
     rf"\b(?:{'|'.join(sorted(listed_words('dates apart')))}|published online|acesso em)\b(?! ahead)"
@@ -158,7 +160,7 @@ def find_numbers(text: str, hidden: Sequence[Span], record: PlaceNumbers, head: 
         return matched, len(group) > 1, -group[0].start if group else 0
 
     main = max(groups, key=worth)
-    years = [*early, *(one for one in main if one.is_year)]
+    years = [*early, *(one for one in main if one.is_year and one.lead != "pages")]
     # Only where another number is the year, one that looks like a year may be something else.
     no_year, found = _ABSENT["year"] + _LEFT * bool(early) + 0.25 * bool(years), list[_Found]()
     for year in (None, *years):

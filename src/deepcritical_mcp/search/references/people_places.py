@@ -35,6 +35,7 @@ LISTED = re.compile(r"[^\W\d_]{2} [A-ZÀ-Þ]{1,4}\.\s{1,3}(?=[^\W\d_])")
 """Where names end, with initials and a full stop: "Berg JA, Ruiz K. J Zinc 2019"."""
 _NUMBERED = re.compile(r"\A[\s.\[(-]*(?:[A-Za-z]?\d[\d\s.\[\]()-]*)*")
 """In front of the names: "[12]", "S5."."""
+_QUOTE = re.compile(r"[“„«\"]")
 _SLIP, _FIRST_SLIP = 70, 80
 """Percent of equal letters of a name, and of the first one, that may be misspelled."""
 _MOST_NAMES, _MOST_SHOWN = 400, 6
@@ -127,7 +128,8 @@ def people_before(head: str) -> str:
     others = ET_AL.search(head)
     if not others and (year := YEAR.search(head)) and any(map(str.isalpha, head[: year.start()])):
         head = head[: year.start()]
-    return _NUMBERED.sub("", head[: others.end() if others else None]).strip(" ,(*_“‘:|")
+    head = _NUMBERED.sub("", head[: others.end() if others else None]).lstrip(" ,(*_“‘:|")
+    return _QUOTE.split(head, maxsplit=1)[0].rstrip(" ,(*_‘:|")
 
 
 def is_initials(word: str) -> bool:
@@ -153,19 +155,26 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
         named = [at for key in keys for at in owners.get(key, ()) if len(key) > 1]
         at = min(named, key=lambda one: (not {*_family(authors[one])} <= {*keys}, one in taken), default=-1)
         family = _key(authors[at].family) if at >= 0 else ()
-        last = max((n for n, key in enumerate(keys) if key in (*family, "".join(family))), default=len(keys))
+        before = found[-1] if found else None
+        awaits_initials = at < 0 and before is not None and not before.letters and is_initials(words[0][0])
+        own = (n for n, key in enumerate(keys) if key in (*family, "".join(family)))
+        last = -1 if awaits_initials else max(own, default=len(keys))
         behind = next((n for n in range(last + 1, len(words)) if not is_initials(words[n][0])), len(words))
-        if behind > last + 1:  # "Robeck S. Corrigendum"
+        gap = listed[words[behind - 1].end() : words[behind].start()] if behind < len(words) else ""
+        is_end = "." in gap and owners.keys().isdisjoint(_key(listed[words[behind].start() :]))
+        if is_end or (gap and behind > last + 1):  # "Robeck S. Corrigendum"
             words, keys = words[:behind], keys[:behind]
             every = [one for one in every if one.start() <= words[-1].start()]
         rest = [one[0] for one, key in zip(words, keys, strict=True) if key not in (*family, "".join(family))]
         letters = _plain("".join(one if is_initials(one) else one[0] for one in rest))
-        bare, before = tuple(one for one in rest if not is_initials(one)), found[-1] if found else None
+        bare = tuple(one for one in rest if not is_initials(one))
         if at < 0 and before and not before.letters and (not bare or _is_given(rest, before, authors)):
             found[-1] = before._replace(letters=letters, span=(before.span[0], words[-1].end()))
         elif at >= 0 or (bare and listed_words("groups").isdisjoint(map(str.lower, rest))):
             letters = letters if at >= 0 or len(bare) < len(rest) else ""
             found.append(Person((every[0].start(), every[-1].end()), bare, letters, at))
+        if is_end:
+            break
     return found
 
 

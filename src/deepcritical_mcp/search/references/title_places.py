@@ -22,7 +22,7 @@ from deepcritical_mcp.evidence.titles import (
     tokens,
 )
 from deepcritical_mcp.models import Publication, without_retraction_mark
-from deepcritical_mcp.search.references.number_places import YEAR
+from deepcritical_mcp.search.references.number_places import PLACE, YEAR
 from deepcritical_mcp.search.references.people_places import ET_AL, has_author
 from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
 from deepcritical_mcp.text import FUNCTION_WORDS
@@ -47,7 +47,7 @@ _SUBTITLE = re.compile(r"(?<=[\w)\]\"”’'»])\s?(?:[:;]|\s[–—-])\s|[.?!]\
 _ARROW = re.compile(r"<?[-–=]{1,3}>")
 _TOKEN = re.compile(r"[^\W_]+|[<>≤≥&]")
 _BREAK = re.compile(
-    r"(?<=[.?!])[”\"]?\s{1,3}|(?<=[A-Z]\.)(?=[A-Z][a-z])|(?:(?<=\s[A-Z])|(?<=\s[A-Z]{2})|(?<=\.)):\s|(?:(?<=[0-9]{4}\))|(?<=[0-9][a-z]\)))[.,:]?\s|[”“\"]"
+    r"(?<=[.?!])[”\"]?\s{1,3}|(?<=[A-Z]\.)(?=[A-Z][a-z])|(?:(?<=\s[A-Z])|(?<=\s[A-Z]{2})|(?<=\.)):\s|(?:(?<=[0-9]{4}\))|(?<=[0-9][a-z]\)))[.,:]?\s|[”“\"]|[’'],\s"
     r"|\s[–—|]\s|(?<=[0-9]{4})(?:[,:]?\s|;\s?(?=[0-9]))|\]\("
 )
 _STOP = re.compile(r"[.:?!“”„«»\"‘(\[*|/]|\d|\s[–—-]\s")
@@ -218,23 +218,17 @@ def content_left(text: str, known: Collection[str]) -> list[str]:
 
 def start_of_longer_title(text: str, start: int, record: Publication) -> int:
     """Where a title begins that has words before the record's, which begins at `start`: "No effect of zinc"."""
-    before = text[:start]
-    notice = before.rstrip(": ")  # "Correction: Zinc for warts"
-    if notice != before.rstrip() and is_notice(tokens(notice[_lead(notice) :])) and not is_notice(tokens(record.title)):
-        return _lead(notice)
-    low = _lead(before)
-    lead = before[low:]
-    words = WORD.findall(lead)
-    is_open = text[start : start + 1].islower() or any(word.islower() for word in words if len(word) > 1)
-    if words and is_open and "," not in lead.rstrip(" ,") and not has_author(lead, record.authors):
-        return low
-    return start
-
-
-def _lead(text: str) -> int:
-    """Where the last sentence of a text begins."""
-    low = max((one.end() for pattern in (_STOP, ET_AL) for one in pattern.finditer(text)), default=0)
-    return low + len(text[low:]) - len(text[low:].lstrip())
+    before = text[:start].rstrip(" :“„«\"'‘")
+    low = max((one.end() for pattern in (_STOP, ET_AL) for one in pattern.finditer(before)), default=0)
+    lead = before[low:].lstrip()
+    last = lead.rpartition(", ")[2]
+    if not last or has_author(last, record.authors):
+        return start
+    if is_notice(tokens(last)) and not is_notice(tokens(record.title)):  # "Correction: Zinc for warts"
+        return len(before) - len(last)
+    is_open = text[start : start + 1].islower() or any(word.islower() for word in WORD.findall(lead) if len(word) > 1)
+    is_right_before = text[len(before) : start].isspace() and last == lead.rstrip(",")
+    return len(before) - len(lead) if is_open and is_right_before and WORD.search(lead) else start
 
 
 def end_of_longer_title(text: str, end: int, stop: int, record: Publication) -> int:
@@ -260,7 +254,10 @@ def title_span(text: str) -> Span | None:
         if end >= at:
             segments.append((at, end))
             at = max(at, following)
-    scores = [_score(text[slice(*one)], is_before_number=bool(_NUMBER_NEXT.match(text, one[1]))) for one in segments]
+    scores = [
+        _score(text[slice(*one)], is_before_number=bool(_NUMBER_NEXT.match(text, one[1]) or PLACE.search(text, *one)))
+        for one in segments
+    ]
     best = max(range(len(segments)), key=scores.__getitem__)
     if scores[best] < _LEAST_SCORE:
         return None
