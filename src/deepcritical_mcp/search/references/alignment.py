@@ -27,7 +27,6 @@ from deepcritical_mcp.search.references.journal_places import (
 )
 from deepcritical_mcp.search.references.number_places import (
     JOINING,
-    PLACE,
     ROLES,
     YEAR,
     NumberPlaces,
@@ -61,6 +60,7 @@ _NAMED = re.compile(
     rf"{_FAMILY} [A-Z]{{1,3}}[,.]|{_FAMILY}, [A-Z]\.|\b[A-Z]\. {_FAMILY}|"
     rf"{_FAMILY} (?:et al\b|(?:and|und|y|et|&) {_FAMILY}, )"
 )
+_OTHER_PLACE = re.compile(r"\b\d{1,4}(?:(\s?\([^()]{1,15}\))[:,]?|[:,])\s?[A-Za-z]?\d")
 _IN_BRACKETS = re.compile(r"\([^()]{0,200}\)")
 _BEFORE_TITLE = re.compile(rf"[\W_]*(?:{YEAR.pattern}[a-z]?)?[\W_]*")
 
@@ -246,5 +246,5 @@ def _further_work(behind: str, own: frozenset[str]) -> str:
         return ""
     left = [word for word in content_left(behind, ()) if f" {word}" in behind and word.isalpha()]
     is_told = len(left) >= LEAST_WORDS or (bool(left) and YEAR.search(behind) is not None)
-    is_place = (place := PLACE.search(behind)) and (place[1] or YEAR.search(behind))
+    is_place = (place := _OTHER_PLACE.search(behind)) and (place[1] or YEAR.search(behind))
     return behind.strip(" .,;)/–|[") if is_place or (is_told and _NAMED.search(behind)) else ""

@@ -22,8 +22,6 @@ _LEAD = re.compile(r"([^\W\d_]{1,24})[^\w]{0,6}\Z")
 _OPENED, _CLOSED = re.compile(r"\([^\d()]{0,19}\Z"), re.compile(r"[^\d()]{0,19}\)")
 _DIGITS = re.compile(r"0{0,9}(\d{1,12})")
 YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
-PLACE = re.compile(r"\b\d{1,4}(?:(\s?\([^()]{1,15}\))[:,]?|[:,])\s?[A-Za-z]?\d")
-"""Volume and pages, "12(3):4"; the issue, if it stands there."""
 _MONTH = "|".join(sorted(MONTHS))
 _NOT_OF_THE_PLACE = re.compile(
     rf"\b(?:{'|'.join(sorted(listed_words('dates apart')))}|published online|acesso em)\b(?! ahead)"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -35,6 +35,7 @@ LISTED = re.compile(r"[^\W\d_]{2} [A-ZÀ-Þ]{1,4}\.\s{1,3}(?=[^\W\d_])")
 """Where names end, with initials and a full stop: "Berg JA, Ruiz K. J Zinc 2019"."""
 _NUMBERED = re.compile(r"\A[\s.\[(-]*(?:[A-Za-z]?\d[\d\s.\[\]()-]*)*")
 """In front of the names: "[12]", "S5."."""
+_SEMICOLON = re.compile(";")
 _QUOTE = re.compile(r"[“„«\"]")
 _SLIP, _FIRST_SLIP = 70, 80
 """Percent of equal letters of a name, and of the first one, that may be misspelled."""
@@ -137,15 +138,22 @@ def is_initials(word: str) -> bool:
     return (word.isupper() and len(word) <= 3) or len(word) == 1
 
 
+def _pieces(listed: str) -> Iterator[Span]:
+    """The parts of a list of names, each with one name or with the initials of the name before it."""
+    commas, start = [part.count(",") for part in listed.split(";")], 0
+    is_turned = len(commas) > 1 and max(commas) == 1 and 2 * sum(commas) > len(commas)  # "Berg, Ann; Ruiz, Kim"
+    for cut in [*(_SEMICOLON if is_turned else _PIECE).finditer(listed), None][: _MOST_NAMES + 1]:
+        yield start, cut.start() if cut else len(listed)
+        start = cut.end() if cut else start
+
+
 def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
     """The names of a list: pieces between commas and the like, with initials that stand in a piece of their own."""
-    owners, found, places = dict[str, list[int]](), list[Person](), [-1]
+    owners, found = dict[str, list[int]](), list[Person]()
     for at, author in enumerate(authors):
         for word in (*_family(author), "".join(_key(author.family))):
             owners.setdefault(word, []).append(at)
-    for cut in [*_PIECE.finditer(listed), None][: _MOST_NAMES + 1]:
-        places.append(cut.end() if cut else len(listed))
-        start, end = max(places[-2], 0), cut.start() if cut else len(listed)
+    for start, end in _pieces(listed):
         every = [one for one in WORD.finditer(listed, start, end) if one[0].lower() not in listed_words("beside names")]
         words = [one for one in every if not one[0].islower() or len(one[0]) == 1 or one[0] in owners]
         is_latin = all("LATIN" in unicodedata.name(one, "") for one in listed[start:end] if one.isalpha())
@@ -153,7 +161,8 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
             continue
         keys, taken = [_key(one[0])[0] for one in words], {one.at for one in found}
         named = [at for key in keys for at in owners.get(key, ()) if len(key) > 1]
-        at = min(named, key=lambda one: (not {*_family(authors[one])} <= {*keys}, one in taken), default=-1)
+        ranks = {one: (not {*_family(authors[one])} <= {*keys}, one in taken, one != len(found)) for one in named}
+        at = min(named, key=ranks.__getitem__, default=-1)
         family = _key(authors[at].family) if at >= 0 else ()
         before = found[-1] if found else None
         awaits_initials = at < 0 and before is not None and not before.letters and is_initials(words[0][0])

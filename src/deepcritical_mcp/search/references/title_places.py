@@ -22,7 +22,7 @@ from deepcritical_mcp.evidence.titles import (
     tokens,
 )
 from deepcritical_mcp.models import Publication, without_retraction_mark
-from deepcritical_mcp.search.references.number_places import PLACE, YEAR
+from deepcritical_mcp.search.references.number_places import YEAR
 from deepcritical_mcp.search.references.people_places import ET_AL, has_author
 from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
 from deepcritical_mcp.text import FUNCTION_WORDS
@@ -49,6 +49,7 @@ _TOKEN = re.compile(r"[^\W_]+|[<>≤≥&]")
 _BREAK = re.compile(
     r"(?<=[.?!])[”\"]?\s{1,3}|(?<=[A-Z]\.)(?=[A-Z][a-z])|(?:(?<=\s[A-Z])|(?<=\s[A-Z]{2})|(?<=\.)):\s|(?:(?<=[0-9]{4}\))|(?<=[0-9][a-z]\)))[.,:]?\s|[”“\"]|[’'],\s"
     r"|\s[–—|]\s|(?<=[0-9]{4})(?:[,:]?\s|;\s?(?=[0-9]))|\]\("
+    r"|(?=\s[0-9]{1,4}\s?(?:\([^()]{1,15}\)[:,]?|:|,(?=\s\w{0,2}[0-9]{1,6}[–-]))\s?[A-Za-z]?[0-9])"
 )
 _STOP = re.compile(r"[.:?!“”„«»\"‘(\[*|/]|\d|\s[–—-]\s")
 _SENTENCE_END = re.compile(r"[.?!](?:\s|\Z)|[“”\"]")
@@ -254,10 +255,7 @@ def title_span(text: str) -> Span | None:
         if end >= at:
             segments.append((at, end))
             at = max(at, following)
-    scores = [
-        _score(text[slice(*one)], is_before_number=bool(_NUMBER_NEXT.match(text, one[1]) or PLACE.search(text, *one)))
-        for one in segments
-    ]
+    scores = [_score(text[slice(*one)], is_before_number=bool(_NUMBER_NEXT.match(text, one[1]))) for one in segments]
     best = max(range(len(segments)), key=scores.__getitem__)
     if scores[best] < _LEAST_SCORE:
         return None

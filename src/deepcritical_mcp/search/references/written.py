@@ -25,7 +25,7 @@ from deepcritical_mcp.identifiers import (
 )
 from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
 from deepcritical_mcp.search.references.journal_places import sentences_back
-from deepcritical_mcp.search.references.number_places import YEAR, find_numbers
+from deepcritical_mcp.search.references.number_places import JOINING, YEAR, find_numbers
 from deepcritical_mcp.search.references.people_places import LISTED, first_name_in, people_before
 from deepcritical_mcp.search.references.plain_text import without_latex
 from deepcritical_mcp.search.references.stated_ids import stated_ids
@@ -80,7 +80,8 @@ def _guessed(text: str) -> Statements:
     ended = None if end else LISTED.search(text, 0, first)
     behind = ended.end() if ended else end
     head, low = people_before(text[: start if end else behind or first]), max(behind, places.first - 200)
-    journal = next((text[low + one : low + to] for one, to in sentences_back(text[low : places.first])), "")
+    names = (text[low + one : low + to] for one, to in sentences_back(text[low : places.first]))
+    journal = next((name for name in names if name.lower() not in JOINING), "")
     said |= {"year": said.get("year", "")[:4], "journal": journal.removeprefix("In: ") if places.first > end else ""}
     return Statements(text[start:end], first_name_in(head), people=head, **said)
 
