@@ -36,6 +36,7 @@ def test_a_number_is_found_however_it_is_written(claim: str) -> None:
         "IL-6, COVID-19, CD4+, H1N1, p53, 5-HT, T3, PM2.5, GLP-1, 17β-estradiol, SARS-CoV-2, B.1.1.7, rs12345, 2D gels",
         "type 2 diabetes, phase 3, Figure 4, Tables 2 and 7, grade 5, interleukin 6, omega-3, NCT01234567",
         "in 2021, since 1998–2003, in May 2011, by Roe 2012, Poe et al., 2013, in the 1990s",
+        "in 2016 guidelines changed, in 2018 the patients did, and Healthy People 2020 goals were met",
         "the 21st century, the 5th time, half of them, one third, two groups, a 12-lead ECG, (12)",
     ],
 )
@@ -50,6 +51,7 @@ def test_names_numbering_and_years_are_no_numbers(claim: str) -> None:
         ("1,235 patients were given 25 mg for a 14-day course", ("1,235", "25 mg", "14-day")),
         ("p < 0.001, p = 0.04", ("0.04",)),
         ("2000 patients in 2000", ("2000",)),
+        ("of 1723 patients (1650 women), and between 1980 and 2011 men", ("1723", "1650", "1980", "2011")),
         ("1732 survivors were studied (n = 1733)", ("1732", "1733")),
         ("mortality was 33%, and again 33%", ("33%",)),
     ],

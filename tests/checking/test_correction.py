@@ -83,6 +83,18 @@ def test_volume_issue_and_pages_keep_their_form(wrong: str, right: str) -> None:
     assert correct(before + "31(9):1102-9.", paper(issue="")) == f"{before}28:214-21."
 
 
+@pytest.mark.parametrize("month", ["2009 Jan 5;{}", "2009 September;{}", "{} (March 2009)"])
+def test_the_month_of_a_wrong_year_goes_with_it(month: str) -> None:
+    before = f"{ALL_VANCOUVER}. {TITLE}. J Wound Care. "
+    assert correct(before + month.format("28(4):214-21.")) == vancouver(paper())
+    assert correct(f"{before}2009 Apr;28(4):214-21.") == f"{before}2019 Apr;28(4):214-21."
+
+
+def test_words_for_an_issue_that_the_record_lacks_are_not_left_alone() -> None:
+    written = f"J. A. Berg, K. Ruiz, “{TITLE},” J. Wound Care, vol. 31, no. 9, pp. 214–221, 2019."
+    assert correct(written, paper(issue="")) == vancouver(paper(issue=""))
+
+
 def test_a_last_page_and_a_year_off_by_one_are_corrected() -> None:
     before = f"{ALL_VANCOUVER}. {TITLE}. J Wound Care. "
     assert correct(f"{before}2018;28(4):214-29.") == f"{before}2019;28(4):214-21."

@@ -138,6 +138,19 @@ def test_running_heads_and_page_numbers_are_in_no_entry(foot: str, head: str, ed
     assert (entries, unread) == ([" ".join(f"{one[:30]} {one[30:].strip()}".split()) for one in wanted], [])
 
 
+@pytest.mark.parametrize(
+    "head",
+    ["{}\n\nJ Hypothetical Med 2021, 12, 345\nSmith et al. on iron", "J Hypothetical Med 2021, 12, 345 {} of 18\n"],
+)
+def test_a_head_that_stands_on_two_pages_is_in_no_entry(head: str) -> None:
+    entry = "{}. Oka E, Ruiz C. Iron of mice in\nward {} and its copper. BMJ. 19{};330:{}."
+    lines = "\n".join(entry.format(n, n, 70 + n, n) for n in range(1, 7)).split("\n")
+    whole = read(f"Iron [1].\n\nReferences\n{chr(10).join(lines)}")[0]
+    for at, page in ((9, 102), (3, 101)):
+        lines[at:at] = ["", head.format(page), ""]
+    assert read(f"Iron [1].\n\nReferences\n{chr(10).join(lines)}") == (whole, [])
+
+
 def test_entries_that_differ_in_a_number_are_no_running_heads() -> None:
     reports = [f"WHO. Report of the expert panel, number {number}. Geneva: WHO; 2001." for number in range(1, 9)]
     assert read(HEAD + "\n\n".join(f"{one}\n\n{BERG}" for one in reports))[0][::2] == reports

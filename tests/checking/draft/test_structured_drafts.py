@@ -186,3 +186,12 @@ def test_numbers_of_lines_are_no_entries() -> None:
         draft = read_draft("\n".join(f"{mark.format(at)}{line}" for at, line in enumerate(lines, 211)))
         assert [one.text for one in draft.references] == [one.text for one in plain.references]
         assert len(draft.references) == 2
+    prose = [
+        (f"Zinc helps the {n} children of a trial in", f"the {n} largest towns [1], and others [2].") for n in range(8)
+    ]
+    more = [*(part for both in prose for part in both), *lines[2:]]
+    draft = read_draft("\n".join(f"{at if at % 5 == 0 else '':>4}  {line}" for at, line in enumerate(more, 212)))
+    assert [one.text for one in draft.references] == [one.text for one in plain.references]
+    assert [one.claim for one in draft.sentences] == [
+        f"{one} {other}".replace(" [1]", "").replace(" [2]", "") for one, other in prose
+    ]

@@ -268,6 +268,23 @@ async def test_a_doi_with_escaped_marks_is_the_same_one() -> None:
     assert (await checked(written, [record])).problems == ()
 
 
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "Correction: {}",
+        "Corrigendum to “{}”",
+        "Retraction notice to: {}",
+        "Comment on: {}",
+        "Response to “{}”",
+        "Re: {}",
+    ],
+)
+@pytest.mark.parametrize("names", [NAMES, "Sun, W., Berg, A., O'Neil, S. P., & Zhang, L. (2023)", "Sun W, et al"])
+async def test_a_notice_of_a_paper_is_not_the_paper(names: str, notice: str) -> None:
+    written = f"{names}. {notice.format(f'{TITLE}: {SUBTITLE}')}. Sci Adv. 2023;9(38):eadi3902."
+    assert graver(await checked(written, [FRAILTY])) == {"title"}
+
+
 @pytest.mark.parametrize("title", ["Zinc in the fœtus of sheep", "Zinc in the foetus of sheep"])
 def test_ligatures_are_two_letters(title: str) -> None:
     record = article("30000103", "Zinc in the fetus of sheep.", "Sun, Wei")
@@ -303,9 +320,51 @@ async def test_a_number_of_the_record_in_anothers_place_is_a_difference(place: s
     assert corrected(outcome.reference.text, PLACED, outcome.problems) == f"{written}{right}."
 
 
-async def test_a_journal_called_science_is_another_journal() -> None:
-    written = f"Sun W, Berg A. {TITLE}. Science. 2019;28(4):214-21."
+ACADEMY = "Proceedings of the National Academy of Sciences of the United States of America"
+
+
+@pytest.mark.parametrize("journal", ["Science", ACADEMY])
+async def test_a_name_of_one_word_or_of_many_small_ones_is_another_journal(journal: str) -> None:
+    written = f"Sun W, Berg A. {TITLE}. {journal}. 2019;28(4):214-21."
     assert graver(await checked(written, [PLACED])) == {"journal"}
+
+
+async def test_pages_that_look_like_years_are_no_year_behind_their_word() -> None:
+    written = f"W. Sun and A. Berg, “{TITLE},” J. Wound Care, vol. 99, no. 2, pp. 1646–1654, Nov. 2009."
+    assert graver(await checked(written, [PLACED])) == {"year", "volume", "pages"}
+    outcome = await checked(written, [PLACED])
+    assert {one.field: one.written for one in outcome.problems if one.field in ("year", "pages")} == {
+        "year": "2009",
+        "pages": "1646–1654",
+    }
+
+
+async def test_the_pages_of_one_of_two_letters_are_right() -> None:
+    record = PLACED.model_copy(update={"pages": "1563-5; author reply 1565-6"})
+    assert (await checked(f"Sun W, Berg A. {TITLE}. J Wound Care. 2019;28(4):1565-6.", [record])).problems == ()
+
+
+async def test_penalties_of_latex_are_no_numbers() -> None:
+    written = f"Wei Sun and Anna Berg. {TITLE}. \\emph{{J. Wound Care}}, 28\\penalty0 (4):\\penalty0 214--221, 2019."
+    assert (await checked(written, [PLACED])).verdict == "verified"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Sun W, Berg A. {}. J Wound Care. 2019;28(4):214-21.",
+        "Sun, W., & Berg, A. (2019). {}. *Journal of Wound Care*, *28*(4), 214–221.",
+        "Sun, W., and A. Berg. 2019. {}. Journal of Wound Care 28:214-221.",
+        "Sun, Wei, and Anna Berg. “{}.” *Journal of Wound Care* 28, no. 4 (2019): 214–221.",
+        "SUN, W; BERG, A. {}. *Journal of wound care*. 2019, vol. 28, no. 4, p. 214–221.",
+        "Sun, W. & Berg, A. {}. *J. Wound Care* **28**, 214–221 (2019).",
+        "Sun, W.; Berg, A. {}. *J. Wound Care* **2019**, *28* (4), 214–221.",
+    ],
+)
+@pytest.mark.parametrize("title", ["Hope", "Asthma", "Two cases of tetanus"])
+async def test_a_paper_that_all_but_the_title_names_is_meant(written: str, title: str) -> None:
+    outcome = await checked(written.format(title), [PLACED])
+    assert (outcome.verdict, [(one.field, one.written) for one in outcome.problems]) == ("differs", [("title", title)])
 
 
 async def test_a_paper_in_a_journal_that_is_named_like_a_conference_is_found() -> None:

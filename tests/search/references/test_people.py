@@ -36,6 +36,37 @@ async def test_initials_of_somebody_else_are_a_difference(names: str, written: s
     assert graver(outcome) == {"authors"}
 
 
+ALL = "Müller JK, van der Berg A, O'Connor SP, Zhang W, Silva Costa AM, Ødegård Å"
+
+
+async def test_where_nobody_is_missing_a_name_too_many_is_told_with_all_names() -> None:
+    outcome = await checked(f"{ALL}, Wilcke M. {REST}")
+    assert [(one.written, one.true) for one in outcome.problems] == [(f"{ALL}, Wilcke M", ALL)]
+
+
+@pytest.mark.parametrize("label", ["S5. ", "R12. ", "e1. ", "[12] "])
+async def test_the_label_of_an_entry_is_no_name(label: str) -> None:
+    assert (await checked(f"{label}{ALL}. {REST}")).verdict == "verified"
+
+
+async def test_the_title_of_an_entry_is_nobodys_name() -> None:
+    names = "AU  - Müller, Jan K\nAU  - van der Berg, Anna\n"
+    outcome = await checked(
+        f"TY  - JOUR\n{names}TI  - Hope\nJO  - J Nutr Wound Care\nPY  - 2019\nVL  - 45\nSP  - 327\nEP  - 357\n"
+    )
+    problems = [(one.field, one.written) for one in outcome.problems if one.field != "title"]
+    assert problems == [("authors", "Müller, Jan K; van der Berg, Anna")]
+
+
+def test_a_given_name_is_not_taken_for_another_authors_family_name() -> None:
+    authors = article("30000052", "Names.", "Fan, Yang; Yang, Rui; Yang, Mei; Li, Wei; Wei, Li").authors
+    for names in (
+        "Fan, Yang; Yang, Rui; Yang, Mei; Li, Wei; Wei, Li",
+        "Yang Fan, Rui Yang, Mei Yang, Wei Li, and Li Wei",
+    ):
+        assert compare_people(names, 0, len(names), authors).verdict == "agrees"
+
+
 @pytest.mark.parametrize("names", ["Müller JK, van der Berg W", "Müller JK, O'Connor X"])
 async def test_other_initials_of_one_later_author_are_minor(names: str) -> None:
     outcome = await checked(f"{names}. {REST}")
