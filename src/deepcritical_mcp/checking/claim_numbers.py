@@ -17,11 +17,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from itertools import combinations
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.compared_text import GROUPED, number_form
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.excerpts import sentences
 from deepcritical_mcp.text import normalized
@@ -34,11 +34,7 @@ _YEARS = range(1500, 2100)
 _ABOUT, _ROUND = 0.05, 0.006
 """How far a number may be from one that is said to be about it, or that it exceeds; from whole thousands."""
 
-WORDS = dict(
-    row.split("\t")
-    for row in (files("deepcritical_mcp.checking") / "claim_words.txt").read_text("utf-8").splitlines()
-    if not row.startswith("#")
-)
+WORDS = dict(row.split("\t") for row in data_lines(__file__, "claim_words.txt"))
 """The lists of `claim_words.txt`."""
 UNITS = {
     unit.rpartition(" ")[0]: (name.removeprefix("unit "), float(unit.rpartition(" ")[2]))
@@ -172,7 +168,8 @@ def _readings(found: re.Match[str]) -> list[NumberReading]:
 
 
 def _is_looked_for(one: Quantity) -> bool:
-    first, before, no_quantity = one.readings[0], one.before, _BEHIND.match(one.behind)
+    first, before, behind = one.readings[0], one.before, one.behind
+    no_quantity = _BEHIND.match(behind)
     if IN_A_NAME.search(before) or _NUMBERING.search(before):
         return False
     if not any(map(str.isdecimal, one.written)):
@@ -181,10 +178,8 @@ def _is_looked_for(one: Quantity) -> bool:
         return not (no_quantity and no_quantity["level"])
     if first.half < 0.5:
         return not no_quantity
-    is_year = (
-        len(one.written) == 4 and first.value in _YEARS and _DATED.search(before) and not _COUNTED.match(one.behind)
-    )
-    is_citation = before[-1:] in ("(", "[") and one.behind[:1] in (")", "]", ",")
+    is_year = len(one.written) == 4 and first.value in _YEARS and _DATED.search(before) and not _COUNTED.match(behind)
+    is_citation = before[-1:] in ("(", "[") and behind[:1] in (")", "]", ",")
     return first.value >= SMALLEST and not (no_quantity or is_year or is_citation)
 
 

@@ -14,11 +14,12 @@ from deepcritical_mcp.export.reference import Reference
 from deepcritical_mcp.export.reference_managers import bibtex_entry, csl_entry, ris_entry
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver
-from deepcritical_mcp.search.references import MAX_REFERENCE, compare, read_reference
+from deepcritical_mcp.search.references import compare, read_reference
 from deepcritical_mcp.search.references.agreement import own_number
 from deepcritical_mcp.search.references.number_places import MONTHS
 from deepcritical_mcp.search.references.plain_text import WORD, Span, blanked
 from deepcritical_mcp.search.references.stated_ids import stated_ids
+from deepcritical_mcp.search.references.written import MAX_REFERENCE
 from deepcritical_mcp.text import clean_line
 
 _TEXTS = ("title", "authors", "journal")

@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import unescape
-from importlib.resources import files
 from itertools import accumulate, chain, pairwise, permutations, product
 
 from rapidfuzz import fuzz
@@ -15,6 +14,7 @@ from rapidfuzz.distance import Levenshtein
 
 from deepcritical_mcp.checking.claim_numbers import NUMBER_WORDS
 from deepcritical_mcp.checking.compared_text import ComparedText, comparable, own_texts
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.evidence.chunking import anchor_at, found_parts
 from deepcritical_mcp.excerpts import Span, sentences
 from deepcritical_mcp.models import NO_TITLE, CheckedQuotation, Publication, QuotationVerdict, Text
@@ -50,8 +50,7 @@ _ASIDE = frozenset(",;:()–—")
 _MARKS = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹")
 """Marks of notes, of which a text or a quotation may have more."""
 
-_ROWS = (files("deepcritical_mcp.checking") / "opposites.txt").read_text("utf-8").splitlines()
-_DENYING, *_SIDES = (row for row in _ROWS if not row.startswith("#"))
+_DENYING, *_SIDES = data_lines(__file__, "opposites.txt")
 _DENIALS = NEGATIONS | {*_DENYING.split()}
 """Words, in small letters without apostrophes, that deny the rest of their sentence."""
 _OPPOSITES = [

@@ -48,7 +48,7 @@ class ReferenceChecker:
         """What became of each reference, in order. Keeps nothing in the session, but uses what it has."""
         begun = anyio.current_time()
         end = begun + seconds_before(TO_KEEP_RESULTS, cap=SECONDS)
-        traced = await anyio.to_thread.run_sync(_read_all, references)
+        traced = await anyio.to_thread.run_sync(lambda: [_read(one) for one in references])
         await progress(0.05, "looking up the numbers of the references")
         await self._by_number(traced, session, end)
         await progress(0.3, "looking for references without a number")
@@ -94,9 +94,8 @@ class ReferenceChecker:
         return [_with_record(one, current) for one in outcomes], asked.remarks
 
 
-def _read_all(references: Sequence[DraftReference]) -> list[TracedReference]:
-    read = [(one, read_reference(one.text)) for one in references]
-    return [TracedReference(one, written, unchecked_work(one.text, written)) for one, written in read]
+def _read(one: DraftReference) -> TracedReference:
+    return TracedReference(one, written := read_reference(one.text), unchecked_work(one.text, written))
 
 
 def _with_record(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:

@@ -6,26 +6,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from typing import NamedTuple
 
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.evidence.titles import content_words, identifies, is_generic, tokens
 from deepcritical_mcp.identifiers import normalize_doi
 from deepcritical_mcp.models import NOTICE_LABELS, Publication, ReferenceProblem, is_marked, status_label
 from deepcritical_mcp.search.record_finder import LABELS
-from deepcritical_mcp.search.references import (
-    MAX_REFERENCE,
-    Agreement,
-    FieldAgreement,
-    WrittenReference,
-    are_parts,
-    are_similar,
-)
+from deepcritical_mcp.search.references import Agreement, WrittenReference, are_similar
 from deepcritical_mcp.search.references.agreement import is_minor_title
 from deepcritical_mcp.search.references.number_places import MONTHS
 from deepcritical_mcp.search.references.plain_text import listed_words
 from deepcritical_mcp.search.references.stated_ids import are_forms
+from deepcritical_mcp.search.references.title_places import are_parts
+from deepcritical_mcp.search.references.written import MAX_REFERENCE
 from deepcritical_mcp.text import clean_line, clipped
 
 _LONGEST = 8
@@ -47,7 +42,7 @@ def is_note(reference: WrittenReference, record: Publication) -> bool:
     record's or one for any paper."""
     words = {word for word in words_of(reference.text) if len(word) > 1} - _OF_PAPERS
     said = (record.title, record.vernacular_title, record.date[:4], *map(str, record.authors), *record.mesh_terms)
-    return 0 < len(words) <= _LONGEST and not reference.is_labelled and words <= words_of(" ".join(said)).keys()
+    return 0 < len(words) <= _LONGEST and reference.entry is None and words <= words_of(" ".join(said)).keys()
 
 
 def is_cited_alone(text: str) -> bool:
@@ -84,13 +79,8 @@ class CandidateRecord:
     @property
     def is_title_other(self) -> bool:
         """Whether the title that is written may be another paper's."""
-        title = self._title
+        title = self.agreement.field("title")
         return title.verdict == "differs" and not are_similar(title.written, title.true)
-
-    @property
-    def says_anything(self) -> bool:
-        """Whether anything but a number can be compared with the record."""
-        return any(one.verdict != "absent" for one in self.agreement.fields)
 
     @property
     def is_about_it(self) -> bool:
@@ -111,7 +101,7 @@ class CandidateRecord:
             return self._is_meant_despite_title
         if title == "absent":
             return self._is_meant_by_place
-        words = tokens(self._title.written)
+        words = tokens(found.field("title").written)
         is_telling = not is_generic(words) and (self.by_number or identifies(words))
         if not is_telling and not self.by_number:
             return found.support >= 2
@@ -132,7 +122,7 @@ class CandidateRecord:
     @property
     def _is_meant_despite_title(self) -> bool:
         """Although another title is written: with a few words changed, or by all else."""
-        title, found, is_theirs = self._title, self.agreement, self.agreement.says("authors")
+        found, is_theirs, title = self.agreement, self.agreement.says("authors"), self.agreement.field("title")
         if are_similar(title.written, title.true):
             is_elsewhere = "differs" in (found.verdict("volume"), found.verdict("pages"))
             if is_elsewhere and are_parts(tokens(title.written), tokens(title.true)):
@@ -140,10 +130,6 @@ class CandidateRecord:
             return (self.by_number and found.support > 0) or (is_theirs and found.conflicts <= 2 <= found.support)
         is_there = found.says("journal") and (found.has_place or found.says("year"))
         return is_theirs and is_there and (self.by_number or found.support == 4)
-
-    @property
-    def _title(self) -> FieldAgreement:
-        return self.agreement.field("title")
 
 
 def meant(candidates: Sequence[CandidateRecord]) -> list[CandidateRecord]:
@@ -200,8 +186,7 @@ class UncheckedWork(NamedTuple):
 def _known() -> tuple[Mapping[str, str], Sequence[tuple[UncheckedWork, re.Pattern[str]]]]:
     """The kinds of works by the types of entries, and the signs of works in the order in which they count."""
     types, signs = dict[str, str](), list[tuple[UncheckedWork, re.Pattern[str]]]()
-    for row in (files("deepcritical_mcp.checking") / "work_kinds.txt").read_text("utf-8").splitlines():
-        kind, flags, value = row.split("\t") if not row.startswith("#") else ("", "types", "")
+    for kind, flags, value in (row.split("\t") for row in data_lines(__file__, "work_kinds.txt")):
         if flags == "types":
             types |= dict.fromkeys(value.split(), kind)
         else:
@@ -258,7 +243,7 @@ def further_works(reference: WrittenReference, agreement: Agreement) -> list[str
     """What stands in a reference besides the work that was found: a work with names and a place, and numbers of other
     records."""
     found, known = [clipped(agreement.further, _SHOWN)] if agreement.further else [], list[str]()
-    for kind in ("pmid",) if reference.is_labelled else ("pmid", "doi"):
+    for kind in ("pmid",) if reference.entry else ("pmid", "doi"):
         own = getattr(reference.ids, kind).lower()
         known += [f"{kind}:{own}"] if own else []
         for key in (one for one in reference.stated if own and one.startswith(f"{kind}:")):

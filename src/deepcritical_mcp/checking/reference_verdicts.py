@@ -130,11 +130,10 @@ def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a reference; `off` are the services that are switched off."""
     text, records = one.reference.text, one.by_number
     has_note = bool(records) and is_note(one.reference, records[0].record)
-    if has_note or (
-        records and not one.reference.says_more and not (is_cited_alone(text) and is_other_work(text, records))
-    ):
+    is_bare = bool(records) and not one.reference.says_more
+    if has_note or (is_bare and not (is_cited_alone(text) and is_other_work(text, records))):
         compared = replace(one, reference=replace(read_reference(""), ids=one.reference.ids)) if has_note else one
-        return _by_number_alone(compared, off, is_bare=not records[0].says_anything)
+        return _by_number_alone(compared, off, is_bare=records[0].agreement.rank == (0, 0))
     found = [candidate for candidate in meant(one.candidates) if one.work is None or not candidate.is_about_it]
     papers = distinct_records([candidate.record for candidate in found])
     if len(papers) > 1 and not one.further(found[0]):
@@ -164,13 +163,13 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     unasked = {number: told for number in one.lookups if (told := _why_unasked(one, number, off))}
     leading = [*_number_problems(one, record, unasked)]
     numbers = [problem for problem, _ in leading]
-    is_certain = one.reference.says_more and not one.reference.is_labelled
-    works = [ReferenceProblem(field="work", written=written, minor=not is_certain) for written in further]
+    is_unsure = one.reference.entry is not None or not one.reference.says_more
+    works = [ReferenceProblem(field="work", written=written, minor=is_unsure) for written in further]
     problems = in_order([*numbers, *problems_of(candidate.agreement), *works])
     verdict: ReferenceVerdict = "minor" if problems else "verified"
     if any(not problem.minor for problem in problems):
         verdict = "wrong_id" if any(not problem.minor for problem in numbers) else "differs"
-    if further and not one.reference.is_labelled and verdict != "wrong_id":
+    if further and not one.reference.entry and verdict != "wrong_id":
         return ReferenceOutcome(one.draft, "unchecked", record, tuple(works), SEVERAL)
     settled = {*filter(None, ids_of(record)), *(problem.written for problem in numbers)}
     unchecked = (told for number, told in unasked.items() if settled.isdisjoint(number))

@@ -76,20 +76,17 @@ def with_part(report: CitationReport, draft: Draft, findings: Iterable[Finding])
     """The report with the findings of another part after those that it has."""
     told = {"references": len(draft.references), "unread": len(draft.unread)}
     unread = [f"“{clipped(clean_line(one.text), MAX_UNREAD)}” ({one.reason})" for one in draft.unread]
-    quotations = [one for one in (*report.quotations, *findings) if isinstance(one, CheckedQuotation)]
-    new = [one for one in findings if not (isinstance(one, CheckedClaim) and _is_said(one, quotations))]
+    quoted = [one for one in (*report.quotations, *findings) if isinstance(one, CheckedQuotation) and one.passage]
+    new = [one for one in findings if not any(_is_told_with(one, each) for each in quoted)]
     whole = with_findings(report, (*findings_of(report), *by_gravity(new)))
     whole = whole.model_copy(update={"counts": told, "unread": tuple(unread)})
     return whole.model_copy(update={"counts": counts_of(whole)})
 
 
-def _is_said(claim: CheckedClaim, quotations: Iterable[CheckedQuotation]) -> bool:
+def _is_told_with(one: Finding, quoted: CheckedQuotation) -> bool:
     """Whether the passage of a sentence is told with what the sentence quotes, and nothing else is to be said of it."""
-    return not (claim.numbers_missing or claim.numbers_elsewhere) and any(
-        one.where == claim.where and one.passage in claim.passage and one.quote in claim.sentence
-        for one in quotations
-        if one.passage
-    )
+    is_same = isinstance(one, CheckedClaim) and (one.where, rank_of(one)) == (quoted.where, "claim")
+    return is_same and quoted.passage in one.passage and quoted.quote in one.sentence
 
 
 def with_remarks(report: CitationReport, warnings: Iterable[str], errors: Iterable[str]) -> CitationReport:

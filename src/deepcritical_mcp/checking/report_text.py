@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.resources import files
 from itertools import groupby
 from typing import cast
 
 from pydantic import BaseModel
 
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.models import (
     CheckedClaim,
     CheckedQuotation,
@@ -35,8 +35,8 @@ STATUSES = ("retracted", "concern", "superseded")
 """Those that put a reference first, whatever its verdict; the draft may know them, then they are minor problems."""
 MAX_WRITTEN = 120
 """Characters of a reference or quotation that is shown on one line with others."""
-_ROWS = (files("deepcritical_mcp.checking") / "findings.txt").read_text("utf-8").splitlines()
-_WORDS = {name: (words, heading) for name, words, heading in (row.split("\t") for row in _ROWS if row[0] != "#")}
+_ROWS = (row.split("\t") for row in data_lines(__file__, "findings.txt"))
+_WORDS = {name: (words, heading) for name, words, heading in _ROWS}
 """What findings can be, what each is called in the summary, and the heading of its section."""
 RANKS = tuple(_WORDS)
 BEGINNING = 40

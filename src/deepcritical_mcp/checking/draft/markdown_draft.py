@@ -37,13 +37,10 @@ _PAGE_END = re.compile(r"(?<!\s)\s*\f\s*(?=(\S?))")
 _LINE_NUMBER = re.compile(r"\A[ \t]{0,8}(\d{1,4})(?:[ \t]+|\Z)")
 _NEARLY_ALL = 0.8
 """Share of lines."""
-_LONGEST_HEAD = 140
-_LEAST_HEAD = 12
+_LEAST_HEAD, _LONGEST_HEAD = 12, 140
 """Characters of a line that recurs."""
-_MOST_LINES = 3
-"""Of a head."""
-_LEAST_PAGE = 12
-"""Lines."""
+_MOST_LINES, _LEAST_PAGE = 3, 12
+"""Lines of a head, and of a page."""
 
 
 def _parser() -> MarkdownIt:
@@ -230,15 +227,12 @@ def _of_pages(lines: list[str]) -> set[int]:
     beside = found | ends | {one - 1 for one in ends}
     for _, places in heads * _MOST_LINES:  # of a head of several lines, each beside the next
         shown = [lines[filled[one]].strip() for one in places]
-        if all(one == two or _are_next(one, two) for one, two in pairwise(shown)):
-            is_head = all({one - 1, one, one + 1} & beside for one in places)
-            beside.update(places if is_head else ())
-            found.update(places if is_head else ())
-    for _, places in heads:
-        shown = [lines[filled[one]].strip() for one in places]
+        is_same = all(one == two or _are_next(one, two) for one, two in pairwise(shown))
+        is_page = is_same and all({one - 1, one, one + 1} & beside for one in places)
         is_beside = any({one - 1, one + 1} & found for one in places)
-        is_head = len({*shown}) == 1 and len(places) > 2 and (is_beside or not is_surely_entry(shown[0]))
-        found.update(places if is_head else ())
+        is_often = len({*shown}) == 1 and len(places) > 2 and (is_beside or not is_surely_entry(shown[0]))
+        beside.update(places if is_page else ())
+        found.update(places if is_page or is_often else ())
     return {filled[number] for number in found}
 
 

@@ -7,21 +7,9 @@ table of what is a difference. `read_reference` takes a reference in any style, 
 
 from __future__ import annotations
 
-from deepcritical_mcp.search.references.agreement import Agreement, FieldAgreement, StatedField
+from deepcritical_mcp.search.references.agreement import Agreement
 from deepcritical_mcp.search.references.alignment import compare, title_agreement
-from deepcritical_mcp.search.references.title_places import are_parts, are_similar
-from deepcritical_mcp.search.references.written import MAX_REFERENCE, Statements, WrittenReference, read_reference
+from deepcritical_mcp.search.references.title_places import are_similar
+from deepcritical_mcp.search.references.written import WrittenReference, read_reference
 
-__all__ = [
-    "MAX_REFERENCE",
-    "Agreement",
-    "FieldAgreement",
-    "StatedField",
-    "Statements",
-    "WrittenReference",
-    "are_parts",
-    "are_similar",
-    "compare",
-    "read_reference",
-    "title_agreement",
-]
+__all__ = ["Agreement", "WrittenReference", "are_similar", "compare", "read_reference", "title_agreement"]

@@ -71,12 +71,6 @@ def journals_of(record: Publication) -> list[str]:
     return [name for name in (*names, record.publisher if record.form == "preprint" else "") if name]
 
 
-def place_of(record: Publication) -> PlaceNumbers:
-    """The numbers of a record's place."""
-    years = " ".join(map(str, years_of(record)))
-    return {"year": years, "volume": record.volume, "issue": record.issue, "pages": record.pages}
-
-
 def compare(reference: WrittenReference, record: Publication) -> Agreement:
     """Lay a record along a reference."""
     return _Alignment(reference, record).agreement()
@@ -101,7 +95,8 @@ class _Alignment:
     _journal: JournalPlace | None = None
 
     def __init__(self, reference: WrittenReference, record: Publication) -> None:
-        self._record, self._text, self._place = record, reference.text, place_of(record)
+        self._record, self._text, years = record, reference.text, " ".join(map(str, years_of(record)))
+        self._place: PlaceNumbers = {role: getattr(record, role) for role in ROLES[1:]} | {"year": years}
         self._entry = reference.says if reference.entry else None
         self._found = find_title(reference.words, [one for one in (record.title, record.vernacular_title) if one])
         self._title: Span | None = self._found[:2] if self._found else None
@@ -115,8 +110,8 @@ class _Alignment:
         self._numbers = self._find_numbers()
         self._people = self._find_people()
         self._journal_field = self._compare_journal()
-        if self._title is None and (short := self._short_title()):
-            self._title = short
+        if self._found is None:
+            self._title = self._other_title()
             self._numbers = self._find_numbers()
 
     def _find_numbers(self) -> NumberPlaces:
@@ -175,23 +170,23 @@ class _Alignment:
         text, authors, found = self._text, self._record.authors, PeopleAgreement("absent")
         head = people_before(text[: self._title[0] if self._title else self._next(0, len(text))])
         start = max(text.find(head), 0)
-        is_alone = self._numbers.first >= 0 and len(text.split()) <= 4  # "Berg and Ruiz 2019"
-        if head and (self._title or self._journal or is_alone or ET_AL.search(head) or has_author(head, authors)):
+        if head and (self._title or self._journal or self._numbers.first >= 0 or has_author(head, authors)):
             found = compare_people(self._bare, start, start + len(head), authors)
         low = self._title[1] if self._title else len(text)
         if found.verdict == "absent" and (others := ET_AL.search(text, low, self._next(low, len(text)))):
             found = compare_people(self._bare, low, others.end(), authors)
         return found
 
-    def _short_title(self) -> Span | None:
-        """What stands between names and journal, or numbers, is a title, however short."""
-        start, journal = self._people.span[1], self._journal_field.span
-        end = self._next(start, 0)
-        end = journal[0] if journal and start < journal[0] < end else end
-        part = self._text[start:end]
-        if self._people.verdict == "absent" or not self._strange(_IN_BRACKETS.sub(" ", part)):
-            return None
-        return start + (found.end() if (found := _BEFORE_TITLE.match(part)) else 0), end
+    def _other_title(self) -> Span | None:
+        """What looks like a title, or what stands between names and journal, or numbers, however short."""
+        low, journal = self._people.span[1], self._journal_field.span
+        start, end = self._title or (low, self._next(low, 0))
+        end = journal[0] if journal and max(start, low) < journal[0] < end else end
+        start = min(max(start, low), end)
+        part = self._text[start:end].rstrip(" ,;*_’”\"'")
+        start, end = start + (found.end() if (found := _BEFORE_TITLE.match(part)) else 0), start + len(part)
+        is_one = self._title or (self._people.verdict != "absent" and self._strange(_IN_BRACKETS.sub(" ", part)))
+        return (start, end) if is_one else None
 
     def _compare_title(self) -> FieldAgreement:
         record, text, journal, people = self._record, self._text, self._journal_field.span, self._people
@@ -201,13 +196,10 @@ class _Alignment:
         if self._title is None:
             return FieldAgreement("title", "absent", "", record.title)
         if self._found is None:
-            start, end = self._title
-            start = min(max(start, people.span[1]), end)
-            end = journal[0] if journal and start < journal[0] < end else end
-            end = start + len(text[start:end].rstrip(" ,;*_’”\"'"))
-            written, words = text[start:end].strip(" .,;"), self._strange(_IN_BRACKETS.sub(" ", text[start:end]))
+            written = text[slice(*self._title)].strip(" .,;")
+            words = self._strange(_IN_BRACKETS.sub(" ", written))
             verdict = "minor" if len(words) < LEAST_WORDS and {*words} <= {*tokens(record.title)} else "differs"
-            return FieldAgreement("title", verdict, written, record.title, (start, end))
+            return FieldAgreement("title", verdict, written, record.title, self._title)
         start, end = self._found[:2]
         following = (journal[0] if journal else -1, self._numbers.first, people.span[0] if people.span[1] else -1)
         stop = min((at for at in following if at >= end), default=len(text))
@@ -220,7 +212,7 @@ class _Alignment:
         true = next(iter(journals_of(record)), "")
         low, first = max(self._title[1] if self._title else 0, self._people.span[1]), self._numbers.first
         span = journal[2:] if journal else other_journal(text, low, first, record.authors) if true else None
-        verdict: FieldVerdict = "absent" if not span else "agrees" if journal and not journal.is_other else "differs"
+        verdict: FieldVerdict = "absent" if not span else "agrees" if journal and journal[:2] == span else "differs"
         return FieldAgreement("journal", verdict, text[slice(*span)] if span else "", true, span)
 
     def _compare_numbers(self) -> Iterator[FieldAgreement]:
@@ -234,8 +226,8 @@ class _Alignment:
         """Of volume and pages, what may stand in numbers behind the title that were not read."""
         behind = numbers_of(self._text[self._found.end :]) if self._found else frozenset[str]()
         known = numbers_of(" ".join((*self._place.values(), *(one.text for one in self._numbers.by_role.values()))))
-        is_left = not behind <= known
-        yield from (role for role in ROLES[1::2] if is_left and self._place[role] and role not in self._numbers.by_role)
+        roles = ROLES[1::2] if not behind <= known else ()
+        yield from (role for role in roles if self._place[role] and role not in self._numbers.by_role)
 
 
 def _further_work(behind: str, own: frozenset[str]) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from importlib.resources import files
 from typing import NamedTuple
 
 from rapidfuzz.fuzz import ratio
 
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.search.references.people_places import has_author
@@ -38,17 +38,13 @@ _INITIALS_OF_MANY, _FIRST_LETTERS = 3, 18
 
 
 class JournalPlace(NamedTuple):
-    """Where a journal's name stands, `low` to `high` with the words right beside it that make it another one's."""
+    """Where a journal's name stands, `low` to `high` with the words right beside it that make it another one's, as in
+    "BMJ Open" for "BMJ"."""
 
     start: int
     end: int
     low: int
     high: int
-
-    @property
-    def is_other(self) -> bool:
-        """Whether it is another journal's name: "BMJ Open" for "BMJ"."""
-        return (self.low, self.high) != (self.start, self.end)
 
 
 def find_journal(text: str, hidden: Span | None, names: Sequence[str], near: int = -1) -> JournalPlace | None:
@@ -154,9 +150,8 @@ def _plain(word: str) -> str:
 @lru_cache(maxsize=1)
 def _renamed() -> dict[tuple[str, ...], list[str]]:
     """Names of journals that continue each other, and names that readers use, by each of them."""
-    rows = (files("deepcritical_mcp.search.references") / "journal_names.txt").read_text("utf-8").splitlines()
     found = dict[tuple[str, ...], list[str]]()
-    for names in (row.split("/") for row in rows if not row.startswith("#")):
+    for names in (row.split("/") for row in data_lines(__file__, "journal_names.txt")):
         for name in names:
             found.setdefault(_telling(_split(name)), []).extend(names)
     return found

@@ -43,12 +43,11 @@ _FAR = 40
 """Characters between two numbers of one place."""
 _MOST = 12
 """Numbers of one place."""
-_FREE = 0.3
 _ABSENT: Mapping[Role, float] = {"year": 0.4, "volume": 0.6, "issue": 0.2, "pages": 0.6}
 _OTHER: Mapping[Role, float] = {"year": 0.8, "volume": 1.0, "issue": 0.5, "pages": 1.0}
-_LEFT = 0.5
-_SWAPPED = 2.0
-"""What it costs if a number of the place is explained by nothing, and if it is one of the record's."""
+_FREE, _LEFT, _SWAPPED = 0.3, 0.5, 2.0
+"""What it costs if the record does not say what a number is, if nothing explains a number of the place, and if that is
+one of the record's."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +157,7 @@ def find_numbers(text: str, hidden: Sequence[Span], record: PlaceNumbers, head: 
         return matched, len(group) > 1, -group[0].start if group else 0
 
     main = max(groups, key=worth)
-    years = [*early, *(one for one in main if one.is_year and one.lead != "pages")]
+    years = [*early, *(one for one in main if one.is_year and not (one.last and one.lead == "pages"))]
     # Only where another number is the year, one that looks like a year may be something else.
     no_year, found = _ABSENT["year"] + _LEFT * bool(early) + 0.25 * bool(years), list[_Found]()
     for year in (None, *years):

@@ -19,12 +19,8 @@ from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.search.references.number_places import YEAR
 from deepcritical_mcp.search.references.plain_text import WORD, Span, folded, listed_words
 
-ET_AL = re.compile(
-    r"\b(?:et\.? al(?:ii)?|and (?:others|colleagues|co-?workers|associates)|(?:y|e|et) col(?:s|l|aboradores)?\.?|"
-    r"u\. ?a\.|und andere|(?:und|u\.) Mitarb(?:\.|eiter\w{0,5})|m\. ?fl\.|a kol\.|i (?:in|wsp)\.|ve ark\.|и др\.|"
-    r"и соавт\.|ym\.)(?!\w)|& al\b|(?<![\u4e00-\u9fff])等(?![\u4e00-\u9fff])",
-    re.IGNORECASE,
-)
+_HAN, _OTHERS = "[\u4e00-\u9fff]", "|".join(sorted(listed_words("and others")))
+ET_AL = re.compile(rf"(?i)\b(?:{_OTHERS})(?!\w)|& al\b|(?<!{_HAN})等(?!{_HAN})")
 """What stands for the other authors, in the languages of most references."""
 _PIECE = re.compile(
     r"[,;&/|]|…|\.{3}|(?<![\w‐-])(?:and|und|y|et)(?![\w.‐-])|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])|"

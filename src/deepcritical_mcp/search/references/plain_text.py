@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
-from importlib.resources import files
 
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.evidence.titles import plain_letters
 
 Span = tuple[int, int]
@@ -18,16 +17,13 @@ BRACKETED = re.compile(
 """Remarks on a work."""
 
 
-@cache
-def _lists() -> dict[str, frozenset[str]]:
-    rows = (files("deepcritical_mcp.search.references") / "words.txt").read_text("utf-8").splitlines()
-    named = (row.split("\t") for row in rows if not row.startswith("#"))
-    return {name: frozenset(words.split()) for name, words in named}
+_ROWS = (row.split("\t") for row in data_lines(__file__, "words.txt"))
+_LISTS = {name: frozenset(words.split()) for name, words in _ROWS}
 
 
 def listed_words(name: str) -> frozenset[str]:
     """The words of a list."""
-    return _lists()[name]
+    return _LISTS[name]
 
 
 def blanked(text: str, spans: Iterable[Span]) -> str:

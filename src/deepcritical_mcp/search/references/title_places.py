@@ -133,10 +133,8 @@ def find_title(words: Sequence[Word], titles: Sequence[str]) -> TitlePlace | Non
     for title in titles:
         whole = _placed(words, title, title)
         places += [whole] if whole else []
-        for name in _main_titles(title) if not whole or whole.agreement != "agrees" else ():
-            found = _placed(words, name, title)
-            if found and not _has_other_subtitle(words, found, whole, name):
-                places.append(found)
+        mains = ((_placed(words, name, title), name) for name in _main_titles(title))
+        places += [one for one, name in mains if one and not _has_other_subtitle(words, one, whole, name)]
         if any(one.agreement == "agrees" for one in places):
             break
     return min(places, key=lambda one: (ORDER[one.agreement], -one.similarity), default=None)

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Literal, NamedTuple, cast
 
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.evidence.titles import content_words, tokens
 from deepcritical_mcp.identifiers import (
     RecordIds,
@@ -104,11 +105,6 @@ class WrittenReference:
     stated: tuple[str, ...] = ()
     entry: LabelledEntry | None = field(default=None, compare=False)
 
-    @property
-    def is_labelled(self) -> bool:
-        """Whether its parts are labelled."""
-        return self.entry is not None
-
     @cached_property
     def words(self) -> tuple[Word, ...]:
         """Those of `text`."""
@@ -117,7 +113,7 @@ class WrittenReference:
     @property
     def has_title(self) -> bool:
         """Whether it says more than identifiers, names and places."""
-        return len(content_words(tokens(self.says.title))) >= (1 if self.is_labelled else LEAST_WORDS)
+        return len(content_words(tokens(self.says.title))) >= (1 if self.entry else LEAST_WORDS)
 
     @property
     def says_more(self) -> bool:
@@ -159,21 +155,7 @@ EntryForm = Literal["bibtex", "ris", "csl"]
 TAG = re.compile(r"^[ \t]{0,4}([A-Z][A-Z0-9] {1,3}|[A-Z]{3} |[A-Z]{4})- ?", re.MULTILINE)
 """Before a value of RIS, "TY  - JOUR", or of PubMed's own form, "PMID- 1". rispy knows but one number of blanks, drops
 a record without its last line, and does not tell where a value stands."""
-_FIELD_NAMES: Mapping[str, tuple[str, str, str]] = {
-    "title": ("title", "TI T1", "title"),
-    "authors": ("author", "FAU AU A1", "author"),
-    "year": ("year date", "PY Y1 DA DP", "issued"),
-    "journal": ("journal journaltitle booktitle", "JO JF T2 JA J2 JT TA", "container-title"),
-    "volume": ("volume", "VL VI", "volume"),
-    "issue": ("number issue", "IS IP", "issue"),
-    "pages": ("pages", "SP PG", "page"),
-    "last": ("", "EP", ""),
-    "eprint": ("eprint", "", ""),
-    "archive": ("eprinttype archiveprefix", "", ""),
-    "doi": ("doi", "DO LID AID", "DOI"),
-    "pmid": ("pmid", "PMID", "PMID"),
-    "pmcid": ("pmcid", "PMC", "PMCID"),
-}
+_FIELD_NAMES = {name: row.split("|") for name, row in data_table(__file__, "entry_fields.txt").items()}
 """The fields that say a statement in BibTeX, RIS and CSL-JSON; the first one that is filled counts."""
 _FORMS: tuple[EntryForm, ...] = ("bibtex", "ris", "csl")
 
