@@ -85,8 +85,9 @@ def with_part(report: CitationReport, draft: Draft, findings: Iterable[Finding])
 
 def _is_told_with(one: Finding, quoted: CheckedQuotation) -> bool:
     """Whether the passage of a sentence is told with what the sentence quotes, and nothing else is to be said of it."""
-    is_same = isinstance(one, CheckedClaim) and (one.where, rank_of(one)) == (quoted.where, "claim")
-    return is_same and quoted.passage in one.passage and quoted.quote in one.sentence
+    if not isinstance(one, CheckedClaim) or (one.where, rank_of(one)) != (quoted.where, "claim"):
+        return False
+    return quoted.passage in one.passage and quoted.quote in one.sentence
 
 
 def with_remarks(report: CitationReport, warnings: Iterable[str], errors: Iterable[str]) -> CitationReport:

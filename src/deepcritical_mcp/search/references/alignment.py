@@ -96,7 +96,7 @@ class _Alignment:
 
     def __init__(self, reference: WrittenReference, record: Publication) -> None:
         self._record, self._text, years = record, reference.text, " ".join(map(str, years_of(record)))
-        self._place: PlaceNumbers = {role: getattr(record, role) for role in ROLES[1:]} | {"year": years}
+        self._place: PlaceNumbers = {role: years if role == "year" else getattr(record, role) for role in ROLES}
         self._entry = reference.says if reference.entry else None
         self._found = find_title(reference.words, [one for one in (record.title, record.vernacular_title) if one])
         self._title: Span | None = self._found[:2] if self._found else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from deepcritical_mcp.data_files import data_lines
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.evidence.titles import plain_letters
 
 Span = tuple[int, int]
@@ -17,8 +17,7 @@ BRACKETED = re.compile(
 """Remarks on a work."""
 
 
-_ROWS = (row.split("\t") for row in data_lines(__file__, "words.txt"))
-_LISTS = {name: frozenset(words.split()) for name, words in _ROWS}
+_LISTS = {name: frozenset(words.split()) for name, words in data_table(__file__, "words.txt").items()}
 
 
 def listed_words(name: str) -> frozenset[str]:
