@@ -286,7 +286,7 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
 def _how_near(record: Publication, agreement: Agreement) -> str:
     """What agrees with a record, and what does not."""
     same = ", ".join(one.field for one in agreement.fields if agreement.says(one.field))
-    return clipped(f"{record.id} has the same {same}; but {differences(agreement) or 'no more is written'}", 2 * _SHOWN)
+    return clipped(f"{record.id} has the same {same}; but {differences(agreement) or 'little is written'}", 2 * _SHOWN)
 
 
 def _who_was_asked(one: TracedReference) -> str:

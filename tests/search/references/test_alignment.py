@@ -392,3 +392,12 @@ async def test_the_update_of_another_year_is_another_paper() -> None:
 async def test_a_title_of_few_words_is_compared(title: str, verdict: str) -> None:
     outcome = await checked(f"{NAMES}. {title}. Sci Adv. 2023;9(38):eadi3902. doi:10.1126/sciadv.adi3902", [FRAILTY])
     assert (outcome.verdict, [one.field for one in outcome.problems]) == (verdict, ["title"])
+
+
+async def test_of_records_that_come_near_it_is_told_what_agrees_and_what_does_not() -> None:
+    outcome = await checked(f"Sun W, Berg A. {TITLE}. Burns. 2009;77(1):12-19.", [PLACED])
+    assert (outcome.verdict, [one.pmid for one in outcome.candidates]) == ("ambiguous", ["30000102"])
+    assert outcome.reason.startswith(
+        "no record agrees with it as a whole; these come nearest: "
+        'pubmed:30000102 has the same title, authors; but year "2009", in the record "2019"'
+    )
