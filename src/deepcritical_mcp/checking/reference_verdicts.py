@@ -285,7 +285,7 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
 
 def _how_near(record: Publication, agreement: Agreement) -> str:
     """What agrees with a record, and what does not."""
-    same = ", ".join(one.field for one in agreement.fields if agreement.says(one.field))
+    same = ", ".join(one.field for one in agreement.fields if one.verdict == "agrees")
     return clipped(f"{record.id} has the same {same}; but {differences(agreement) or 'little is written'}", 2 * _SHOWN)
 
 
