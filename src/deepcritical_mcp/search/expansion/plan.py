@@ -179,9 +179,25 @@ class Plan:
         return self.query(self.required)
 
     @property
+    def _is_question(self) -> bool:
+        """Whether the required parts are a question by themselves: a disease, and what is sure and no disease."""
+        sure = [one for one in self.required if one.evidence >= SURE and one.is_known]
+        return len(self.required) > 2 or len({one.is_disease for one in sure}) > 1
+
+    @property
+    def one_of(self) -> str:
+        """What else the topic says, of which a paper has to name one thing, if there are two or more; "" otherwise."""
+        said = [one for one in self.ranking if not one.is_negation and one.role not in ("measure", "comparator")]
+        if self.topic.syntax or len(said) < 2 or self._is_question:
+            return ""
+        terms = [term for one in said for term in (one.rank_words, [one.block()])[one.concept is not None]]
+        return pubmed_syntax.any_of(dict.fromkeys(terms))
+
+    @property
     def core(self) -> str:
         """The direct query without what only ranks."""
-        return self.topic.syntax or self._core() or " ".join(self.topic.words.split()[:12])
+        core = self.topic.syntax or self._core() or " ".join(self.topic.words.split()[:12])
+        return pubmed_syntax.all_of([pubmed_syntax.grouped(core), self.one_of]) if self.one_of else core
 
     @property
     def rank_terms(self) -> list[str]:
@@ -193,7 +209,7 @@ class Plan:
     @property
     def direct(self) -> str:
         """The core, and the words that only rank."""
-        if self.topic.syntax or not self.rank_terms:
+        if self.topic.syntax or not self.rank_terms or self.one_of:
             return self.core
         return f"{pubmed_syntax.grouped(self.core)} AND ({' OR '.join(self.rank_terms)} OR all[sb])"
 
