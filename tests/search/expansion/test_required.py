@@ -187,7 +187,6 @@ async def test_the_subject_of_a_sentence_is_neither_lost_nor_torn_apart(topic: s
     assert query in (await offline(topic)).queries[0].pubmed_query
 
 
-@pytest.mark.xfail(strict=True, reason="what stands before an alternative in parentheses is taken into it")
 async def test_alternatives_in_parentheses_stay_among_themselves(ask: Ask):
     query = (await ask("gout and (smartwatches or sirtuins)")).queries[0].pubmed_query
     assert requires(query, ["gout", "smartwatches"]), query

@@ -81,6 +81,9 @@ def pieces(noun: Sequence[Item], *, is_listed: bool) -> Iterator[Piece]:
 def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator[Piece]:
     """Words that MeSH does not have, and headings that say little alone, as one phrase; `is_apart` from what says
     enough, beside which adjectives and "therapy" only rank."""
+    if len(run) == 2 and _is_completed(*run):
+        yield Piece(" ".join(text for text, _ in run), "subject", is_pair=True)
+        return
     words = [one for one in run if role_of_item(*one) in _SAYING]
     if is_apart:  # "metformin therapy"
         words = [one for one in words if one[1] or role_of_word(one[0]) != "head"]
@@ -119,6 +122,15 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
         yield Piece(" ".join(text for text, _ in words), said if said in ("group", "setting") else "subject")
 
 
+def _is_completed(first: Item, second: Item) -> bool:
+    """Whether a word that alone only ranks makes one thing of a vague one: "maternity care", "kidney function"."""
+    (text, concept), (word, known) = first, second
+    role = role_of_item(text, concept)
+    is_vague = role == "subject" and evidence_of(role, text, concept.record if concept else None) == WEAK
+    completing = ("modifier",) if text.endswith("ing") else ("kind", "modifier")  # "imaging test" is any
+    return is_vague and known is None and role_of_word(word) in completing and not is_adjective(word)
+
+
 def _describes(item: Item, thing: TopicConcept | None) -> bool:
     """Whether it is an adjective that papers on a thing name with it, unlike "acute" and the forms of drugs."""
     word, concept = item
@@ -137,7 +149,8 @@ def _is_pair(items: Sequence[Item], place: int) -> bool:
     if _is_of(concept, "D") and " " not in f"{before[0]}{text}" and not is_drug(text):  # "silver diamine fluoride"
         return _is_of(before[1], "D01") or (_is_of(before[1], "D") and place > 1 and _is_pair(items, place - 1))
     if _is_of(concept, "A"):  # not "surgical face masks"
-        is_last = not any(known for _, known in items[place + 1 : place + 2])
+        after = items[place + 1 : place + 2]
+        is_last = not any(known or role_of_word(word) == "modifier" for word, known in after)
         return is_last and before[1] is None and is_adjective(before[0])
     if _is_of(concept, "F02") and " " not in text and before[1] is None:  # "turnover intention"
         return _qualifies(before, "group")

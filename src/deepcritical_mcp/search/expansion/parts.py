@@ -137,6 +137,7 @@ class Part:
         if self.either:
             return NONE if self.role == "person" else max(one.evidence for one in self.either)
         found = evidence_of(self.role, self.text, self.concept.record if self.concept else None)
+        found += WEAK * (bool(self.described) and found == WEAK)  # "autologous serum"
         if self.concept and self.concept.forms and not self.concept.record:
             found = SURE
         if (

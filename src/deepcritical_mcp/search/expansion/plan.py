@@ -143,6 +143,7 @@ class Plan:
         concepts: those of `topic`.
         is_looked_up: whether MeSH was asked for its words.
         unindexed: phrases that PubMed does not have in its index, in small letters.
+        is_flood: whether what must be there finds so many papers that one thing more must be.
     """
 
     def __init__(
@@ -153,8 +154,9 @@ class Plan:
         *,
         is_looked_up: bool,
         unindexed: frozenset[str] = frozenset(),
+        is_flood: bool = False,
     ) -> None:
-        self.asked, self.topic = asked, topic
+        self.asked, self.topic, self.is_flood = asked, topic, is_flood
         self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
         self.parts = [] if topic.syntax else grouped_parts(parts_of(topic, self.concepts, is_looked_up=is_looked_up))
         self.left_out = [
@@ -188,7 +190,8 @@ class Plan:
     def one_of(self) -> str:
         """What else the topic says, of which a paper has to name one thing, if there are two or more; "" otherwise."""
         said = [one for one in self.ranking if not one.is_negation and one.role not in ("measure", "comparator")]
-        if self.topic.syntax or len(said) < 2 or self._is_question:
+        is_alone = len(said) < 2 or all(one.is_compared for one in said)
+        if self.topic.syntax or is_alone or (self._is_question and not self.is_flood):
             return ""
         terms = [term for one in said for term in (one.rank_words, [one.block()])[one.concept is not None]]
         return pubmed_syntax.any_of(dict.fromkeys(terms))

@@ -155,6 +155,9 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
         return
     if topic.language == OTHER_SCRIPT or not plan.required:
         return
+    if plan.one_of:
+        found = "Without anything else that the topic says."
+        yield Proposal("broader", _words(plan.required), plan.query(plan.required), found)
     yield from _without(plan)
     yield from _worded_otherwise(plan)
     yield from _with_parent(plan)
