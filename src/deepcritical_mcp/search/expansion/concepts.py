@@ -237,7 +237,7 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
     if record.is_of(_SPECIALTIES):
         return not text.lower().endswith(("s", "y", "medicine"))
     words = text.split()
-    if not words[1:] and is_adjective(text) and text != singular(record.name.lower()):  # "moral"
+    if not words[1:] and is_adjective(text) and text != record.name.lower():  # "moral"
         return not record.is_of(("C", "D", "M"))
     is_frequent = all(word in common_words() or singular(word) in common_words() for word in words)
     is_other = is_frequent and bool(record.tree_numbers) and not stems(text) & stems(record.name)

@@ -147,13 +147,17 @@ def _is_pair(items: Sequence[Item], place: int) -> bool:
     if text.lower() in word_list("compounds"):
         return _is_of(before[1], "D")
     if _is_of(concept, "D") and " " not in f"{before[0]}{text}" and not is_drug(text):  # "silver diamine fluoride"
-        return _is_of(before[1], "D01") or (_is_of(before[1], "D") and place > 1 and _is_pair(items, place - 1))
+        return _is_of(before[1], "D01.268", "D01.552") or (
+            _is_of(before[1], "D") and place > 1 and _is_pair(items, place - 1)
+        )
     if _is_of(concept, "A"):  # not "surgical face masks"
         after = items[place + 1 : place + 2]
         is_last = not any(known or role_of_word(word) == "modifier" for word, known in after)
         return is_last and before[1] is None and is_adjective(before[0])
     if _is_of(concept, "F02") and " " not in text and before[1] is None:  # "turnover intention"
         return _qualifies(before, "group")
+    if _is_of(concept, "Z") and text.istitle() and before[0].istitle():  # "Lake Victoria"
+        return True
     if _is_of(before[1], "A") and _is_of(concept, "C23", "C26") and " " not in text:
         return True
     return (role in (*PERSONS, "setting") or _is_top(concept)) and _qualifies(before, role)

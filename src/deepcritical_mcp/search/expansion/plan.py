@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from types import MappingProxyType
 
 from deepcritical_mcp.models import QUERY_LIMIT
@@ -18,6 +18,7 @@ from deepcritical_mcp.search.expansion.roles import NAMED, SURE, WEAK
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
 
+_ONLY_RANKING = ("measure", "comparator", "kind", "head")
 _OF_WHOM = word_list("of whom")
 _COMBINED = ("combin", "concomitant", "interact", "together")
 
@@ -108,7 +109,8 @@ def select(parts: Sequence[Part]) -> Selection:
         pairs = [pair for pair in pairs if strong[0] in pair]
     chosen = list(max(pairs, key=_worth, default=pool[:1]))
     if len(chosen) == 2 and not kept:
-        sure = [one for one in strong if one.evidence >= SURE and (one.before != "of" or one.is_outcome)]
+        hanging = {one for before, one in pairwise(parts) if before.either and one.before == "of"}
+        sure = [one for one in strong if one.evidence >= SURE and one not in hanging]
         sure = [one for one in sure if not (one.is_symptom_of and any(other.is_disease for other in chosen))]
         if first:  # what is named first is what the topic is about
             sure = [first, *sure] if first.is_known else [*sure, first]
@@ -189,8 +191,8 @@ class Plan:
     @property
     def one_of(self) -> str:
         """What else the topic says, of which a paper has to name one thing, if there are two or more; "" otherwise."""
-        said = [one for one in self.ranking if not one.is_negation and one.role not in ("measure", "comparator")]
-        is_alone = len(said) < 2 or all(one.is_compared for one in said)
+        said = [one for one in self.ranking if not one.is_negation and one.role not in _ONLY_RANKING]
+        is_alone = len(said) < 2 or all(one.is_compared or not one.evidence for one in said)
         if self.topic.syntax or is_alone or (self._is_question and not self.is_flood):
             return ""
         terms = [term for one in said for term in (one.rank_words, [one.block()])[one.concept is not None]]

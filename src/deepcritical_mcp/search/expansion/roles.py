@@ -115,7 +115,13 @@ def evidence_of(role: QueryRole, text: str, record: MeshDescriptor | None) -> fl
     headings, symbols and rare names, then other headings and phrases, then what says little."""
     words = text.split()
     if role != "subject":
-        bonus = {"group": -WEAK if not (record or words[1:]) else 0, "setting": WEAK / 2 if words[1:] else 0}
+        bonus = {
+            "group": -WEAK if not (record or words[1:]) else 0,
+            "setting": WEAK / 2 if words[1:] else 0,
+            "aspect": WEAK / 2 if words[1:] and record else 0,
+        }
+        if role == "person" and record and is_name(text):  # "nonagenarians"
+            return NAMED
         return _BY_ROLE.get(role, NONE) + bonus.get(role, NONE)
     if record is None:
         return evidence_of_words(words)
@@ -124,6 +130,8 @@ def evidence_of(role: QueryRole, text: str, record: MeshDescriptor | None) -> fl
     if record.is_of(("A",)) and not record.is_of(("A11",)):
         return WEAK
     is_common_word = is_common(words) and not record.is_of((*OF_DISEASES, "G08"))
+    if is_common_word and record.is_of(("G01",)):  # "light"
+        return WEAK
     is_sure = any(one.startswith(_SURE) for one in record.tree_numbers or ("D",)) and not is_common_word
     return SURE if is_sure else NAMED
 
