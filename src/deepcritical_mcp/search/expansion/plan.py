@@ -158,7 +158,7 @@ class Plan:
         unindexed: frozenset[str] = frozenset(),
         is_flood: bool = False,
     ) -> None:
-        self.asked, self.topic, self.is_flood = asked, topic, is_flood
+        self.asked, self.topic = asked, topic
         self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
         self.parts = [] if topic.syntax else grouped_parts(parts_of(topic, self.concepts, is_looked_up=is_looked_up))
         self.left_out = [
@@ -173,48 +173,40 @@ class Plan:
         self.blocks = {one: one.block(unindexed) for one in self.required}
         self.shortened: list[Part] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
-            if len(self._core()) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:
+            if len(self.query(self.required)) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:
                 self.blocks[one] = one.concept.block.short
                 self.shortened.append(one)
+        self.one_of = self._one_of(is_flood=is_flood)
         self.kinds = question_kinds(topic, self.required)
         self.is_clinical = any(one.record and one.record.is_of(_CLINICAL) for one in concepts)
 
-    def _core(self) -> str:
-        return self.query(self.required)
-
-    @property
-    def _is_question(self) -> bool:
-        """Whether the required parts are a question by themselves: a disease, and what is sure and no disease."""
+    def _one_of(self, *, is_flood: bool) -> list[Part]:
+        """What else the topic says, of which a paper has to name one thing, if what it must be about is no question by
+        itself: a condition, and something sure that is none. A comparison and words that say little never are alone."""
         sure = [one for one in self.required if one.evidence >= SURE and one.is_known]
-        return len(self.required) > 2 or len({one.is_disease for one in sure}) > 1
-
-    @property
-    def one_of(self) -> str:
-        """What else the topic says, of which a paper has to name one thing, if there are two or more; "" otherwise."""
+        is_question = len(self.required) > 2 or len({one.is_disease for one in sure}) > 1
         said = [one for one in self.ranking if not one.is_negation and one.role not in _ONLY_RANKING]
-        is_alone = len(said) < 2 or all(one.is_compared or not one.evidence for one in said)
-        if self.topic.syntax or is_alone or (self._is_question and not self.is_flood):
-            return ""
-        terms = [term for one in said for term in (one.rank_words, [one.block()])[one.concept is not None]]
-        return pubmed_syntax.any_of(dict.fromkeys(terms))
+        is_telling = any(one.evidence and not one.is_compared for one in said)
+        return said if is_telling and len(said) > 1 and (is_flood or not is_question) and not self.topic.syntax else []
 
     @property
     def core(self) -> str:
         """The direct query without what only ranks."""
-        core = self.topic.syntax or self._core() or " ".join(self.topic.words.split()[:12])
-        return pubmed_syntax.all_of([pubmed_syntax.grouped(core), self.one_of]) if self.one_of else core
+        core = self.topic.syntax or self.query(self.required) or " ".join(self.topic.words.split()[:12])
+        terms = [term for one in self.one_of for term in ([one.block()] if one.concept else one.rank_words)]
+        return pubmed_syntax.all_of([core, pubmed_syntax.any_of(terms)]) if terms else core
 
     @property
     def rank_terms(self) -> list[str]:
-        """What only ranks: the words of the parts that are not required."""
-        said = [word for part in self.ranking for word in part.rank_words]
+        """What only ranks: the words of the parts of which no paper has to name any."""
+        said = [word for part in self.ranking if part not in self.one_of for word in part.rank_words]
         either = [word for one in self.topic.either_way for word in text_words(_COMPARED.sub("", one))]
         return list(dict.fromkeys([*said, *either]))[:_MAX_RANKING]
 
     @property
     def direct(self) -> str:
         """The core, and the words that only rank."""
-        if self.topic.syntax or not self.rank_terms or self.one_of:
+        if self.topic.syntax or not self.rank_terms:
             return self.core
         return f"{pubmed_syntax.grouped(self.core)} AND ({' OR '.join(self.rank_terms)} OR all[sb])"
 

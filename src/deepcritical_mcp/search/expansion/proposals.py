@@ -111,12 +111,13 @@ def direct_query(plan: Plan) -> ExpandedQuery:
     """The topic as the user wrote it; in PubMed each of its subjects by all its names."""
     asked, topic = plan.asked, plan.topic
     query = fit_web(asked.subject if asked.syntax or any(one.label for one in asked.tokens) else asked.text)
-    ranking = [*(one.said for one in plan.ranking), *topic.either_way]
+    ranking = [*(one.said for one in plan.ranking if one not in plan.one_of), *topic.either_way]
     unlisted = [one.concept for one in plan.subjects if one.concept and one.concept.unlisted]
     remarks = [
         _origin(asked)
         if asked.syntax
         else f"Papers on {_listed(one.said for one in plan.required) or _listed([asked.text])}.",
+        f"And one of {_listed(one.said for one in plan.one_of)}." if plan.one_of else "",
         *(f"“{one.said}” as a phrase, or as papers word it." for one in plan.required if one.is_negation),
         f"{_listed(ranking)}: only to rank by, no paper has to say so." if ranking and plan.rank_terms else "",
         f"{_listed(topic.ages)}: see the filters." if topic.ages else "",
@@ -156,7 +157,7 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
     if topic.language == OTHER_SCRIPT or not plan.required:
         return
     if plan.one_of and len(plan.subjects) > 1:
-        found = "Without anything else that the topic says."
+        found = f"Without {_listed(one.said for one in plan.one_of)}."
         yield Proposal("broader", _words(plan.required), plan.query(plan.required), found)
     yield from _without(plan)
     yield from _worded_otherwise(plan)

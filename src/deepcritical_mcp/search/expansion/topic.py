@@ -143,8 +143,6 @@ _AGED = re.compile(
 _QUOTED = re.compile('["“”„]([^"“”„ ,]+(?: [^"“”„ ,]+){1,7})["“”„]')
 # "gout and (smartwatches or sirtuins)" is no aside.
 _IN_PARENTHESES = re.compile(r"(?<!\band )(?<!\bfor )(?<!\bin )(?<!\bof )(?<!\bor )(?<![^ ])\(([^()]{3,200})\)")
-    r"(?<!\band )(?<!\bfor )(?<!\bin )(?<!\bof )(?<!\bor )(?<!\bwith )(?<![^ ])\(([^()]{3,200})\)"
-)
 ASIDE = "aside"
 _GENUS = re.compile(r"(?<![^ ])([A-Z]) ; (?=[a-z]{3})")  # "E. coli"
 _NEGATING = tuple(
