@@ -259,7 +259,7 @@ def _found(
     for name, text in candidates(topic).items():
         is_longer = name.endswith(_ENDS_OF_NAMES) and not text.endswith(_ENDS_OF_NAMES)
         if name in records and not _is_another_sense(text, records[name], topic):
-            if is_longer and records[name].name.lower() != name:  # "Alzheimer", but no "heart"
+            if is_longer and records[name].name.lower() != name.replace("'s ", " "):  # "Alzheimer", but no "heart"
                 continue
             options.append((text, records[name]))
     options += [(name, records[name]) for one in topic.negations for name in _names_of(one) if name in records]

@@ -160,7 +160,8 @@ def _is_pair(items: Sequence[Item], place: int) -> bool:
         return True
     if _is_of(before[1], "A") and _is_of(concept, "C23", "C26") and " " not in text:
         return True
-    return (role in (*PERSONS, "setting") or _is_top(concept)) and _qualifies(before, role)
+    is_general = (role in (*PERSONS, "setting") and not is_adjective(text)) or _is_top(concept)
+    return is_general and _qualifies(before, role)
 
 
 def _qualifies(item: Item, role: QueryRole) -> bool:

@@ -146,7 +146,7 @@ class Part:
             and is_common(self.text.split())
             and self.before not in ("", "or")
         ):
-            found = NONE  # "absence", but "nurse turnover"
+            found = WEAK / 2 * (self.role in ("subject", "group", "setting"))  # "absence", but "nurse turnover"
         if self.before in word_list("given up") or self.text.lower() in ("woman", "women"):
             found = NONE  # women with a disease are seldom half of the question
         found -= WEAK * (self.is_compared + 2 * (self.label == ASIDE))

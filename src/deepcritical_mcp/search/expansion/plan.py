@@ -102,7 +102,7 @@ def select(parts: Sequence[Part]) -> Selection:
     others = [one for one in parts if one not in kept and (one not in persons or len(persons) == 1)]
     strong = [one for one in others if one.evidence >= NAMED]
     animals = [one for one in kept if not one.is_negation]
-    pool = strong if len(strong) + len(animals) > 1 else [one for one in others if one.evidence >= WEAK]
+    pool = strong if len(strong) + len(animals) > 1 else [one for one in others if one.evidence]
     first = next((one for one in strong if one.role == "subject" and not one.is_compared), None)
     pairs = list(combinations(pool, 2)) if len(animals) < 2 else []
     if len(strong) == 1 and len(pool) > 1:

@@ -59,7 +59,7 @@ _BY_ROLE: Mapping[QueryRole, float] = {
 # Of disorders, symptoms and behavior.
 OF_DISEASES = ("C", "F01", "F02", "F03")
 # Of these, organisms, chemicals, techniques and reproduction, papers have to name what they are about.
-_SURE = (*OF_DISEASES, "B", "D", "E", "G08", "A11")
+_SURE = (*OF_DISEASES, "B", "D", "E", "G08", "A11", "M01.975.807")
 SYMPTOMS = ("C23.888",)
 _ADJECTIVE_ENDINGS = endings("adjective endings")
 """Of words that no list of English words has ("supraventricular")."""
