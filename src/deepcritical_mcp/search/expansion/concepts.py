@@ -199,6 +199,10 @@ def candidates(topic: Topic) -> dict[str, str]:
                 _IASIS.sub("osis", name),
             ):
                 found.setdefault(one, text)
+    for letter, species in pairwise(tokens):
+        for genus in word_list("genera") if len(letter) == 1 else ():  # "C. difficile"
+            if genus.lower().startswith(letter):
+                found.setdefault(f"{genus.lower()} {species}", f"{letter} {species}")
     for first, joint, *rest in (tokens[place : place + 4] for place in range(len(tokens) - 2)):
         for size in (2, 1) if joint == "of" and not _BOUNDS & {first, *rest} else ():  # "consumption of alcohol"
             found.setdefault(" ".join([*rest[:size], first]), " ".join([first, joint, *rest[:size]]))
