@@ -136,7 +136,7 @@ def _describes(item: Item, thing: TopicConcept | None) -> bool:
     word, concept = item
     is_verb = is_participle(word) or word.endswith("ing") or "-" in word
     is_said = is_adjective(word) and role_of_word(word) == "subject" and not is_verb
-    return concept is None and is_said and not _is_of(thing, "D")
+    return concept is None and thing is not None and is_said and not _is_of(thing, "D")
 
 
 def _is_pair(items: Sequence[Item], place: int) -> bool:
