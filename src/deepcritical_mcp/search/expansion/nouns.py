@@ -213,11 +213,8 @@ def role_of_item(text: str, concept: TopicConcept | None) -> QueryRole:
     lower = text.lower()
     if lower in word_list("adverse") or lower in word_list("name"):
         return "aspect"
-    if (
-        concept
-        and concept.record
-        and (" " in text or role_of_word(text) not in ("kind", "filler", "setting", "modifier"))
-    ):
+    is_vague = role_of_word(text) in ("kind", "filler", "setting") or lower in word_list("modifier")
+    if concept and concept.record and (" " in text or not is_vague):
         return role_of_heading(concept.record)
     return role_of_word(text)
 

@@ -120,7 +120,8 @@ def evidence_of(role: QueryRole, text: str, record: MeshDescriptor | None) -> fl
             "setting": WEAK / 2 if words[1:] else 0,
             "aspect": WEAK / 2 if words[1:] and record else 0,
         }
-        if role == "person" and record and is_name(text):  # "nonagenarians"
+        is_listed = text.lower() in _by_word() or is_common(words)
+        if role == "person" and record and len(words) == 1 and not is_listed:  # "nonagenarians"
             return NAMED
         return _BY_ROLE.get(role, NONE) + bonus.get(role, NONE)
     if record is None:
