@@ -127,12 +127,6 @@ async def test_the_filters_are_those_of_the_question(topic: str, fits: str, not_
     assert not any(f"Only {not_fits.lower()}" in one.rationale for one in narrowing)
 
 
-async def test_drug_therapy_stands_in_for_one_of_two_drugs(ask: Ask):
-    papers = {"gout ; febuxostat ; allopurinol": 2, "gout/drug therapy ; gout ; allopurinol": 5}
-    found = (await ask("febuxostat versus allopurinol in gout", count=8, papers=papers)).queries
-    assert max(one.pubmed_query.count('"Gout/drug therapy"') for one in found) == 1
-
-
 async def test_a_topic_about_animals_is_not_limited_to_humans(ask: Ask):
     conditions = [one.pubmed for one in (await ask("migraine in mice")).filters]
     assert "animals[mh:noexp]" in conditions

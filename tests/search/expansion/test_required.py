@@ -8,6 +8,13 @@ from tests.search.expansion.conftest import Ask, offline
 from tests.search.expansion.ncbi_stand_in import LIBRARY, Record
 from tests.search.expansion.queries import finds, ranking, requires
 
+PERSONS_AND_PARTS = (
+    Record(7668, ("Kidney", "Kidneys"), "A05.810"),
+    Record(79902, ("Nonagenarians", "Nonagenarian"), "M01.060.116"),
+    Record(36861, ("Pregnant Women", "Pregnant Woman"), "M01.975.807"),
+    Record(16360, ("Clostridioides difficile", "Clostridium difficile"), "B03.300.390"),
+)
+
 
 @pytest.mark.parametrize(
     ("topic", "subjects"),
@@ -25,11 +32,35 @@ from tests.search.expansion.queries import finds, ranking, requires
         ("topiramate in trans women", ["topiramate", "trans women"]),
         ("central line infections and burnout", ["central line infections", "burnout"]),
         ("school closures and burnout", ["school closures", "burnout"]),
+        ("kidney function in gout", ["kidney function", "gout"]),
+        ("allopurinol in nonagenarians", ["allopurinol", "nonagenarian"]),
+        ("pregnant women with gout", ["pregnant women", "gout"]),
+        ("C. difficile and gout", ["Clostridioides difficile", "gout"]),
     ],
 )
 async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: list[str], ask: Ask):
-    query = (await ask(topic)).queries[0].pubmed_query
+    query = (await ask(topic, records=(*LIBRARY, *PERSONS_AND_PARTS))).queries[0].pubmed_query
     assert requires(query, subjects), query
+
+
+async def test_what_is_no_question_needs_one_other_thing_that_the_topic_says(ask: Ask):
+    found = await ask(
+        "burnout of nurses and gardening in Kenya", papers={"burnout ; nurses": 9, "kenya ; burnout ; nurses": 2}
+    )
+    query = found.queries[0]
+    assert not finds(query.pubmed_query, "burnout nurses")
+    assert finds(query.pubmed_query, "burnout nurses kenya") and finds(query.pubmed_query, "burnout nurses gardening")
+    assert "And one of “gardening”, “Kenya”." in query.rationale
+    broader = next(one for one in found.queries if one.strategy == "broader")
+    assert finds(broader.pubmed_query, "burnout nurses"), broader
+
+
+async def test_a_condition_and_what_is_tried_need_nothing_more_unless_they_find_too_much(ask: Ask):
+    topic = "febuxostat for gout in nurses in Kenya"
+    assert finds((await ask(topic, papers={"gout ; febuxostat": 4000})).queries[0].pubmed_query, "febuxostat gout")
+    topic = "gout under febuxostat in nurses in Kenya"
+    flooded = (await ask(topic, papers={"gout ; febuxostat": 6000})).queries[0].pubmed_query
+    assert not finds(flooded, "febuxostat gout") and finds(flooded, "febuxostat gout kenya")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +218,6 @@ async def test_the_subject_of_a_sentence_is_neither_lost_nor_torn_apart(topic: s
     assert query in (await offline(topic)).queries[0].pubmed_query
 
 
-@pytest.mark.xfail(strict=True, reason="what stands before an alternative in parentheses is taken into it")
 async def test_alternatives_in_parentheses_stay_among_themselves(ask: Ask):
     query = (await ask("gout and (smartwatches or sirtuins)")).queries[0].pubmed_query
     assert requires(query, ["gout", "smartwatches"]), query

@@ -199,6 +199,10 @@ def candidates(topic: Topic) -> dict[str, str]:
                 _IASIS.sub("osis", name),
             ):
                 found.setdefault(one, text)
+    for letter, species in pairwise(tokens):
+        for genus in word_list("genera") if len(letter) == 1 else ():  # "C. difficile"
+            if genus.lower().startswith(letter):
+                found.setdefault(f"{genus.lower()} {species}", f"{letter} {species}")
     for first, joint, *rest in (tokens[place : place + 4] for place in range(len(tokens) - 2)):
         for size in (2, 1) if joint == "of" and not _BOUNDS & {first, *rest} else ():  # "consumption of alcohol"
             found.setdefault(" ".join([*rest[:size], first]), " ".join([first, joint, *rest[:size]]))
@@ -237,7 +241,7 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
     if record.is_of(_SPECIALTIES):
         return not text.lower().endswith(("s", "y", "medicine"))
     words = text.split()
-    if not words[1:] and is_adjective(text) and text != singular(record.name.lower()):  # "moral"
+    if not words[1:] and is_adjective(text) and text != record.name.lower():  # "moral"
         return not record.is_of(("C", "D", "M"))
     is_frequent = all(word in common_words() or singular(word) in common_words() for word in words)
     is_other = is_frequent and bool(record.tree_numbers) and not stems(text) & stems(record.name)
@@ -259,7 +263,7 @@ def _found(
     for name, text in candidates(topic).items():
         is_longer = name.endswith(_ENDS_OF_NAMES) and not text.endswith(_ENDS_OF_NAMES)
         if name in records and not _is_another_sense(text, records[name], topic):
-            if is_longer and records[name].name.lower() != name:  # "Alzheimer", but no "heart"
+            if is_longer and records[name].name.lower() != name.replace("'s ", " "):  # "Alzheimer", but no "heart"
                 continue
             options.append((text, records[name]))
     options += [(name, records[name]) for one in topic.negations for name in _names_of(one) if name in records]

@@ -99,6 +99,8 @@ _NEARLY = 1.05
 """So many times as much as the direct query finds one that is nearly the same."""
 _LOOSE = 8
 """So many times as much as the direct query a class of drugs alone may find."""
+_FLOOD = 5000
+"""Papers of which nobody reads the titles: from here on the direct query requires one thing more that was said."""
 _MAX_COUNTED = 12
 _MAX_NARROWED = 4
 _MAX_SHORT_FORMS = 3
@@ -210,8 +212,10 @@ class QueryExpander:
             if is_counted:
                 await self._count([plan.direct], hits, as_read=True)
                 read = hits.get(plan.direct, read)
-                if unknown := frozenset(one.casefold() for one in read.unknown_phrases):
-                    plan = Plan(plan.asked, plan.topic, plan.concepts, is_looked_up=True, unindexed=unknown)
+                unknown = frozenset(one.casefold() for one in read.unknown_phrases)
+                if unknown or read.count > _FLOOD:
+                    said = plan.asked, plan.topic, plan.concepts
+                    plan = Plan(*said, is_looked_up=True, unindexed=unknown, is_flood=read.count > _FLOOD)
                     await self._count([plan.direct], hits, as_read=True)
                     read = hits.get(plan.direct, read)
         direct = direct_query(plan)

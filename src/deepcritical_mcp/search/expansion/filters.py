@@ -125,10 +125,11 @@ def question_kinds(topic: Topic, required: Sequence[Part]) -> set[QuestionKind]:
     tried and a disease are all that it requires. What it negates and the names of its conditions do not count."""
     text = _AROUND.sub(" ", topic.text if topic.syntax == "" and not topic.negations else topic.affirmed)
     every = [one for part in required for one in part.either or (part,) if not one.is_negation]
-    offered = [one for one in every if _is_tried(one)]
+    offered = [one for one in every if _is_tried(one) and one.before not in ("after", "during", "following")]
     ill = [one for one in every if one.concept and one.concept.record and one.concept.record.is_of(("C", "F"))]
-    for name in [one.concept.text for one in ill if one.concept and " " in one.concept.text]:
-        text = text.replace(name, " ")  # "test anxiety" is no test
+    for one in every:  # "test anxiety" is no test, "adverse childhood experiences" are no views
+        if " " in one.text and any(record.is_of(("C", "F", "I")) for record in one.records):
+            text = text.replace(one.text, " ")
     for kind, pattern in _asked().items():
         asked = topic.subject if kind == "reviews" else text  # not in "I am writing a systematic review on"
         if pattern.search(asked) and (kind != "effect" or offered):

@@ -81,6 +81,9 @@ def pieces(noun: Sequence[Item], *, is_listed: bool) -> Iterator[Piece]:
 def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator[Piece]:
     """Words that MeSH does not have, and headings that say little alone, as one phrase; `is_apart` from what says
     enough, beside which adjectives and "therapy" only rank."""
+    if len(run) == 2 and _is_completed(*run):
+        yield Piece(" ".join(text for text, _ in run), "subject", is_pair=True)
+        return
     words = [one for one in run if role_of_item(*one) in _SAYING]
     if is_apart:  # "metformin therapy"
         words = [one for one in words if one[1] or role_of_word(one[0]) != "head"]
@@ -119,12 +122,21 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
         yield Piece(" ".join(text for text, _ in words), said if said in ("group", "setting") else "subject")
 
 
+def _is_completed(first: Item, second: Item) -> bool:
+    """Whether a word that alone only ranks makes one thing of a vague one: "maternity care", "kidney function"."""
+    (text, concept), (word, _) = first, second
+    role = role_of_item(text, concept)
+    is_vague = role == "subject" and evidence_of(role, text, concept.record if concept else None) == WEAK
+    completing = ("modifier",) if text.endswith("ing") else ("kind", "modifier")  # "imaging test" is any
+    return is_vague and role_of_word(word) in completing
+
+
 def _describes(item: Item, thing: TopicConcept | None) -> bool:
     """Whether it is an adjective that papers on a thing name with it, unlike "acute" and the forms of drugs."""
     word, concept = item
     is_verb = is_participle(word) or word.endswith("ing") or "-" in word
     is_said = is_adjective(word) and role_of_word(word) == "subject" and not is_verb
-    return concept is None and thing is not None and not _is_of(thing, "D") and is_said
+    return concept is None and thing is not None and is_said and not _is_of(thing, "D")
 
 
 def _is_pair(items: Sequence[Item], place: int) -> bool:
@@ -134,16 +146,22 @@ def _is_pair(items: Sequence[Item], place: int) -> bool:
     role = role_of_item(text, concept)
     if text.lower() in word_list("compounds"):
         return _is_of(before[1], "D")
-    if _is_of(concept, "D") and " " not in f"{before[0]}{text}" and not is_drug(text):  # "silver diamine fluoride"
-        return _is_of(before[1], "D01") or (_is_of(before[1], "D") and place > 1 and _is_pair(items, place - 1))
+    if _is_of(concept, "D") and not is_drug(text):  # "silver diamine fluoride"
+        return _is_of(before[1], "D01.268", "D01.552") or (
+            _is_of(before[1], "D") and place > 1 and _is_pair(items, place - 1)
+        )
     if _is_of(concept, "A"):  # not "surgical face masks"
-        is_last = not any(known for _, known in items[place + 1 : place + 2])
+        after = items[place + 1 : place + 2]
+        is_last = not any(known or role_of_word(word) == "modifier" for word, known in after)
         return is_last and before[1] is None and is_adjective(before[0])
     if _is_of(concept, "F02") and " " not in text and before[1] is None:  # "turnover intention"
         return _qualifies(before, "group")
-    if _is_of(before[1], "A") and _is_of(concept, "C23", "C26") and " " not in text:
-        return True
-    return (role in (*PERSONS, "setting") or _is_top(concept)) and _qualifies(before, role)
+    if _is_of(concept, "Z"):  # "Lake Victoria"
+        return text.istitle() and before[0].istitle()
+    if _is_of(before[1], "A") and _is_of(concept, "C23", "C26"):
+        return " " not in text
+    is_general = (role in (*PERSONS, "setting") and not is_adjective(text)) or _is_top(concept)
+    return is_general and _qualifies(before, role)
 
 
 def _qualifies(item: Item, role: QueryRole) -> bool:
@@ -156,13 +174,12 @@ def _qualifies(item: Item, role: QueryRole) -> bool:
     if concept or said == "setting":
         return _is_of(concept, "A") or (role == "group" and said == "setting")
     is_list = is_symbol(text) or (singular(text) != text and is_common([singular(text)]))
-    return not is_list and (said == "subject" or (said == "person" and role == "subject"))
+    return said == "subject" and not is_list
 
 
 def _goes_with(first: Item, second: Item) -> bool:
     """Whether a word belongs to a pair too: "central line infections", "skin graft donors"."""
-    is_noun = not is_adjective(second[0]) and singular(first[0]) == first[0]
-    return is_adjective(first[0]) or (is_noun and _qualifies(first, "group"))
+    return is_adjective(first[0]) or (not is_adjective(second[0]) and _qualifies(first, "group"))
 
 
 def _stands_alone(items: Sequence[Item], place: int) -> bool:
@@ -174,14 +191,11 @@ def _stands_alone(items: Sequence[Item], place: int) -> bool:
         return is_drug(text) or role_of_word(text) == "animal" or is_code(text) or ends_like_disease(text)
     role = role_of_item(text, concept)
     if role != "subject" or concept.record is None:
-        is_joined = role == "setting" and any(
-            role_of_item(word, known) == "subject" and not (known or is_adjective(word))
-            for word, known in items[place + 1 : place + 2]
-        )
+        after = items[place + 1 : place + 2]
+        is_joined = role == "setting" and any(known is None and not is_adjective(word) for word, known in after)
         return role not in ("general", "head") and not is_joined
     is_vague = evidence_of(role, text, concept.record) <= WEAK
-    is_ill = concept.record.is_of(OF_DISEASES) and not concept.record.is_of(("F02",))  # "turnover intention"
-    return not is_vague and (is_ill or not is_common(text.lower().split()))
+    return not is_vague and (concept.record.is_of(OF_DISEASES) or not is_common(text.lower().split()))
 
 
 def _is_top(concept: TopicConcept | None) -> bool:
@@ -199,29 +213,19 @@ def role_of_item(text: str, concept: TopicConcept | None) -> QueryRole:
     lower = text.lower()
     if lower in word_list("adverse") or lower in word_list("name"):
         return "aspect"
-    if (
-        concept
-        and concept.record
-        and (" " in text or role_of_word(text) not in ("kind", "filler", "setting", "modifier"))
-    ):
+    is_vague = role_of_word(text) in ("kind", "filler", "setting") or lower in word_list("modifier")
+    if concept and concept.record and (" " in text or not is_vague):
         return role_of_heading(concept.record)
-    if concept and " " in text:
-        said = role_of_word(text.split()[-1])
-        return said if said in (*PERSONS, "setting") else "subject"
     return role_of_word(text)
 
 
 def _with_letters(items: Sequence[Item]) -> list[Item]:
-    """The items, with a letter or a number that stands alone as the end of the word before it ("influenza A"), or as
-    the beginning of that behind it ("C difficile")."""
+    """The items, with a letter or a number that stands alone as the end of the word before it ("influenza A")."""
     found: list[Item] = []
     for text, concept in items:
         if found and concept is None and (len(text) == 1 or text.isdigit()):
             before, known = found.pop()
             text = f"{before} {text}"
             concept = replace(known, text=text) if known else None
-        elif found and found[-1][1] is None and len(found[-1][0]) == 1:
-            text = f"{found.pop()[0]} {text}"
-            concept = replace(concept, text=text) if concept else None
         found.append((text, concept))
-    return [one for one in found if one[1] or len(one[0]) > 1 or not one[0].isascii()]
+    return found

@@ -36,8 +36,7 @@ _ADVERSE_BLOCK = (
 JOINING = frozenset({",", "and", "or", "and/or"})
 EXAMPLES = word_list("before examples")
 # Before an outcome: what is measured, and whether it changes.
-_EFFECT_ON = "effect on"
-_BEFORE_OUTCOMES = word_list("effects") | word_list("before details") | {_EFFECT_ON}
+_BEFORE_OUTCOMES = word_list("effects") | word_list("before details")
 # What separates two parts: function words, and what people write between them.
 _SEPARATORS = QUERY_FUNCTION_WORDS | word_list("separators")
 _DETERMINERS = word_list("determiners")
@@ -137,6 +136,7 @@ class Part:
         if self.either:
             return NONE if self.role == "person" else max(one.evidence for one in self.either)
         found = evidence_of(self.role, self.text, self.concept.record if self.concept else None)
+        found += WEAK * (bool(self.described) and found == WEAK)  # "autologous serum"
         if self.concept and self.concept.forms and not self.concept.record:
             found = SURE
         if (
@@ -145,7 +145,7 @@ class Part:
             and is_common(self.text.split())
             and self.before not in ("", "or")
         ):
-            found = NONE  # "absence", but "nurse turnover"
+            found = WEAK / 2 * (self.role in ("subject", "group", "setting"))  # "absence", but "nurse turnover"
         if self.before in word_list("given up") or self.text.lower() in ("woman", "women"):
             found = NONE  # women with a disease are seldom half of the question
         found -= WEAK * (self.is_compared + 2 * (self.label == ASIDE))
@@ -262,16 +262,14 @@ class _TopicReader:
         """Whether a word is between two parts; the A of "vitamin A" and "ALL", "CAN", "WHO" are names."""
         lower, following = word.lower(), self._tokens[place + 1 : place + 2]
         after = following[0].text.lower() if following else ""
-        if word in (",", ";") or (word == "I" and is_filler(after)):
+        if word in (",", ";"):
             return True
         is_word = word.islower() or word[1:].islower()
-        is_verb = f"{lower} {after}" in word_list("verb") or (lower.endswith("ing") and after in _DETERMINERS)
+        is_verb = f"{lower} {after}" in word_list("verb")
         return is_word and (is_verb or is_filler(lower) or lower in _SEPARATORS or lower in self._foreign)
 
     def _separate(self, lower: str, place: int) -> None:
         pair = f"{self._before} {lower}"
-        if lower == "on" and word_list("an effect on") & {one.text.lower() for one in self._tokens[:place]}:
-            lower = _EFFECT_ON
         is_joined = self._before in JOINING and (is_filler(lower) or lower in (",", ";", *_DETERMINERS))
         is_joined = is_joined or (self._before in ("and", "or", "and/or") and lower in QUERY_FUNCTION_WORDS)
         is_kept = is_joined or (self._before in _BEFORE_OUTCOMES and lower not in ("among", "in", ",", ";"))

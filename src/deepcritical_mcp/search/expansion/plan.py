@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from types import MappingProxyType
 
 from deepcritical_mcp.models import QUERY_LIMIT
@@ -18,6 +18,7 @@ from deepcritical_mcp.search.expansion.roles import NAMED, SURE, WEAK
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
 
+_ONLY_RANKING = ("measure", "comparator", "kind", "head")
 _OF_WHOM = word_list("of whom")
 _COMBINED = ("combin", "concomitant", "interact", "together")
 
@@ -101,14 +102,15 @@ def select(parts: Sequence[Part]) -> Selection:
     others = [one for one in parts if one not in kept and (one not in persons or len(persons) == 1)]
     strong = [one for one in others if one.evidence >= NAMED]
     animals = [one for one in kept if not one.is_negation]
-    pool = strong if len(strong) + len(animals) > 1 else [one for one in others if one.evidence >= WEAK]
+    pool = strong if len(strong) + len(animals) > 1 else [one for one in others if one.evidence]
     first = next((one for one in strong if one.role == "subject" and not one.is_compared), None)
     pairs = list(combinations(pool, 2)) if len(animals) < 2 else []
     if len(strong) == 1 and len(pool) > 1:
         pairs = [pair for pair in pairs if strong[0] in pair]
     chosen = list(max(pairs, key=_worth, default=pool[:1]))
     if len(chosen) == 2 and not kept:
-        sure = [one for one in strong if one.evidence >= SURE and (one.before != "of" or one.is_outcome)]
+        hanging = {one for before, one in pairwise(parts) if before.either and one.before == "of"}
+        sure = [one for one in strong if one.evidence >= SURE and one not in hanging]
         sure = [one for one in sure if not (one.is_symptom_of and any(other.is_disease for other in chosen))]
         if first:  # what is named first is what the topic is about
             sure = [first, *sure] if first.is_known else [*sure, first]
@@ -143,6 +145,7 @@ class Plan:
         concepts: those of `topic`.
         is_looked_up: whether MeSH was asked for its words.
         unindexed: phrases that PubMed does not have in its index, in small letters.
+        is_flood: whether what must be there finds so many papers that one thing more must be.
     """
 
     def __init__(
@@ -153,6 +156,7 @@ class Plan:
         *,
         is_looked_up: bool,
         unindexed: frozenset[str] = frozenset(),
+        is_flood: bool = False,
     ) -> None:
         self.asked, self.topic = asked, topic
         self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
@@ -169,24 +173,33 @@ class Plan:
         self.blocks = {one: one.block(unindexed) for one in self.required}
         self.shortened: list[Part] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
-            if len(self._core()) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:
+            if len(self.query(self.required)) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:
                 self.blocks[one] = one.concept.block.short
                 self.shortened.append(one)
+        self.one_of = self._one_of(is_flood=is_flood)
         self.kinds = question_kinds(topic, self.required)
         self.is_clinical = any(one.record and one.record.is_of(_CLINICAL) for one in concepts)
 
-    def _core(self) -> str:
-        return self.query(self.required)
+    def _one_of(self, *, is_flood: bool) -> list[Part]:
+        """What else the topic says, of which a paper has to name one thing, if what it must be about is no question by
+        itself: a condition, and something sure that is none. A comparison and words that say little never are alone."""
+        sure = [one for one in self.required if one.evidence >= SURE and one.is_known]
+        is_question = len(self.required) > 2 or len({one.is_disease for one in sure}) > 1
+        said = [one for one in self.ranking if not one.is_negation and one.role not in _ONLY_RANKING]
+        is_telling = any(one.evidence and not one.is_compared for one in said)
+        return said if is_telling and len(said) > 1 and (is_flood or not is_question) and not self.topic.syntax else []
 
     @property
     def core(self) -> str:
         """The direct query without what only ranks."""
-        return self.topic.syntax or self._core() or " ".join(self.topic.words.split()[:12])
+        core = self.topic.syntax or self.query(self.required) or " ".join(self.topic.words.split()[:12])
+        terms = [term for one in self.one_of for term in ([one.block()] if one.concept else one.rank_words)]
+        return pubmed_syntax.all_of([core, pubmed_syntax.any_of(terms)]) if terms else core
 
     @property
     def rank_terms(self) -> list[str]:
-        """What only ranks: the words of the parts that are not required."""
-        said = [word for part in self.ranking for word in part.rank_words]
+        """What only ranks: the words of the parts of which no paper has to name any."""
+        said = [word for part in self.ranking if part not in self.one_of for word in part.rank_words]
         either = [word for one in self.topic.either_way for word in text_words(_COMPARED.sub("", one))]
         return list(dict.fromkeys([*said, *either]))[:_MAX_RANKING]
 

@@ -21,7 +21,7 @@ from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_fil
 from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
 from deepcritical_mcp.search.expansion.plan import Plan
-from deepcritical_mcp.search.expansion.roles import NAMED, SURE, is_branch, is_common
+from deepcritical_mcp.search.expansion.roles import NAMED, SURE, is_common
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
 from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.sources.base import MeshDescriptor
@@ -111,12 +111,13 @@ def direct_query(plan: Plan) -> ExpandedQuery:
     """The topic as the user wrote it; in PubMed each of its subjects by all its names."""
     asked, topic = plan.asked, plan.topic
     query = fit_web(asked.subject if asked.syntax or any(one.label for one in asked.tokens) else asked.text)
-    ranking = [*(one.said for one in plan.ranking), *topic.either_way]
+    ranking = [*(one.said for one in plan.ranking if one not in plan.one_of), *topic.either_way]
     unlisted = [one.concept for one in plan.subjects if one.concept and one.concept.unlisted]
     remarks = [
         _origin(asked)
         if asked.syntax
         else f"Papers on {_listed(one.said for one in plan.required) or _listed([asked.text])}.",
+        f"And one of {_listed(one.said for one in plan.one_of)}." if plan.one_of else "",
         *(f"“{one.said}” as a phrase, or as papers word it." for one in plan.required if one.is_negation),
         f"{_listed(ranking)}: only to rank by, no paper has to say so." if ranking and plan.rank_terms else "",
         f"{_listed(topic.ages)}: see the filters." if topic.ages else "",
@@ -155,6 +156,9 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
         return
     if topic.language == OTHER_SCRIPT or not plan.required:
         return
+    if plan.one_of and len(plan.subjects) > 1:
+        found = f"Without {_listed(one.said for one in plan.one_of)}."
+        yield Proposal("broader", _words(plan.required), plan.query(plan.required), found)
     yield from _without(plan)
     yield from _worded_otherwise(plan)
     yield from _with_parent(plan)
@@ -187,15 +191,8 @@ def _is_sure(part: Part) -> bool:
 
 
 def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
-    """The same subjects in more words: in all ways at once, then in each; drug therapy stands in for one drug alone."""
-    drug = next((one for one in plan.subjects if one.kind == "D"), None)
-
-    def treated(part: Part) -> list[str]:
-        is_one_of = bool(part.either) or any(one.is_compared and one.kind == "D" for one in plan.parts)
-        return _drug_therapy(plan) if part is drug and is_one_of and "treatment" in plan.kinds else []
-
+    """The same subjects in more words: in both ways at once, then in each."""
     ways = (
-        ("what is indexed as drug therapy of the condition", treated),
         ("the names of narrower headings, for papers not indexed yet", _narrower),
         ("your words near each other, and in all fields", _looser),
     )
@@ -212,13 +209,6 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
         source = "mesh" if any(map(_narrower, blocks)) and "narrower" in said else "rules"
         query, spare = f"{_words(plan.required)}, {'in other words' if terms is every else said}", terms is not every
         yield Proposal("broader", query, plan.query(plan.required, blocks), f"Also {said}.", source, is_spare=spare)
-
-
-def _drug_therapy(plan: Plan) -> list[str]:
-    """The required diseases with MeSH's subheading, since papers on several drugs may name none of them; none of the
-    headings at the top of the tree."""
-    records = [one for part in plan.subjects if part.is_disease for one in part.records]
-    return [pubmed_syntax.phrase(f"{one.name}/drug therapy", "MeSH Terms") for one in records if not is_branch(one)]
 
 
 def _with_parent(plan: Plan) -> Iterator[Proposal]:

@@ -59,7 +59,7 @@ _BY_ROLE: Mapping[QueryRole, float] = {
 # Of disorders, symptoms and behavior.
 OF_DISEASES = ("C", "F01", "F02", "F03")
 # Of these, organisms, chemicals, techniques and reproduction, papers have to name what they are about.
-_SURE = (*OF_DISEASES, "B", "D", "E", "G08", "A11")
+_SURE = (*OF_DISEASES, "B", "D", "E", "G08", "A11", "M01.975.807")
 SYMPTOMS = ("C23.888",)
 _ADJECTIVE_ENDINGS = endings("adjective endings")
 """Of words that no list of English words has ("supraventricular")."""
@@ -115,7 +115,14 @@ def evidence_of(role: QueryRole, text: str, record: MeshDescriptor | None) -> fl
     headings, symbols and rare names, then other headings and phrases, then what says little."""
     words = text.split()
     if role != "subject":
-        bonus = {"group": -WEAK if not (record or words[1:]) else 0, "setting": WEAK / 2 if words[1:] else 0}
+        bonus = {
+            "group": -WEAK if not (record or words[1:]) else 0,
+            "setting": WEAK / 2 if words[1:] else 0,
+            "aspect": WEAK / 2 if words[1:] and record else 0,
+        }
+        is_listed = text.lower() in _by_word() or is_common(words)
+        if role == "person" and record and len(words) == 1 and not is_listed:  # "nonagenarians"
+            return NAMED
         return _BY_ROLE.get(role, NONE) + bonus.get(role, NONE)
     if record is None:
         return evidence_of_words(words)
@@ -124,6 +131,8 @@ def evidence_of(role: QueryRole, text: str, record: MeshDescriptor | None) -> fl
     if record.is_of(("A",)) and not record.is_of(("A11",)):
         return WEAK
     is_common_word = is_common(words) and not record.is_of((*OF_DISEASES, "G08"))
+    if is_common_word and record.is_of(("G01",)):  # "light"
+        return WEAK
     is_sure = any(one.startswith(_SURE) for one in record.tree_numbers or ("D",)) and not is_common_word
     return SURE if is_sure else NAMED
 

@@ -141,7 +141,8 @@ _AGED = re.compile(
     re.IGNORECASE,
 )
 _QUOTED = re.compile('["“”„]([^"“”„ ,]+(?: [^"“”„ ,]+){1,7})["“”„]')
-_IN_PARENTHESES = re.compile(r"(?<![^ ])\(([^()]{3,200})\)")
+# "gout and (smartwatches or sirtuins)" is no aside.
+_IN_PARENTHESES = re.compile(r"(?<!\band )(?<!\bfor )(?<!\bin )(?<!\bof )(?<!\bor )(?<![^ ])\(([^()]{3,200})\)")
 ASIDE = "aside"
 _GENUS = re.compile(r"(?<![^ ])([A-Z]) ; (?=[a-z]{3})")  # "E. coli"
 _NEGATING = tuple(
