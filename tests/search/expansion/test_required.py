@@ -49,7 +49,7 @@ async def test_what_is_no_question_needs_one_other_thing_that_the_topic_says(ask
     )
     query = found.queries[0]
     assert not finds(query.pubmed_query, "burnout nurses")
-    assert finds(query.pubmed_query, "burnout nurses kenya") and finds(query.pubmed_query, "burnout nurses gardening")
+    assert all(finds(query.pubmed_query, f"burnout nurses {other}") for other in ("kenya", "gardening"))
     assert "And one of “gardening”, “Kenya”." in query.rationale
     broader = next(one for one in found.queries if one.strategy == "broader")
     assert finds(broader.pubmed_query, "burnout nurses"), broader
@@ -60,7 +60,8 @@ async def test_a_condition_and_what_is_tried_need_nothing_more_unless_they_find_
     assert finds((await ask(topic, papers={"gout ; febuxostat": 4000})).queries[0].pubmed_query, "febuxostat gout")
     topic = "gout under febuxostat in nurses in Kenya"
     flooded = (await ask(topic, papers={"gout ; febuxostat": 6000})).queries[0].pubmed_query
-    assert not finds(flooded, "febuxostat gout") and finds(flooded, "febuxostat gout kenya")
+    assert not finds(flooded, "febuxostat gout")
+    assert finds(flooded, "febuxostat gout kenya")
 
 
 @pytest.mark.parametrize(
