@@ -12,6 +12,8 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 
+from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
+
 # However busy the machine is: no example fails for the time that it takes.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("quick", settings.get_profile("patient"), max_examples=25)
@@ -31,6 +33,9 @@ def _ssl_context(verify: Any = True, cert: Any = None, trust_env: bool = True) -
 
 # Each client of httpx reads the same 140 certificates again, which takes longer than most tests.
 vars(sys.modules["httpx._transports.default"])["create_ssl_context"] = _ssl_context
+
+# A process of tests loads the model once, however many servers it makes.
+pytest.MonkeyPatch().setattr(ShippedModel, "load", cache(ShippedModel.load))
 
 LONGEST = (
     *("test_passages", "test_patterns", "test_deletion", "test_locked_files", "test_stdio", "test_budget", "test_demo"),

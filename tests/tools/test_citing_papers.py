@@ -16,7 +16,7 @@ from deepcritical_mcp.server import create_server
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.sources.citing_wire import citations, citing, icite, icite_paper
 from tests.sources.full_text_wire import preprint, results
-from tests.sources.ncbi import Ncbi, article
+from tests.sources.ncbi import QUICK_TO_ASK, Ncbi, article
 from tests.wire import wire
 
 
@@ -56,7 +56,7 @@ async def connected(world: World, folder: Path, **settings: object) -> AsyncGene
             "europepmc_base_url": f"{server.url}/europepmc",
             "icite_base_url": f"{server.url}/icite",
         }
-        app = create_server(Settings(**(addresses | {"cache_dir": folder, "deadline": 20} | settings)))
+        app = create_server(Settings(**(addresses | QUICK_TO_ASK | {"cache_dir": folder, "deadline": 20} | settings)))
         async with Client(app) as client:
             yield client
         await app.app.aclose()

@@ -21,7 +21,7 @@ from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import CROSSREF, PUBMED
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.sources.crossref.crossref_wire import library, update, work
-from tests.sources.ncbi import Ncbi, article, ncbi, notice
+from tests.sources.ncbi import QUICK_TO_ASK, Ncbi, article, ncbi, notice
 from tests.wire import wire
 
 TODAY = current_date().isoformat()
@@ -62,8 +62,8 @@ async def desk(
 ) -> AsyncGenerator[Desk]:
     async with ncbi(records) as pubmed, stand_in() as crossref:
         crossref.answer = works
-        addresses = {"idconv_base_url": f"{pubmed.url}/idconv"}
-        settings = Settings(cache_dir=folder, ncbi_base_url=pubmed.url, crossref_base_url=crossref.url, **addresses)
+        addresses = {"ncbi_base_url": pubmed.url, "crossref_base_url": crossref.url}
+        settings = Settings(cache_dir=folder, idconv_base_url=f"{pubmed.url}/idconv", **addresses, **QUICK_TO_ASK)
         build = partial(build_services, sources=(PUBMED,), full_texts=(), lookups=(CROSSREF,))
         app = AppContext(settings, build=build)
         async with Client(DeepCriticalServer(app)) as client:

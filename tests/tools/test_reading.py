@@ -248,7 +248,7 @@ async def test_a_note_says_which_paper_it_is_on() -> None:
 
 
 async def test_a_further_text_of_a_publication_can_be_read_to_its_end() -> None:
-    article = " ".join(f"Sentence {number} of the article describes glycogen in the liver." for number in range(900))
+    article = " ".join(f"Sentence {number} of the article describes glycogen in the liver." for number in range(600))
     item = {"content": article, "pmid": "2", "title": "Metformin and the liver", "source": "web"}
     async with Client(fake_server(literature=FakeSearch((TOXICITY, METFORMIN)))) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
