@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -9,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import httpx
+import jsonschema
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -36,6 +38,19 @@ vars(sys.modules["httpx._transports.default"])["create_ssl_context"] = _ssl_cont
 
 # A process of tests loads the model once, however many servers it makes.
 pytest.MonkeyPatch().setattr(ShippedModel, "load", cache(ShippedModel.load))
+
+_check_anew = jsonschema.Draft202012Validator.check_schema
+
+
+@cache
+def _check_once(schema: str) -> None:
+    _check_anew(json.loads(schema))
+
+
+# Each client of the SDK would check the schemas of the same tools again, for a third of the time of its test.
+pytest.MonkeyPatch().setattr(
+    jsonschema.Draft202012Validator, "check_schema", staticmethod(lambda schema: _check_once(json.dumps(schema)))
+)
 
 LONGEST = (
     *("test_passages", "test_patterns", "test_deletion", "test_locked_files", "test_stdio", "test_budget", "test_demo"),

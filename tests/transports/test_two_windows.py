@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import subprocess
@@ -50,11 +49,7 @@ class Window(threading.Thread):
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         params = {"name": tool, "arguments": {**arguments, "session_id": self.session_id}}
-        answer = ask(self.process, {"id": 7, "method": "tools/call", "params": params})
-        while "result" not in answer:  # notifications
-            assert self.process.stdout
-            answer = json.loads(self.process.stdout.readline())
-        return answer["result"]
+        return ask(self.process, {"id": 7, "method": "tools/call", "params": params})["result"]
 
 
 async def contents(folder: Path, session_id: str) -> set[str]:
