@@ -15,10 +15,8 @@ async def add(*items: dict[str, object]) -> tuple[dict[str, Any], list[dict[str,
     """The answer to these items in one call, and what the session holds afterwards."""
     async with Client(fake_server()) as client:
         answer = wire(await client.call_tool("add_evidence", {"items": list(items)}))
-        assert answer
         ids = [row["id"] for row in answer["added"]]
         kept = wire(await client.call_tool("get_evidence", {"ids": ids or ["none"]}))
-    assert kept
     return answer, kept["evidence"]
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from mcp.client import Client
-from mcp_types import TextContent
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.context import AppContext, build_services
@@ -22,7 +21,7 @@ from deepcritical_mcp.sources import CROSSREF, PUBMED
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.sources.crossref.crossref_wire import library, update, work
 from tests.sources.ncbi import QUICK_TO_ASK, Ncbi, article, ncbi, notice
-from tests.wire import wire
+from tests.wire import both
 
 TODAY = current_date().isoformat()
 ZINC, COPPER = "10.5555/zinc", "10.5555/copper"
@@ -41,10 +40,7 @@ class Desk:
     session_id: str = ""
 
     async def call(self, tool: str, **arguments: object) -> tuple[str, dict[str, Any]]:
-        result = await self.client.call_tool(tool, arguments)
-        assert not result.is_error, result.content
-        assert isinstance(result.content[0], TextContent)
-        return result.content[0].text, wire(result)
+        return await both(self.client, tool, **arguments)
 
     async def store(self) -> EvidenceStore:
         return await (await self.app.services()).sessions.get(self.session_id)

@@ -18,7 +18,7 @@ from mcp_types import CallToolResult, PromptReference, ResourceTemplateReference
 from deepcritical_mcp.server import _tool  # pyright: ignore[reportPrivateUsage]
 from deepcritical_mcp.tools import PROFILES, ToolSpec
 from tests.fakes import fake_server
-from tests.test_server import structured_of
+from tests.wire import wire
 
 TOOLS = sorted({spec for specs in PROFILES.values() for spec in specs}, key=lambda spec: spec.name)
 HUGE = "(a-b, " * 1_200_000
@@ -113,7 +113,7 @@ async def test_what_is_far_too_large_is_refused_before_anything_looks_at_it(spec
                 refused = await server.call_tool(spec.name, arguments)
             assert isinstance(refused, CallToolResult)
             assert refused.is_error
-            told = structured_of(refused)["error"]
+            told = wire(refused)["error"]
             assert told["code"] == "invalid_input"
             assert "at most" in told["message"] or "the limit is" in told["message"]
             assert len(told["message"]) < 400
