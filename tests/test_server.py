@@ -123,17 +123,6 @@ async def test_a_failure_inside_a_task_group_is_still_told_as_what_it_is() -> No
     assert wire(result)["error"]["code"] == "rate_limited"
 
 
-async def test_a_bug_s_own_text_never_reaches_the_model() -> None:
-    async def crash() -> None:
-        raise RuntimeError("secret-detail-of-a-bug")
-
-    async with Client(fake_server(literature=FakeSearch(behavior=crash))) as client:
-        result = await client.call_tool("pubmed_search", {"query": "x"})
-    assert result.is_error
-    assert "secret-detail" not in result.model_dump_json()
-    assert "Internal error" in text_of(result)
-
-
 async def test_every_call_ends_within_the_deadline() -> None:
     server = fake_server(literature=FakeSearch(behavior=anyio.sleep_forever), settings=Settings(deadline=1))
     async with Client(server) as client:
@@ -205,25 +194,6 @@ async def test_a_model_without_calibration_is_named_wherever_it_matters() -> Non
         assert UNCALIBRATED in wire(result)["warnings"]
         assert f"Note: {UNCALIBRATED}" in text_of(result)
     assert wire(whole)["warnings"] == []
-
-
-async def test_cancelling_a_call_stops_the_work_behind_it(mode: str) -> None:
-    started, stopped = anyio.Event(), anyio.Event()
-
-    async def work() -> None:
-        started.set()
-        try:
-            await anyio.sleep_forever()
-        finally:
-            stopped.set()
-
-    async with Client(fake_server(literature=FakeSearch(behavior=work)), mode=mode) as client:
-        async with anyio.create_task_group() as calls:
-            calls.start_soon(client.call_tool, "pubmed_search", {"query": "x"})
-            await started.wait()
-            calls.cancel_scope.cancel()
-        with anyio.fail_after(10):
-            await stopped.wait()
 
 
 async def test_progress_is_reported_to_a_client_that_asks_for_it(mode: str) -> None:
@@ -362,20 +332,3 @@ async def test_search_survives_the_loss_of_one_source_and_names_it() -> None:
     assert len(found["results"]) == 1
     assert len(found["errors"]) == 1
     assert "PubMed allows no more requests for now." in found["errors"][0]
-
-
-async def test_bad_items_are_rejected_alone_and_the_others_go_in() -> None:
-    items = [
-        {"content": "good"},
-        {"content": " \n"},
-        {"content": "x", "date": "last year"},
-        {"content": "x", "pmid": "PMC12"},
-        {"content": "x" * 100_001},
-        {"content": "lone \ud800 surrogate and \x00 control", "title": "odd"},
-    ]
-    async with Client(fake_server()) as client:
-        result = wire(await client.call_tool("add_evidence", {"items": items}))
-        kept = wire(await client.call_tool("get_evidence", {"ids": [result["added"][1]["id"]]}))
-    assert [row["index"] for row in result["added"]] == [0, 5]
-    assert [row["index"] for row in result["rejected"]] == [1, 2, 3, 4]
-    assert kept["evidence"][0]["content"] == "lone  surrogate and  control"

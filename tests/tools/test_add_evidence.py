@@ -37,10 +37,11 @@ async def add(*items: dict[str, object]) -> tuple[dict[str, Any], list[dict[str,
         ("date", "٢٠٢٠", "is not YYYY"),
         ("date", "0000", "is not YYYY"),
         ("url", "javascript:alert(1)", 'url "javascript:alert(1)" is not a web address (http or https)'),
+        ("content", "x" * 100_001, "content has 100,001 characters; the limit is 100,000, so split it"),
     ],
 )
 async def test_a_field_that_cannot_be_right_rejects_its_item_alone(field: str, written: str, told: str) -> None:
-    answer, _ = await add({"content": "A note.", field: written}, {"content": "Another one."})
+    answer, _ = await add({"content": "A note."} | {field: written}, {"content": "Another one."})
     assert [row["index"] for row in answer["rejected"]] == [0]
     assert told in answer["rejected"][0]["reason"]
     assert len(answer["rejected"][0]["reason"]) < 120

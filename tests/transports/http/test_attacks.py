@@ -147,3 +147,4 @@ async def test_errors_of_the_server_itself_tell_nothing_of_its_inside(serving: S
     assert error(result)["code"] == "error"
     assert "sk-12345" not in text(result) + str(wire(result))
     assert "Traceback" not in text(result)
+    assert "Internal error" in text(result)
