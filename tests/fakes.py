@@ -23,8 +23,9 @@ from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.pipeline import SearchHandler
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.server import DeepCriticalServer
-from deepcritical_mcp.sources.base import Answer, Hit, Net, SearchRequest, Source
+from deepcritical_mcp.sources.base import Answer, Hit, SearchRequest, Source
 from deepcritical_mcp.tools import Profile
+from tests.uncreated import Uncreated
 
 EMBEDDER = EmbeddingService(Settings())
 Progress = Callable[[float, str], Awaitable[None]]
@@ -52,7 +53,7 @@ class FakeSearch:
         )
 
 
-class _FakeSource(Source):
+class _FakeSource(Uncreated, Source):
     """A `FakeSearch` behind the door of sources, for searches of all of them."""
 
     kind = "literature"
@@ -61,10 +62,6 @@ class _FakeSource(Source):
     def __init__(self, name: str, search: FakeSearch) -> None:
         self.name = self.title = name
         self._search = search
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> _FakeSource:
-        raise NotImplementedError
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         if self._search.behavior:
