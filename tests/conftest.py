@@ -54,8 +54,9 @@ def _check_once(schema: Any) -> None:
 pytest.MonkeyPatch().setattr(jsonschema.Draft202012Validator, "check_schema", staticmethod(_check_once))
 
 LONGEST = (
-    *("test_passages", "test_patterns", "test_deletion", "test_locked_files", "test_stdio", "test_budget", "test_demo"),
-    *("test_two_windows", "test_damage", "test_freezes", "test_install", "test_recorded_citations"),
+    *("test_patterns", "test_passages", "test_freezes", "test_deletion", "test_locked_files", "test_stdio"),
+    *("test_sessions", "test_check", "test_full_texts_recorded", "test_budget", "test_demo", "test_two_windows"),
+    *("test_damage", "test_install", "test_recorded_citations"),
 )
 """Files that take half a minute and more, the longest first. Several processes that share the tests by files would wait
 for one that begins last."""

@@ -12,11 +12,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from deepcritical_mcp.config import Settings
-from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.evidence.kept_sessions import log_search
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch, ScreeningMark
 from tests.cli.conftest import Command
+from tests.fakes import sessions_in
 from tests.publications import export, published
 
 NOBODY = "http://127.0.0.1:9"
@@ -59,17 +58,14 @@ def test_unknown_sessions_and_invalid_files_are_errors(run: Run, tmp_path: Path)
 
 async def keep_session(folder: Path) -> str:
     """A kept session with a logged search, one record excluded, and one note."""
-    app = AppContext(Settings(data_dir=folder))
-    try:
-        store = await (await app.services()).sessions.open(title="Sleep review")
+    async with sessions_in(folder) as sessions:
+        store = await sessions.open(title="Sleep review")
         await store.add_evidence(ITEMS)
         await store.decide([ScreeningMark("pubmed:1", "excluded", "no controls", ("sleep",))])
         queries = (LoggedQuery(query="sleep", sent="sleep[tiab]", results=3),)
         about = {"at": "2026-11-23T04:45:10Z", "tool": "pubmed_search", "source": "pubmed", "title": "PubMed"}
         await log_search(store, LoggedSearch.model_validate({**about, "queries": queries, "ids": ("pubmed:1",)}))
         return store.session_id
-    finally:
-        await app.aclose()
 
 
 def test_a_kept_session_is_reported_with_its_decisions_searches_and_flow_diagram(run: Run, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from tests.fakes import fake_server
 from tests.wire import wire
 
 
-async def add(*items: dict[str, object]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+async def add(*items: Mapping[str, object]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The answer to these items in one call, and what the session holds afterwards."""
     async with Client(fake_server()) as client:
         answer = wire(await client.call_tool("add_evidence", {"items": list(items)}))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, TextResourceContents
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.context import AppContext, build_services
 from deepcritical_mcp.search.full_texts import FullTexts
-from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import PUBMED
-from tests.fakes import fake_server
+from tests.fakes import fake_server, served
 from tests.sources.ncbi import QUICK_TO_ASK, article, ncbi, pubmed
 from tests.wire import text_of, wire
 
@@ -76,10 +73,8 @@ async def process(url: str, cache: Path, folder: Path | None) -> AsyncGenerator[
     """A client of a server with a lifetime of its own, whose sessions are kept in `folder`, or in memory."""
     addresses = {"ncbi_base_url": url, "idconv_base_url": f"{url}/idconv"}
     settings = Settings(cache_dir=cache, data_dir=folder, max_result_chars=2_000, **addresses, **QUICK_TO_ASK)
-    app = AppContext(settings, build=partial(build_services, sources=(PUBMED,), full_texts=(), lookups=()))
-    async with Client(DeepCriticalServer(app)) as client:
+    async with served(settings, sources=(PUBMED,)) as (client, _):
         yield client
-    await app.aclose()
 
 
 async def review(client: Client, session_id: str) -> list[str]:

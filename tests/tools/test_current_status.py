@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,11 @@ import pytest
 from mcp.client import Client
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.context import AppContext, build_services
+from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import CROSSREF, PUBMED
+from tests.fakes import served
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.sources.crossref.crossref_wire import library, update, work
 from tests.sources.ncbi import QUICK_TO_ASK, Ncbi, article, ncbi, notice
@@ -60,14 +59,11 @@ async def desk(
         crossref.answer = works
         addresses = {"ncbi_base_url": pubmed.url, "crossref_base_url": crossref.url}
         settings = Settings(cache_dir=folder, idconv_base_url=f"{pubmed.url}/idconv", **addresses, **QUICK_TO_ASK)
-        build = partial(build_services, sources=(PUBMED,), full_texts=(), lookups=(CROSSREF,))
-        app = AppContext(settings, build=build)
-        async with Client(DeepCriticalServer(app)) as client:
+        async with served(settings, sources=(PUBMED,), lookups=(CROSSREF,)) as (client, app):
             ours = Desk(client, app, pubmed, crossref)
             _, found = await ours.call("pubmed_search", query="metals")
             ours.session_id = found["session_id"]
             yield ours
-        await app.aclose()
 
 
 async def test_a_record_that_is_fetched_by_its_number_is_laid_before_the_witness(tmp_path: Path):

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mcp.client import Client
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.context import AppContext, build_services
-from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import PREPRINTS
+from tests.fakes import served
 from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.sources.full_text_wire import as_json, preprint, results
 from tests.wire import wire
@@ -33,10 +31,8 @@ async def library(folder: Path, *answers: Answer, **more: object) -> AsyncGenera
     """A client of a server whose only source is Europe PMC, which gives these answers; `more` are settings."""
     async with stand_in(*answers) as europe_pmc:
         settings = Settings(**{"cache_dir": folder, "europepmc_base_url": europe_pmc.url} | more)
-        app = AppContext(settings, build=partial(build_services, sources=(PREPRINTS,), full_texts=(), lookups=()))
-        async with Client(DeepCriticalServer(app)) as client:
+        async with served(settings, sources=(PREPRINTS,)) as (client, _):
             yield client, europe_pmc
-        await app.aclose()
 
 
 async def call(client: Client, tool: str = "preprint_search", **arguments: object) -> tuple[str, dict[str, Any], bool]:
