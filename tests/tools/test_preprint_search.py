@@ -13,16 +13,10 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.sources import PREPRINTS
 from tests.fakes import served
 from tests.net.stand_in import Answer, StandIn, stand_in
+from tests.sources.europepmc.test_preprints import TO_ARTICLE
 from tests.sources.full_text_wire import as_json, preprint, results
 from tests.wire import wire
 
-PUBLISHED = {
-    "commentCorrectionList": {
-        "commentCorrection": [
-            {"id": "32000001", "source": "MED", "type": "Preprint of", "reference": "J Made-up Res. 2027;1:2."}
-        ]
-    }
-}
 OTHER = preprint(id="PPR2", doi="10.1101/2020.01.02.000002", title="Iron in blood", versionNumber=None)
 
 
@@ -42,7 +36,7 @@ async def call(client: Client, tool: str = "preprint_search", **arguments: objec
 
 
 async def test_the_article_comes_first_in_what_a_reader_sees(tmp_path: Path):
-    async with library(tmp_path, results(preprint(**PUBLISHED), OTHER)) as (client, _):
+    async with library(tmp_path, results(preprint(**TO_ARTICLE), OTHER)) as (client, _):
         text, found, failed = await call(client, query="zinc")
     assert not failed
     entry = text[text.index("## 1.") : text.index("## 2.")].splitlines()
@@ -84,7 +78,7 @@ async def test_an_outage_is_not_an_empty_result(tmp_path: Path):
 
 
 async def test_all_that_was_published_leaves_the_way_on(tmp_path: Path):
-    async with library(tmp_path, results(preprint(**PUBLISHED))) as (client, _):
+    async with library(tmp_path, results(preprint(**TO_ARTICLE))) as (client, _):
         _, found, _ = await call(client, query="zinc", unpublished_only=True)
         assert found["evidence"] == []
         assert found["next_step"].startswith("All results were omitted (see the warnings)")
@@ -93,7 +87,7 @@ async def test_all_that_was_published_leaves_the_way_on(tmp_path: Path):
 
 
 async def test_it_is_kept_listed_found_again_and_exported(tmp_path: Path):
-    async with library(tmp_path, results(preprint(license="cc by", **PUBLISHED), OTHER)) as (client, _):
+    async with library(tmp_path, results(preprint(license="cc by", **TO_ARTICLE), OTHER)) as (client, _):
         await call(client, query="zinc")
         _, listed, _ = await call(client, "list_evidence")
         assert listed["sources"] == {"preprint": 2}
