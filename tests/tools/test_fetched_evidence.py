@@ -31,15 +31,6 @@ async def test_a_hundred_identifiers_cost_four_requests_at_most() -> None:
     assert len(answer["added"]) == 100
 
 
-async def test_what_the_session_has_is_not_fetched_again() -> None:
-    async with reader(records=RECORDS) as ours:
-        await ours.add({"pmid": "7"})
-        asked = len(ours.ncbi.asked)
-        answer = await ours.add({"pmid": "7"}, {"url": "https://doi.org/10.1000/zinc"})
-        assert len(ours.ncbi.asked) == asked
-    assert [row["duplicate_of"] for row in answer["duplicates"]] == ["pubmed:7", "pubmed:7"]
-
-
 async def test_failures_of_one_item_do_not_lose_the_others() -> None:
     trial = Publication.of("registration", "A trial.", provider="ct", source="trial", title="T", nct="NCT01234567")
     trials = FakeFullTexts("clinicaltrials", Copy("not_found"), record=trial, takes="nct")

@@ -36,17 +36,6 @@ async def refusal(client: Client, tool: str, **arguments: object) -> dict[str, A
     return wire(result)["error"]
 
 
-async def test_a_title_finds_its_session_after_a_restart(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
-        opened = await called(client, "add_evidence", items=NOTE, session_id="new: long covid")
-    async with client_of(tmp_path) as client:
-        found = await called(client, "list_evidence", session_id="long covid")
-        listed = await called(client, "list_sessions")
-    assert found["session_id"] == opened["session_id"]
-    assert [one["title"] for one in listed["sessions"]] == ["long covid"]
-    assert listed["session_id"] == opened["session_id"]
-
-
 async def test_the_first_query_is_the_title_of_a_session_without_one(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
         first = await called(client, "pubmed_search", query="zinc in wounds")
