@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -9,8 +10,11 @@ from functools import cache
 from typing import Any
 
 import httpx
+import jsonschema
 import pytest
 from hypothesis import HealthCheck, settings
+
+from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 
 # However busy the machine is: no example fails for the time that it takes.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -32,9 +36,27 @@ def _ssl_context(verify: Any = True, cert: Any = None, trust_env: bool = True) -
 # Each client of httpx reads the same 140 certificates again, which takes longer than most tests.
 vars(sys.modules["httpx._transports.default"])["create_ssl_context"] = _ssl_context
 
+# A process of tests loads the model once, however many servers it makes.
+pytest.MonkeyPatch().setattr(ShippedModel, "load", cache(ShippedModel.load))
+
+_check_anew = jsonschema.Draft202012Validator.check_schema
+_checked = set[str]()
+
+
+def _check_once(schema: Any) -> None:
+    written = json.dumps(schema)
+    if written not in _checked:
+        _check_anew(schema)
+        _checked.add(written)
+
+
+# Each client of the SDK would check the schemas of the same tools again, for a third of the time of its test.
+pytest.MonkeyPatch().setattr(jsonschema.Draft202012Validator, "check_schema", staticmethod(_check_once))
+
 LONGEST = (
-    *("test_passages", "test_patterns", "test_deletion", "test_locked_files", "test_stdio", "test_budget", "test_demo"),
-    *("test_two_windows", "test_damage", "test_freezes", "test_install", "test_recorded_citations"),
+    *("test_patterns", "test_passages", "test_freezes", "test_deletion", "test_locked_files", "test_stdio"),
+    *("test_sessions", "test_check", "test_full_texts_recorded", "test_budget", "test_demo", "test_two_windows"),
+    *("test_damage", "test_install", "test_recorded_citations"),
 )
 """Files that take half a minute and more, the longest first. Several processes that share the tests by files would wait
 for one that begins last."""

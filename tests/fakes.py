@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import httpx
+from mcp.client import Client
 
 from deepcritical_mcp.checking.checker import CitationChecker
 from deepcritical_mcp.checking.reference_checker import ReferenceChecker
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.context import AppContext, Services
+from deepcritical_mcp.context import AppContext, Services, build_services
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.sessions import SessionRegistry
@@ -23,8 +27,10 @@ from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.pipeline import SearchHandler
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.server import DeepCriticalServer
-from deepcritical_mcp.sources.base import Answer, Hit, Net, SearchRequest, Source
+from deepcritical_mcp.sources import SourceRow
+from deepcritical_mcp.sources.base import Answer, Hit, SearchRequest, Source
 from deepcritical_mcp.tools import Profile
+from tests.uncreated import Uncreated
 
 EMBEDDER = EmbeddingService(Settings())
 Progress = Callable[[float, str], Awaitable[None]]
@@ -52,7 +58,7 @@ class FakeSearch:
         )
 
 
-class _FakeSource(Source):
+class _FakeSource(Uncreated, Source):
     """A `FakeSearch` behind the door of sources, for searches of all of them."""
 
     kind = "literature"
@@ -61,10 +67,6 @@ class _FakeSource(Source):
     def __init__(self, name: str, search: FakeSearch) -> None:
         self.name = self.title = name
         self._search = search
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> _FakeSource:
-        raise NotImplementedError
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         if self._search.behavior:
@@ -102,3 +104,25 @@ def fake_server(
         )
 
     return DeepCriticalServer(AppContext(settings or Settings(), build=build), profile=profile)
+
+
+@asynccontextmanager
+async def served(settings: Settings, **rows: Sequence[SourceRow]) -> AsyncGenerator[tuple[Client, AppContext]]:
+    """A client of a server with the real services, and what the server has open. Of "sources", "full_texts" and
+    "lookups" it has those that are named."""
+    named = {"sources": (), "full_texts": (), "lookups": (), **rows}
+    app = AppContext(settings, build=partial(build_services, **named))
+    async with Client(DeepCriticalServer(app)) as client:
+        yield client, app
+    await app.aclose()
+
+
+@asynccontextmanager
+async def sessions_in(folder: Path) -> AsyncGenerator[SessionRegistry]:
+    """The sessions that are kept in a folder."""
+    settings = Settings(data_dir=folder)
+    registry = SessionRegistry(settings, EMBEDDER, open_backend(settings))
+    try:
+        yield registry
+    finally:
+        await registry.aclose()

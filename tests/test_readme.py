@@ -12,7 +12,6 @@ import pytest
 from deepcritical_mcp.cli.clients import McpClient, known_clients, server_entry
 from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
-from deepcritical_mcp.prompts import PROMPTS
 from deepcritical_mcp.sources.pubmed.eutils import SPACING_WITH_KEY, SPACING_WITHOUT_KEY
 from deepcritical_mcp.sources.web.chain import PROVIDERS
 from deepcritical_mcp.tools import TOOLS
@@ -87,7 +86,3 @@ def test_nothing_has_to_be_set_and_the_model_is_in_the_package() -> None:
     assert not [setting.variable for setting in every_setting() if setting.info.is_required()]
     assert ShippedModel().load().dimension
     assert "none is required" in WORDS
-
-
-def test_what_it_says_a_person_can_start_exists() -> None:
-    assert {"research_question", "verify_claim"} <= {prompt.name for prompt in PROMPTS}

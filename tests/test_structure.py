@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ import pytest
 from deepcritical_mcp.sources import SOURCES
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "deepcritical_mcp"
-MODULES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
 
 # Where an import may stand inside a function, and why.
 LATE_IMPORTS = {
@@ -31,6 +31,13 @@ LATE_IMPORTS = {
 HEAVY = {"tavily", "ddgs", "primp", "redis", "onnxruntime", "sentence_transformers", "bibtexparser", "pylatexenc"}
 
 
+@cache
+def _modules() -> dict[str, ast.Module]:
+    """By their paths; not read by those who only collect the tests."""
+    paths = PACKAGE.rglob("*.py")
+    return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in paths}
+
+
 def _late_imports(tree: ast.Module) -> Iterator[str]:
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -43,7 +50,7 @@ def _late_imports(tree: ast.Module) -> Iterator[str]:
 
 def _shared_names(names_of: Callable[[ast.Module], Iterable[str]]) -> set[str]:
     """The names that two modules of one package define, as `package: name`."""
-    names = Counter(f"{Path(path).parent}: {name}" for path, tree in MODULES.items() for name in {*names_of(tree)})
+    names = Counter(f"{Path(path).parent}: {name}" for path, tree in _modules().items() for name in {*names_of(tree)})
     return {name for name, count in names.items() if count > 1}
 
 
@@ -72,7 +79,7 @@ def _is_type_variable(value: ast.expr) -> bool:
 def test_imports_stand_at_the_top_of_modules() -> None:
     late = {
         f"{name}: {module}"
-        for name, tree in MODULES.items()
+        for name, tree in _modules().items()
         for module in _late_imports(tree)
         if name not in LATE_IMPORTS and module.partition(".")[0] not in HEAVY
     }
@@ -88,14 +95,14 @@ def test_modules_stay_short() -> None:
 
 def test_sources_do_not_import_each_other() -> None:
     assert len({".".join(row.source.partition(":")[0].split(".")[:3]) for row in SOURCES}) == len(SOURCES)
-    places = {Path(name).parts[1].removesuffix(".py") for name in MODULES if name.startswith("sources/")}
+    places = {Path(name).parts[1].removesuffix(".py") for name in _modules() if name.startswith("sources/")}
     homes = {
         f"deepcritical_mcp.sources.{place}"
         for place in places - {"__init__", "base", "full_text", "lookup", "json_api", "settings"}
     }
     found = {
         f"{name}: {module}"
-        for name, tree in MODULES.items()
+        for name, tree in _modules().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and (module := node.module)
         for home in homes

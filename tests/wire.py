@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from mcp.client import Client
 from mcp_types import CallToolResult, InputRequiredResult, TextContent
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
@@ -56,3 +57,15 @@ def text_of(result: CallToolResult | InputRequiredResult) -> str:
     assert isinstance(result, CallToolResult)
     (text,) = (block.text for block in result.content if isinstance(block, TextContent))
     return text
+
+
+async def both(client: Client, tool: str, **arguments: object) -> tuple[str, dict[str, Any]]:
+    """Both forms of an answer that must not be an error, the readable one first."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    return text_of(result), wire(result)
+
+
+async def called(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
+    """The structured form of an answer that must not be an error."""
+    return (await both(client, tool, **arguments))[1]

@@ -175,7 +175,6 @@ def open_board(window: BrowserContext, host_script: str) -> OpenBoard:
         context: Mapping[str, Any] | None = None,
         capabilities: Mapping[str, Any] = ALL_CAPABILITIES,
         refuses: bool = False,
-        sandbox: str = "allow-scripts",
         html: str = "",
     ) -> Board:
         page = await window.new_page()
@@ -209,7 +208,7 @@ def open_board(window: BrowserContext, host_script: str) -> OpenBoard:
             "hostContext": dict(context or {}),
             "capabilities": dict(capabilities),
             "refuses": refuses,
-            "sandbox": sandbox,
+            "sandbox": "allow-scripts",
         }
         board.handshake = await page.evaluate(
             "([address, options]) => window.openBoard(address, options)", [BOARD_ADDRESS, options]

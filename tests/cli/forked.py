@@ -21,7 +21,21 @@ from pathlib import Path
 from typing import IO
 
 PACKAGE = "deepcritical_mcp"
-IMPORTED = ("cli.app", "cli.check", "cli.demo", "cli.doctor", "cli.install", "cli.refresh", "cli.report", "server")
+IMPORTED = (
+    "cli.app",
+    "cli.check",
+    "cli.demo",
+    "cli.doctor",
+    "cli.install",
+    "cli.refresh",
+    "cli.report",
+    "server",
+    "checking.checker",
+    "search.full_texts",
+    "search.reference_finder",
+    "search.expansion.expander",
+    "sources.page",
+)
 _LARGEST = 1 << 16
 
 

@@ -13,7 +13,6 @@ from deepcritical_mcp.cli.clients import (
     client_named,
     configured_state,
     server_entry,
-    server_snippet,
 )
 
 HOME = Path("/home/ada")
@@ -23,11 +22,6 @@ def test_only_clients_that_require_it_get_a_transport():
     machine = Machine("linux", HOME, {})
     assert server_entry(client_named("vscode", machine))["type"] == "stdio"
     assert "type" not in server_entry(client_named("claude-desktop", machine))
-
-
-def test_the_snippet_is_a_complete_file():
-    snippet = json.loads(server_snippet(client_named("cursor", Machine("linux", HOME, {}))))
-    assert list(snippet["mcpServers"]) == ["deepcritical"]
 
 
 @pytest.mark.parametrize(
@@ -46,10 +40,3 @@ def test_the_state_of_a_configuration(tmp_path: Path, content: str | None, expec
     if content is not None:
         client.path.write_text(content, encoding="utf-8")
     assert configured_state(client) == expected
-
-
-def test_a_client_with_a_folder_is_installed(tmp_path: Path):
-    cursor = client_named("cursor", Machine("linux", tmp_path, {}))
-    assert not cursor.is_installed
-    (tmp_path / ".cursor").mkdir()
-    assert cursor.is_installed

@@ -95,6 +95,9 @@ def test_components_that_work_and_a_refused_key_are_reported(
         "Store (Chroma)",
         "PubMed",
         "iCite",
+        "Crossref",
+        "ClinicalTrials.gov",
+        "Europe PMC preprints",
         "DuckDuckGo",
     )
     assert {part: found[part]["state"] for part in working} == dict.fromkeys(working, "ok")

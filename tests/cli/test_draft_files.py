@@ -63,8 +63,6 @@ def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     ("name", "data", "told"),
     [
-        ("empty.md", b" \n\xc2\xa0\n", "The draft is empty"),
-        ("long.md", b"x" * 200_001, "200,001 characters"),
         ("image.md", b"\x89PNG\r\n\x1a\n\0\0\0", "is not text"),
         ("paper.pdf", b"%PDF-1.7", "pass the document that it was made from"),
     ],
@@ -73,11 +71,6 @@ def test_what_is_not_a_draft_is_refused_with_advice(tmp_path: Path, name: str, d
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InvalidInputError, match=told):
         read_drafts([str(tmp_path / name)])
-
-
-def test_a_folder_is_not_a_draft(tmp_path: Path):
-    with pytest.raises(InvalidInputError, match="is a folder"):
-        read_drafts([str(tmp_path)])
 
 
 def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

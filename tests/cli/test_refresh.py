@@ -9,12 +9,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from deepcritical_mcp.config import Settings
-from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.evidence.kept_sessions import log_search
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch
 from tests.cli.conftest import Command, settings_for
 from tests.cli.providers import providers_on_loopback
+from tests.fakes import sessions_in
 from tests.publications import published
 from tests.sources.ncbi import article, notice
 
@@ -56,15 +55,11 @@ def data(tmp_path: Path) -> Path:
 
 
 async def _keep(data: Path, title: str) -> str:
-    app = AppContext(Settings(data_dir=data))
-    try:
-        registry = (await app.services()).sessions
-        session = await registry.open(title=title)
+    async with sessions_in(data) as sessions:
+        session = await sessions.open(title=title)
         await session.add_evidence([KEPT])
         await log_search(session, SEARCH)
         return session.session_id
-    finally:
-        await app.aclose()
 
 
 @pytest.fixture

@@ -10,28 +10,23 @@ import anyio
 import pytest
 
 from deepcritical_mcp.checking.checker import REPORT, KeptCheck
-from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.embedding.service import EmbeddingService
-from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.models import CheckedReference
 from tests.checking.reports import report
 from tests.cli.conftest import Command
+from tests.fakes import sessions_in
 from tests.publications import published
 
 NOTES = {"Warts and zinc": ["Zinc heals warts.", "Zinc is a metal."], "Warts and iron": ["Iron does not."]}
 
 
 async def _keep(data: Path) -> dict[str, str]:
-    settings = Settings(data_dir=data)
-    registry = SessionRegistry(settings, EmbeddingService(), open_backend(settings))
     ids: dict[str, str] = {}
-    for title, notes in NOTES.items():
-        store = await registry.open(title=title)
-        await store.add_evidence([published(one, provider="user", source="user", title=one) for one in notes])
-        ids[title] = store.session_id
-    await registry.aclose()
+    async with sessions_in(data) as sessions:
+        for title, notes in NOTES.items():
+            store = await sessions.open(title=title)
+            await store.add_evidence([published(one, provider="user", source="user", title=one) for one in notes])
+            ids[title] = store.session_id
     return ids
 
 
@@ -116,15 +111,13 @@ def test_what_is_ambiguous_or_unknown_changes_nothing(sessions: Sessions) -> Non
 
 
 async def _with_paper(data: Path) -> None:
-    settings = Settings(data_dir=data)
-    registry = SessionRegistry(settings, EmbeddingService(), open_backend(settings))
-    store = await registry.open(title="Zinc")
     paper = published("Zinc healed.", source="pubmed", title="Zinc and wounds", pmid="1", status_checked="2999-01-01")
-    await store.add_evidence([paper])
     entry = CheckedReference(index=1, written="Doe J. Zinc. 2018.", verdict="not_found")
     told = report([entry], references=1, not_found=1)
-    await store.keep_document(REPORT, KeptCheck(key="a draft", report=told, order=told.order).model_dump_json())
-    await registry.aclose()
+    async with sessions_in(data) as sessions:
+        store = await sessions.open(title="Zinc")
+        await store.add_evidence([paper])
+        await store.keep_document(REPORT, KeptCheck(key="a draft", report=told, order=told.order).model_dump_json())
 
 
 def test_a_session_is_also_exported_as_bibliography_table_and_search_log(sessions: Sessions, tmp_path: Path) -> None:

@@ -35,15 +35,6 @@ def test_values_are_kept_for_the_next_process(tmp_path: Path) -> None:
     assert Cache(path, max_bytes=ROOM).get([*wanted, b"unknown"]) == dict.fromkeys(wanted, VALUE)
 
 
-def test_clearing_deletes_everything_and_counts_it(path: Path) -> None:
-    cache = Cache(path, max_bytes=ROOM)
-    assert cache.clear() == 0
-    assert not path.exists()
-    cache.put(dict.fromkeys(keys(3), VALUE))
-    assert cache.clear() == 3
-    assert cache.get(keys(3)) == {}
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
 def test_only_the_owner_can_read_the_files_and_the_folders_made_for_them(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "new" / "folder" / "cache.sqlite3", max_bytes=ROOM)

@@ -275,9 +275,9 @@ async def test_an_unknown_name_and_one_without_addresses_are_outages():
 SMALL = FetchLimits(max_bytes=100_000)
 BOMBS = [
     ("plain", b"a" * 100_001, ""),
-    ("gzip", gzip.compress(b"a" * 50_000_000), "gzip"),
-    ("deflate", zlib.compress(b"a" * 50_000_000), "deflate"),
-    ("bare deflate", zlib.compress(b"a" * 50_000_000)[2:-4], "deflate"),
+    ("gzip", gzip.compress(b"a" * 5_000_000), "gzip"),
+    ("deflate", zlib.compress(b"a" * 5_000_000), "deflate"),
+    ("bare deflate", zlib.compress(b"a" * 5_000_000)[2:-4], "deflate"),
     ("gzip of nothing", gzip.compress(b"") + b"\0" * 100_001, "gzip"),
 ]
 

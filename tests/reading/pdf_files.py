@@ -30,7 +30,6 @@ def pdf(
     title: str = "",
     images: bool = False,
     password: bool = False,
-    rotate: int = 0,
     runs: int = 0,
 ) -> bytes:
     """A PDF with these pages.
@@ -38,7 +37,6 @@ def pdf(
     Args:
         images: put a picture on each page.
         password: make it one that cannot be opened without a password.
-        rotate: degrees by which the pages are shown turned clockwise.
         runs: degrees by which the text itself is turned counterclockwise, about the middle of the page.
     """
     matrix = {0: "1 0 0 1 0 0", 90: "0 1 -1 0 702 90", 180: "-1 0 0 -1 612 792", 270: "0 -1 1 0 -90 702"}[runs]
@@ -55,8 +53,8 @@ def pdf(
         stream = f"{_PICTURE if images else ''}q {matrix} cm\n{content}Q\n".encode("cp1252")
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
         objects.append(
-            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Rotate %d /Contents %d 0 R "
-            b"/Resources << /Font << /F1 3 0 R >> >> >>" % (rotate, len(objects))
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R "
+            b"/Resources << /Font << /F1 3 0 R >> >> >>" % len(objects)
         )
         kids.append(len(objects))
     objects[0] = b"<< /Type /Catalog /Pages 2 0 R >>"

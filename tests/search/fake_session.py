@@ -24,7 +24,6 @@ class FakeSession:
     warnings: tuple[str, ...] = ()
     kept: dict[str, Publication] = field(default_factory=dict[str, Publication])
     relevances: dict[str, float] = field(default_factory=dict[str, float])
-    folds: dict[str, tuple[tuple[str, float], ...]] = field(default_factory=dict[str, tuple[tuple[str, float], ...]])
     error: DeepCriticalError | None = None
     unrelated: set[str] = field(default_factory=set[str])
     compared_with: list[str] = field(default_factory=list[str])
@@ -67,13 +66,12 @@ class FakeSession:
         return tuple(self._add(index, publication) for index, publication in enumerate(publications))
 
     def _add(self, index: int, publication: Publication) -> AddOutcome:
-        folds = self.folds.get(publication.id, ())
         id = self._id_of(publication)
         if not id:
             self.kept[publication.id] = publication
-            return AddOutcome(index, "added", publication, Evidence.of(publication), folds=folds)
+            return AddOutcome(index, "added", publication, Evidence.of(publication))
         kept = self.kept[id] = merged(self.kept[id], publication)
-        return AddOutcome(index, "duplicate", kept, Evidence.of(kept), 1.0, "same PMID", folds)
+        return AddOutcome(index, "duplicate", kept, Evidence.of(kept), 1.0, "same PMID")
 
     async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]:
         self.compared_with.append(query)

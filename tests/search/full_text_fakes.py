@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import anyio
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.reading import Reading, Section, assembled
-from deepcritical_mcp.sources.base import Net, SourceCheck
+from deepcritical_mcp.sources.base import SourceCheck
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
+from tests.uncreated import Uncreated
 
 TITLE = "Zinc in wound repair"
 TABLE = "| Group | Healed |\n| --- | --- |\n| Zinc | 31 (62 %) |\n| Placebo | 20 (40 %) |"
 
 
-class FakeFullTexts(FullTextSource):
+class FakeFullTexts(Uncreated, FullTextSource):
     """A provider that gives `answers` one after the other, the last one again and again; None hangs."""
 
     def __init__(
@@ -34,10 +34,6 @@ class FakeFullTexts(FullTextSource):
         self.name, self.title, self.off = name, name.upper(), off
         self.asked: list[Wanted] = []
         self._answers, self._record, self._takes = list(answers), record, takes.split()
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        raise NotImplementedError
 
     def accepts(self, wanted: Wanted) -> bool:
         return any(getattr(wanted.ids, name, "") for name in self._takes) or (
@@ -92,13 +88,12 @@ def copy(
     abstract: str = "",
     licence: str = "CC BY 4.0",
     url: str = "https://pmc.example/PMC7700",
-    is_ocr: bool = False,
     **fields: Any,
 ) -> Copy:
     """A whole article, by default one with the PMID 7."""
     content, parts = assembled(sections or article())
     fields = fields or {"pmid": "7", "pmcid": "PMC7700", "title": TITLE}
-    reading = Reading(content, parts, fields, abstract, licence, is_ocr)
+    reading = Reading(content, parts, fields, abstract, licence)
     return Copy("full_text", detail, reading, url, tuple(elsewhere))
 
 

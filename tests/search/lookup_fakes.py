@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Self
 
 import anyio
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.lookup import CitedPlace, FoundRecords, PlaceLookup, RecordLookup, ReferenceLookup
+from tests.uncreated import Uncreated
 
 
-class FakeRecords(RecordLookup):
+class FakeRecords(Uncreated, RecordLookup):
     """Has `known` records, each by a number; None hangs."""
 
     def __init__(
@@ -29,10 +27,6 @@ class FakeRecords(RecordLookup):
         self.name = self.title = name
         self.asked: list[Sequence[RecordIds]] = []
         self._known, self._takes, self._remarks = known, takes.split(), remarks or {}
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        raise NotImplementedError
 
     def accepts(self, ids: RecordIds) -> bool:
         return any(getattr(ids, name) for name in self._takes)
@@ -49,17 +43,13 @@ class FakeRecords(RecordLookup):
         return FoundRecords(found, told)
 
 
-class FakeReferences(ReferenceLookup):
+class FakeReferences(Uncreated, ReferenceLookup):
     """Names the same candidates for every reference."""
 
     def __init__(self, name: str, *candidates: Publication | RecordIds, error: ProviderError | None = None) -> None:
         self.name = self.title = name
         self.asked: list[str] = []
         self._candidates, self._error = candidates, error
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        raise NotImplementedError
 
     async def match(self, reference: str) -> Sequence[Publication | RecordIds]:
         self.asked.append(reference)
@@ -68,7 +58,7 @@ class FakeReferences(ReferenceLookup):
         return self._candidates
 
 
-class FakePlaces(PlaceLookup):
+class FakePlaces(Uncreated, PlaceLookup):
     """Knows what stands on a first page."""
 
     name = title = "places"
@@ -76,10 +66,6 @@ class FakePlaces(PlaceLookup):
     def __init__(self, known: Mapping[str, str]) -> None:
         self.asked: list[Sequence[CitedPlace]] = []
         self._known = known
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        raise NotImplementedError
 
     async def at_places(self, places: Sequence[CitedPlace]) -> Sequence[RecordIds]:
         self.asked.append(places)

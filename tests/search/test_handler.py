@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import (
     AllProvidersFailedError,
     DeepCriticalError,
@@ -21,16 +20,17 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.models import ProviderReport
 from deepcritical_mcp.search.pipeline import SearchHandler
 from deepcritical_mcp.search.search_steps import Outcome, Ranking, depth, rank
-from deepcritical_mcp.sources.base import Answer, Hit, Net, SearchRequest, Source
+from deepcritical_mcp.sources.base import Answer, Hit, SearchRequest, Source
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from tests.publications import published
 from tests.search.web_fakes import page
+from tests.uncreated import Uncreated
 
 DOWN = ProviderUnavailableError("pubmed", "PubMed is unavailable (HTTP 502).")
 WEB_DOWN = AllProvidersFailedError("No web search provider could answer.", [RateLimitError("brave", "Busy.")])
 
 
-class FakeSource(Source):
+class FakeSource(Uncreated, Source):
     """A source that returns or raises what it was given; None = it never answers."""
 
     kind = "literature"
@@ -40,10 +40,6 @@ class FakeSource(Source):
         self.cited_as = "pubmed" if name == "pubmed" else "web"
         self.answer = answer
         self.asked: list[tuple[str, int]] = []
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> FakeSource:
-        raise NotImplementedError
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         self.asked.append((variant, limit))
@@ -116,7 +112,7 @@ async def test_tools_that_hang_end_before_the_deadline():
     assert isinstance(caught.value.causes[0], ProviderTimeoutError)
 
 
-class Library(Source):
+class Library(Uncreated, Source):
     """A source in two steps, which these tests never ask."""
 
     name = "library"
@@ -125,10 +121,6 @@ class Library(Source):
     cited_as = "pubmed"
     request = PubMedRequest
     two_step = True
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Library:
-        return cls()
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         raise NotImplementedError

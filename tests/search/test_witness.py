@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import ProviderRequestError, ProviderUnavailableError
-from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice
 from deepcritical_mcp.search.witness import Witness
-from deepcritical_mcp.sources.base import Answer, Fetched, Net, SearchRequest, Service, Source
-from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup, StatusLookup
+from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Service, Source
+from deepcritical_mcp.sources.lookup import StatusLookup
 from tests.publications import published
+from tests.search.lookup_fakes import FakeRecords
+from tests.uncreated import Uncreated
 
 TODAY = current_date().isoformat()
 RETRACTED = StatusNotice(kind="retraction", doi="10.5555/notice", reference="Retraction Watch, 2021-05-04")
@@ -21,7 +21,7 @@ ARTICLE = StatusNotice(kind="published", doi="10.5555/article")
 SAYS_NOT = "; PubMed does not say so"
 
 
-class FakeWitness(StatusLookup):
+class FakeWitness(Uncreated, StatusLookup):
     """Says what it is told to, or fails with `error`; `asked` has the DOIs of each request."""
 
     name, title = "crossref", "Crossref"
@@ -31,10 +31,6 @@ class FakeWitness(StatusLookup):
         self.error: ProviderUnavailableError | ProviderRequestError | None = None
         self.asked: list[Sequence[str]] = []
 
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        raise NotImplementedError
-
     async def notices(self, dois: Sequence[str]) -> Mapping[str, tuple[StatusNotice, ...]]:
         self.asked.append(dois)
         if self.error:
@@ -42,31 +38,7 @@ class FakeWitness(StatusLookup):
         return {doi: self.told[doi] for doi in dois if doi in self.told}
 
 
-class FakeRecords(RecordLookup):
-    """Knows one article by its DOI."""
-
-    name, title = "europepmc", "Europe PMC"
-
-    def __init__(self, error: ProviderUnavailableError | None = None) -> None:
-        self.error = error
-        self.asked: list[Sequence[RecordIds]] = []
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        raise NotImplementedError
-
-    def accepts(self, ids: RecordIds) -> bool:
-        return bool(ids.doi)
-
-    async def records(self, wanted: Sequence[RecordIds]) -> FoundRecords:
-        self.asked.append(wanted)
-        if self.error:
-            raise self.error
-        known = paper("7", doi="10.5555/article")
-        return FoundRecords(tuple(known if ids.doi == known.doi else None for ids in wanted))
-
-
-class FakePubMed(Source):
+class FakePubMed(Uncreated, Source):
     """Fetches records that say what they are told to say."""
 
     name, title, kind, cited_as, two_step = "pubmed", "PubMed", "literature", "pubmed", True
@@ -76,10 +48,6 @@ class FakePubMed(Source):
         self.error = error
         self.asked: list[Sequence[str]] = []
         self.within: list[float] = []
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        raise NotImplementedError
 
     async def fetch_anew(self, ids: Sequence[str], *, within: float = 0.0) -> Fetched:
         self.within.append(within)
@@ -111,6 +79,10 @@ async def completed(
     witness = Witness([FakeWitness({publication.doi.lower(): notices}), *others])
     (one,), remarks = await witness.completed([publication])
     return one, remarks
+
+
+def article_records() -> FakeRecords:
+    return FakeRecords("europepmc", {"10.5555/article": paper("7", doi="10.5555/article")}, takes="doi")
 
 
 async def test_a_retraction_that_pubmed_does_not_know_counts_and_says_who_reports_it():
@@ -154,7 +126,7 @@ async def test_an_outage_is_a_remark_and_changes_nothing():
 
 
 async def test_a_preprint_names_its_article_by_pmid():
-    records = FakeRecords()
+    records = article_records()
     one, remarks = await completed(preprint(), ARTICLE, others=[records])
     assert [(notice.kind, notice.pmid, notice.doi) for notice in one.status_notices] == [
         ("published", "7", "10.5555/article")
@@ -165,7 +137,7 @@ async def test_a_preprint_names_its_article_by_pmid():
 
 async def test_an_article_that_the_record_names_is_not_named_twice():
     known = (StatusNotice(kind="published", pmid="7"),)
-    records = FakeRecords()
+    records = article_records()
     one, _ = await completed(preprint(status_notices=known), ARTICLE, others=[records])
     assert one.status_notices == known
     assert len(records.asked) == 1

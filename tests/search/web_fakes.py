@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Self
+from typing import Any
 
 import anyio
 from anyio.lowlevel import checkpoint
 
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.sources.base import Answer, Hit, Net, SourceCheck
-from deepcritical_mcp.sources.settings import WebSettings
+from deepcritical_mcp.sources.base import Answer, Hit, SourceCheck
 from deepcritical_mcp.sources.web.provider import WebPage, WebTool
 from deepcritical_mcp.sources.web.request import WebOptions
 from tests.publications import published
+from tests.uncreated import Uncreated
 
 Behaviour = Callable[[str], Awaitable[Answer]]
 
@@ -25,7 +25,7 @@ def page(name: str, *, score: float = 0.9, content: str = "", url: str = "", **i
     return Hit(publication=publication, score=score)
 
 
-class FakeProvider(WebTool):
+class FakeProvider(Uncreated, WebTool):
     """Returns or raises what it was given: one answer for all, or one each in turn (the last one repeatedly)."""
 
     def __init__(self, name: str, *answers: Sequence[Hit] | DeepCriticalError | Behaviour, key: str = "") -> None:
@@ -34,11 +34,6 @@ class FakeProvider(WebTool):
         self.key_variable = key
         self.answers = list(answers)
         self.asked: list[tuple[str, int, WebOptions]] = []
-        self.at_once = self.most_at_once = 0
-
-    @classmethod
-    def create(cls, settings: WebSettings, net: Net) -> Self:
-        raise NotImplementedError
 
     def check(self) -> SourceCheck:
         raise NotImplementedError
@@ -49,17 +44,12 @@ class FakeProvider(WebTool):
     async def ask(self, query: str, max_results: int, options: WebOptions) -> Answer:
         self.asked.append((query, max_results, options))
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
-        try:
-            await checkpoint()
-            if isinstance(answer, DeepCriticalError):
-                raise answer
-            if callable(answer):
-                return await answer(query)
-            return Answer.whole(answer[:max_results], total=len(answer))
-        finally:
-            self.at_once -= 1
+        await checkpoint()
+        if isinstance(answer, DeepCriticalError):
+            raise answer
+        if callable(answer):
+            return await answer(query)
+        return Answer.whole(answer[:max_results], total=len(answer))
 
 
 async def never(query: str) -> Answer:

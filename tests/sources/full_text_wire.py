@@ -34,12 +34,11 @@ def jats(
     pmcid: str = "PMC9000001",
     *,
     body: str = "<body><sec><title>Results</title><p>Zinc closed 12 of 20 wounds.</p></sec></body>",
-    id_type: str = "pmcid",
     comment: str = "",
     doi: str = "10.5555/zinc",
 ) -> str:
     """An <article>; without a body it is what PMC sends where the publisher forbids the text."""
-    number = f'<article-id pub-id-type="{id_type}">{pmcid}</article-id>' if pmcid else ""
+    number = f'<article-id pub-id-type="pmcid">{pmcid}</article-id>' if pmcid else ""
     return (
         f'<article article-type="research-article" xml:lang="en" dtd-version="1.4">{comment}<front><article-meta>'
         f'{number}<article-id pub-id-type="doi">{doi}</article-id>'

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp.client import Client
@@ -19,7 +18,7 @@ from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import SourceRow
 from tests.scripts import script
 from tests.sources.toy import ToyRequest, ToySettings
-from tests.wire import wire
+from tests.wire import both
 
 ROW = SourceRow("tests.sources.toy:ToyBox", "tests.sources.toy:ToySettings")
 SECRET = "toy-key-0123456789"
@@ -40,16 +39,10 @@ async def server(tmp_path: Path) -> AsyncIterator[DeepCriticalServer]:
     await app.aclose()
 
 
-async def call(client: Client, tool: str, **arguments: object) -> tuple[str, dict[str, Any]]:
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, result.content
-    return "".join(getattr(block, "text", "") for block in result.content), wire(result)
-
-
 async def test_it_is_searched_fetched_kept_shown_and_exported(server: DeepCriticalServer):
     services = await server.app.services()
     async with Client(server) as client:
-        _, first = await call(client, "list_evidence")
+        _, first = await both(client, "list_evidence")
         store = await services.sessions.get(first["session_id"])
         request = ToyRequest(query="ball", variants=("duck", "kite"), colour="red")
         found = await services.searches["toys"].search(request, store)
@@ -59,12 +52,12 @@ async def test_it_is_searched_fetched_kept_shown_and_exported(server: DeepCritic
         ]
         assert all(item.relevance > 0 for item in found.evidence)
         assert [(report.name, report.status) for report in found.providers] == [("toys", "ok")]
-        shown, _ = await call(client, "get_evidence", ids=["doi:10.5555/duck"])
+        shown, _ = await both(client, "get_evidence", ids=["doi:10.5555/duck"])
         assert "A red duck that floats in most bathtubs" in shown
-        again, _ = await call(client, "semantic_search", query="what swims in a bath?")
+        again, _ = await both(client, "semantic_search", query="what swims in a bath?")
         assert "duck" in again
         for form in ("bibtex", "ris", "csl-json"):
-            _, exported = await call(client, "export_evidence", format=form)
+            _, exported = await both(client, "export_evidence", format=form)
             assert exported["count"] == 2
             assert "A red ball that rolls down hills" in exported["text"]
             assert "10.5555/duck" in exported["text"]

@@ -212,14 +212,6 @@ async def test_an_outage_that_passes_is_waited_out(provider: Provider, http: htt
     assert answers == []
 
 
-@each_provider
-async def test_nobody_at_the_address_is_an_outage(provider: Provider, http: httpx.AsyncClient):
-    async with stand_in() as server:
-        url = server.url
-    with pytest.raises(ProviderUnavailableError):
-        await provider.ask(url, http, PATIENT)
-
-
 def assert_reads_well(error: ProviderError) -> None:
     """A sentence for a model: without addresses, keys and the names of other providers."""
     assert "http" not in error.message.replace("(HTTP", "")

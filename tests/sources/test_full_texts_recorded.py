@@ -75,6 +75,7 @@ async def test_every_article_is_read_through_pmc(http: httpx.AsyncClient):
     assert wrong == []
 
 
+@pytest.mark.long
 async def test_every_article_is_read_through_europe_pmc(http: httpx.AsyncClient):
     wrong: list[str] = []
     async with stand_in() as server:

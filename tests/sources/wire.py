@@ -73,28 +73,24 @@ def brave_news(pages: Sequence[Page] = PAGES) -> Answer:
     return as_json({"type": "news", "query": {"original": "q"}, "results": rows})
 
 
-def brave_refusal(
-    status: int, code: str, detail: str, *, meta: Mapping[str, object] | None = None, **headers: str
-) -> Answer:
-    error: dict[str, object] = {"id": "1", "status": status, "code": code, "detail": detail, "meta": meta}
+def brave_refusal(status: int, code: str, detail: str, **headers: str) -> Answer:
+    error: dict[str, object] = {"id": "1", "status": status, "code": code, "detail": detail, "meta": None}
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return as_json({"type": "ErrorResponse", "error": error, "time": 1}, status=status, headers=named)
 
 
-def serpapi(pages: Sequence[Page] = PAGES, *, rows: str = "organic_results", more: bool = False) -> Answer:
+def serpapi(pages: Sequence[Page] = PAGES, *, rows: str = "organic_results") -> Answer:
     found = [
         {"position": number, "title": page.title, "link": page.url, "displayed_link": page.url, "snippet": page.text}
         | ({"date": page.date} if page.date else {})
         for number, page in enumerate(pages, start=1)
     ]
-    following = {"serpapi_pagination": {"current": 1, "next": "https://serpapi.example/search.json"}} if more else {}
     return as_json(
         {
             "search_metadata": {"id": "1", "status": "Success", "total_time_taken": 0.5},
             "search_parameters": {"engine": "google", "q": "q"},
             "search_information": {"organic_results_state": "Results for exact spelling", "total_results": 4210},
             rows: found,
-            **following,
         }
     )
 
@@ -120,10 +116,11 @@ def html(body: str, *, status: int = 200, headers: Mapping[str, str] | None = No
     return Answer(status, text.encode(), "text/html; charset=UTF-8", headers or {})
 
 
-def duckduckgo(pages: Sequence[Page] = PAGES, *, advertisement: bool = True) -> Answer:
+def duckduckgo(pages: Sequence[Page] = PAGES) -> Answer:
     rows = "".join(_duckduckgo_row(page) for page in pages)
-    ad = _duckduckgo_advertisement() if advertisement else ""
-    return html(f'<div class="serp__results"><div id="links" class="results">{ad}{rows}</div></div>')
+    return html(
+        f'<div class="serp__results"><div id="links" class="results">{_duckduckgo_advertisement()}{rows}</div></div>'
+    )
 
 
 def _duckduckgo_row(page: Page) -> str:

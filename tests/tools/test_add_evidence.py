@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,14 +12,12 @@ from tests.fakes import fake_server
 from tests.wire import wire
 
 
-async def add(*items: dict[str, object]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+async def add(*items: Mapping[str, object]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The answer to these items in one call, and what the session holds afterwards."""
     async with Client(fake_server()) as client:
         answer = wire(await client.call_tool("add_evidence", {"items": list(items)}))
-        assert answer
         ids = [row["id"] for row in answer["added"]]
         kept = wire(await client.call_tool("get_evidence", {"ids": ids or ["none"]}))
-    assert kept
     return answer, kept["evidence"]
 
 
@@ -39,10 +38,11 @@ async def add(*items: dict[str, object]) -> tuple[dict[str, Any], list[dict[str,
         ("date", "٢٠٢٠", "is not YYYY"),
         ("date", "0000", "is not YYYY"),
         ("url", "javascript:alert(1)", 'url "javascript:alert(1)" is not a web address (http or https)'),
+        ("content", "x" * 100_001, "content has 100,001 characters; the limit is 100,000, so split it"),
     ],
 )
 async def test_a_field_that_cannot_be_right_rejects_its_item_alone(field: str, written: str, told: str) -> None:
-    answer, _ = await add({"content": "A note.", field: written}, {"content": "Another one."})
+    answer, _ = await add({"content": "A note."} | {field: written}, {"content": "Another one."})
     assert [row["index"] for row in answer["rejected"]] == [0]
     assert told in answer["rejected"][0]["reason"]
     assert len(answer["rejected"][0]["reason"]) < 120

@@ -132,10 +132,10 @@ def test_the_parts_shown_and_the_parts_named_make_the_whole_text(sizes: list[int
         f"S{n} {'x ' * (size // 2)}{'p < 0.05' if found else 'end'}."
         for n, (size, found) in enumerate(zip(sizes, results, strict=False))
     )
-    for whole, limit in ((result(abstract(1, text=text)), 1_000), (searched(*[abstract(1, text=text)] * 15), 32_000)):
+    for whole, limit in ((result(abstract(1, text=text)), 1_000), (searched(*[abstract(1, text=text)] * 4), 9_000)):
         for cut in fit(whole, limit, both).evidence:
             assert MARK.sub(_gap(text), cut.content).split() == text.split()
-            if limit == 32_000:
+            if limit == 9_000:
                 assert all(int(gap[0].replace(",", "")) >= 200 for gap in MARK.findall(cut.content))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, TextResourceContents
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.context import AppContext, build_services
 from deepcritical_mcp.search.full_texts import FullTexts
-from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import PUBMED
-from tests.fakes import fake_server
-from tests.sources.ncbi import article, ncbi, pubmed
+from tests.fakes import fake_server, served
+from tests.sources.ncbi import QUICK_TO_ASK, article, ncbi, pubmed
 from tests.wire import text_of, wire
 
 TITLE = "Zinc closes wounds of the skin in adults: a randomized trial"
@@ -55,7 +52,6 @@ async def checked(client: Client, text: str = DRAFT, **arguments: object) -> Cal
 
 def structured(result: CallToolResult) -> dict[str, Any]:
     assert not result.is_error, text_of(result)
-    assert wire(result)
     return wire(result)
 
 
@@ -76,11 +72,9 @@ async def test_the_report_is_a_resource_of_the_session_and_its_records_are_no_ev
 async def process(url: str, cache: Path, folder: Path | None) -> AsyncGenerator[Client]:
     """A client of a server with a lifetime of its own, whose sessions are kept in `folder`, or in memory."""
     addresses = {"ncbi_base_url": url, "idconv_base_url": f"{url}/idconv"}
-    settings = Settings(cache_dir=cache, data_dir=folder, max_result_chars=2_000, **addresses)
-    app = AppContext(settings, build=partial(build_services, sources=(PUBMED,), full_texts=(), lookups=()))
-    async with Client(DeepCriticalServer(app)) as client:
+    settings = Settings(cache_dir=cache, data_dir=folder, max_result_chars=2_000, **addresses, **QUICK_TO_ASK)
+    async with served(settings, sources=(PUBMED,)) as (client, _):
         yield client
-    await app.aclose()
 
 
 async def review(client: Client, session_id: str) -> list[str]:
@@ -114,7 +108,7 @@ async def exported(client: Client, **arguments: object) -> str:
     return text
 
 
-@pytest.mark.parametrize("is_kept", [True, False], ids=["folder", "memory"])
+@pytest.mark.parametrize("is_kept", [True, pytest.param(False, marks=pytest.mark.long)], ids=["folder", "memory"])
 async def test_a_check_changes_no_review_until_its_papers_are_taken_over(tmp_path: Path, is_kept: bool) -> None:
     numbers = {f"3100002{n}": article(f"3100002{n}", f"Metal number {n} of the soil.") for n in range(5)}
     listed = [f"{n}. Metal number {n - 3} of the soil. PMID: {id}.\n" for n, id in enumerate(numbers, 3)]

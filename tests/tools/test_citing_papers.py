@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp.client import Client
@@ -16,8 +15,8 @@ from deepcritical_mcp.server import create_server
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.sources.citing_wire import citations, citing, icite, icite_paper
 from tests.sources.full_text_wire import preprint, results
-from tests.sources.ncbi import Ncbi, article
-from tests.wire import wire
+from tests.sources.ncbi import QUICK_TO_ASK, Ncbi, article
+from tests.wire import both
 
 
 @dataclass
@@ -56,23 +55,17 @@ async def connected(world: World, folder: Path, **settings: object) -> AsyncGene
             "europepmc_base_url": f"{server.url}/europepmc",
             "icite_base_url": f"{server.url}/icite",
         }
-        app = create_server(Settings(**(addresses | {"cache_dir": folder, "deadline": 20} | settings)))
+        app = create_server(Settings(**(addresses | QUICK_TO_ASK | {"cache_dir": folder, "deadline": 20} | settings)))
         async with Client(app) as client:
             yield client
         await app.app.aclose()
 
 
-async def call(client: Client, tool: str = "pubmed_related", **arguments: object) -> tuple[str, dict[str, Any]]:
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, result.content
-    return "".join(getattr(block, "text", "") for block in result.content), wire(result)
-
-
 async def test_what_was_found_is_kept_with_who_knew_it(tmp_path: Path) -> None:
     world = World(icite={11: [14]})
     async with connected(world, tmp_path) as client:
-        await call(client, pmid="11", kind="cited_by")
-        _, kept = await call(client, "get_evidence", ids=["pubmed:14"])
+        await both(client, "pubmed_related", pmid="11", kind="cited_by")
+        _, kept = await both(client, "get_evidence", ids=["pubmed:14"])
     assert [one["query"] for one in kept["queries"]] == ["articles that cite PMID 11, by iCite"]
 
 
@@ -80,7 +73,7 @@ async def test_where_pubmed_lists_enough_nobody_else_is_asked_who_cites_it(tmp_p
     world = World()
     world.ncbi.links["pubmed_pubmed_citedin"] = ["13", "12", "14"]
     async with connected(world, tmp_path) as client:
-        text, found = await call(client, pmid="11", kind="cited_by", max_results=2)
+        text, found = await both(client, "pubmed_related", pmid="11", kind="cited_by", max_results=2)
     assert [one["id"] for one in found["evidence"]] == ["pubmed:13", "pubmed:12"]
     assert world.asked("europepmc") == []
     assert "These are 2 of 3." in text
@@ -89,7 +82,7 @@ async def test_where_pubmed_lists_enough_nobody_else_is_asked_who_cites_it(tmp_p
 async def test_an_outage_of_one_is_named_and_the_others_answer(tmp_path: Path) -> None:
     world = World(icite={11: [12]}, europe_pmc=Answer(401, b"no", "text/plain"))
     async with connected(world, tmp_path) as client:
-        text, found = await call(client, pmid="11", kind="cited_by")
+        text, found = await both(client, "pubmed_related", pmid="11", kind="cited_by")
     assert [one["id"] for one in found["evidence"]] == ["pubmed:12"]
     assert any("Europe PMC" in error for error in found["errors"])
     assert found["queries"][1]["status"] == "failed"
@@ -99,7 +92,7 @@ async def test_an_outage_of_one_is_named_and_the_others_answer(tmp_path: Path) -
 async def test_a_service_that_is_silent_does_not_hold_up_the_others(tmp_path: Path) -> None:
     world = World(icite={11: [12]}, europe_pmc=Answer(conduct="silent"))
     async with connected(world, tmp_path, deadline=8) as client:
-        _, found = await call(client, pmid="11", kind="cited_by")
+        _, found = await both(client, "pubmed_related", pmid="11", kind="cited_by")
     assert [one["id"] for one in found["evidence"]] == ["pubmed:12"]
     assert found["errors"] == ["Europe PMC did not answer in time."]
 
@@ -108,7 +101,7 @@ async def test_pubmed_s_links_fail_and_the_others_answer(tmp_path: Path) -> None
     world = World(icite={11: [12]})
     world.ncbi.always["elink"] = Answer(401, b"no")
     async with connected(world, tmp_path) as client:
-        text, found = await call(client, pmid="11", kind="cited_by")
+        text, found = await both(client, "pubmed_related", pmid="11", kind="cited_by")
     assert [(one["id"], one["found_by"]) for one in found["evidence"]] == [("pubmed:12", [3])]
     assert found["providers"][0]["status"] == "failed"
     assert any("PubMed" in error for error in found["errors"])
@@ -133,7 +126,7 @@ async def test_what_a_service_counts_and_does_not_list_is_said(tmp_path: Path) -
     world = World(icite_fault=icite(icite_paper(11, 17, cited_by=[12, 13])))
     world.europe_pmc = citations(citing("MED", "12"), citing("CTX", "C12345"), citing("PPR", "PPR500001"), total=9)
     async with connected(world, tmp_path) as client:
-        text, found = await call(client, pmid="11", kind="cited_by", max_results=20)
+        text, found = await both(client, "pubmed_related", pmid="11", kind="cited_by", max_results=20)
     assert (len(found["evidence"]), found["total_found"]) == (3, 3)
     why = "these are not listed: they have neither a PMID nor a record that can be fetched."
     assert found["warnings"][:2] == [
@@ -148,7 +141,7 @@ async def test_records_that_fail_while_neighbours_are_held_are_an_outage_not_an_
     world = World()
     world.ncbi.links["pubmed_pubmed"] = ["12"]
     async with connected(world, tmp_path) as client:
-        await call(client, "add_evidence", items=[{"pmid": "12"}])
+        await both(client, "add_evidence", items=[{"pmid": "12"}])
         world.ncbi.always["efetch"] = Answer(401, b"no")
         result = await client.call_tool("pubmed_related", {"pmid": "11"})
     assert result.is_error
@@ -158,7 +151,7 @@ async def test_records_that_fail_while_neighbours_are_held_are_an_outage_not_an_
 async def test_services_that_are_switched_off_are_not_asked(tmp_path: Path) -> None:
     world = World(icite={11: [12]})
     async with connected(world, tmp_path, off="icite, europepmc") as client:
-        text, found = await call(client, pmid="11", kind="cited_by")
+        text, found = await both(client, "pubmed_related", pmid="11", kind="cited_by")
     assert found["evidence"] == []
     assert "PubMed lists no articles that cite PMID 11." in text
     assert world.asked("icite") == world.asked("europepmc") == []

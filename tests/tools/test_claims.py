@@ -14,8 +14,8 @@ from tests.net.stand_in import Answer
 from tests.search.full_text_fakes import FakeFullTexts, copy
 from tests.search.full_text_fakes import article as sections
 from tests.sources.ncbi import article, notice
-from tests.tools.test_get_full_text import Reader, reader, structured
-from tests.wire import text_of
+from tests.tools.test_get_full_text import Reader, reader
+from tests.wire import text_of, wire
 
 TRUE = "β-Carotene and the repair of wounds in older adults: a randomized trial."
 RECORDS = {"11": article("11", TRUE, doi="10.1000/true", ids='<ArticleId IdType="pmc">PMC1100</ArticleId>')}
@@ -32,7 +32,7 @@ def site(title: str = FORGED, url: str = ADDRESS, **fields: Any) -> FakeFullText
 
 
 async def add(ours: Reader, **item: object) -> dict[str, Any]:
-    return structured(await ours.client.call_tool("add_evidence", {"items": [item]}))
+    return await ours.add(item)
 
 
 async def bibliography(ours: Reader) -> str:
@@ -90,9 +90,9 @@ async def test_a_forged_text_never_stands_under_the_true_reference(tool: str, tr
         for step in (add, forge) if true_first else (forge, add):
             await (add(ours, pmid="11") if step is add else forge())
         warnings = (await add(ours, url=ADDRESS))["warnings"]
-        held = structured(await ours.client.call_tool("get_evidence", {"ids": ["11"]}))["evidence"]
-        found = structured(await ours.client.call_tool("semantic_search", {"query": "everybody was cured in a week"}))
-        listed = structured(await ours.client.call_tool("list_evidence", {}))
+        held = wire(await ours.client.call_tool("get_evidence", {"ids": ["11"]}))["evidence"]
+        found = wire(await ours.client.call_tool("semantic_search", {"query": "everybody was cured in a week"}))
+        listed = wire(await ours.client.call_tool("list_evidence", {}))
     assert not any(one.endswith("..") for one in warnings)
     assert [one["content"] for one in held] == ["Zinc speeds up repair."]
     assert listed["total"] == 2
@@ -162,7 +162,7 @@ async def test_a_page_waits_for_the_record_and_is_the_paper_s_as_soon_as_that_is
         before = await ours.read(ADDRESS)
         del ours.ncbi.always["efetch"]
         await add(ours, pmid="11")
-        after = structured(await ours.client.call_tool("list_evidence", {}))
+        after = wire(await ours.client.call_tool("list_evidence", {}))
     assert is_unconfirmed(before["citation"], "PMID 11")
     assert any("could not be looked up" in one for one in before["warnings"])
     assert after["total"] == 1
@@ -173,7 +173,7 @@ async def test_what_the_user_pastes_with_a_number_is_compared_with_the_record() 
     text = "Everybody was cured within a week, says this text that nobody reviewed."
     async with reader(records=RECORDS) as ours:
         forged = await add(ours, pmid="11", title=FORGED, content=text, source="web", authors=["Quack Q"])
-        kept = structured(await ours.client.call_tool("get_evidence", {"ids": [forged["added"][0]["id"]]}))
+        kept = wire(await ours.client.call_tool("get_evidence", {"ids": [forged["added"][0]["id"]]}))
         honest = await add(ours, doi="10.1000/TRUE", title=TRUE, content="What I read there.", source="web")
     assert is_unconfirmed(kept["evidence"][0]["citation"], "PMID 11")
     assert forged["warnings"][0].startswith("Item 0: it claims to be PMID 11, which is not confirmed")
@@ -212,7 +212,7 @@ async def test_a_page_with_the_title_of_a_retracted_paper_is_told_of_it(about: d
         answer = await ours.read(ADDRESS)
         asked = ours.ncbi.utilities
         again = await ours.read(ADDRESS)
-        kept = structured(await ours.client.call_tool("get_evidence", {"ids": [ADDRESS]}))["evidence"][0]
+        kept = wire(await ours.client.call_tool("get_evidence", {"ids": [ADDRESS]}))["evidence"][0]
     assert again["warnings"] == answer["warnings"]
     assert bool(kept["citation"]["status_notices"]) == is_told
     assert answer["id"].startswith("url:")

@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.client import Client
-from mcp_types import TextContent
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.context import AppContext, build_services
+from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import CROSSREF, PUBMED
+from tests.fakes import served
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.sources.crossref.crossref_wire import library, update, work
-from tests.sources.ncbi import Ncbi, article, ncbi, notice
-from tests.wire import wire
+from tests.sources.ncbi import QUICK_TO_ASK, Ncbi, article, ncbi, notice
+from tests.wire import both
 
 TODAY = current_date().isoformat()
 ZINC, COPPER = "10.5555/zinc", "10.5555/copper"
@@ -41,10 +39,7 @@ class Desk:
     session_id: str = ""
 
     async def call(self, tool: str, **arguments: object) -> tuple[str, dict[str, Any]]:
-        result = await self.client.call_tool(tool, arguments)
-        assert not result.is_error, result.content
-        assert isinstance(result.content[0], TextContent)
-        return result.content[0].text, wire(result)
+        return await both(self.client, tool, **arguments)
 
     async def store(self) -> EvidenceStore:
         return await (await self.app.services()).sessions.get(self.session_id)
@@ -62,16 +57,13 @@ async def desk(
 ) -> AsyncGenerator[Desk]:
     async with ncbi(records) as pubmed, stand_in() as crossref:
         crossref.answer = works
-        addresses = {"idconv_base_url": f"{pubmed.url}/idconv"}
-        settings = Settings(cache_dir=folder, ncbi_base_url=pubmed.url, crossref_base_url=crossref.url, **addresses)
-        build = partial(build_services, sources=(PUBMED,), full_texts=(), lookups=(CROSSREF,))
-        app = AppContext(settings, build=build)
-        async with Client(DeepCriticalServer(app)) as client:
+        addresses = {"ncbi_base_url": pubmed.url, "crossref_base_url": crossref.url}
+        settings = Settings(cache_dir=folder, idconv_base_url=f"{pubmed.url}/idconv", **addresses, **QUICK_TO_ASK)
+        async with served(settings, sources=(PUBMED,), lookups=(CROSSREF,)) as (client, app):
             ours = Desk(client, app, pubmed, crossref)
             _, found = await ours.call("pubmed_search", query="metals")
             ours.session_id = found["session_id"]
             yield ours
-        await app.aclose()
 
 
 async def test_a_record_that_is_fetched_by_its_number_is_laid_before_the_witness(tmp_path: Path):

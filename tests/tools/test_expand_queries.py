@@ -16,7 +16,7 @@ from deepcritical_mcp.sources.base import Hits
 from deepcritical_mcp.tools.answers.render import to_markdown
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
-from tests.wire import wire
+from tests.wire import called, wire
 
 GOOD = (
     '[{"query": "biguanide neuroprotection in dementia", "strategy": "specific", '
@@ -43,7 +43,6 @@ async def sources(model: ClientModel | None, *, mode: str, sampling: str = "on")
     async with Client(server, mode=mode, sampling_callback=model) as client:
         result = await client.call_tool("expand_queries", {"topic": "metformin alzheimer"})
     assert not result.is_error
-    assert wire(result)
     return [query["source"] for query in wire(result)["queries"]], wire(result)["warnings"]
 
 
@@ -76,13 +75,6 @@ async def test_an_answer_in_another_form_is_not_used_and_that_is_said(mode: str)
 async def test_a_refusal_by_the_user_leaves_the_server_s_queries() -> None:
     found, _ = await sources(ClientModel(ErrorData(code=-1, message="the user said no")), mode="legacy")
     assert "sampling" not in found
-
-
-async def called(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, result.content
-    assert wire(result)
-    return wire(result)
 
 
 async def test_only_what_adds_papers_is_advised_as_a_variant() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import quote
 
 from deepcritical_mcp.models import Publication
@@ -14,7 +13,7 @@ from deepcritical_mcp.sources.page import PageSource
 from tests.net.stand_in import Answer, stand_in
 from tests.search.full_text_fakes import FakeCompleter, FakeFullTexts, copy
 from tests.sources.ncbi import article
-from tests.tools.test_get_full_text import Reader, reader, structured
+from tests.tools.test_get_full_text import reader
 from tests.wire import wire
 
 RECORDS = {
@@ -24,27 +23,12 @@ RECORDS = {
 }
 
 
-async def add(ours: Reader, *items: dict[str, Any]) -> dict[str, Any]:
-    result = await ours.client.call_tool("add_evidence", {"items": list(items)})
-    assert not result.is_error
-    return wire(result)
-
-
 async def test_a_hundred_identifiers_cost_four_requests_at_most() -> None:
     records = {str(n): article(str(n), f"Paper {n} on zinc.", doi=f"10.1000/z{n}") for n in range(1, 101)}
     async with reader(records=records, completer=FakeCompleter()) as ours:
-        answer = await add(ours, *({"doi": f"10.1000/z{n}"} for n in range(1, 101)))
+        answer = await ours.add(*({"doi": f"10.1000/z{n}"} for n in range(1, 101)))
         assert len(ours.ncbi.asked) == 2
     assert len(answer["added"]) == 100
-
-
-async def test_what_the_session_has_is_not_fetched_again() -> None:
-    async with reader(records=RECORDS) as ours:
-        await add(ours, {"pmid": "7"})
-        asked = len(ours.ncbi.asked)
-        answer = await add(ours, {"pmid": "7"}, {"url": "https://doi.org/10.1000/zinc"})
-        assert len(ours.ncbi.asked) == asked
-    assert [row["duplicate_of"] for row in answer["duplicates"]] == ["pubmed:7", "pubmed:7"]
 
 
 async def test_failures_of_one_item_do_not_lose_the_others() -> None:
@@ -52,8 +36,7 @@ async def test_failures_of_one_item_do_not_lose_the_others() -> None:
     trials = FakeFullTexts("clinicaltrials", Copy("not_found"), record=trial, takes="nct")
     page = FakeFullTexts("page", Copy("not_allowed", "The page asks for a login."), takes="url")
     async with reader(trials, page, records=RECORDS) as ours:
-        answer = await add(
-            ours,
+        answer = await ours.add(
             {"pmid": "404"},
             {"pmid": "eight"},
             {"nct": "NCT01234567"},
@@ -75,8 +58,7 @@ async def test_an_address_that_leads_to_a_malformed_one_does_not_lose_the_others
         page = PageSource(Guard(policy=ANY_ADDRESS, proxies={}, respects_robots=False))
         wrong = ["http://[::1", "https:foo", f"http://xn--{'a' * 70}.com/", "http:127.0.0.1/ok"]
         async with reader(page, records=RECORDS) as ours:
-            answer = await add(
-                ours,
+            answer = await ours.add(
                 *({"url": f"{site.url}/?to={quote(location)}"} for location in wrong),
                 {"url": f"http://xn--{'a' * 70}.com/"},
                 {"url": "http://who.example:99999/"},
@@ -92,7 +74,7 @@ async def test_a_page_is_kept_with_its_parts() -> None:
     sections = [Section("s1", ["Wash wounds."], path=("Advice",))]
     page = FakeFullTexts("page", copy(sections, title="Wound care", url="https://who.example/wounds"), takes="url")
     async with reader(page, records={}) as ours:
-        answer = await add(ours, {"url": "https://who.example/wounds"})
+        answer = await ours.add({"url": "https://who.example/wounds"})
         id = answer["added"][0]["id"]
         text = await ours.read(id, sections=["Advice"])
     assert text["passages"][0]["text"] == "Wash wounds."
@@ -105,7 +87,7 @@ async def test_addresses_alone_are_pages_to_fetch() -> None:
     page = FakeFullTexts("page", copy(sections, title="Wound care", url=url), takes="url")
     for arguments in ({"urls": [url]}, {"urls": [url, "https://pubmed.ncbi.nlm.nih.gov/7/"]}, {"items": [url]}):
         async with reader(page, records=RECORDS) as ours:
-            answer = structured(await ours.client.call_tool("add_evidence", arguments))
+            answer = wire(await ours.client.call_tool("add_evidence", arguments))
         assert answer["added"][0]["id"].startswith("url:")
         assert [row["id"] for row in answer["added"][1:]] == ["pubmed:7"][: len(arguments.get("urls", [url])) - 1]
         assert not answer.get("rejected")
@@ -113,10 +95,10 @@ async def test_addresses_alone_are_pages_to_fetch() -> None:
 
 async def test_a_record_is_fetched_and_marked_at_once_and_asked_for_no_more() -> None:
     async with reader(records=RECORDS) as ours:
-        answer = await add(ours, {"pmid": "7", "decision": "excluded", "reason": "no controls"}, {"pmid": "8"})
+        answer = await ours.add({"pmid": "7", "decision": "excluded", "reason": "no controls"}, {"pmid": "8"})
         assert answer["decided"] == [{"index": 0, "id": "pubmed:7", "decision": "excluded: no controls"}]
         assert len(answer["added"]) == 2
         asked = len(ours.ncbi.asked)
-        answer = await add(ours, {"doi": "10.1000/zinc", "tags": ["rct"]}, {"pmid": "8", "include": True})
+        answer = await ours.add({"doi": "10.1000/zinc", "tags": ["rct"]}, {"pmid": "8", "include": True})
         assert len(ours.ncbi.asked) == asked
         assert [one["decision"] for one in answer["decided"]] == ["excluded: no controls; tags: rct", "included"]

@@ -30,7 +30,7 @@ from tests.publications import published
 from tests.search.full_text_fakes import TABLE, TITLE, FakeCompleter, FakeFullTexts, article, copy
 from tests.sources.ncbi import Ncbi, ncbi, notice, pubmed
 from tests.sources.ncbi import article as record
-from tests.wire import text_of, wire
+from tests.wire import called, text_of, wire
 
 RECORDS = {"7": record("7", f"{TITLE}.", doi="10.1000/zinc", ids='<ArticleId IdType="pmc">PMC7700</ArticleId>')}
 DOWN = ProviderUnavailableError("pmc", "PMC is unavailable (HTTP 503).")
@@ -46,13 +46,15 @@ class Reader:
 
     async def read(self, id: str, **arguments: object) -> dict[str, Any]:
         """The structured answer, which must be a success."""
-        result = await self.call(id, **arguments)
-        assert not result.is_error, text_of(result)
-        return structured(result)
+        return await called(self.client, "get_full_text", id=id, **arguments)
 
     async def shown(self, id: str, **arguments: object) -> str:
         """The answer in Markdown."""
         return text_of(await self.call(id, **arguments))
+
+    async def add(self, *items: Mapping[str, object]) -> dict[str, Any]:
+        """The structured answer of `add_evidence`, which must be a success."""
+        return await called(self.client, "add_evidence", items=list(items))
 
     async def call(self, id: str, **arguments: object) -> CallToolResult:
         return await self.client.call_tool("get_full_text", {"id": id, **arguments})
@@ -71,10 +73,6 @@ async def reader(
         server = fake_server(full_texts=texts, settings=Settings(**settings))
         async with Client(server) as client:
             yield Reader(client, played, server)
-
-
-def structured(result: CallToolResult) -> dict[str, Any]:
-    return wire(result)
 
 
 def characters(row: str) -> int:
@@ -173,7 +171,7 @@ async def test_nothing_is_cut_without_the_call_that_continues_it() -> None:
         texts, offset, calls = list[str](), 0, 0
         while offset >= 0:
             result = await ours.call("7", sections=["all"], offset=offset)
-            answer = structured(result)
+            answer = wire(result)
             assert len(text_of(result)) <= 4_000
             texts += [part for one in answer["passages"] for part in one["text"].split("\n\n")]
             assert answer["next_offset"] == -1 or f"offset={answer['next_offset']}" in answer["next_step"]
@@ -223,7 +221,7 @@ async def test_a_long_outline_is_bounded_with_the_call_for_the_rest() -> None:
 async def test_other_names_of_the_argument_are_understood(name: str) -> None:
     async with reader(FakeFullTexts("pmc", copy())) as ours:
         result = await ours.client.call_tool("get_full_text", {name: "7"})
-    answer = structured(result)
+    answer = wire(result)
     assert "PMID: 7" in answer["citation"]["reference"]
     assert answer["warnings"][0].startswith(f'Read {name}="7" as id=')
 
@@ -279,7 +277,7 @@ async def test_why_there_is_no_text_is_told_apart(answers: list[Copy], status: s
     rungs = [FakeFullTexts(f"rung{number}", answer) for number, answer in enumerate(answers)]
     async with reader(*rungs) as ours:
         result = await ours.call("7")
-    answer = structured(result)
+    answer = wire(result)
     assert answer["status"] == status
     assert answer["passages"][0] == {
         "anchor": "abstract",
@@ -294,7 +292,7 @@ async def test_why_there_is_no_text_is_told_apart(answers: list[Copy], status: s
 async def test_an_outage_never_reads_as_no_full_text() -> None:
     async with reader(FakeFullTexts("pmc", DOWN), FakeFullTexts("europepmc", Copy("not_found"))) as ours:
         result = await ours.call("7")
-    answer = structured(result)
+    answer = wire(result)
     assert statuses(answer) == [("pmc", "failed"), ("europepmc", "not_found")]
     assert "there may be a full text all the same; asking again may help: PMC is unavailable" in answer["errors"][0]
     assert "ERROR: Not everybody answered" in text_of(result)
@@ -303,7 +301,7 @@ async def test_an_outage_never_reads_as_no_full_text() -> None:
 async def test_what_nobody_knows_is_not_found() -> None:
     async with reader(FakeFullTexts("pmc", Copy("not_found"))) as ours:
         result = await ours.call("999")
-    answer = structured(result)
+    answer = wire(result)
     assert answer["status"] == "not_found"
     assert ("pubmed", "not_found") in statuses(answer)
     assert text_of(result).startswith("# Not found: [Unknown: 999]")
@@ -373,7 +371,7 @@ async def test_a_preprint_is_known_by_the_number_of_europe_pmc(id: str) -> None:
     rung = FakeFullTexts("europepmc", copy(doi=doi, title=TITLE), record=preprint, takes="doi url")
     async with reader(rung, records={}) as ours:
         answer = await ours.read(id)
-        added = structured(
+        added = wire(
             await ours.client.call_tool(
                 "add_evidence", {"items": [{"url": "https://europepmc.org/article/PPR/PPR500001"}]}
             )
@@ -473,10 +471,10 @@ async def test_a_kept_full_text_is_listed_and_shows_its_licence() -> None:
         listed = await ours.client.call_tool("list_evidence", {})
         for id in ("pubmed:7~2", "pubmed:7~2@s3"):
             shown = await ours.client.call_tool("get_evidence", {"ids": [id]})
-            assert "Licence: CC BY 4.0" in structured(shown)["evidence"][0]["details"]
+            assert "Licence: CC BY 4.0" in wire(shown)["evidence"][0]["details"]
             assert "Licence: CC BY 4.0" in text_of(shown)
-        abstract = structured(await ours.client.call_tool("get_evidence", {"ids": ["pubmed:7"]}))
-    assert structured(listed)["items"][0]["full_text"] == "pubmed:7~2"
+        abstract = wire(await ours.client.call_tool("get_evidence", {"ids": ["pubmed:7"]}))
+    assert wire(listed)["items"][0]["full_text"] == "pubmed:7~2"
     assert ", full text pubmed:7~2" in text_of(listed)
     assert not [one for one in abstract["evidence"][0]["details"] if one.startswith("Licence")]
 
@@ -535,7 +533,7 @@ async def test_what_others_wrote_is_never_quoted_as_the_papers(anchor: str) -> N
     async with reader(FakeFullTexts("pmc", copy(LETTERS))) as ours:
         id = (await ours.read("7"))["id"]
         result = await ours.client.call_tool("get_evidence", {"ids": [f"{id}@{anchor}"]})
-    (item,) = structured(result)["evidence"]
+    (item,) = wire(result)["evidence"]
     assert item["section"][0] == "Not the paper's own text: Decision letter (by Jane Roe, editor)"
     shown = text_of(result)
     assert shown.index("Not the paper's own text: Decision letter") < shown.index("> ")
@@ -550,7 +548,7 @@ async def test_a_notice_that_only_the_text_names_is_told_first() -> None:
     whole = copy(pmcid="PMC7700", title="Retraction: Zinc in wound repair", **notice_of)
     async with reader(FakeFullTexts("pmc", whole), records={}) as ours:
         result = await ours.call("PMC7700")
-    answer = structured(result)
+    answer = wire(result)
     assert answer["citation"]["status"] == "notice"
     assert answer["warnings"][:2] == [
         "This is marked NOTICE.",
@@ -595,7 +593,7 @@ async def test_every_anchor_of_the_outline_can_be_quoted() -> None:
         first = await ours.read("7", sections=["outline"])
         anchors = [*(one.split()[0] for one in first["outline"]), *(one["anchor"] for one in first["tables"])]
         result = await ours.client.call_tool("get_evidence", {"ids": [f"pubmed:7~2@{one}" for one in anchors]})
-    answer = structured(result)
+    answer = wire(result)
     assert {"abstract", "x1", "x1f1", "t1", "s2.1"} <= set(anchors)
     assert (len(answer["evidence"]), answer["missing"]) == (len(anchors), [])
 
@@ -615,11 +613,11 @@ async def test_the_characters_of_a_paper_end_where_others_begin() -> None:
     async with reader(FakeFullTexts("pmc", copy(LETTERS))) as ours:
         id = (await ours.read("7"))["id"]
         whole = await ours.client.call_tool("get_evidence", {"ids": [id]})
-        (item,) = structured(whole)["evidence"]
+        (item,) = wire(whole)["evidence"]
         (named,) = (line for line in item["details"] if line.startswith("Not the paper's own text"))
         rest = await ours.client.call_tool("get_evidence", {"ids": [named.split('"')[1]]})
     assert item["content"].endswith("On wounds. 1999.")
-    (item,) = structured(rest)["evidence"]
+    (item,) = wire(rest)["evidence"]
     assert item["content"].startswith("You should say how.")
     assert item["section"][0].startswith("Not the paper's own text: Decision letter")
 

@@ -32,7 +32,6 @@ class Desk:
         """Both forms of an answer."""
         answer = await self._client.call_tool(tool, arguments)
         (block,) = answer.content
-        assert wire(answer) is not None
         return wire(answer), getattr(block, "text", "")
 
     async def mark(self, *items: Mapping[str, object]) -> tuple[dict[str, Any], str]:

@@ -13,7 +13,8 @@ from deepcritical_mcp.tools.arguments.schemas import read_arguments
 from tests.search.full_text_fakes import FakeCompleter
 from tests.search.lookup_fakes import FakeRecords
 from tests.sources.ncbi import article
-from tests.tools.test_get_full_text import reader, structured
+from tests.tools.test_get_full_text import reader
+from tests.wire import wire
 
 FIELDS = EvidenceItem.model_json_schema()["properties"]
 SCHEMA: dict[str, Any] = {
@@ -112,8 +113,8 @@ async def test_texts_that_are_only_numbers_are_looked_up() -> None:
     records = {"7": article("7", "Zinc in wound repair.", doi="10.1000/zinc")}
     texts = ["NCT00000009", "PMC7000001", "doi:10.1000/zinc", "arXiv:2301.00001v2", "See 10.1000/zinc for the dose"]
     async with reader(records=records, completer=FakeCompleter(), lookups=[registry]) as ours:
-        answer = structured(await ours.client.call_tool("add_evidence", {"items": texts}))
-        alone = structured(await ours.client.call_tool("add_evidence", {"items": "NCT00000009"}))
+        answer = wire(await ours.client.call_tool("add_evidence", {"items": texts}))
+        alone = wire(await ours.client.call_tool("add_evidence", {"items": "NCT00000009"}))
     assert [(row["index"], row["id"][:8]) for row in answer["added"]] == [
         (0, "nct:NCT0"),
         (2, "pubmed:7"),

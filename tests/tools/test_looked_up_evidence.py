@@ -10,8 +10,8 @@ from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from tests.net.stand_in import Answer
 from tests.search.lookup_fakes import FakePlaces, FakeRecords, FakeReferences
 from tests.sources.ncbi import article
-from tests.tools.test_get_full_text import Reader, reader, structured
-from tests.wire import text_of
+from tests.tools.test_get_full_text import reader
+from tests.wire import text_of, wire
 
 ZINC = "Zinc closes chronic wounds faster than placebo in adults"
 COPPER = "Copper strengthens the bones of ageing laboratory mice"
@@ -28,12 +28,6 @@ def record(doi: str, title: str = "Selenium in the soil of northern meadows", **
     return Publication.of("abstract", NO_ABSTRACT, provider="crossref", source="pubmed", title=title, doi=doi, **fields)
 
 
-async def add(ours: Reader, *items: dict[str, Any]) -> dict[str, Any]:
-    result = await ours.client.call_tool("add_evidence", {"items": list(items)})
-    assert not result.is_error, text_of(result)
-    return structured(result)
-
-
 def verdicts(answer: dict[str, Any]) -> dict[int, str]:
     return {row["index"]: row["verdict"] for row in answer["rejected"]}
 
@@ -47,7 +41,7 @@ async def test_a_service_that_is_down_is_an_outage_and_others_are_asked_all_the_
     europe = FakeRecords("europepmc", ProviderUnavailableError("europepmc", "Europe PMC is unavailable (HTTP 503)."))
     crossref = FakeRecords("crossref", {"10.5555/se": record("10.5555/se")}, takes="doi")
     async with reader(records={}, lookups=[europe, crossref]) as ours:
-        answer = await add(ours, {"doi": "10.5555/se"}, {"doi": "10.5555/none"})
+        answer = await ours.add({"doi": "10.5555/se"}, {"doi": "10.5555/none"})
     assert [row["id"] for row in answer["added"]] == ["doi:10.5555/se"]
     assert verdicts(answer) == {1: "outage"}
     assert "Europe PMC is unavailable" in answer["rejected"][0]["reason"]
@@ -55,8 +49,7 @@ async def test_a_service_that_is_down_is_an_outage_and_others_are_asked_all_the_
 
 async def test_a_number_of_another_title_is_wrong_and_both_records_are_named() -> None:
     async with reader(records=RECORDS) as ours:
-        answer = await add(
-            ours,
+        answer = await ours.add(
             {"doi": "10.1000/copper", "title": ZINC},
             {"pmid": "7", "doi": "10.1000/copper"},
             {"pmid": "8", "reference": f"Ruiz A. {ZINC}. {PLACE}."},
@@ -76,8 +69,8 @@ async def test_a_number_of_another_title_is_wrong_and_both_records_are_named() -
 
 async def test_the_session_does_not_hide_that_a_title_is_another_one() -> None:
     async with reader(records=RECORDS) as ours:
-        await add(ours, {"pmid": "8"})
-        answer = await add(ours, {"pmid": "8", "title": ZINC})
+        await ours.add({"pmid": "8"})
+        answer = await ours.add({"pmid": "8", "title": ZINC})
     assert verdicts(answer) == {0: "wrong"}
 
 
@@ -87,7 +80,7 @@ async def test_two_records_with_one_doi_are_ambiguous_until_the_title_says_which
         "8": article("8", f"{COPPER}.", doi="10.1000/supplement"),
     }
     async with reader(records=twins) as ours:
-        answer = await add(ours, {"doi": "10.1000/supplement"}, {"doi": "10.1000/supplement", "title": COPPER})
+        answer = await ours.add({"doi": "10.1000/supplement"}, {"doi": "10.1000/supplement", "title": COPPER})
     assert verdicts(answer) == {0: "ambiguous"}
     assert candidates(answer, 0) == ["pubmed:7", "pubmed:8"]
     assert [row["id"] for row in answer["added"]] == ["pubmed:8"]
@@ -101,7 +94,7 @@ async def test_references_in_any_style_are_found_together() -> None:
         "@article{r, author={Ruiz, A}, title={{Iron stores of endurance runners after altitude training}}}",
     )
     async with reader(records=RECORDS, lookups=[places]) as ours:
-        answer = await add(ours, *({"reference": one} for one in references))
+        answer = await ours.add(*({"reference": one} for one in references))
         assert ours.ncbi.utilities == ["esearch", "efetch"]
         query = ours.ncbi.asked[0][1]["term"]
     assert [row["id"] for row in answer["added"]] == ["pubmed:7", "pubmed:8", "pubmed:9"]
@@ -111,15 +104,14 @@ async def test_references_in_any_style_are_found_together() -> None:
 
 async def test_a_place_alone_is_found() -> None:
     async with reader(records={"7": RECORDS["7"]}, lookups=[FakePlaces({"11": "7"})]) as ours:
-        answer = await add(ours, {"reference": PLACE}, {"reference": "J Made-up Res. 2021;9(2):12-9"})
+        answer = await ours.add({"reference": PLACE}, {"reference": "J Made-up Res. 2021;9(2):12-9"})
     assert [row["id"] for row in answer["added"]] == ["pubmed:7"]
     assert verdicts(answer) == {1: "not_found"}
 
 
 async def test_what_differs_is_told_and_another_paper_is_never_taken() -> None:
     async with reader(records=RECORDS) as ours:
-        answer = await add(
-            ours,
+        answer = await ours.add(
             {"reference": f"Ruiz A. {ZINC}. J Made-up Res. 2014;9(2):11-9."},
             {"reference": f"Ruiz A. {ZINC.replace('adults', 'children')}. {PLACE}."},
             {"reference": f"Kowalski P, Nguyen T. {ZINC}. {PLACE}."},
@@ -135,14 +127,14 @@ async def test_what_differs_is_told_and_another_paper_is_never_taken() -> None:
 async def test_two_records_that_agree_equally_are_ambiguous() -> None:
     twins = {pmid: article(pmid, f"{ZINC}.", doi=f"10.1000/z{pmid}") for pmid in ("7", "8")}
     async with reader(records=twins) as ours:
-        answer = await add(ours, {"reference": f"Ruiz A. {ZINC}. 2021."})
+        answer = await ours.add({"reference": f"Ruiz A. {ZINC}. 2021."})
     assert verdicts(answer) == {0: "ambiguous"}
     assert candidates(answer, 0) == ["pubmed:7", "pubmed:8"]
 
 
 async def test_a_doi_that_nobody_knows_does_not_hide_the_paper() -> None:
     async with reader(records=RECORDS) as ours:
-        answer = await add(ours, {"reference": f"Ruiz A. {ZINC}. {PLACE}. doi:10.1000/dead"})
+        answer = await ours.add({"reference": f"Ruiz A. {ZINC}. {PLACE}. doi:10.1000/dead"})
     assert [row["id"] for row in answer["added"]] == ["pubmed:7"]
     assert answer["warnings"] == ["Item 0: DOI 10.1000/dead is not known; this record was found by the text."]
 
@@ -155,7 +147,7 @@ async def test_services_that_read_citations_are_asked_last_and_believed_only_if_
     crossref = FakeReferences("crossref", record("10.5555/other", "Selenium in the milk of southern cows"), selenium)
     texts = "Kowalski P. Selenium in the soil of northern meadows. Meadow Letters. 2011;4:3-9."
     async with reader(records={"8": RECORDS["8"]}, lookups=[matcher, crossref]) as ours:
-        answer = await add(ours, {"reference": texts}, {"reference": f"Ruiz A. {COPPER}. {PLACE}."})
+        answer = await ours.add({"reference": texts}, {"reference": f"Ruiz A. {COPPER}. {PLACE}."})
     assert [row["id"] for row in answer["added"]] == ["doi:10.5555/se", "pubmed:8"]
     assert (len(matcher.asked), len(crossref.asked)) == (1, 1)
 
@@ -164,17 +156,17 @@ async def test_an_outage_while_a_reference_is_looked_for_is_not_not_found() -> N
     blocked = BlockedError("citmatch", "PubMed's citation matcher refused access (HTTP 403).")
     texts = "Kowalski P. Manganese deficiency of tropical orchids under glass. Orchid J. 2011;4:3-9."
     async with reader(records=RECORDS, lookups=[FakeReferences("citmatch", error=blocked)]) as ours:
-        answer = await add(ours, {"reference": texts})
+        answer = await ours.add({"reference": texts})
         assert verdicts(answer) == {0: "outage"}
         assert "refused access" in answer["rejected"][0]["reason"]
         ours.ncbi.always["esearch"] = Answer(503)
-        answer = await add(ours, {"reference": f"Ruiz A. {ZINC}."})
+        answer = await ours.add({"reference": f"Ruiz A. {ZINC}."})
     assert verdicts(answer) == {0: "outage"}
 
 
 async def test_a_reference_and_a_text_are_two_items() -> None:
     async with reader(records=RECORDS) as ours:
-        answer = await add(ours, {"reference": f"Ruiz A. {ZINC}.", "content": "My note."}, {"reference": "x " * 3_000})
+        answer = await ours.add({"reference": f"Ruiz A. {ZINC}.", "content": "My note."}, {"reference": "x " * 3_000})
     assert verdicts(answer) == {0: "invalid", 1: "invalid"}
     assert "two items" in answer["rejected"][0]["reason"]
 
@@ -184,6 +176,6 @@ async def test_many_records_fit_into_the_answer() -> None:
     records = {str(n): article(str(n), f"{title} {n}.", doi=f"10.1000/z{n}") for n in range(1, 101)}
     async with reader(records=records, max_result_chars=20_000) as ours:
         result = await ours.client.call_tool("add_evidence", {"items": [{"pmid": pmid} for pmid in records]})
-    assert len(structured(result)["added"]) == 100
+    assert len(wire(result)["added"]) == 100
     assert len(text_of(result)) <= 20_000
-    assert "References and reasons are shortened here" in structured(result)["next_step"]
+    assert "References and reasons are shortened here" in wire(result)["next_step"]

@@ -22,7 +22,7 @@ from tests.search.full_text_fakes import FakeCompleter, FakeFullTexts
 from tests.search.lookup_fakes import FakeRecords, FakeReferences
 from tests.sources.ncbi import article, ncbi, pubmed
 from tests.tools.test_get_full_text import Reader, reader
-from tests.tools.test_looked_up_evidence import RECORDS, ZINC, add, record, verdicts
+from tests.tools.test_looked_up_evidence import RECORDS, ZINC, record, verdicts
 from tests.wire import text_of
 
 
@@ -51,7 +51,7 @@ async def reader_without(
 async def test_what_is_switched_off_is_not_taken_for_unknown(off: str, item: dict[str, str]) -> None:
     (value,) = item.values()
     async with reader_without(off) as ours:
-        answer = await add(ours, item)
+        answer = await ours.add(item)
         read = None if "reference" in item else await ours.call(value)
     assert verdicts(answer) == {0: "outage"}
     told = f"{off} is switched off on this server (DEEPCRITICAL_OFF), so {value[:60]}"
@@ -82,7 +82,7 @@ async def test_a_hundred_unknown_pmcids_cost_a_handful_of_requests_and_one_each(
     pmc, completer = _ManyTexts(), FakeCompleter()
     items = [{"pmcid": f"PMC7{n // 2:06}"} for n in range(100)]
     async with reader(pmc, records={}, completer=completer) as ours:
-        answer = await add(ours, *items)
+        answer = await ours.add(*items)
     assert set(verdicts(answer).values()) == {"not_found"}
     assert [len(one) for one in completer.asked] == [50]
     assert [len(batch) for batch in pmc.batches] == [25, 25]
@@ -102,7 +102,7 @@ async def test_references_that_time_does_not_suffice_for_are_told_so() -> None:
         for n in range(1, 101)
     ]
     async with reader(records=RECORDS, lookups=[matcher, crossref], deadline=4) as ours:
-        answer = await add(ours, *({"reference": text} for text in texts))
+        answer = await ours.add(*({"reference": text} for text in texts))
     by_verdict = verdicts(answer)
     assert set(by_verdict.values()) <= {"not_found", "outage"}
     assert len(matcher.asked) <= len(crossref.asked) + READ_TOGETHER
@@ -126,7 +126,7 @@ async def test_numbers_of_other_registries_and_of_arxiv_are_named_as_such() -> N
     crossref = FakeRecords("crossref", {}, takes="doi", remarks=told)
     numbers = ("ISRCTN44000000", "2015-000000-41", "arXiv:2301.00001v2")
     async with reader(records={}, lookups=[crossref]) as ours:
-        answer = await add(ours, *({"reference": one} for one in numbers))
+        answer = await ours.add(*({"reference": one} for one in numbers))
     reasons = [row["reason"] for row in answer["rejected"]]
     assert "ISRCTN44000000 is a trial of the ISRCTN registry" in reasons[0]
     assert "2015-000000-41 is a trial of the EU's register" in reasons[1]
@@ -136,6 +136,6 @@ async def test_numbers_of_other_registries_and_of_arxiv_are_named_as_such() -> N
 async def test_a_doi_with_the_version_of_a_preprint_is_looked_up_without_it() -> None:
     doi = "10.1101/2024.01.02.123456"
     async with reader_without(lookups=[FakeRecords("europepmc", {doi: record(doi)})]) as ours:
-        answer = await add(ours, {"doi": f"{doi}v2"}, {"doi": f"{doi} and more"})
+        answer = await ours.add({"doi": f"{doi}v2"}, {"doi": f"{doi} and more"})
     assert [one["id"] for one in answer["added"]] == [f"doi:{doi}"]
     assert verdicts(answer) == {1: "invalid"}

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mcp.client import Client
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.context import AppContext, build_services
-from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import PREPRINTS
+from tests.fakes import served
 from tests.net.stand_in import Answer, StandIn, stand_in
+from tests.sources.europepmc.test_preprints import TO_ARTICLE
 from tests.sources.full_text_wire import as_json, preprint, results
 from tests.wire import wire
 
-PUBLISHED = {
-    "commentCorrectionList": {
-        "commentCorrection": [
-            {"id": "32000001", "source": "MED", "type": "Preprint of", "reference": "J Made-up Res. 2027;1:2."}
-        ]
-    }
-}
 OTHER = preprint(id="PPR2", doi="10.1101/2020.01.02.000002", title="Iron in blood", versionNumber=None)
 
 
@@ -33,10 +25,8 @@ async def library(folder: Path, *answers: Answer, **more: object) -> AsyncGenera
     """A client of a server whose only source is Europe PMC, which gives these answers; `more` are settings."""
     async with stand_in(*answers) as europe_pmc:
         settings = Settings(**{"cache_dir": folder, "europepmc_base_url": europe_pmc.url} | more)
-        app = AppContext(settings, build=partial(build_services, sources=(PREPRINTS,), full_texts=(), lookups=()))
-        async with Client(DeepCriticalServer(app)) as client:
+        async with served(settings, sources=(PREPRINTS,)) as (client, _):
             yield client, europe_pmc
-        await app.aclose()
 
 
 async def call(client: Client, tool: str = "preprint_search", **arguments: object) -> tuple[str, dict[str, Any], bool]:
@@ -46,7 +36,7 @@ async def call(client: Client, tool: str = "preprint_search", **arguments: objec
 
 
 async def test_the_article_comes_first_in_what_a_reader_sees(tmp_path: Path):
-    async with library(tmp_path, results(preprint(**PUBLISHED), OTHER)) as (client, _):
+    async with library(tmp_path, results(preprint(**TO_ARTICLE), OTHER)) as (client, _):
         text, found, failed = await call(client, query="zinc")
     assert not failed
     entry = text[text.index("## 1.") : text.index("## 2.")].splitlines()
@@ -88,7 +78,7 @@ async def test_an_outage_is_not_an_empty_result(tmp_path: Path):
 
 
 async def test_all_that_was_published_leaves_the_way_on(tmp_path: Path):
-    async with library(tmp_path, results(preprint(**PUBLISHED))) as (client, _):
+    async with library(tmp_path, results(preprint(**TO_ARTICLE))) as (client, _):
         _, found, _ = await call(client, query="zinc", unpublished_only=True)
         assert found["evidence"] == []
         assert found["next_step"].startswith("All results were omitted (see the warnings)")
@@ -97,7 +87,7 @@ async def test_all_that_was_published_leaves_the_way_on(tmp_path: Path):
 
 
 async def test_it_is_kept_listed_found_again_and_exported(tmp_path: Path):
-    async with library(tmp_path, results(preprint(license="cc by", **PUBLISHED), OTHER)) as (client, _):
+    async with library(tmp_path, results(preprint(license="cc by", **TO_ARTICLE), OTHER)) as (client, _):
         await call(client, query="zinc")
         _, listed, _ = await call(client, "list_evidence")
         assert listed["sources"] == {"preprint": 2}

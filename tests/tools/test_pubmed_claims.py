@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp.client import Client
@@ -14,7 +13,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.server import create_server
 from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.sources.ncbi import article, efetch
-from tests.wire import wire
+from tests.wire import called, wire
 
 MADE_UP = "Metformin cures Alzheimer's disease in 97 % of all patients within a week."
 ABSTRACT = "Zinc speeds up repair."
@@ -28,12 +27,6 @@ async def connected(folder: Path, *answers: Answer) -> AsyncGenerator[tuple[Clie
         async with Client(server) as client:
             yield client, ncbi
         await server.app.aclose()
-
-
-async def called(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, result.content
-    return wire(result)
 
 
 async def exported(client: Client) -> str:

@@ -17,8 +17,7 @@ from tests.search.lookup_fakes import FakeRecords
 from tests.sources.crossref.crossref_wire import library, update, work
 from tests.sources.ncbi import article, ncbi, notice, pubmed
 from tests.tools.test_current_status import Desk, desk
-from tests.tools.test_get_full_text import structured
-from tests.wire import text_of
+from tests.wire import text_of, wire
 
 IRON = "10.5555/iron"
 RETRACTED = article("9", "Iron in the diet.", doi=IRON, citation=notice("RetractionIn", "J. 2022;1:2", "99"))
@@ -114,7 +113,7 @@ async def test_a_pubmed_that_hangs_is_an_outage_for_dois_too():
         texts = FullTexts((), pubmed(played.url, http), lookups=[known], seconds=0.5)
         async with Client(fake_server(full_texts=texts)) as client:
             items = [{"doi": IRON}, {"doi": "10.5555/none"}]
-            answer = structured(await client.call_tool("add_evidence", {"items": items}))
+            answer = wire(await client.call_tool("add_evidence", {"items": items}))
     assert any(one.startswith(f"Item 0: {MISSING}") for one in answer["warnings"])
     assert [row["verdict"] for row in answer["rejected"]] == ["outage"]
 

@@ -46,9 +46,7 @@ async def call(tool: str, arguments: dict[str, Any], settings: Settings | None =
 
 
 async def structured(tool: str, **arguments: Any) -> dict[str, Any]:
-    result = wire(await call(tool, arguments))
-    assert result
-    return result
+    return wire(await call(tool, arguments))
 
 
 async def test_a_passage_is_verbatim_with_its_gaps_marked() -> None:
@@ -68,7 +66,6 @@ async def test_the_whole_text_comes_on_request() -> None:
 
 async def test_a_question_from_another_field_is_not_answered() -> None:
     result = await call("semantic_search", {"query": "stock market prediction"})
-    assert wire(result)
     assert wire(result)["warnings"][0].startswith("Nothing in this session is close to the question.")
     assert "Note: Nothing in this session is close" in result.content[0].text  # pyright: ignore
 
@@ -111,7 +108,6 @@ async def test_a_term_that_a_text_does_not_contain_is_named() -> None:
     async with Client(fake_server(literature=FakeSearch((TOXICITY, study)))) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
         found = wire(await client.call_tool("get_evidence", {"ids": ["1", "3"], "about": question}))
-    assert found
     assert found["evidence"][0]["id"] == "pubmed:1"
     assert "pubmed:3 does not contain NOAEL." in found["next_step"]
     assert "pubmed:1 does not" not in found["next_step"]
@@ -124,14 +120,10 @@ async def test_a_note_is_not_printed_as_the_answer_to_what_it_is_not_about() -> 
     async with Client(fake_server(literature=FakeSearch((TOXICITY,)))) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
         added = await client.call_tool("add_evidence", {"items": [{"content": NOTE, "pmid": "1"}]})
-        assert wire(added)
         ids = ["1", wire(added)["added"][0]["id"]]
         whole = wire(await client.call_tool("get_evidence", {"ids": ["1"]}))
         found = wire(await client.call_tool("get_evidence", {"ids": ["1"], "about": "NOAEL"}))
         other = wire(await client.call_tool("get_evidence", {"ids": ids, "about": "Ruiz funding"}))
-    assert whole
-    assert found
-    assert other
     assert whole["evidence"][0]["notes"] == [NOTE]
     assert found["evidence"][0]["notes"] == []
     assert other["evidence"][0]["content"] == NOTE
@@ -160,7 +152,6 @@ async def test_ten_records_and_a_page_of_passages_stay_short() -> None:
         ten = await client.call_tool("pubmed_search", {"query": "diet of animals"})
         four = await client.call_tool("semantic_search", {"query": "diet of animals"})
     for result, count, most in ((ten, 10, 17_500), (four, 4, 3_500)):
-        assert wire(result)
         assert len(wire(result)["evidence"]) == count
         assert len(result.content[0].text) <= most  # pyright: ignore
 
@@ -220,9 +211,7 @@ async def test_what_a_record_says_beyond_its_citation_is_shown_by_get_evidence_a
         rest = await client.call_tool("get_evidence", {"ids": ["pubmed:3@2-"]})
         short = await client.call_tool("get_evidence", {"ids": ["3"], "about": "chapter"})
     for other in (found, rest, short):
-        assert wire(other)
         assert wire(other)["evidence"][0]["details"] == []
-    assert wire(read)
     (piece,) = wire(read)["evidence"]
     assert piece["details"][:-1] == DETAILS
     assert piece["details"][-1].startswith("Conflict of interest: None")
@@ -236,11 +225,8 @@ async def test_a_note_says_which_paper_it_is_on() -> None:
     items = [{"content": "Unblinded early.", "pmid": "3180084"}, {"content": "To read next."}]
     async with Client(fake_server()) as client:
         added = wire(await client.call_tool("add_evidence", {"items": items}))
-        assert added
         page = await client.call_tool("list_evidence", {})
         read = await client.call_tool("get_evidence", {"ids": [row["id"] for row in added["added"]]})
-    assert wire(page)
-    assert wire(read)
     assert [row["about"] for row in wire(page)["items"]] == ["PMID 3180084", ""]
     assert ", unchecked, note on PMID 3180084" in page.content[0].text  # pyright: ignore
     references = [piece["citation"]["reference"] for piece in wire(read)["evidence"]]
@@ -248,13 +234,12 @@ async def test_a_note_says_which_paper_it_is_on() -> None:
 
 
 async def test_a_further_text_of_a_publication_can_be_read_to_its_end() -> None:
-    article = " ".join(f"Sentence {number} of the article describes glycogen in the liver." for number in range(900))
+    article = " ".join(f"Sentence {number} of the article describes glycogen in the liver." for number in range(600))
     item = {"content": article, "pmid": "2", "title": "Metformin and the liver", "source": "web"}
     async with Client(fake_server(literature=FakeSearch((TOXICITY, METFORMIN)))) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
         await client.call_tool("add_evidence", {"items": [item]})
         whole = wire(await client.call_tool("get_evidence", {"ids": ["pubmed:2"]}))
-        assert whole
         (record,) = whole["evidence"]
         assert record["content"] == METFORMIN.text.content
         assert record["notes"] == []
@@ -262,14 +247,12 @@ async def test_a_further_text_of_a_publication_can_be_read_to_its_end() -> None:
         pieces, id = "", "pubmed:2~2"
         while id:
             result = await client.call_tool("get_evidence", {"ids": [id]})
-            assert wire(result)
             (part,) = wire(result)["evidence"]
             text, _, mark = part["content"].partition(" [… ")
             pieces += text
             id = f"pubmed:2~2@{len(pieces)}-" if mark else ""
         assert pieces.replace(" ", "") == article.replace(" ", "")
         found = await client.call_tool("semantic_search", {"query": "glycogen in the liver", "kind": "page"})
-        assert wire(found)
         assert wire(found)["evidence"][0]["id"] == "pubmed:2~2"
         assert "page, not the record's text" in found.content[0].model_dump()["text"]
 
@@ -282,7 +265,6 @@ async def test_details_make_room_for_the_text() -> None:
     async with Client(fake_server(literature=FakeSearch((long,)), settings=settings)) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
         read = wire(await client.call_tool("get_evidence", {"ids": ["3"]}))
-    assert read
     assert read["evidence"][0]["content"] == "A chapter."
     assert "Details are shortened" in read["next_step"]
     assert all(len(line) <= 300 for line in read["evidence"][0]["details"])

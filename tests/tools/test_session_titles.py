@@ -15,7 +15,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.tools.arguments.call_session import BESIDE
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
-from tests.wire import text_of, wire
+from tests.wire import called, text_of, wire
 
 NOTE = [{"content": "Pacing helps some patients."}]
 PAPER = published("It says something.", source="pubmed", title="A paper", pmid="1")
@@ -30,45 +30,26 @@ async def client_of(folder: Path) -> AsyncGenerator[Client]:
     await server.app.aclose()
 
 
-async def call(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, text_of(result)
-    assert wire(result)
-    return wire(result)
-
-
 async def refusal(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
     result = await client.call_tool(tool, arguments)
     assert result.is_error, text_of(result)
-    assert wire(result)
     return wire(result)["error"]
-
-
-async def test_a_title_finds_its_session_after_a_restart(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
-        opened = await call(client, "add_evidence", items=NOTE, session_id="new: long covid")
-    async with client_of(tmp_path) as client:
-        found = await call(client, "list_evidence", session_id="long covid")
-        listed = await call(client, "list_sessions")
-    assert found["session_id"] == opened["session_id"]
-    assert [one["title"] for one in listed["sessions"]] == ["long covid"]
-    assert listed["session_id"] == opened["session_id"]
 
 
 async def test_the_first_query_is_the_title_of_a_session_without_one(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
-        first = await call(client, "pubmed_search", query="zinc in wounds")
-        await call(client, "pubmed_search", query="honey in wounds")
-        await call(client, "expand_queries", topic="sleep", session_id="new")
-        await call(client, "check_citations", text="Zinc heals [1].\n\nReferences\n1. Zinc. 2020.", session_id="new")
-        listed = await call(client, "list_sessions")
+        first = await called(client, "pubmed_search", query="zinc in wounds")
+        await called(client, "pubmed_search", query="honey in wounds")
+        await called(client, "expand_queries", topic="sleep", session_id="new")
+        await called(client, "check_citations", text="Zinc heals [1].\n\nReferences\n1. Zinc. 2020.", session_id="new")
+        listed = await called(client, "list_sessions")
     assert {one["title"] for one in listed["sessions"]} == {"zinc in wounds", "sleep", "Check of a draft"}
     assert first["next_step"].count('This session ("zinc in wounds") is kept until 20') == 1
 
 
 async def test_a_title_that_is_taken_is_refused_with_the_way_to_go_on(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
-        opened = await call(client, "add_evidence", items=NOTE, session_id="new: Long COVID")
+        opened = await called(client, "add_evidence", items=NOTE, session_id="new: Long COVID")
         refused = await refusal(client, "pubmed_search", query="x", session_id="new: long covid")
     assert opened["session_id"] in refused["message"]
     assert refused["details"] == {"session_id": opened["session_id"]}
@@ -78,7 +59,7 @@ async def test_a_title_that_is_taken_is_refused_with_the_way_to_go_on(tmp_path: 
 async def test_the_beginning_of_several_titles_is_answered_with_their_list(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
         for title in ("zinc one", "zinc two"):
-            await call(client, "add_evidence", items=NOTE, session_id=f"new: {title}")
+            await called(client, "add_evidence", items=NOTE, session_id=f"new: {title}")
         refused = await refusal(client, "list_evidence", session_id="zinc")
     assert refused["code"] == "ambiguous_session"
     assert '"zinc one", 1 item' in refused["message"]
@@ -86,7 +67,7 @@ async def test_the_beginning_of_several_titles_is_answered_with_their_list(tmp_p
 
 async def test_an_unknown_title_names_similar_ones_and_how_to_open_it(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
-        opened = await call(client, "add_evidence", items=NOTE, session_id="new: long covid")
+        opened = await called(client, "add_evidence", items=NOTE, session_id="new: long covid")
         refused = await refusal(client, "list_evidence", session_id="long covd")
     assert refused["code"] == "session_not_found"
     assert f'Did you mean "long covid" ({opened["session_id"]}, 1 item' in refused["message"]
@@ -96,12 +77,11 @@ async def test_an_unknown_title_names_similar_ones_and_how_to_open_it(tmp_path: 
 async def test_both_forms_list_the_same_sessions_and_a_page_has_twenty(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
         for number in range(21):
-            await call(client, "add_evidence", items=NOTE, session_id=f"new: topic {number}")
+            await called(client, "add_evidence", items=NOTE, session_id=f"new: topic {number}")
         result = await client.call_tool("list_sessions", {})
-        rest = await call(client, "list_sessions", offset=20)
-        chosen = await call(client, "list_sessions", query="TOPIC 7")
+        rest = await called(client, "list_sessions", offset=20)
+        chosen = await called(client, "list_sessions", query="TOPIC 7")
     page = wire(result)
-    assert page
     assert (page["total"], len(page["sessions"]), page["next_offset"]) == (21, 20, 20)
     for one in page["sessions"]:
         assert f"- {one['session_id']} “{one['title']}”: 1 item of evidence" in text_of(result)
@@ -113,20 +93,20 @@ async def test_both_forms_list_the_same_sessions_and_a_page_has_twenty(tmp_path:
 
 async def test_the_last_session_that_a_call_names_is_the_one_that_the_next_call_continues(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
-        first = await call(client, "pubmed_search", query="zinc")
-        opened = await call(client, "add_evidence", items=NOTE, session_id="new: long covid")
-        assert (await call(client, "list_evidence"))["session_id"] == opened["session_id"]
-        named = await call(client, "list_evidence", session_id="zinc")
-        assert (await call(client, "list_evidence"))["session_id"] == first["session_id"]
+        first = await called(client, "pubmed_search", query="zinc")
+        opened = await called(client, "add_evidence", items=NOTE, session_id="new: long covid")
+        assert (await called(client, "list_evidence"))["session_id"] == opened["session_id"]
+        named = await called(client, "list_evidence", session_id="zinc")
+        assert (await called(client, "list_evidence"))["session_id"] == first["session_id"]
         ids = [opened["added"][0]["id"]]
-        await call(client, "clear_session", session_id=opened["session_id"], ids=ids)
-        assert (await call(client, "list_evidence"))["session_id"] == opened["session_id"]
+        await called(client, "clear_session", session_id=opened["session_id"], ids=ids)
+        assert (await called(client, "list_evidence"))["session_id"] == opened["session_id"]
     assert not any(BESIDE in one["next_step"] for one in (first, opened, named))
     async with client_of(tmp_path) as client:
         await client.read_resource(f"evidence://{opened['session_id']}")
-        assert not (await call(client, "list_sessions"))["session_id"]
-        await call(client, "list_evidence", session_id="long covid")
-        assert (await call(client, "pubmed_search", query="zinc"))["session_id"] == opened["session_id"]
+        assert not (await called(client, "list_sessions"))["session_id"]
+        await called(client, "list_evidence", session_id="long covid")
+        assert (await called(client, "pubmed_search", query="zinc"))["session_id"] == opened["session_id"]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +126,7 @@ async def test_who_comes_back_and_reads_without_an_id_hears_that_the_session_is_
 ) -> None:
     async with client_of(tmp_path) as client:
         for title in ("iron", "zinc", "copper", "long covid"):
-            latest = await call(client, "add_evidence", items=NOTE, session_id=f"new: {title}")
+            latest = await called(client, "add_evidence", items=NOTE, session_id=f"new: {title}")
     async with client_of(tmp_path) as client:
         told = await client.call_tool(tool, arguments)
     structured: dict[str, Any] = wire(told)
@@ -161,32 +141,33 @@ async def test_who_comes_back_and_reads_without_an_id_hears_that_the_session_is_
 
 async def test_two_windows_continue_the_same_session(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client, client_of(tmp_path) as other:
-        opened = await call(client, "add_evidence", items=NOTE, session_id="new: zinc")
+        opened = await called(client, "add_evidence", items=NOTE, session_id="new: zinc")
         items = [{"content": "Copper does not heal warts."}]
-        assert (await call(other, "add_evidence", items=items, session_id="zinc"))["session_id"] == opened["session_id"]
-        assert (await call(client, "list_evidence"))["total"] == 2
-        (one,) = (await call(client, "list_sessions"))["sessions"]
+        continued = await called(other, "add_evidence", items=items, session_id="zinc")
+        assert continued["session_id"] == opened["session_id"]
+        assert (await called(client, "list_evidence"))["total"] == 2
+        (one,) = (await called(client, "list_sessions"))["sessions"]
         assert (one["title"], one["evidence"]) == ("zinc", 2)
 
 
 async def test_a_window_brings_back_what_another_one_has_deleted(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client, client_of(tmp_path) as other:
-        session = (await call(client, "add_evidence", items=NOTE, session_id="new: zinc"))["session_id"]
-        assert (await call(other, "list_evidence", session_id=session))["total"] == 1
-        await call(client, "clear_session", session_id=session)
+        session = (await called(client, "add_evidence", items=NOTE, session_id="new: zinc"))["session_id"]
+        assert (await called(other, "list_evidence", session_id=session))["total"] == 1
+        await called(client, "clear_session", session_id=session)
         gone = await refusal(other, "list_evidence", session_id=session)
         assert "clear_session with undo=true" in gone["message"]
-        await call(client, "clear_session", session_id=session, undo=True)
-        assert (await call(other, "list_evidence", session_id=session))["total"] == 1
-        await call(client, "clear_session", session_id=session)
-        assert (await call(other, "clear_session", session_id=session, undo=True))["removed"] == 1
+        await called(client, "clear_session", session_id=session, undo=True)
+        assert (await called(other, "list_evidence", session_id=session))["total"] == 1
+        await called(client, "clear_session", session_id=session)
+        assert (await called(other, "clear_session", session_id=session, undo=True))["removed"] == 1
         for one in (client, other):
-            assert (await call(one, "list_evidence", session_id=session))["total"] == 1
+            assert (await called(one, "list_evidence", session_id=session))["total"] == 1
 
 
 async def test_kept_sessions_are_resources_with_their_title(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
-        opened = await call(client, "add_evidence", items=NOTE, session_id="new: zinc")
+        opened = await called(client, "add_evidence", items=NOTE, session_id="new: zinc")
     async with client_of(tmp_path) as client:
         listed = {str(one.uri): one.title for one in (await client.list_resources()).resources}
         read = await client.read_resource(f"evidence://{opened['session_id']}")
@@ -201,17 +182,17 @@ async def test_what_no_session_is_called_is_refused_and_not_taken_for_the_curren
     tmp_path: Path, written: str
 ) -> None:
     async with client_of(tmp_path) as client:
-        await call(client, "add_evidence", items=NOTE)
+        await called(client, "add_evidence", items=NOTE)
         await refusal(client, "add_evidence", items=[{"content": "Another note."}], session_id=written)
-        assert (await call(client, "list_evidence"))["total"] == 1
+        assert (await called(client, "list_evidence"))["total"] == 1
 
 
 async def test_an_accent_is_the_same_however_it_is_encoded(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
-        opened = await call(client, "add_evidence", items=NOTE, session_id="new: caf\u00e9 hygiene")
-        found = await call(client, "list_evidence", session_id="cafe\u0301 hygiene")
+        opened = await called(client, "add_evidence", items=NOTE, session_id="new: caf\u00e9 hygiene")
+        found = await called(client, "list_evidence", session_id="cafe\u0301 hygiene")
         refused = await refusal(client, "add_evidence", items=NOTE, session_id="new: cafe\u0301 hygiene")
-        listed = await call(client, "list_sessions", query="cafe\u0301")
+        listed = await called(client, "list_sessions", query="cafe\u0301")
     assert found["session_id"] == refused["details"]["session_id"] == opened["session_id"]
     assert listed["matching"] == 1
 
@@ -220,9 +201,9 @@ async def test_evidence_is_removed_and_brought_back_by_title_but_a_session_is_de
     tmp_path: Path,
 ) -> None:
     async with client_of(tmp_path) as client:
-        opened = await call(client, "pubmed_search", query="zinc in wounds", session_id="new: zinc")
-        gone = await call(client, "clear_session", session_id="zinc", ids=["pubmed:1"])
-        back = await call(client, "clear_session", session_id="zinc", undo=True)
+        opened = await called(client, "pubmed_search", query="zinc in wounds", session_id="new: zinc")
+        gone = await called(client, "clear_session", session_id="zinc", ids=["pubmed:1"])
+        back = await called(client, "clear_session", session_id="zinc", undo=True)
         refused = await refusal(client, "clear_session", session_id="zinc")
         unknown = await refusal(client, "clear_session", session_id="iron", undo=True)
     assert gone["ids"] == back["ids"] == ["pubmed:1"]
@@ -233,7 +214,7 @@ async def test_evidence_is_removed_and_brought_back_by_title_but_a_session_is_de
 
 async def test_continuing_is_a_prompt_whose_session_is_completed_by_titles(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
-        await call(client, "add_evidence", items=NOTE, session_id="new: zinc in wounds")
+        await called(client, "add_evidence", items=NOTE, session_id="new: zinc in wounds")
         prompt = await client.get_prompt("continue_research", {"session": "zinc in wounds"})
         asking = await client.get_prompt("continue_research", {})
         reference = PromptReference(type="ref/prompt", name="continue_research")
@@ -245,6 +226,6 @@ async def test_continuing_is_a_prompt_whose_session_is_completed_by_titles(tmp_p
 
 async def test_an_empty_list_of_ids_is_no_obstacle_to_undoing_a_deletion(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
-        session = (await call(client, "add_evidence", items=NOTE))["session_id"]
-        await call(client, "clear_session", session_id=session)
-        assert (await call(client, "clear_session", session_id=session, ids=[], undo=True))["undone"]
+        session = (await called(client, "add_evidence", items=NOTE))["session_id"]
+        await called(client, "clear_session", session_id=session)
+        assert (await called(client, "clear_session", session_id=session, ids=[], undo=True))["undone"]

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -17,7 +18,7 @@ from mcp_types import CallToolResult, PromptReference, ResourceTemplateReference
 from deepcritical_mcp.server import _tool  # pyright: ignore[reportPrivateUsage]
 from deepcritical_mcp.tools import PROFILES, ToolSpec
 from tests.fakes import fake_server
-from tests.test_server import structured_of
+from tests.wire import wire
 
 TOOLS = sorted({spec for specs in PROFILES.values() for spec in specs}, key=lambda spec: spec.name)
 HUGE = "(a-b, " * 1_200_000
@@ -41,6 +42,7 @@ def test_every_text_and_list_has_a_limit(spec: ToolSpec) -> None:
             assert node["maxItems"] <= 10_000, name
 
 
+@cache
 def huge_values() -> list[object]:
     many, objects = ["1"] * 1_000_000, [{"content": "x"}] * 300_000
     values: list[object] = [
@@ -62,19 +64,18 @@ def huge_values() -> list[object]:
     return [*values, [json.dumps([HUGE])], f'["{HUGE}']
 
 
-VALUES = huge_values()
 FOREIGN = ("reasoning", "limit", "params", "arguments", "pmids", "text", "from", "page", "notes", "x" * 100, "ß")
 
 
 def too_large(spec: ToolSpec) -> Iterator[dict[str, Any]]:
     """Calls with each parameter, each field of an object, and other names, far too large in some way."""
-    schema = _tool(spec, ())[1]
+    schema, values = _tool(spec, ())[1], huge_values()
     required = dict.fromkeys(schema.get("required", ()), "10")
     for name, one in schema["properties"].items():
         fields = one.get("items", {}).get("properties", ())
-        yield from ({**required, name: value} for value in VALUES)
-        yield from ({**required, name: [{field: value}]} for field in fields for value in VALUES[:6])
-    yield from ({**required, name: value} for name in FOREIGN if name not in schema["properties"] for value in VALUES)
+        yield from ({**required, name: value} for value in values)
+        yield from ({**required, name: [{field: value}]} for field in fields for value in values[:6])
+    yield from ({**required, name: value} for name in FOREIGN if name not in schema["properties"] for value in values)
     yield {**required, HUGE: "x"}
     yield {**required, **dict.fromkeys(map(str, range(300_000)), "1")}
 
@@ -112,7 +113,7 @@ async def test_what_is_far_too_large_is_refused_before_anything_looks_at_it(spec
                 refused = await server.call_tool(spec.name, arguments)
             assert isinstance(refused, CallToolResult)
             assert refused.is_error
-            told = structured_of(refused)["error"]
+            told = wire(refused)["error"]
             assert told["code"] == "invalid_input"
             assert "at most" in told["message"] or "the limit is" in told["message"]
             assert len(told["message"]) < 400

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import httpx
-import httpx2
 import numpy as np
 import pytest
 from mcp.client.client import Client
 from mcp.client.sse import sse_client
-from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from deepcritical_mcp.config import Settings
@@ -32,6 +30,7 @@ from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.transports.http.application import CallControl, HttpApplication
 from deepcritical_mcp.transports.http.uvicorn_server import HttpServer, listen
 from tests.publications import published
+from tests.transports.processes import client_of
 from tests.wire import wire
 
 if TYPE_CHECKING:
@@ -130,22 +129,10 @@ class RunningServer:
         self, transport: str = "http", mode: str = "auto", token: str = "", **options: Any
     ) -> AbstractAsyncContextManager[Client]:
         """The SDK's client over "http" or "sse", in the protocol era that `mode` names."""
+        if transport == "http":
+            return client_of(self.url, token, mode, **options)
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        return self._sse(mode, headers, options) if transport == "sse" else self._http(mode, headers, options)
-
-    @asynccontextmanager
-    async def _http(self, mode: str, headers: Mapping[str, str], options: Mapping[str, Any]) -> AsyncGenerator[Client]:
-        timeout = httpx2.Timeout(30, read=300)
-        async with (
-            httpx2.AsyncClient(headers=dict(headers), timeout=timeout, trust_env=False) as http,
-            Client(streamable_http_client(f"{self.url}/mcp", http_client=http), mode=mode, **options) as client,
-        ):
-            yield client
-
-    @asynccontextmanager
-    async def _sse(self, mode: str, headers: Mapping[str, str], options: Mapping[str, Any]) -> AsyncGenerator[Client]:
-        async with Client(sse_client(f"{self.url}/sse", headers=dict(headers)), mode=mode, **options) as client:
-            yield client
+        return Client(sse_client(f"{self.url}/sse", headers=headers), mode=mode, **options)
 
     async def raw(self, *parts: bytes) -> bytes:
         """Everything that a connection answers to these bytes, until the server closes it."""

@@ -12,13 +12,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
+import httpx2
 import pytest
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
 
 STARTING_TIME = 60
 T = TypeVar("T")
@@ -59,6 +62,18 @@ def serving_process(folder: Path, *options: str, **environment: str) -> Generato
     with process(command, log, **settings) as one:
         found = wait_for(lambda: re.search(r"listens on (\S+)/mcp", log.read_text()), one, log)
         yield one, found[1].replace("0.0.0.0", "127.0.0.1")
+
+
+@asynccontextmanager
+async def client_of(url: str, token: str = "", mode: str = "auto", **options: Any) -> AsyncGenerator[Client]:
+    """The SDK's client of the server at this address, in the protocol era that `mode` names."""
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    timeout = httpx2.Timeout(120, read=300)
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=timeout, trust_env=False) as http,
+        Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode, **options) as client,
+    ):
+        yield client
 
 
 @contextmanager

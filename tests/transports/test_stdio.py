@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,10 @@ def server(folder: Path, *options: str, **environment: str) -> Generator[subproc
 def ask(process: subprocess.Popen[str], message: dict[str, Any]) -> dict[str, Any]:
     tell(process, message)
     assert process.stdout
-    return json.loads(process.stdout.readline())
+    answer = json.loads(process.stdout.readline())
+    while "id" not in answer:  # a notification
+        answer = json.loads(process.stdout.readline())
+    return answer
 
 
 def tell(process: subprocess.Popen[str], message: dict[str, Any]) -> None:
@@ -64,9 +67,6 @@ def greet(process: subprocess.Popen[str], version: str = "2025-11-25") -> dict[s
 def told(process: subprocess.Popen[str], number: int, name: str, **arguments: object) -> str:
     """The text of a tool's answer."""
     answer = ask(process, {"id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
-    while answer.get("id") != number:
-        assert process.stdout
-        answer = json.loads(process.stdout.readline())
     return answer["result"]["content"][0]["text"]
 
 
@@ -75,6 +75,16 @@ def until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+@pytest.fixture(scope="module", params=["2025-03-26", "2025-11-25"])
+def process(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[subprocess.Popen[str]]:
+    """A server that has greeted its client, for messages that leave nothing behind."""
+    with server(tmp_path_factory.mktemp("server")) as one:
+        greet(one, request.param)
+        yield one
 
 
 def test_stdout_holds_nothing_but_json_rpc(tmp_path: Path) -> None:
@@ -90,24 +100,21 @@ def test_stdout_holds_nothing_but_json_rpc(tmp_path: Path) -> None:
     assert rest == ""
 
 
-@pytest.mark.parametrize("version", ["2025-03-26", "2025-11-25"])
-def test_every_message_that_has_an_id_gets_an_answer(tmp_path: Path, version: str) -> None:
-    with server(tmp_path) as process:
-        greet(process, version)
-        assert process.stdin
-        assert process.stdout
-        for case, (sent, number) in ODD_MESSAGES.items():
-            os.write(process.stdin.fileno(), (sent if isinstance(sent, bytes) else sent.encode()) + b"\n")
-            tell(process, {"id": "after", "method": "ping"})
-            answers: list[dict[str, Any]] = []
-            while {answer["id"] for answer in answers} != {number, "after"}:
-                answers.append(json.loads(process.stdout.readline()))
-                assert answers[-1]["id"] in (number, "after"), (case, answers)
-            assert len(answers) == 2, case
-            assert len(json.dumps(answers)) < 4_000, case
+def test_every_message_that_has_an_id_gets_an_answer(process: subprocess.Popen[str]) -> None:
+    assert process.stdin
+    assert process.stdout
+    for case, (sent, number) in ODD_MESSAGES.items():
+        os.write(process.stdin.fileno(), (sent if isinstance(sent, bytes) else sent.encode()) + b"\n")
+        tell(process, {"id": "after", "method": "ping"})
+        answers: list[dict[str, Any]] = []
+        while {answer["id"] for answer in answers} != {number, "after"}:
+            answers.append(json.loads(process.stdout.readline()))
+            assert answers[-1]["id"] in (number, "after"), (case, answers)
+        assert len(answers) == 2, case
+        assert len(json.dumps(answers)) < 4_000, case
 
 
-def test_what_needs_no_answer_gets_none(tmp_path: Path) -> None:
+def test_what_needs_no_answer_gets_none(process: subprocess.Popen[str]) -> None:
     sent = (
         '{"jsonrpc": "2.0", "method": "no/such"}',
         '{"jsonrpc": "2.0", "id": null, "method": "notifications/initialized"}',
@@ -117,25 +124,20 @@ def test_what_needs_no_answer_gets_none(tmp_path: Path) -> None:
         " \t ",
         "",
     )
-    with server(tmp_path) as process:
-        greet(process)
-        assert process.stdin
-        process.stdin.write("\r\n".join([*sent, ""]))
-        assert ask(process, {"id": 10, "method": "ping"}) == {"jsonrpc": "2.0", "id": 10, "result": {}}
+    assert process.stdin
+    process.stdin.write("\r\n".join([*sent, ""]))
+    assert ask(process, {"id": 10, "method": "ping"}) == {"jsonrpc": "2.0", "id": 10, "result": {}}
 
 
-def test_half_a_character_that_a_model_broke_off_does_not_leave_its_call_without_an_answer(tmp_path: Path) -> None:
+def test_half_a_character_that_a_model_broke_off_does_not_leave_its_call_without_an_answer(
+    process: subprocess.Popen[str],
+) -> None:
     items = [{"content": "Broken off \ud83e here, whole 🧬 there, and \\ud83e is spelled out."}]
     call = {"name": "add_evidence", "arguments": {"items": items}}
-    with server(tmp_path) as process:
-        greet(process)
-        answer = ask(process, {"id": 5, "method": "tools/call", "params": call})
-        while answer.get("id") != 5:
-            assert process.stdout
-            answer = json.loads(process.stdout.readline())
-        kept = answer["result"]["structuredContent"]["added"][0]["id"]
-        reading = {"name": "get_evidence", "arguments": {"ids": [kept]}}
-        piece = ask(process, {"id": 6, "method": "tools/call", "params": reading})["result"]["structuredContent"]
+    answer = ask(process, {"id": 5, "method": "tools/call", "params": call})
+    kept = answer["result"]["structuredContent"]["added"][0]["id"]
+    reading = {"name": "get_evidence", "arguments": {"ids": [kept]}}
+    piece = ask(process, {"id": 6, "method": "tools/call", "params": reading})["result"]["structuredContent"]
     assert piece["evidence"][0]["content"] == "Broken off  here, whole 🧬 there, and \\ud83e is spelled out."
 
 
@@ -226,13 +228,8 @@ def test_a_wrong_setting_is_one_clear_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in told
 
 
-def test_sessions_are_kept_by_default_and_in_memory_if_asked_for(tmp_path: Path) -> None:
+def test_sessions_are_kept_by_default(tmp_path: Path) -> None:
     home = {"XDG_DATA_HOME": str(tmp_path / "share"), "LOCALAPPDATA": str(tmp_path / "share")}
-    with server(tmp_path, **home, DEEPCRITICAL_DATA_DIR="memory") as process:
-        greet(process)
-        told(process, 2, "add_evidence", **NOTE)
-        assert not list(tmp_path.rglob("sessions"))
-        assert not (tmp_path / "memory").exists()
     with server(tmp_path, **home) as process:
         greet(process)
         told(process, 2, "add_evidence", **NOTE)
@@ -242,15 +239,13 @@ def test_sessions_are_kept_by_default_and_in_memory_if_asked_for(tmp_path: Path)
         assert "Zinc heals warts" in told(process, 2, "semantic_search", query="warts", session_id=session.stem)
 
 
-def test_each_message_of_a_batch_gets_an_answer(tmp_path: Path) -> None:
+def test_each_message_of_a_batch_gets_an_answer(process: subprocess.Popen[str]) -> None:
     parts = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in (7, "eight", 9)]
-    with server(tmp_path) as process:
-        greet(process)
-        assert process.stdin
-        assert process.stdout
-        process.stdin.write(json.dumps([*parts, {"jsonrpc": "2.0", "method": "notifications/initialized"}]) + "\n")
-        process.stdin.flush()
-        answers = [json.loads(process.stdout.readline()) for _ in parts]
-        assert ask(process, {"id": 10, "method": "ping"})["result"] == {}
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(json.dumps([*parts, {"jsonrpc": "2.0", "method": "notifications/initialized"}]) + "\n")
+    process.stdin.flush()
+    answers = [json.loads(process.stdout.readline()) for _ in parts]
+    assert ask(process, {"id": 10, "method": "ping"})["result"] == {}
     assert [answer["id"] for answer in answers] == [7, "eight", 9]
     assert all("send each by itself" in answer["error"]["message"] for answer in answers)

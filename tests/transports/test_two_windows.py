@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import subprocess
@@ -14,10 +13,7 @@ from typing import Any
 
 import pytest
 
-from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import open_backend
-from tests.evidence.stand_ins import HashingModel
+from tests.fakes import sessions_in
 from tests.transports.test_stdio import ask, greet, server
 
 ROUNDS = int(os.environ.get("DEEPCRITICAL_TEST_ROUNDS", "4"))
@@ -50,21 +46,14 @@ class Window(threading.Thread):
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         params = {"name": tool, "arguments": {**arguments, "session_id": self.session_id}}
-        answer = ask(self.process, {"id": 7, "method": "tools/call", "params": params})
-        while "result" not in answer:  # notifications
-            assert self.process.stdout
-            answer = json.loads(self.process.stdout.readline())
-        return answer["result"]
+        return ask(self.process, {"id": 7, "method": "tools/call", "params": params})["result"]
 
 
 async def contents(folder: Path, session_id: str) -> set[str]:
-    settings = Settings(data_dir=folder)
-    registry = SessionRegistry(settings, HashingModel(), open_backend(settings))
-    store = await registry.get(session_id)
-    found = {item.content for item in await store.page(0, 100_000)}
-    assert not any("damaged" in warning for warning in store.warnings)
-    await registry.aclose()
-    return found
+    async with sessions_in(folder) as sessions:
+        store = await sessions.get(session_id)
+        assert not any("damaged" in warning for warning in store.warnings)
+        return {item.content for item in await store.page(0, 100_000)}
 
 
 @pytest.mark.long

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from deepcritical_mcp.tools import PROFILES, Profile
+from tests.cli.conftest import settings_for
 from tests.cli.providers import providers_on_loopback
 
 HOST = Path(__file__).parents[1] / "board" / "host"
@@ -62,18 +63,7 @@ def called(folder: Path, profile: Profile, *calls: tuple[str, dict[str, object]]
     if node is None or not (HOST / "node_modules" / "@modelcontextprotocol" / "sdk").exists():
         pytest.skip("the host's packages are not installed (npm install --no-package-lock in tests/board/host)")
     with providers_on_loopback() as address:
-        settings = {
-            "DEEPCRITICAL_NCBI_BASE_URL": f"{address}/entrez/eutils",
-            "DEEPCRITICAL_CROSSREF_BASE_URL": f"{address}/crossref",
-            "DEEPCRITICAL_DUCKDUCKGO_URL": f"{address}/html/",
-            "DEEPCRITICAL_EUROPEPMC_BASE_URL": f"{address}/europepmc",
-            "DEEPCRITICAL_CLINICALTRIALS_BASE_URL": f"{address}/ctgov",
-            "DEEPCRITICAL_ICITE_BASE_URL": f"{address}/icite",
-            "DEEPCRITICAL_CACHE_DIR": str(folder),
-            "HOME": str(folder),
-            "PATH": os.environ["PATH"],
-            "NO_PROXY": "*",
-        }
+        settings = {**settings_for(address, folder), "HOME": str(folder), "PATH": os.environ["PATH"]}
         server = (sys.executable, "-m", "deepcritical_mcp", "serve", "--profile", profile)
         done = subprocess.run(
             [node, "sdk1.js", json.dumps(calls), *server],
@@ -90,19 +80,16 @@ def text(result: dict[str, Any]) -> str:
     return result["content"][0]["text"]
 
 
-def test_every_result_reaches_the_client(tmp_path: Path) -> None:
-    calls = [(name, SUCCESSES[name]) for name in OFFERED]
-    for (name, arguments), result in zip(calls, called(tmp_path, "research", *calls), strict=True):
-        assert "thrown" not in result, (name, result)
+def test_every_result_and_every_error_reaches_the_client(tmp_path: Path) -> None:
+    calls = [*((name, SUCCESSES[name]) for name in OFFERED), *((name, FAILURES[name][0]) for name in OFFERED)]
+    results = called(tmp_path, "research", *calls)
+    for (name, arguments), result in zip(calls, results, strict=True):
+        assert "thrown" not in result, (name, arguments, result)
+    for name, result in zip(OFFERED, results, strict=False):
         assert not result.get("isError"), (name, text(result))
-        assert result["fits"], (name, arguments)
-
-
-def test_every_error_reaches_the_client(tmp_path: Path) -> None:
-    calls = [(name, FAILURES[name][0]) for name in OFFERED]
-    for (name, _), result in zip(calls, called(tmp_path, "research", *calls), strict=True):
+        assert result["fits"], name
+    for name, result in zip(OFFERED, results[len(OFFERED) :], strict=True):
         told = FAILURES[name][1]
-        assert "thrown" not in result, (name, result)
         assert result["isError"]
         assert told in text(result), (name, text(result))
         assert told in result["structuredContent"]["error"]["message"]

@@ -165,14 +165,6 @@ def test_nothing_that_is_sent_is_half_open(text: str):
     assert query == query.strip()
 
 
-async def test_doctor_asks_for_one_preprint(http: httpx.AsyncClient):
-    async with stand_in(results(preprint())) as server:
-        (check,) = make_preprints(server.url, http).checks()
-        assert (await check.examine()).text == "answers"
-    assert check.title == "Europe PMC preprints"
-    assert server.asked[0].query["query"] == "SRC:PPR"
-
-
 async def test_fewer_results_than_were_counted_are_named(http: httpx.AsyncClient):
     async with stand_in() as server:
         server.answer = play(numbered(3), counted=40)

@@ -57,10 +57,3 @@ async def test_nothing_to_count_is_not_asked_for(http: httpx.AsyncClient):
 async def test_a_paper_that_icite_does_not_know(http: httpx.AsyncClient):
     async with stand_in(icite()) as server:
         assert await make_icite(server.url, http).citing("11", 10) == CitingDocuments(0)
-
-
-async def test_doctor_asks_once(http: httpx.AsyncClient):
-    async with stand_in(icite()) as server:
-        (check,) = make_icite(server.url, http).checks()
-        assert (await check.examine()).text == "answers"
-    assert len(server.asked) == 1

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 from xml.etree import ElementTree
@@ -19,7 +20,7 @@ import pytest
 
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.models import NO_ABSTRACT, Publication, vancouver
-from deepcritical_mcp.sources.pubmed.records import read_records
+from deepcritical_mcp.sources.pubmed.records import Records, read_records
 
 SETS = {
     "recorded": os.environ.get("DEEPCRITICAL_RECORDED_DIR", ""),
@@ -97,12 +98,17 @@ def test_every_record_is_read(name: str) -> None:
         by_file[reading["source_file"] if name == "recorded" else "records.xml"].append(reading["pmid"])
     assert by_file
     for file, pmids in by_file.items():
-        records = read_records((root / file).read_bytes())
+        records = read(root / file)
         assert records.well_formed, file
         assert all("withdrawn" in loss for loss in records.losses.values()), file
         assert not records.unnamed, file
-        read = [publication.pmid for publication in records.publications]
-        assert read[: len(pmids)] == pmids if name == "recorded" else {*pmids} <= {*read}, file
+        found = [publication.pmid for publication in records.publications]
+        assert found[: len(pmids)] == pmids if name == "recorded" else {*pmids} <= {*found}, file
+
+
+@cache
+def read(file: Path) -> Records:
+    return read_records(file.read_bytes())
 
 
 def folder(name: str) -> Path:
@@ -120,7 +126,7 @@ def pairs(name: str) -> Iterator[tuple[Publication, Reading]]:
         readings[reading["source_file"] if name == "recorded" else "records.xml"].append(reading)
     count = 0
     for file, expected in readings.items():
-        publications = read_records((root / file).read_bytes()).publications
+        publications = read(root / file).publications
         if name == "recorded":
             matched = list(zip(publications, expected, strict=False))
         else:
@@ -143,11 +149,10 @@ def elements(name: str) -> Iterator[tuple[Publication, ElementTree.Element]]:
     for file in files:
         try:
             document = ElementTree.fromstring(file.read_bytes())
-            read = read_records(file.read_bytes())
+            publications = {one.pmid: one for one in read(file).publications}
         except (ElementTree.ParseError, ProviderError):
             continue
         records = [one for one in document.iter() if one.tag in ("PubmedArticle", "PubmedBookArticle")]
-        publications = {one.pmid: one for one in read.publications}
         seen: set[str] = set()
         for record in records:
             pmid = text(record.find(".//PMID"))

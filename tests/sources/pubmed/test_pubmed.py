@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -26,9 +25,6 @@ from tests.net.stand_in import Answer
 from tests.search.fake_session import FakeSession
 from tests.sources.contract import PATIENT, QUICK, TRIES
 from tests.sources.ncbi import KEY, Ncbi, article, as_json, as_xml, efetch, ncbi, pubmed
-
-if TYPE_CHECKING:
-    pass
 
 RECORDS = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
 BOMB = '<!DOCTYPE lolz [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;">]>'

@@ -6,19 +6,17 @@ import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from mcp.client import Client
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.context import AppContext, build_services
-from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import SourceRow
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.settings import TrialsSettings
 from deepcritical_mcp.sources.trials.services import ClinicalTrials, Trials
+from tests.fakes import served
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.sources.full_text_wire import as_json, make_trials_client, study
 from tests.wire import wire
@@ -122,8 +120,5 @@ async def desk(folder: Path, *studies: Mapping[str, Any]) -> AsyncGenerator[Desk
     async with stand_in() as played:
         played.answer = registry(*studies)
         settings = Settings(cache_dir=folder, clinicaltrials_base_url=f"{played.url}/api/v2")
-        build = partial(build_services, sources=rows, full_texts=full_texts, lookups=())
-        app = AppContext(settings, build=build)
-        async with Client(DeepCriticalServer(app)) as client:
+        async with served(settings, sources=rows, full_texts=full_texts) as (client, _):
             yield Desk(client, played)
-        await app.aclose()

@@ -76,10 +76,3 @@ def test_an_unknown_country_is_searched_as_written_and_told():
     names, remarks = country_names('Atlantis" OR "Norway')
     assert names == ("Atlantis", "Norway")
     assert remarks == ('country "Atlantis" is not a name known here and was searched as written.',)
-
-
-async def test_it_says_that_it_answers(http: httpx.AsyncClient):
-    async with stand_in(listed()) as server:
-        (check,) = Trials(make_trials_client(server.url, http)).checks()
-        assert (await check.examine()).state == "ok"
-    assert server.asked[0].query["pageSize"] == "1"

@@ -43,16 +43,6 @@ async def ask(asked: ProviderChain, query: str, limit: int) -> Answer:
     return await asked.ask(query, WebRequest(query=query), limit=limit)
 
 
-async def test_a_provider_without_its_key_is_skipped_and_says_which_variable_sets_it(cache: WebCache, clock: Clock):
-    keyless = FakeProvider("tavily", [page("a")], key="TAVILY_API_KEY")
-    answer = await ask(chain([keyless, FakeProvider("duckduckgo", [page("b")])], cache, clock), "metformin", 5)
-    assert answer.reports == (
-        ProviderReport(name="tavily", status="skipped", detail="no API key: set TAVILY_API_KEY to use Tavily"),
-        ProviderReport(name="duckduckgo", status="ok", results=1),
-    )
-    assert keyless.asked == []
-
-
 async def test_when_all_fail_the_cache_answers_and_says_so(cache: WebCache, clock: Clock):
     provider = FakeProvider("brave", [page("a", score=0.8), page("b")], DOWN)
     tested = chain([provider], cache, clock)

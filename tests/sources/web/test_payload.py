@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+from collections.abc import Callable, Sequence
 
 import httpx
 import pytest
@@ -67,17 +68,19 @@ def tool(kind: type[WebTool], url: str, http: httpx.AsyncClient) -> WebTool:
 
 
 @pytest.mark.parametrize(
-    ("kind", "answer"),
+    ("kind", "answer", "count"),
     [
-        (TavilyTool, wire.tavily(pages(10_000))),
-        (BraveTool, wire.brave(pages(10_000))),
-        (SerpApiTool, wire.serpapi(pages(10_000))),
-        (DuckDuckGoTool, wire.duckduckgo(pages(650))),
-        (DuckDuckGoTool, wire.duckduckgo_lite(pages(6_000))),
+        (TavilyTool, wire.tavily, 10_000),
+        (BraveTool, wire.brave, 10_000),
+        (SerpApiTool, wire.serpapi, 10_000),
+        (DuckDuckGoTool, wire.duckduckgo, 650),
+        (DuckDuckGoTool, wire.duckduckgo_lite, 6_000),
     ],
 )
-async def test_rows_are_capped_before_they_are_looked_at(kind: type[WebTool], answer: Answer, http: httpx.AsyncClient):
-    async with stand_in(answer) as provider:
+async def test_rows_are_capped_before_they_are_looked_at(
+    kind: type[WebTool], answer: Callable[[Sequence[Page]], Answer], count: int, http: httpx.AsyncClient
+):
+    async with stand_in(answer(pages(count))) as provider:
         page = await tool(kind, provider.url, http).page("zinc", WebOptions(), number=0, wanted=10)
     assert 0 < len(page.hits) <= MAX_ROWS
 

@@ -1,7 +1,7 @@
 """Attacks on a shared server that have no better place: guessing, injected headers, hostile content.
 
-DNS rebinding and foreign origins: test_security; wrong tokens: test_auth, test_oauth; bodies: test_bodies; idle
-connections: test_connections; floods: test_limits.
+DNS rebinding and foreign origins: test_security; wrong tokens: test_auth, test_oauth; bodies: test_body_limits; idle
+connections: test_uvicorn_server; floods: test_call_limits.
 """
 
 from __future__ import annotations
@@ -147,3 +147,4 @@ async def test_errors_of_the_server_itself_tell_nothing_of_its_inside(serving: S
     assert error(result)["code"] == "error"
     assert "sk-12345" not in text(result) + str(wire(result))
     assert "Traceback" not in text(result)
+    assert "Internal error" in text(result)

@@ -6,15 +6,13 @@ from pathlib import Path
 
 import anyio
 import anyio.lowlevel
-import httpx2
+import httpx
 import pytest
-from mcp.client.client import Client
-from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from deepcritical_mcp.transports.http import application
 from tests.transports.conftest import Serving, content, error, text
-from tests.transports.processes import serving_process
+from tests.transports.processes import client_of, serving_process
 
 TOKENS = "alice:alice-token-0123456789,bob:bob-token-0123456789"
 ALICE, BOB = "alice-token-0123456789", "bob-token-0123456789"
@@ -121,10 +119,10 @@ async def test_a_caller_whose_sessions_are_full_together_opens_no_further_one(se
 async def test_the_serve_command_limits_and_counts_calls(tmp_path: Path) -> None:
     limits = {"DEEPCRITICAL_CALLS_PER_MINUTE": "1", "DEEPCRITICAL_LIMIT_LOCAL": "true"}
     with serving_process(tmp_path, **limits) as (_, url):
-        async with httpx2.AsyncClient(timeout=60, trust_env=False) as http:
-            async with Client(streamable_http_client(f"{url}/mcp", http_client=http), mode="legacy") as client:
-                content(await client.call_tool("list_evidence", {}))
-                assert error_code(await client.call_tool("list_evidence", {})) == "too_many_calls"
+        async with client_of(url, mode="legacy") as client:
+            content(await client.call_tool("list_evidence", {}))
+            assert error_code(await client.call_tool("list_evidence", {})) == "too_many_calls"
+        async with httpx.AsyncClient(timeout=60, trust_env=False) as http:
             metrics = (await http.get(f"{url}/metrics")).text
     assert 'deepcritical_calls_total{outcome="too_many_calls",tool="list_evidence"} 1.0' in metrics
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,18 +21,18 @@ FROZEN = 6.0
 HEADERS = {"accept": "application/json, text/event-stream"}
 
 
-def rows(count: int, **fields: str) -> bytes:
+def rows(count: int, **fields: str) -> Callable[[], bytes]:
     made = (
         {"title": "Title", "url": f"https://example.org/{one}", "content": "Text", **fields} for one in range(count)
     )
-    return json.dumps({"results": list(made)}).encode()
+    return lambda: json.dumps({"results": list(made)}).encode()
 
 
-def record(title: str = "Title", abstract: str = "Text.") -> bytes:
-    return (
+def record(title: str = "Title", abstract: str = "Text.", after: str = "") -> Callable[[], bytes]:
+    return lambda: (
         f"<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>1</PMID><Article><ArticleTitle>{title}</ArticleTitle>"
         f"<Abstract><AbstractText>{abstract}</AbstractText></Abstract></Article></MedlineCitation></PubmedArticle>"
-        "</PubmedArticleSet>"
+        f"{after}</PubmedArticleSet>"
     ).encode()
 
 
@@ -90,7 +90,7 @@ MARKS = "e\u0301\u0323" * 40_000
         ("pubmed_search", record(abstract=MARKS), "characters left out"),
         ("pubmed_search", record(title="a " * 3_000_000), ""),
         ("pubmed_search", record(abstract="Words. " * 1_000_000), "characters left out"),
-        ("pubmed_search", record()[:-19] + b"<PubmedArticle>" * 200_000 + record()[-19:], ""),
+        ("pubmed_search", record(after="<PubmedArticle>" * 200_000), ""),
     ],
     ids=[
         "too many rows",
@@ -105,8 +105,10 @@ MARKS = "e\u0301\u0323" * 40_000
         "unclosed",
     ],
 )
-def test_health_is_answered_while_a_hostile_answer_is_read(tmp_path: Path, tool: str, body: bytes, said: str) -> None:
-    with source(body) as address:
+def test_health_is_answered_while_a_hostile_answer_is_read(
+    tmp_path: Path, tool: str, body: Callable[[], bytes], said: str
+) -> None:
+    with source(body()) as address:
         settings = {
             "DEEPCRITICAL_TAVILY_BASE_URL": address,
             "TAVILY_API_KEY": "key",

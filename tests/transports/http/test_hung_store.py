@@ -12,11 +12,9 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-from mcp.client.client import Client
-from mcp.client.streamable_http import streamable_http_client
 
 from tests.transports.conftest import content, error
-from tests.transports.processes import chroma_process, halt, serving_process
+from tests.transports.processes import chroma_process, client_of, halt, serving_process
 
 SESSIONS = 8
 TIMEOUT = 2.0
@@ -33,7 +31,7 @@ async def test_a_hung_server_costs_one_time_out_for_all_and_is_used_again_when_i
         _, url = opened.enter_context(serving_process(tmp_path / "ours", **settings))
         async with (
             httpx2.AsyncClient(timeout=120, trust_env=False) as http,
-            Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+            client_of(url) as client,
         ):
             kept = content(await client.call_tool("add_evidence", {**NOTE, "session_id": "new"}))["session_id"]
             failed: list[dict[str, Any]] = []
@@ -79,7 +77,7 @@ async def test_what_needs_no_session_is_answered_while_every_worker_thread_hangs
         _, url = opened.enter_context(serving_process(tmp_path / "ours", **settings))
         async with (
             httpx2.AsyncClient(timeout=120, trust_env=False) as http,
-            Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+            client_of(url) as client,
         ):
             content(await client.call_tool("add_evidence", {**NOTE, "session_id": "new"}))
             failed: list[dict[str, Any]] = []

@@ -12,16 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import httpx2
 import pytest
-from mcp.client.client import Client
-from mcp.client.streamable_http import streamable_http_client
 
 from deepcritical_mcp.evidence.embedding.service import CACHE_FILE as VECTORS
 from deepcritical_mcp.sources.pubmed.vocabulary import CACHE_FILE as VOCABULARY
 from tests.evidence.locker import locked
 from tests.transports.conftest import content, error
-from tests.transports.processes import serving_process
+from tests.transports.processes import client_of, serving_process
 
 FROZEN = 6.0
 """Seconds, between what `/health` takes on a busy machine and the thousand that Chroma waits for a lock."""
@@ -65,10 +62,7 @@ async def test_a_locked_session_delays_its_own_calls_only_and_works_again_withou
 ) -> None:
     data = {"DEEPCRITICAL_DATA_DIR": str(tmp_path / "data"), "DEEPCRITICAL_DEADLINE": str(DEADLINE)}
     with serving_process(tmp_path, **data) as (_, url):
-        async with (
-            httpx2.AsyncClient(timeout=120, trust_env=False) as http,
-            Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
-        ):
+        async with client_of(url) as client:
             session_id = content(await client.call_tool("add_evidence", {**NOTE, "session_id": "new"}))["session_id"]
             database = tmp_path / "data" / "sessions" / f"{session_id}.sqlite3"
             failed = dict[str, dict[str, Any]]()
@@ -85,10 +79,7 @@ async def test_a_locked_session_delays_its_own_calls_only_and_works_again_withou
             assert content(await client.call_tool("list_evidence", {"session_id": session_id}))["total"] == 2
 
     with serving_process(tmp_path / "later", **data) as (_, url):
-        async with (
-            httpx2.AsyncClient(timeout=120, trust_env=False) as http,
-            Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
-        ):
+        async with client_of(url) as client:
             with health_of(url) as waits, locked(database, how):
                 asked = await client.call_tool("list_evidence", {"session_id": session_id})
                 if how == "EXCLUSIVE":
@@ -106,10 +97,7 @@ async def test_locked_caches_count_as_empty_and_are_waited_for_once(tmp_path: Pa
         sqlite3.connect(file).close()
     data = {"DEEPCRITICAL_DATA_DIR": str(tmp_path / "data"), "DEEPCRITICAL_DEADLINE": str(DEADLINE)}
     with locked(files[0]), locked(files[1]), serving_process(tmp_path, **data) as (_, url):
-        async with (
-            httpx2.AsyncClient(timeout=120, trust_env=False) as http,
-            Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
-        ):
+        async with client_of(url) as client:
             items = [{"content": f"Zinc speeds up the repair of skin in case {number}."} for number in range(100)]
             with health_of(url) as waits:
                 added = content(await client.call_tool("add_evidence", {"items": items, "session_id": "new"}))

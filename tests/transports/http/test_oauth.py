@@ -65,11 +65,9 @@ def public_key(name: str) -> dict[str, Any]:
     return {**key, "kid": name, "use": "sig", "alg": "RS256"}
 
 
-def signed(
-    claims: Mapping[str, Any] | None = None, key: str = "one", algorithm: str = "RS256", *, keep_null: bool = False
-) -> str:
+def signed(claims: Mapping[str, Any] | None = None, key: str = "one", algorithm: str = "RS256") -> str:
     good = {"iss": ISSUER, "aud": SERVER, "sub": "user-1", "client_id": "app", "exp": time.time() + 600}
-    payload = {name: value for name, value in {**good, **(claims or {})}.items() if value is not None or keep_null}
+    payload = {name: value for name, value in {**good, **(claims or {})}.items() if value is not None}
     return jwt.encode(payload, KEYS[key], algorithm=algorithm, headers={"kid": key})
 
 

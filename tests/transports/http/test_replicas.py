@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx2
 import pytest
 from mcp.client.client import Client
-from mcp.client.streamable_http import streamable_http_client
 
 from tests.net.stand_in import Answer, Asked
 from tests.sources.ncbi import Ncbi, article, ncbi
 from tests.transports.conftest import content, error
-from tests.transports.processes import chroma, redis, serving_process
+from tests.transports.processes import chroma, client_of, redis, serving_process
 
 ALICE, BOB = "alice-token-0123456789", "bob-token-0123456789"
 ALLOWED = 3  # requests a second without a key; two servers that knew nothing of each other would make five
-
-
-@asynccontextmanager
-async def client(url: str, token: str) -> AsyncGenerator[Client]:
-    headers = {"authorization": f"Bearer {token}"}
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as http,
-        Client(streamable_http_client(f"{url}/mcp", http_client=http)) as one,
-    ):
-        yield one
 
 
 def timed(ncbi: Ncbi) -> list[float]:
@@ -64,8 +51,8 @@ async def test_a_session_moves_between_replicas_which_share_the_pace_of_requests
             "DEEPCRITICAL_AUTH_TOKENS": f"alice:{ALICE},bob:{BOB}",
         }
         urls = [opened.enter_context(serving_process(tmp_path / name, **shared))[1] for name in ("one", "two")]
-        one, two = [await opened.enter_async_context(client(url, ALICE)) for url in urls]
-        bob = await opened.enter_async_context(client(urls[1], BOB))
+        one, two = [await opened.enter_async_context(client_of(url, ALICE)) for url in urls]
+        bob = await opened.enter_async_context(client_of(urls[1], BOB))
 
         found = content(await one.call_tool("pubmed_search", {"query": "zinc wounds"}))
         assert f'session_id="{found["session_id"]}"' in found["next_step"], "the other replica has another default"

@@ -1,0 +1,13 @@
+"""Services that tests make themselves, not from settings."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+
+class Uncreated:
+    """Comes before the kind of service in the bases of a fake."""
+
+    @classmethod
+    def create(cls, settings: Any, net: Any) -> Self:
+        raise NotImplementedError
