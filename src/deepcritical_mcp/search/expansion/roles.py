@@ -173,7 +173,7 @@ def is_name(word: str) -> bool:
     lower = word.lower()
     is_frequent = is_common([lower]) or is_common([singular(lower)])
     is_other = is_never_noun(lower) or is_adjective(lower) or role_of_word(word) != "subject"
-    return is_symbol(word) or not (is_frequent or is_other)
+    return not is_adjective(word) and (is_symbol(word) or not (is_frequent or is_other))
 
 
 def is_adjective(word: str) -> bool:
