@@ -103,7 +103,8 @@ async def test_a_specific_query_finds_a_part_of_what_the_direct_one_does_and_a_b
     [
         ("topiramate for migraine", "Randomized trials", "Qualitative"),
         ("anemia in nurses: prevalence", "Epidemiology", "Randomized"),
-        ("penicillin resistance in sore throat", "Epidemiology", "Randomized"),
+        ("penicillin resistance in sore throat: prevalence", "Epidemiology", "Randomized"),
+        ("penicillin resistance in sore throat", "Reviews", "Epidemiology"),
         ("sensitivity and specificity of smartwatches for anemia", "Diagnosis", "Randomized"),
         ("does liquorice cause hyponatremia", "Etiology", "Randomized"),
         ("burnout in nurses: experiences", "Qualitative research", "Randomized"),

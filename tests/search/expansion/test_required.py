@@ -36,6 +36,11 @@ PERSONS_AND_PARTS = (
         ("allopurinol in nonagenarians", ["allopurinol", "nonagenarian"]),
         ("pregnant women with gout", ["pregnant women", "gout"]),
         ("C. difficile and gout", ["Clostridioides difficile", "gout"]),
+        ("gout in HPV", ["gout", "human papillomavirus"]),
+        ("burnout and gout: is topiramate the link", ["burnout", "gout", "topiramate"]),
+        ("pulmonary rehab in anemia", ["pulmonary rehabilitation", "anemia"]),
+        ("topiramate for migraine in HIV-negative adults", ["topiramate", "migraine"]),
+        ("P: migraine I: topiramate C: placebo O: mortality and gout", ["topiramate", "migraine"]),
     ],
 )
 async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: list[str], ask: Ask):
@@ -212,7 +217,7 @@ async def test_of_three_subjects_and_a_comparison_the_first_side_is_enough(ask: 
             "(measles AND rubella) AND (children[tiab] OR ",
         ),
         ("gout apps in the last ten years", "gout apps"),
-        ("DOACs but not warfarin in gout", "(DOACs AND gout) NOT warfarin"),
+        ("smartwatches but not warfarin in gout", "(smartwatches AND gout) NOT warfarin"),
     ],
 )
 async def test_the_subject_of_a_sentence_is_neither_lost_nor_torn_apart(topic: str, query: str):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.phrases import definitions, general_stems, stems
 from deepcritical_mcp.search.expansion.topic import Topic
+from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.sources.base import Vocabulary
 
 SAMPLE = 60
@@ -59,11 +60,20 @@ class Abbreviation(NamedTuple):
         return tuple(one.long_form for one in self.in_context or self.meanings if one.share >= _POSSIBLE)
 
 
+def known_abbreviations(topic: Topic) -> dict[str, str]:
+    """The abbreviations of a topic that mean one thing in medicine -> what they mean, as a list has them."""
+    known = dict(one.split("=") for one in word_list("abbreviations"))
+    words = [one.text for one in topic.tokens if one.text.rstrip("s") in known]
+    return {word: f"{known[word.rstrip('s')]}{'s' * word.endswith('s')}" for word in words}
+
+
 def abbreviations_of(topic: Topic) -> list[str]:
     """The words of a topic that may be abbreviations: two to six capitals ("MS"), not in a topic all in capitals."""
     if topic.syntax or not any(letter.islower() for letter in topic.subject):
         return []
-    words = [part for part in topic.affirmed.split() if 2 <= len(part) <= 6 and part.isalpha() and part.isupper()]
+    known = known_abbreviations(topic)
+    words = [word for word in topic.affirmed.split() if word not in known and word.isalpha() and word.isupper()]
+    words = [word for word in words if 2 <= len(word) <= 6]
     return list(dict.fromkeys(words))
 
 

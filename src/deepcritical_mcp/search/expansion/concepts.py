@@ -15,6 +15,7 @@ from deepcritical_mcp.search.expansion.abbreviations import (
     MAX_LOOKED_UP,
     Abbreviation,
     abbreviations_of,
+    known_abbreviations,
     look_up_abbreviation,
 )
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, has_name, is_action, plural
@@ -180,7 +181,7 @@ def candidates(topic: Topic) -> dict[str, str]:
         for length in range(_MAX_PHRASE, 0, -1)
         for start in range(len(tokens) - length + 1)
     ]
-    found: dict[str, str] = {}
+    found = {long: short.lower() for short, long in known_abbreviations(topic).items()}
     for who, verb in pairwise(tokens):
         if who == "who":  # "women who smoke" are about smoking
             found[f"{verb.removesuffix('e')}ing"] = verb
@@ -233,6 +234,8 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
     "glue"), short names are no drugs of another name, and a metal is meant only if something else says so ("lead")."""
     if record.name == "Acquired Immunodeficiency Syndrome":  # "visual aids"
         return "aids" in {one.text for one in topic.tokens} and "HIV" not in topic.text
+    if text in {short.lower() for short in known_abbreviations(topic)}:
+        return False
     if len(text) <= 3 and record.is_of(_DRUGS) and record.name.lower() != text:  # "MTA" is not only pemetrexed
         return True
     if record.name == "Lead":

@@ -16,7 +16,7 @@ from deepcritical_mcp.errors import EmbeddingError, EvidenceStoreError, Provider
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from deepcritical_mcp.models import Concept, ExpandedQuery, Expansion, Publication, SeedTerm
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.abbreviations import abbreviations_of
+from deepcritical_mcp.search.expansion.abbreviations import abbreviations_of, known_abbreviations
 from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, to_wire
 from deepcritical_mcp.search.expansion.concepts import NcbiView, look_up, with_definitions
 from deepcritical_mcp.search.expansion.evidence_terms import (
@@ -289,7 +289,9 @@ class QueryExpander:
 
 def _planned(asked: Topic, ncbi: NcbiView, evidence: EvidenceView, description: str) -> Plan:
     subject = corrected_topic(asked, ncbi.corrected) if ncbi.corrected else asked
-    defined = definitions([asked.text, clean_text(description)])
+    decided = {one.text for one in ncbi.concepts if one.record} | {*evidence.abbreviations}
+    listed = {short: long for short, long in known_abbreviations(subject).items() if short not in decided}
+    defined = listed | definitions([asked.text, clean_text(description)])
     concepts = with_definitions(subject, ncbi.concepts, defined=defined, seen=evidence.abbreviations)
     return Plan(asked, subject, concepts, is_looked_up=ncbi.is_mapped)
 

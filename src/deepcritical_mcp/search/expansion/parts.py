@@ -206,8 +206,11 @@ def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bo
     found = _TopicReader(topic.tokens, spans, foreign, is_looked_up=is_looked_up).parts()
     if word_list("efficacy") & {*topic.text.lower().split()}:  # "benefits and harms"
         found = [replace(one, role="kind") if one.text.lower() in word_list("adverse") else one for one in found]
-    seen: set[str] = set()
-    return [one for one in found if not (one.text.casefold() in seen or seen.add(one.text.casefold()))]
+    every: dict[str, Part] = {}
+    for one in found:  # "urinary tract infections in women with recurrent UTI"
+        named = one.records[0].name if one.records and not one.described else one.text
+        every.setdefault(named.casefold(), one)
+    return list(every.values())
 
 
 class _TopicReader:

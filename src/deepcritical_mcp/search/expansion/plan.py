@@ -32,7 +32,7 @@ def grouped_parts(parts: Sequence[Part]) -> list[Part]:
     def is_choice(run: Sequence[Part]) -> bool:
         is_apart = not combined and any(one not in run and one.evidence >= NAMED for one in parts)
         joints = {one.before for one in run[1:]}
-        is_alike = run[0].kind in ("D", "disease") or run[0].is_outcome
+        is_alike = run[0].kind == "D" or (run[0].kind == "disease" and run[0].before != "") or run[0].is_outcome
         is_keywords = joints == {","} and run[0].before not in _OF_WHOM
         if is_keywords and (len(run) == 2 or "" in {one.kind for one in run}):
             return False
@@ -100,6 +100,8 @@ def select(parts: Sequence[Part]) -> Selection:
     kept = [one for one in parts if one.is_negation or one.role == "animal"]
     persons = [one for one in parts if one.role == "person"]
     others = [one for one in parts if one not in kept and (one not in persons or len(persons) == 1)]
+    if any(one.label == "O" and one.before in JOINING for one in others):  # of several outcomes none is a subject
+        others = [one for one in others if one.label != "O"]
     strong = [one for one in others if one.evidence >= NAMED]
     animals = [one for one in kept if not one.is_negation]
     pool = strong if len(strong) + len(animals) > 1 else [one for one in others if one.evidence]

@@ -366,7 +366,9 @@ def _tokens(text: str) -> list[str]:
     """The words without those that open a question; each negation with what it negates is one phrase in quotes, since
     PubMed ignores "without" alone."""
     ends = {**dict.fromkeys(",)]", " ,"), **dict.fromkeys(";:.?!", " ;")}
+    clipped = dict(one.split("=") for one in word_list("clipped"))
     cleaned = [pubmed_syntax.words(word) + ends.get(word[-1], "") for word in text.split()]
+    cleaned = [clipped.get(word.lower(), word) for word in cleaned]
     found = [
         word
         for word in _GENUS.sub(r"\1 ", " ".join(cleaned)).split()
