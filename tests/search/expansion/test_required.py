@@ -39,7 +39,6 @@ PERSONS_AND_PARTS = (
         ("gout in HPV", ["gout", "human papillomavirus"]),
         ("burnout and gout: is topiramate the link", ["burnout", "gout", "topiramate"]),
         ("pulmonary rehab in anemia", ["pulmonary rehabilitation", "anemia"]),
-        ("topiramate for migraine in HIV-negative adults", ["topiramate", "migraine"]),
         ("P: migraine I: topiramate C: placebo O: mortality and gout", ["topiramate", "migraine"]),
     ],
 )

@@ -150,8 +150,7 @@ def evidence_of_words(words: Sequence[str]) -> float:
 def is_code(word: str) -> bool:
     """Whether it is a symbol and no abbreviation, which has several meanings: "TRPV1", "IL-6", but not "CKD"."""
     letters = word.rstrip("s")
-    is_other = " " in word or is_adjective(word) or (letters.isalpha() and letters.isupper())
-    return is_symbol(word) and len(word) > 2 and not is_other
+    return is_symbol(word) and len(word) > 2 and " " not in word and not (letters.isalpha() and letters.isupper())
 
 
 def ends_like_disease(text: str) -> bool:
@@ -173,14 +172,12 @@ def is_name(word: str) -> bool:
     lower = word.lower()
     is_frequent = is_common([lower]) or is_common([singular(lower)])
     is_other = is_never_noun(lower) or is_adjective(lower) or role_of_word(word) != "subject"
-    return not is_adjective(word) and (is_symbol(word) or not (is_frequent or is_other))
+    return is_symbol(word) or not (is_frequent or is_other)
 
 
 def is_adjective(word: str) -> bool:
     """Whether a word describes another one, by its class or its ending; "procalcitonin-guided" and "nurse-led" say what
     is tried."""
-    if word[0].isupper() and "-" in word:  # "HIV-negative"
-        return word.rpartition("-")[2].islower() and is_adjective(word.rpartition("-")[2])
     is_thing = word.endswith(endings("approach endings")) or (word.startswith("self-") and word.endswith("ing"))
     if not word.islower() or is_thing:
         return False
