@@ -18,7 +18,6 @@ from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex, Vect
 from tests.evidence.stand_ins import HashingModel, piece
 
 RANDOM = np.random.default_rng(7)
-SOURCES = ("pubmed", "web")
 SMALL = 200
 
 
@@ -38,7 +37,6 @@ def unit_vectors(count: int, dimension: int = 96) -> NDArray[np.float32]:
 def filled(table: VectorTable, vectors: NDArray[np.float32]) -> None:
     for number in range(0, len(vectors), 2):  # two passages each
         table.put(f"pubmed:{number}", 0, vectors[number : number + 2])
-        table.set_source(f"pubmed:{number}", SOURCES[number % 4 // 2])
 
 
 def failing(*_: object, **__: object) -> None:
@@ -64,7 +62,7 @@ def index(table: VectorTable) -> Generator[CollectionIndex]:
 
 def caught_up(index: CollectionIndex, table: VectorTable, query: NDArray[np.float32]) -> VectorTable:
     """What all vectors compared one by one give, where from now on only the collection may be asked."""
-    index.nearest([query], 1, None)
+    index.nearest([query], 1)
     index.wait()
     exact = VectorTable()
     exact.__dict__.update(vars(table))
@@ -81,7 +79,7 @@ def test_the_collection_is_asked_and_finds_what_is_nearest(index: CollectionInde
     filled(table, unit_vectors(3_000))
     queries = list(unit_vectors(40))
     exact = caught_up(index, table, queries[0])
-    found, best = index.nearest(queries, 50, None), exact.nearest(queries, 50, None)
+    found, best = index.nearest(queries, 50), exact.nearest(queries, 50)
     shared = [len({*keys(one)} & {*keys(other)}) for one, other in zip(found, best, strict=True)]
     assert sum(shared) >= 0.995 * 50 * len(queries)
     assert [one[0].cosine for one in found] == pytest.approx([one[0].cosine for one in best], abs=1e-5)
@@ -90,26 +88,25 @@ def test_the_collection_is_asked_and_finds_what_is_nearest(index: CollectionInde
 def test_what_was_changed_is_found_as_it_is_now(index: CollectionIndex, table: VectorTable) -> None:
     vectors = unit_vectors(600)
     filled(table, vectors)
-    index.nearest([vectors[0]], 1, None)
+    index.nearest([vectors[0]], 1)
     index.wait()
     table.cut("pubmed:0")
     table.cut("pubmed:2", 1)
     table.put("pubmed:4", 0, vectors[10:12])
     table.put("doi:new", 0, vectors[:1])
-    table.set_source("doi:new", "user")
     exact = caught_up(index, table, vectors[0])
     for number in (0, 3, 4, 10):
-        assert keys(index.nearest([vectors[number]], 3, None)[0]) == keys(exact.nearest([vectors[number]], 3, None)[0])
-    assert index.nearest([vectors[0]], 1, None)[0][0].id == "doi:new"
+        assert keys(index.nearest([vectors[number]], 3)[0]) == keys(exact.nearest([vectors[number]], 3)[0])
+    assert index.nearest([vectors[0]], 1)[0][0].id == "doi:new"
 
 
 def test_while_vectors_are_missing_in_it_all_are_compared(index: CollectionIndex, table: VectorTable) -> None:
     vectors = unit_vectors(600)
     filled(table, vectors)
     for _ in range(3):  # whether or not it has caught up
-        assert index.nearest([vectors[8]], 1, None)[0][0].id == "pubmed:8"
+        assert index.nearest([vectors[8]], 1)[0][0].id == "pubmed:8"
         table.put("doi:1", 0, vectors[9:10])
-        assert {one.id for one in index.nearest([vectors[9]], 2, None)[0]} == {"pubmed:8", "doi:1"}
+        assert {one.id for one in index.nearest([vectors[9]], 2)[0]} == {"pubmed:8", "doi:1"}
 
 
 def test_a_small_session_and_one_whose_collection_fails_are_compared_one_by_one(
@@ -117,11 +114,11 @@ def test_a_small_session_and_one_whose_collection_fails_are_compared_one_by_one(
 ) -> None:
     vectors = unit_vectors(SMALL + 100)
     filled(table, vectors[:SMALL])
-    assert index.nearest([vectors[4]], 1, None)[0][0].id == "pubmed:4"
+    assert index.nearest([vectors[4]], 1)[0][0].id == "pubmed:4"
     monkeypatch.setattr("chromadb.api.client.Client.create_collection", failing)
     filled(table, vectors)
     for _ in range(2):
-        assert index.nearest([vectors[4]], 1, None)[0][0].id == "pubmed:4"
+        assert index.nearest([vectors[4]], 1)[0][0].id == "pubmed:4"
         index.wait()
 
 

@@ -40,8 +40,8 @@ def test_a_new_session_may_be_read_while_something_is_first_kept_in_it():
         empty = SessionFile.create(None, SessionInfo("", "model"))
         space = SqliteSpace("new", empty, lambda info: SessionFile.create(None, info))
         with ThreadPoolExecutor(4) as threads:
-            read = [threads.submit(space.documents, "log") for _ in range(100)]
-            space.keep_document("log-1", "a search")
+            read = [threads.submit(space.documents, ["log-1"]) for _ in range(100)]
+            space.keep_documents({"log-1": "a search"})
         assert all(one.result() in ({}, {"log-1": "a search"}) for one in read)
         space.close()
 

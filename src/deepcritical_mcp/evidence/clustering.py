@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations, product
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from deepcritical_mcp.evidence.identity import (
     LEVELS,
@@ -19,7 +19,7 @@ from deepcritical_mcp.evidence.identity import (
     overruled,
     reason,
 )
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, dumped
+from deepcritical_mcp.evidence.storage.stored_items import dumped
 from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication, authority, merged, publication_id
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
@@ -54,38 +54,31 @@ class ReverseIndex(Generic[K]):
         return list(dict.fromkeys(id for key in keys for id in list(self._ids.get(key, ()))))
 
 
-def unlinked(item: KeptItem, gone: Sequence[str]) -> KeptItem:
-    """The item without its links to these ids."""
-    return replace(item, similar=tuple(one for one in item.similar if one not in gone), written=item.next_written)
+class Match(NamedTuple):
+    """A stored publication that is the same, its similarity, and why it is the same; all empty if none is."""
+
+    id: str = ""
+    similarity: float = 0.0
+    reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A stored publication that is the same, its similarity, and why it is the same."""
-
-    id: str
-    similarity: float
-    reason: str
-
-
-@dataclass(frozen=True)
-class Placement:
+class Placement(NamedTuple):
     """Where a new publication belongs.
 
     Attributes:
-        match: the stored publication that it is; None if it is another one.
+        match: the stored publication that it is.
         affected: the ids of the stored publications that it is linked to.
         clusters: what these and the new one are then; () if it only completes the match, which has many members.
     """
 
-    match: Match | None
+    match: Match
     affected: tuple[str, ...]
     clusters: tuple[Cluster, ...]
 
     @property
     def separates(self) -> bool:
         """Whether it reveals that what was merged before is several publications."""
-        return bool(self.clusters) and len(self.clusters) - len(self.affected) > (self.match is None)
+        return bool(self.clusters) and len(self.clusters) - len(self.affected) > (not self.match.id)
 
 
 _CHANGING = {

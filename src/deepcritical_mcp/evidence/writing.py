@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.errors import SessionFullError
-from deepcritical_mcp.evidence.adding import AddOutcome, Batch, Decision, NewPublication, outcomes_of
+from deepcritical_mcp.evidence.adding import AddOutcome, Batch, Decision, NewPublication
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.clustering import unlinked
-from deepcritical_mcp.evidence.indexing import IndexedSession, missing, store_vectors
-from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.removed_items import (
-    RemovedItem,
-    forget_removed,
-    keep_removed,
-    removed_items,
-    to_restore,
-    tombstone,
-)
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector, now
+from deepcritical_mcp.evidence.removed_items import keep_removed, removed_items
+from deepcritical_mcp.evidence.session_access import SessionAccess, batches
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.models import Publication, ScreeningMark
 
 EMBEDDED_AT_ONCE = 64
@@ -32,7 +24,7 @@ background."""
 T = TypeVar("T")
 
 
-class WritableSession(IndexedSession):
+class WritableSession(SessionAccess):
     """A session that is added to, decided on and removed from."""
 
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
@@ -43,24 +35,24 @@ class WritableSession(IndexedSession):
         Raises:
             SessionFullError: not all fit; `details["kept"]` holds the ids of those that were added.
         """
-        async with self._session() as (space, catalogue):
-            return await self._add(publications, space, catalogue)
+        async with self._session() as catalogue:
+            return await self._add(publications, catalogue)
 
     async def set_statuses(self, publications: Sequence[Publication]) -> None:
         """Write the status of stored publications as these have it, and nothing else."""
-        async with self._session() as (space, catalogue):
+        async with self._session() as catalogue:
 
             def change(current: Publication) -> Iterator[tuple[KeptItem, KeptItem]]:
                 if id := catalogue.resolve(current.id):
                     yield catalogue[id], _with_status(catalogue[id], current)
 
-            await self._change(publications, change, space, catalogue)
+            await self._change(publications, change, catalogue)
 
     async def decide(self, marks: Sequence[ScreeningMark]) -> list[tuple[Publication, Publication] | None]:
         """Write the user's decisions and tags, in order, and nothing else; those about a note hold for the publication
         that it is about. Gives each one's publication before and after it; None if the session does not have it."""
         found: list[tuple[Publication, Publication] | None] = []
-        async with self._session() as (space, catalogue):
+        async with self._session() as catalogue:
 
             def change(mark: ScreeningMark) -> Iterator[tuple[KeptItem, KeptItem]]:
                 id = catalogue.subject(mark.id)
@@ -69,46 +61,39 @@ class WritableSession(IndexedSession):
                 if pair:
                     yield pair
 
-            await self._change(marks, change, space, catalogue)
+            await self._change(marks, change, catalogue)
         return found
 
     async def remove(self, ids: Sequence[str]) -> list[Publication]:
         """Remove the publications with these ids, with all their texts, and give them; `restore` brings them back."""
-        async with self._session() as (space, catalogue):
+        async with self._session() as catalogue:
 
             def write() -> list[Publication]:
                 known = list(dict.fromkeys(own for id in ids if (own := catalogue.resolve(id))))
-                items, at = [catalogue[id] for id in known], now()
-                ids_gone = [name for id in known for name in catalogue.names(id)]
-                if gone := [RemovedItem(one.publication.id, at, one.members) for one in items]:
-                    keep_removed(space, [*removed_items(space), *gone])
-                for item in items:
-                    space.remove_parts(item.publication.id, item.records)
-                    catalogue.remove(item.publication.id)
-                linked = [unlinked(item, ids_gone) for item in catalogue.naming(ids_gone)]
-                for item in linked:
+                items, gone = [catalogue[id] for id in known], [name for id in known for name in catalogue.names(id)]
+                if items:
+                    keep_removed(catalogue.space, items)
+                for id in known:
+                    catalogue.remove(id)
+                changed = [*(item.place for item in items), *catalogue.unlinked(gone)]
+                for item in changed:
                     catalogue.put(item)
-                if linked:
-                    space.rewrite(*linked)
-                if self._shared and items:
-                    space.write([(tombstone(item), ()) for item in items])
+                if changed:
+                    catalogue.space.write(changed, {})
                 return [item.publication for item in items]
 
             return await self._write_alone(write)
 
     async def restore(self, ids: Collection[str] = ()) -> list[Publication]:
         """Bring back what was removed within a day under these ids; without ids, what was removed last."""
-        async with self._session() as (space, catalogue):
-            chosen = to_restore(await run_sync(removed_items, space, abandon_on_cancel=True), ids)
-            outcomes = await self._add([member for one in chosen for member in one.members], space, catalogue)
-            if chosen:
-                await self._write_alone(lambda: forget_removed(space, chosen))
+        async with self._session() as catalogue:
+            chosen = await run_sync(removed_items, catalogue.space, ids, abandon_on_cancel=True)
+            outcomes = await self._add([member for one in chosen.values() for member in one.members], catalogue)
+            await self._write_alone(lambda: catalogue.space.keep_documents(dict.fromkeys(chosen, "")))
             return list({outcome.publication.id: outcome.publication for outcome in outcomes}.values())
 
-    async def _add(
-        self, publications: Sequence[Publication], space: Space, catalogue: Catalogue
-    ) -> tuple[AddOutcome, ...]:
-        decisions: list[Decision] = []
+    async def _add(self, publications: Sequence[Publication], catalogue: Catalogue) -> tuple[AddOutcome, ...]:
+        decisions: list[Decision | None] = []
         room = EMBEDDED_AT_ONCE
         for block in batches(publications, EMBEDDED_AT_ONCE):
             known = await run_sync(identified, catalogue, block, abandon_on_cancel=True)
@@ -118,19 +103,16 @@ class WritableSession(IndexedSession):
             embedded = iter(vectors)
             new = [(one, () if id else next(embedded)) for one, id in zip(block, known, strict=True)]
             for rows in batches(new, self._batch):
-                decisions += await self._add_batch(space, catalogue, rows)
-        outcomes = await run_sync(outcomes_of, decisions, catalogue)
-        await self._index({outcome.publication.id for outcome in outcomes}, space, catalogue)
-        if left_out := sum(decision.full for decision in decisions):
+                decisions += await self._add_batch(catalogue, rows)
+        kept = [(index, decision) for index, decision in enumerate(decisions) if decision]
+        outcomes = await run_sync(lambda: tuple(decision.outcome(index, catalogue) for index, decision in kept))
+        await self._index({outcome.publication.id for outcome in outcomes}, catalogue)
+        if left_out := len(decisions) - len(kept):
             raise self._full(outcomes, left_out)
         return outcomes
 
     async def _change(
-        self,
-        causes: Sequence[T],
-        change: Callable[[T], Iterator[tuple[KeptItem, KeptItem]]],
-        space: Space,
-        catalogue: Catalogue,
+        self, causes: Sequence[T], change: Callable[[T], Iterator[tuple[KeptItem, KeptItem]]], catalogue: Catalogue
     ) -> None:
         """Rewrite stored items, in batches: `change` gives an item before and after each cause. Their vectors stay."""
 
@@ -138,17 +120,16 @@ class WritableSession(IndexedSession):
             changed: dict[str, KeptItem] = {}
             for before, after in (pair for cause in some for pair in change(cause)):
                 if after != before:
-                    changed[after.publication.id] = replace(after, written=before.next_written)
-                    catalogue.put(changed[after.publication.id])
+                    changed[after.id] = after
+                    catalogue.put(after)
             if changed:
-                space.rewrite(*changed.values())
+                catalogue.space.write([*changed.values()], {})
 
         for some in batches(causes, self._batch):
-            await self._write_alone(lambda some=some: write(some))
+            await self._write_alone(partial(write, some))
 
-    async def _add_batch(self, space: Space, catalogue: Catalogue, new: Sequence[NewPublication]) -> Sequence[Decision]:
+    async def _add_batch(self, catalogue: Catalogue, new: Sequence[NewPublication]) -> Sequence[Decision | None]:
         batch = Batch(
-            space,
             catalogue,
             calibration=self._embedder.calibration,
             max_evidence=self._max_evidence,
@@ -156,34 +137,23 @@ class WritableSession(IndexedSession):
         )
         async with self._writing:
             decisions = await self._write(lambda: batch.add(new))
-            # What is new and could not be embedded, e.g. because the model is busy, is not tried again while others
-            # wait for this session: the background does that.
-            changed = [id for id in sorted(batch.changed) if catalogue[id].embedded or not self._embedder.failure]
-            if changed:
-                await self._embed_again([catalogue[id].publication for id in changed], batch, space, catalogue)
+            # What could not be embedded, e.g. because the model is busy, is not tried again while others wait for this
+            # session: the background does that.
+            if batch.changed and not self._embedder.failure:
+                changed = [catalogue[id].publication for id in sorted(batch.changed)]
+                vectors = await self._embedder.publications(changed)
+                rows = [(one, 0, some) for one, some in zip(changed, vectors, strict=True) if some]
+                for some in batches(rows, self._batch):
+                    await self._write(partial(batch.store_vectors, some))
         return decisions
 
-    async def _embed_again(
-        self, publications: Sequence[Publication], batch: Batch, space: Space, catalogue: Catalogue
-    ) -> None:
-        """Embed the current texts of stored publications, of long ones the first passages; without a model, their old
-        vectors stay."""
-        vectors = await self._embedder.publications(publications)
-        rows = [(one, 0, some) for one, some in zip(publications, vectors, strict=True) if some]
-        for some in batches(rows, self._batch):
-
-            def write(some: Sequence[tuple[Publication, int, Sequence[Vector]]] = some) -> None:
-                store_vectors(catalogue, space, some)
-                batch.link(publication.id for publication, *_ in some)
-
-            await self._write(write)
-
-    async def _index(self, ids: set[str], space: Space, catalogue: Catalogue) -> None:
+    async def _index(self, ids: set[str], catalogue: Catalogue) -> None:
         """Embed what these publications still lack: few passages now, more in the background."""
         lacking = [id for id in catalogue.waiting() if id in ids]
-        count = sum(len(row.passages) for row in missing(catalogue, lacking, EMBEDDED_AT_ONCE + 1))
+        count = sum(len(passages) for *_, passages in catalogue.missing(lacking, EMBEDDED_AT_ONCE + 1))
         if 0 < count <= EMBEDDED_AT_ONCE and not self._embedder.failure:
-            await self._complete(lacking, space, catalogue)
+            while await self._index_more(lacking, catalogue):
+                pass
         if lacking:
             self._start_indexing(catalogue)
 
@@ -220,10 +190,4 @@ def _with_decision(item: KeptItem, mark: ScreeningMark) -> KeptItem:
 
 def identified(catalogue: Catalogue, publications: Sequence[Publication]) -> list[str]:
     """See `EvidenceStore.known`."""
-    places = map(catalogue.place, publications)
-    return [place.match.id if place.match else "" for place in places]
-
-
-def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """`items`, `size` at a time."""
-    return (items[start : start + size] for start in range(0, len(items), size))
+    return [catalogue.place(publication).match.id for publication in publications]

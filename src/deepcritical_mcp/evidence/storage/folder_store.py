@@ -326,7 +326,7 @@ class FolderBackend(Backend):
             if path.exists():  # another process has done it
                 return
             with old_session(folder) as old, _new_file(path, old.info) as file, file.writing():
-                file.put("item", [(item.publication.id, packed(item)) for item in old.items], 1)
+                file.put("item", [(item.id, packed(item)) for item in old.items], 1)
                 file.put("document", [(name, text.encode()) for name, text in old.documents.items()])
             self._move(folder, "trash")
 

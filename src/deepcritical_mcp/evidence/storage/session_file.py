@@ -27,7 +27,7 @@ from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
 
-RowKind = Literal["session", "item", "vectors", "document", "index"]
+RowKind = Literal["session", "item", "vectors", "document", "derived"]
 
 FORMAT = 3
 """Written with each session; versions 0.1 and 0.2 kept sessions in folders."""
@@ -220,12 +220,6 @@ class SessionFile:
             owner = self.info.owner
             values = [(kind, key, change, checksum(owner, kind, key, value), value) for key, value in rows]
             self._connection.executemany(_PUT, values)
-            self.change = max(self.change, change)
-
-    def mark(self, kind: RowKind, key: str, change: int) -> None:
-        """Mark a row as changed, so that other processes read it again."""
-        with self.writing(), failures("keep the evidence"):
-            self._connection.execute("UPDATE rows SET change = ? WHERE kind = ? AND key = ?", (change, kind, key))
             self.change = max(self.change, change)
 
     def delete(self, kind: RowKind, keys: Iterable[str]) -> None:

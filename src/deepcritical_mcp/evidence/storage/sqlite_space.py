@@ -81,70 +81,57 @@ class SqliteSpace(Space):
                 self._state, self._seen = state, self._file.change
             return iter([self._known(unpacked(row.value) for row in rows)])
 
-    def write(self, rows: Sequence[tuple[KeptItem, Sequence[Vector]]]) -> None:
+    def write(self, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
         with self._changing() as (file, change):
-            file.put("item", [(item.publication.id, packed(item)) for item, _ in rows], change)
-            for item, vectors in rows:
-                self._cut(file, item.publication.id, 0)
-                self._put_vectors(file, item, 0, vectors)
-
-    def extend(self, item: KeptItem, vectors: Sequence[Vector]) -> None:
-        with self._changing() as (file, change):
-            file.mark("item", item.publication.id, change)
-            self._put_vectors(file, item, item.parts - len(vectors), vectors)
-
-    def rewrite(self, *items: KeptItem) -> None:
-        with self._changing() as (file, change):
-            file.put("item", [(item.publication.id, packed(item)) for item in items], change)
+            file.put("item", [(item.id, packed(item)) for item in items], change)
+            file.delete("derived", [item.id for item in items])
             for item in items:
-                self._table.set_source(item.publication.id, item.publication.source)
-                self._cut(file, item.publication.id, item.vector_count)
+                self._set_vectors(file, item, np.asarray(vectors.get(item.id, ()), np.float32))
 
-    def remove_parts(self, id: str, parts: Sequence[int]) -> None:
+    def remove(self, ids: Iterable[str]) -> None:
         with self._changing() as (file, _):
-            self._cut(file, id, min(parts, default=0))
-            if 0 in parts:
+            for id in ids:
+                file.delete("vectors", file.keys("vectors", id + PART))
+                file.delete("derived", [id])
                 file.delete("item", [id])
+                self._table.cut(id)
 
     @contextlib.contextmanager
     def turn(self) -> Generator[None]:
         with self.lock, contextlib.nullcontext() if self._create else self._file.writing():
             yield
 
-    def nearest(
-        self, vectors: Sequence[Vector], limit: int, source: str | None = None, least: float = -1.0
-    ) -> list[list[NearPassage]]:
-        if least > -1.0:  # what is nearly identical must not be missed
-            return self._table.nearest(vectors, limit, source, least)
-        return self._index.nearest(vectors, limit, source)
+    def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
+        # What is nearly identical must not be missed.
+        return (self._index if least <= -1.0 else self._table).nearest(vectors, limit, least)
 
-    def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
-        return {id: some for id, count in parts.items() if (some := self._table.get(id, count)) is not None}
+    def vectors(self, counts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
+        return {id: some for id, count in counts.items() if (some := self._table.get(id, count)) is not None}
 
-    def index(self) -> bytes:
+    def derived(self) -> dict[str, bytes]:
         with self.lock:
-            return self._file.value("index", "") or b""
+            return {row.key: row.value for row in self._file.changed("derived")}
 
-    def keep_index(self, index: bytes) -> None:
+    def keep_derived(self, rows: Mapping[str, bytes]) -> None:
         with self.lock:
-            self._file.put("index", [("", index)])
+            self._file.put("derived", rows.items())
 
-    def keep_document(self, name: str, content: str) -> None:
+    def keep_documents(self, contents: Mapping[str, str]) -> None:
         with self.lock:
             self._begin()
-            self._file.put("document", [(name, content.encode("utf-8", "surrogatepass"))])
+            with self._file.writing():
+                kept = [(name, text.encode("utf-8", "surrogatepass")) for name, text in contents.items() if text]
+                self._file.put("document", kept)
+                self._file.delete("document", [name for name, text in contents.items() if not text])
 
-    def document(self, name: str) -> str:
+    def documents(self, names: Sequence[str]) -> dict[str, str]:
         with self.lock:
-            return (self._file.value("document", name) or b"").decode("utf-8", "surrogatepass")
+            found = {name: self._file.value("document", name) for name in names}
+            return {name: text.decode("utf-8", "surrogatepass") for name, text in found.items() if text}
 
-    def documents(self, prefix: str) -> dict[str, str]:
+    def document_names(self, prefix: str) -> list[str]:
         with self.lock:
-            return {name: self.document(name) for name in self._file.keys("document", prefix)}
-
-    def count_documents(self, prefix: str, *, but: str) -> int:
-        with self.lock:
-            return sum(not name.endswith(but) for name in self._file.keys("document", prefix))
+            return self._file.keys("document", prefix)
 
     def record(self, **changes: Any) -> None:
         with self._file.writing():
@@ -192,35 +179,24 @@ class SqliteSpace(Space):
 
     def _known(self, items: Iterable[KeptItem]) -> list[KeptItem]:
         """Items that were read, with as many vectors as they have."""
-        known: list[KeptItem] = []
-        for item in items:
-            id = item.publication.id
-            self._table.set_source(id, item.publication.source)
-            count = self._table.count(id)
-            known.append(replace(item, parts=count or 1, embedded=count > 0))
-        return known
+        return [replace(item, vectors=self._table.count(item.id)) for item in items]
 
     def _load_vectors(self, rows: Iterable[tuple[str, bytes]]) -> None:
         for id, first, value in sorted((*id_and_part(key), value) for key, value in rows):
             self._table.put(id, first, np.frombuffer(value, "<f4", offset=4).reshape(int.from_bytes(value[:4]), -1))
 
-    def _put_vectors(self, file: SessionFile, item: KeptItem, first: int, vectors: Sequence[Vector]) -> None:
-        if len(vectors):
-            id, array = item.publication.id, np.asarray(vectors, np.float32)
-            file.put("vectors", [(f"{id}{PART}{first}", _bytes(array))])
-            self._table.set_source(id, item.publication.source)
-            self._table.put(id, first, array)
-
-    def _cut(self, file: SessionFile, id: str, count: int) -> None:
-        """Keep the first `count` vectors of a publication."""
-        keys = file.keys("vectors", id + PART)
-        if not keys or self._table.count(id) == count:
-            return
-        left = self._table.get(id, count) if count else None
-        file.delete("vectors", keys)
-        if left is not None:
-            file.put("vectors", [(f"{id}{PART}0", _bytes(left))])
-        self._table.cut(id, count)
+    def _set_vectors(self, file: SessionFile, item: KeptItem, new: NDArray[np.float32]) -> None:
+        """See `write`."""
+        first = item.vectors - len(new)
+        if not first or self._table.count(item.id) > first:
+            left = self._table.get(item.id, first)
+            file.delete("vectors", file.keys("vectors", item.id + PART))
+            if first and left is not None:
+                file.put("vectors", [(f"{item.id}{PART}0", _bytes(left))])
+            self._table.cut(item.id, first)
+        if len(new):
+            file.put("vectors", [(f"{item.id}{PART}{first}", _bytes(new))])
+            self._table.put(item.id, first, new)
 
 
 def _bytes(vectors: NDArray[np.float32]) -> bytes:

@@ -102,23 +102,21 @@ class KeptItem:
 
     Attributes:
         order: its position in insertion order.
-        parts: the number of its passages that have vectors, from the first on; 1 if it was never embedded, 0 if its
-            texts have changed since.
-        embedded: whether it was embedded; if not, it is found by words only.
-        written: when (Unix milliseconds).
-        progressed: when vectors of further passages were written after that; 0 if none were.
+        vectors: how many of its passages, from the first on, have vectors; without any, it is found by words only.
         similar: the ids of nearly identical publications.
         given: what was merged, each as it was added; () if nothing was.
     """
 
     publication: Publication
     order: int
-    parts: int
-    embedded: bool
-    written: int
+    vectors: int = 0
     similar: tuple[str, ...] = ()
     given: tuple[Publication, ...] = ()
-    progressed: int = 0
+
+    @property
+    def id(self) -> str:
+        """The publication's id."""
+        return self.publication.id
 
     @property
     def members(self) -> tuple[Publication, ...]:
@@ -126,25 +124,25 @@ class KeptItem:
         return self.given or (self.publication,)
 
     @property
-    def vector_count(self) -> int:
-        """The number of its passages that have vectors."""
-        return self.parts if self.embedded else 0
+    def is_gone(self) -> bool:
+        """Whether it is only the place of one that was removed."""
+        return self.order == _GONE
 
     @property
-    def records(self) -> range:
-        """The numbers of its records."""
-        return range(max(self.parts, 1))
+    def place(self) -> KeptItem:
+        """What takes its place when it is removed, so that other processes learn of that."""
+        text = Text(kind="note", content="[removed]")
+        return KeptItem(
+            Publication(id=self.id, source=self.publication.source, title="[removed]", texts=(text,)), _GONE
+        )
 
-    @property
-    def next_written(self) -> int:
-        """When a change of it is written (Unix milliseconds): later than itself, even by a clock that is behind that of
-        the process that wrote it."""
-        return max(now(), self.written + 1)
+
+_GONE = -1
 
 
 def packed(item: KeptItem) -> bytes:
     """An item without its vectors, serialized."""
-    row = {"order": item.order, "written": item.written, "similar": item.similar}
+    row = {"order": item.order, "similar": item.similar}
     given = ",".join(map(dumped, item.given))
     text = f'{json.dumps(row)[:-1]},"publication":{dumped(item.publication)},"given":[{given}]}}'
     return text.encode("utf-8", "surrogatepass")
@@ -154,15 +152,8 @@ def unpacked(data: bytes) -> KeptItem:
     """The item that `packed` serialized; raises ValueError."""
     row = cast("dict[str, Any]", json.loads(data.decode("utf-8", "surrogatepass")))
     publication = _publication(row["publication"])
-    return KeptItem(
-        publication=publication,
-        order=row["order"],
-        parts=1,
-        embedded=False,
-        written=row["written"],
-        similar=tuple(row["similar"]),
-        given=tuple(sharing(publication, _publication(one)) for one in row["given"]),
-    )
+    given = tuple(sharing(publication, _publication(one)) for one in row["given"])
+    return KeptItem(publication, row["order"], similar=tuple(row["similar"]), given=given)
 
 
 def sharing(publication: Publication, member: Publication) -> Publication:

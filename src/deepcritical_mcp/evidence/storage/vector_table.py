@@ -89,7 +89,6 @@ class VectorTable:
         self.lock = threading.RLock()
         self.changes = 0
         self._vectors: dict[str, NDArray[np.float32]] = {}
-        self._source_of: dict[str, str] = {}
         self._stack: _Stack | None = None
         self._changed: dict[str, None] | None = None
 
@@ -112,10 +111,6 @@ class VectorTable:
                 raise ValueError(f"vectors of another shape: {new.shape}")
             self._set(id, np.concatenate((known[:first], new, known[first + len(new) :])))
 
-    def set_source(self, id: str, source: str) -> None:
-        """Set the source of a publication, which may have no vectors yet."""
-        self._source_of[id] = source
-
     def cut(self, id: str, first: int = 0) -> None:
         """Remove the vectors of a publication from passage `first` on."""
         with self.lock:
@@ -125,7 +120,7 @@ class VectorTable:
         """Remove everything."""
         with self.lock:
             self.changes += 1
-            self._vectors, self._source_of, self._stack, self._changed = {}, {}, None, None
+            self._vectors, self._stack, self._changed = {}, None, None
 
     def count(self, id: str) -> int:
         """How many vectors of a publication are here."""
@@ -151,20 +146,15 @@ class VectorTable:
         found = self._vectors.get(id)
         return None if found is None else found[:count]
 
-    def nearest(
-        self, vectors: Sequence[Vector], limit: int, source: str | None, least: float = -1.0
-    ) -> list[list[NearPassage]]:
+    def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
         """See `Space.nearest`."""
         queries = np.asarray(vectors, np.float32)
         with self.lock:
             stack = self._stacked()
-            is_of = [self._source_of.get(id) == source for id in stack.ids] if source is not None else None
         used = len(stack.owners)
         found: list[list[NearPassage]] = []
         for start in range(0, len(queries) if used else 0, MAX_QUERIES):
             cosines = np.ascontiguousarray(_cosines(stack.matrix, queries[start : start + MAX_QUERIES])[:used].T)
-            if is_of is not None:
-                cosines[:, ~np.asarray(is_of)[stack.owners]] = -np.inf
             found += [_best(row, limit, least, stack) for row in cosines]
         return found or [[] for _ in queries]
 
@@ -226,17 +216,15 @@ class CollectionIndex:
         self._thread: threading.Thread | None = None
         self._is_closing = self._has_failed = False
 
-    def nearest(self, vectors: Sequence[Vector], limit: int, source: str | None) -> list[list[NearPassage]]:
-        """See `Space.nearest`. With a source, all vectors are compared: Chroma takes ten times as long to leave out
-        others."""
+    def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
+        """See `Space.nearest`."""
         count = len(self._table)
-        is_asked = source is None and count > SMALL and not self._has_failed
-        if is_asked and (collection := self._caught_up()) is not None:
+        if count > SMALL and not self._has_failed and (collection := self._caught_up()) is not None:
             try:
-                return asked(collection, vectors, min(limit, count))
+                return asked(collection, vectors, min(limit, count), least)
             except Exception as error:  # whatever Chroma raises, the table has the same vectors
                 self._fail(error)
-        return self._table.nearest(vectors, limit, source)
+        return self._table.nearest(vectors, limit, least)
 
     def wait(self) -> None:
         """Wait until the collection has all vectors."""
@@ -298,19 +286,13 @@ class CollectionIndex:
         logger.warning("the index of a session failed, its vectors are compared one by one: %s", type(error).__name__)
 
 
-def asked(
-    collection: Collection, vectors: Sequence[Vector], limit: int, source: str | None = None
-) -> list[list[NearPassage]]:
-    """What a collection says is nearest to each vector; of one source, if given."""
-    found: Any = collection.query(
-        query_embeddings=np.asarray(vectors, np.float32),
-        n_results=limit,
-        where={"source": source} if source else None,
-        include=["distances"],
-    )
+def asked(collection: Collection, vectors: Sequence[Vector], limit: int, least: float) -> list[list[NearPassage]]:
+    """What a collection says is nearest to each vector, see `Space.nearest`."""
+    queries = np.asarray(vectors, np.float32)
+    found: Any = collection.query(query_embeddings=queries, n_results=limit, include=["distances"])
     return [
-        [NearPassage(*id_and_part(key), 1.0 - distance) for key, distance in zip(keys, distances, strict=True)]
-        for keys, distances in zip(found["ids"], found["distances"], strict=True)
+        [NearPassage(*id_and_part(key), 1.0 - far) for key, far in zip(*some, strict=True) if 1.0 - far >= least]
+        for some in zip(found["ids"], found["distances"], strict=True)
     ]
 
 
