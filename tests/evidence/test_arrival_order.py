@@ -21,7 +21,7 @@ from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.chroma_session import ServerSpace
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
-from deepcritical_mcp.evidence.storage.stored_items import SessionInfo, new_session_id
+from deepcritical_mcp.evidence.storage.stored_items import KeptSession, new_session_id
 from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import HashingModel, piece
 from tests.evidence.test_identity import note, page, paper
@@ -115,7 +115,7 @@ SEQUENCES: dict[str, tuple[int, tuple[Publication, ...]]] = {
 
 
 def kept(publications: Sequence[Publication]) -> Catalogue:
-    catalogue = Catalogue(MemoryBackend(limit=1).create(new_session_id(), SessionInfo("", "")))
+    catalogue = Catalogue(MemoryBackend(limit=1).create(new_session_id(), KeptSession()))
     Batch(catalogue, calibration=None).add([(one, ()) for one in publications])
     return catalogue
 

@@ -65,6 +65,9 @@ class SessionAccess:
     Attributes:
         awake: whether its indexes are in memory.
         lost: whether the open session turned out to be gone, or must be opened again.
+        used, recorded: when it was last used, and the last use that its place has recorded (Unix seconds).
+        rested: when it was put to rest; 0.0 if it has been woken since.
+        returns: whether it was woken soon after that.
     """
 
     def __init__(
@@ -80,7 +83,8 @@ class SessionAccess:
         warning: str = "",
     ) -> None:
         self.session_id = session_id
-        self.awake = self.lost = False
+        self.awake = self.lost = self.returns = False
+        self.used = self.recorded = self.rested = 0.0
         self._embedder = PassageEmbedder(embedder)
         self._open_session = open_session
         self._batch, self._max_evidence, self._dedup_threshold = batch, max_evidence, dedup_threshold
@@ -160,14 +164,22 @@ class SessionAccess:
             space = catalogue.space
             return await run_sync(lambda: space.documents(space.document_names(prefix)), abandon_on_cancel=True)
 
-    def attach(self, space: Space) -> None:
+    @property
+    def space(self) -> Space:
+        """The place of the session, which is open."""
+        if self._space is None:
+            raise SessionNotFoundError()
+        return self._space
+
+    def attach(self, space: Space, used: float) -> None:
         """Use `space`, which is open, until `detach`."""
         self._space, self._catalogue, self.lost, self._mutex = space, None, False, space.lock
+        self.used, self.recorded, self.rested, self.returns = used, space.info.used, 0.0, False
 
-    def detach(self) -> None:
-        """Stop using the open space; the next call opens it again."""
-        self._space = self._catalogue = None
-        self.awake = False
+    def detach(self) -> Space:
+        """Stop using the open space, and give it; the next call opens it again."""
+        space, self._space, self._catalogue, self.awake = self.space, None, None, False
+        return space
 
     @contextlib.asynccontextmanager
     async def _session(self) -> AsyncGenerator[Catalogue]:

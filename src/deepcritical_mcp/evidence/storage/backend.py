@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, NearPassage, SessionInfo, Vector
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, NearPassage, Vector
 
 
 class Space(Protocol):
@@ -30,7 +30,7 @@ class Space(Protocol):
     lock: threading.RLock
 
     @property
-    def info(self) -> SessionInfo:
+    def info(self) -> KeptSession:
         """The session's metadata."""
         ...
 
@@ -140,7 +140,7 @@ class Backend(Protocol):
         """The backend as the settings describe it, None if they do not choose it. Connects to nothing yet."""
         ...
 
-    def create(self, session_id: str, info: SessionInfo) -> Space:
+    def create(self, session_id: str, info: KeptSession) -> Space:
         """Create a session and open it; where that costs something, only when something is first kept in it.
 
         Raises:
@@ -181,7 +181,7 @@ class Backend(Protocol):
         """Whether an open session lasts; False until something is kept in it, where an empty one leaves nothing."""
         return True
 
-    def sessions(self, owner: str | None) -> dict[str, SessionInfo]:
+    def sessions(self, owner: str | None) -> dict[str, KeptSession]:
         """The kept sessions of `owner` (None = of all) by id, opened by any process; opens and deletes none.
 
         Raises:
@@ -189,7 +189,7 @@ class Backend(Protocol):
         """
         return {}
 
-    def expired(self, owner: str | None) -> dict[str, SessionInfo]:
+    def expired(self, owner: str | None) -> dict[str, KeptSession]:
         """Those that nobody has used for their time, and that can be restored."""
         return {}
 

@@ -15,7 +15,7 @@ from chromadb.errors import ChromaError, NotFoundError
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.session_file import DISK_FULL
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, SessionInfo, dumped, restored, sharing
+from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, KeptItem, KeptSession, dumped, restored, sharing
 
 if TYPE_CHECKING:
     from chromadb.types import Metadata
@@ -58,14 +58,13 @@ def translated(action: str) -> Generator[None]:
         raise EvidenceStoreError(f"The evidence store could not {action}: {reason}") from error
 
 
-def session_info(metadata: Mapping[str, Any] | None) -> SessionInfo:
+def session_info(metadata: Mapping[str, Any] | None) -> KeptSession:
     """What a collection's metadata says about its session."""
-    blank = SessionInfo("", "")
     known = {name: value for name, value in (metadata or {}).items() if name in (*_WRITTEN, "title")}
-    return replace(blank, **{name: type(getattr(blank, name))(value) for name, value in known.items()})
+    return replace(UNKNOWN, **{name: type(getattr(UNKNOWN, name))(value) for name, value in known.items()})
 
 
-def collection_metadata(info: SessionInfo) -> dict[str, Any]:
+def collection_metadata(info: KeptSession) -> dict[str, Any]:
     """The metadata from which `session_info` reads the same, except for the title."""
     return {name: getattr(info, name) for name in _WRITTEN} | {"format": FORMAT}
 

@@ -35,7 +35,7 @@ from deepcritical_mcp.evidence.storage.chroma_records import (
     session_info,
     translated,
 )
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, NearPassage, SessionInfo, Vector, now
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, NearPassage, Vector, now
 from deepcritical_mcp.evidence.storage.vector_table import PART, VectorTable, asked, part_id, stacked
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class ServerSpace(Space):
     the turn, until it deletes the collection.
     """
 
-    def __init__(self, client: Client, session_id: str, info: SessionInfo) -> None:
+    def __init__(self, client: Client, session_id: str, info: KeptSession) -> None:
         self.session_id = session_id
         self.lock = threading.RLock()
         self._info = info
@@ -102,11 +102,11 @@ class ServerSpace(Space):
         """When each known item was written (Unix milliseconds), and how many records with vectors it has."""
 
     @property
-    def info(self) -> SessionInfo:
+    def info(self) -> KeptSession:
         return self._info
 
     @classmethod
-    def create(cls, client: Client, session_id: str, info: SessionInfo) -> Self:
+    def create(cls, client: Client, session_id: str, info: KeptSession) -> Self:
         """A new, empty session."""
         space = cls(client, session_id, info)
         with translated("open a session"):

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, cast
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
-from deepcritical_mcp.evidence.storage.stored_items import SessionInfo
+from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, KeptSession
 from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class Row(NamedTuple):
 class OwnRow(NamedTuple):
     """A session's metadata, how many rows of the counted kinds it has, and the number of its latest change."""
 
-    info: SessionInfo
+    info: KeptSession
     rows: int
     change: int
 
@@ -123,14 +123,14 @@ class SessionFile:
             deleted.
     """
 
-    def __init__(self, connection: sqlite3.Connection, info: SessionInfo) -> None:
+    def __init__(self, connection: sqlite3.Connection, info: KeptSession) -> None:
         self.lock = threading.RLock()
         self.info = info
         self.change = 0
         self._connection = connection
 
     @classmethod
-    def create(cls, path: Path | None, info: SessionInfo) -> Self:
+    def create(cls, path: Path | None, info: KeptSession) -> Self:
         """A new, empty session, in memory if `path` is None. There must be no file yet."""
         with failures("open a session"):
             if path is not None:
@@ -153,7 +153,7 @@ class SessionFile:
                 raise EvidenceStoreError(NOTHING_LEFT)
             connection = _connected(f"{path.absolute().as_uri()}?mode=rw", patience)
         try:
-            file = cls(connection, SessionInfo("", ""))
+            file = cls(connection, UNKNOWN)
             file.refresh()
             if whole:
                 file._check()
@@ -209,7 +209,7 @@ class SessionFile:
         self.change += 1
         return self.change
 
-    def set_info(self, info: SessionInfo) -> None:
+    def set_info(self, info: KeptSession) -> None:
         """Write the session's metadata."""
         with self.writing():
             self.info = info
@@ -296,8 +296,8 @@ class SessionFile:
         return self._connection.execute(_COUNT).fetchone()[0]
 
 
-def salvaged(data: bytes) -> tuple[SessionInfo, Sequence[Row]]:
-    """What SQLite can read of a damaged file and checksums prove to be intact; `SessionInfo.damage` says what is lost.
+def salvaged(data: bytes) -> tuple[KeptSession, Sequence[Row]]:
+    """What SQLite can read of a damaged file and checksums prove to be intact; `KeptSession.damage` says what is lost.
     If the owner is lost, only what belongs to no owner is recovered.
 
     Raises:
@@ -332,7 +332,7 @@ def salvaged(data: bytes) -> tuple[SessionInfo, Sequence[Row]]:
         f"{counted(sum(kind == 'item' for kind, _ in there), 'item')} could be read. "
         f'{said if info else "What is lost is not known."} A copy of the damaged file is in the folder "damaged".'
     )
-    return replace(info or SessionInfo("", "", title="(recovered)"), damage=damage), rows
+    return replace(info or replace(UNKNOWN, title="(recovered)"), damage=damage), rows
 
 
 def _read(connection: sqlite3.Connection, query: str, most: int, *given: Any) -> Iterator[tuple[Any, ...]]:
@@ -353,7 +353,7 @@ def _own_row_of(value: bytes) -> OwnRow:
         row = cast("dict[str, Any]", json.loads(value))
         if row["format"] > FORMAT:
             raise EvidenceStoreError("A later version of deepcritical-mcp has kept this session. Update this one.")
-        return OwnRow(SessionInfo(**row["info"]), int(row["rows"]), int(row["change"]))
+        return OwnRow(KeptSession(**row["info"]), int(row["rows"]), int(row["change"]))
     except (LookupError, TypeError, ValueError):
         raise DamagedFileError() from None
 

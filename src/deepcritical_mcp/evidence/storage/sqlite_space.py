@@ -16,7 +16,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, NearPassage, SessionInfo, Vector, packed, unpacked
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, NearPassage, Vector, packed, unpacked
 from deepcritical_mcp.evidence.storage.vector_table import PART, CollectionIndex, VectorTable, id_and_part
 
 LOCAL_BATCH = 32
@@ -39,7 +39,7 @@ class SqliteSpace(Space):
         self,
         session_id: str,
         file: SessionFile,
-        create: Callable[[SessionInfo], SessionFile] | None = None,
+        create: Callable[[KeptSession], SessionFile] | None = None,
     ) -> None:
         self.session_id = session_id
         self.lock = threading.RLock()
@@ -52,7 +52,7 @@ class SqliteSpace(Space):
         self._state = 0
 
     @property
-    def info(self) -> SessionInfo:
+    def info(self) -> KeptSession:
         return self._file.info
 
     def read(self) -> Iterator[list[KeptItem]]:
@@ -219,7 +219,7 @@ class MemoryBackend(Backend):
     def configured(cls, settings: Settings) -> Self | None:
         return cls(limit=settings.max_sessions)
 
-    def create(self, session_id: str, info: SessionInfo) -> Space:
+    def create(self, session_id: str, info: KeptSession) -> Space:
         return SqliteSpace(session_id, SessionFile.create(None, info))
 
     def open(self, session_id: str, model: str) -> Space:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.identifiers import SESSION_ID
 from deepcritical_mcp.models import AuthorName, Part, Publication, StatusNotice, Text, with_day
+from deepcritical_mcp.text import counted
 
 Vector = Sequence[float] | NDArray[np.float32]
 
@@ -74,26 +75,39 @@ _BLANK_PART = Part.model_construct(set(), anchor="")
 
 
 @dataclass(frozen=True)
-class SessionInfo:
-    """A session's metadata.
+class KeptSession:
+    """What is known of a session without reading its evidence.
 
     Attributes:
-        owner: digest of the owner's name; "" without authentication.
-        model: the model of its vectors.
-        used, created: its last use and its beginning (Unix seconds); 0.0 = unknown.
+        session_id: "" where that is known anyway.
         title: the user's, else the first query, else "".
+        created, used: its beginning and its last use (Unix seconds); 0.0 = unknown.
+        expires: when it is deleted if nobody uses it (Unix seconds); 0.0 if it is not kept, or not yet.
         items, searches: publications and entries of the log; -1 = unknown, as of versions that did not count.
         damage: what was lost when its file was found damaged, for people; "" if that never was.
+        owner: digest of the owner's name; "" without authentication.
+        model: the model of its vectors.
     """
 
-    owner: str
-    model: str
-    used: float = 0.0
-    created: float = 0.0
+    session_id: str = ""
     title: str = ""
-    items: int = -1
-    searches: int = -1
+    created: float = 0.0
+    used: float = 0.0
+    expires: float = 0.0
+    items: int = 0
+    searches: int = 0
     damage: str = ""
+    owner: str = ""
+    model: str = ""
+
+    @property
+    def size(self) -> str:
+        """How much it holds, in words."""
+        return counted(self.items, "item") if self.items >= 0 else "size unknown"
+
+
+UNKNOWN = KeptSession(items=-1, searches=-1)
+"""A session of which nothing is known."""
 
 
 @dataclass(frozen=True)

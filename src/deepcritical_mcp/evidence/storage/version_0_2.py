@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.storage.chroma_records import item_of
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError, failures
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, SessionInfo
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession
 from deepcritical_mcp.text import clean_line, clipped
 
 FORMAT = 2
@@ -45,7 +45,7 @@ WHERE topic = ? AND seq_id > coalesce((SELECT max(seq_id) FROM max_seq_id WHERE 
 class OldSession(NamedTuple):
     """What is kept in such a folder: items without their vectors, and documents by name."""
 
-    info: SessionInfo
+    info: KeptSession
     items: Sequence[KeptItem]
     documents: Mapping[str, str]
 
@@ -55,7 +55,7 @@ def is_old_session(folder: Path) -> bool:
     return folder.is_dir() and not folder.is_symlink() and (folder / "chroma" / "chroma.sqlite3").is_file()
 
 
-def old_info(folder: Path) -> SessionInfo:
+def old_info(folder: Path) -> KeptSession:
     """The session's metadata, as far as it is known without opening its database: not the time of its last use."""
     row: dict[str, Any] = {}
     with contextlib.suppress(OSError, ValueError, RecursionError):
@@ -63,9 +63,10 @@ def old_info(folder: Path) -> SessionInfo:
         row = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
     title, created = row.get("title"), row.get("created")
     counts = [value if isinstance(value := row.get(name), int) and value >= 0 else -1 for name in ("items", "searches")]
-    return SessionInfo(
-        _beginning(folder / "used", 256).decode("utf-8", "replace").strip(),  # "" too if a backup has dropped the file
-        "",
+    return KeptSession(
+        owner=_beginning(folder / "used", 256)
+        .decode("utf-8", "replace")
+        .strip(),  # "" if a backup has dropped the file
         created=float(created) if isinstance(created, int | float) and 0 <= created <= _LATEST else 0.0,
         title=clipped(clean_line(title), 120) if isinstance(title, str) else "",
         items=counts[0],
