@@ -36,7 +36,7 @@ def unit_vectors(count: int, dimension: int = 96) -> NDArray[np.float32]:
 
 def filled(table: VectorTable, vectors: NDArray[np.float32]) -> None:
     for number in range(0, len(vectors), 2):  # two passages each
-        table.put(f"pubmed:{number}", 0, vectors[number : number + 2])
+        table.put(f"pubmed:{number}", vectors[number : number + 2])
 
 
 def failing(*_: object, **__: object) -> None:
@@ -90,10 +90,10 @@ def test_what_was_changed_is_found_as_it_is_now(index: CollectionIndex, table: V
     filled(table, vectors)
     index.nearest([vectors[0]], 1)
     index.wait()
-    table.cut("pubmed:0")
-    table.cut("pubmed:2", 1)
-    table.put("pubmed:4", 0, vectors[10:12])
-    table.put("doi:new", 0, vectors[:1])
+    table.put("pubmed:0", ())
+    table.put("pubmed:2", (), 1)
+    table.put("pubmed:4", vectors[10:12])
+    table.put("doi:new", vectors[:1])
     exact = caught_up(index, table, vectors[0])
     for number in (0, 3, 4, 10):
         assert keys(index.nearest([vectors[number]], 3)[0]) == keys(exact.nearest([vectors[number]], 3)[0])
@@ -105,7 +105,7 @@ def test_while_vectors_are_missing_in_it_all_are_compared(index: CollectionIndex
     filled(table, vectors)
     for _ in range(3):  # whether or not it has caught up
         assert index.nearest([vectors[8]], 1)[0][0].id == "pubmed:8"
-        table.put("doi:1", 0, vectors[9:10])
+        table.put("doi:1", vectors[9:10])
         assert {one.id for one in index.nearest([vectors[9]], 2)[0]} == {"pubmed:8", "doi:1"}
 
 

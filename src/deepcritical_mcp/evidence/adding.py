@@ -156,7 +156,7 @@ class Batch:
         some = [(item.publication, self._vectors_of(item)) for item in kept if item.vectors]
         for (publication, _), near in zip(some, self._neighbors(some), strict=True):
             id = publication.id
-            folds = self._folds(publication, _Similarities(one for one in near.items() if one[0] != id))
+            folds = self._folds(publication, {other: one for other, one in near.items() if other != id})
             if not {*folds} <= {*self._catalogue.links(id)}:
                 item = self._catalogue[id]
                 self._catalogue.put(replace(item, similar=united(item.similar, folds)))
@@ -188,7 +188,7 @@ class Batch:
         cosines = {id: float(np.dot(np.asarray(vectors[0]), np.asarray(some[0]))) for id, some in staged.items()}
         # A neighbor may have been given another id within this batch, or another text, which `link` compares.
         found = [(self._catalogue.resolve(id), one) for id, one in {**near, **cosines}.items()]
-        similarities = _Similarities(one for one in found if one[0] not in self.unlinked)
+        similarities = {id: one for id, one in found if id not in self.unlinked}
         if match := self._by_meaning(new, similarities):
             return self._merge_into(new, match)
         if len(self._catalogue) >= self._max_evidence:
@@ -197,12 +197,12 @@ class Batch:
         publication = self._apply(new, vectors, place, tuple(id for id, _ in folds))
         return Decision(publication, folds=folds, separates=place.separates)
 
-    def _by_meaning(self, new: Publication, similarities: _Similarities) -> Match | None:
+    def _by_meaning(self, new: Publication, similarities: Mapping[str, float]) -> Match | None:
         """Apply `dedup_threshold`, except to publications that differ in something else."""
         if self._dedup_threshold is None:
             return None
         identity = Member.of(new).identity
-        for id in similarities.at_least(self._dedup_threshold):
+        for id in _at_least(self._dedup_threshold, similarities):
             is_other = any(tells_apart(identity, member.identity) for member in self._catalogue.members(id))
             if not is_other and not opposed(new, self._catalogue[id].publication):
                 return Match(id, similarities[id], f"nearly the same meaning (cosine {similarities[id]:.2f})")
@@ -339,26 +339,23 @@ class Batch:
             digest = hashlib.sha256(digest.encode()).hexdigest()[: len(digest)]
         return f"{base}#{digest}"
 
-    def _folds(self, new: Publication, similarities: _Similarities) -> list[str]:
+    def _folds(self, new: Publication, similarities: Mapping[str, float]) -> list[str]:
         """Nearly identical publications, and other versions of this one (a preprint and its article)."""
-        if not (close := similarities.at_least(self._same_meaning)):
+        if not (close := _at_least(self._same_meaning, similarities)):
             return []
-        identity, count = Member.of(new).identity, Layout.of(new).count
+        identity, count = Member.of(new).identity, len(Layout.of(new).passages)
         return [
             id
             for id in close
             if (similarities[id] >= self._folds_at or _is_version(identity, self._catalogue.members(id)[0].identity))
-            and self._catalogue.layout(id).count == count
+            and len(self._catalogue.layout(id).passages) == count
             and not opposed(new, self._catalogue[id].publication)
         ]
 
 
-class _Similarities(dict[str, float]):
-    """Cosines of a new publication to the nearest stored ones, by id."""
-
-    def at_least(self, threshold: float) -> list[str]:
-        """The ids whose cosine is at least `threshold`, closest first."""
-        return sorted((id for id in self if self[id] >= threshold), key=lambda id: -self[id])
+def _at_least(threshold: float, similarities: Mapping[str, float]) -> list[str]:
+    """The ids whose cosine is at least `threshold`, closest first."""
+    return sorted((id for id, one in similarities.items() if one >= threshold), key=lambda id: -similarities[id])
 
 
 def _is_version(one: Identity, other: Identity) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.chunking import Passage
@@ -15,7 +16,6 @@ from deepcritical_mcp.evidence.clustering import (
     LookupKey,
     Match,
     Member,
-    MemberIndex,
     Placement,
     ReverseIndex,
     best_match,
@@ -39,9 +39,12 @@ from deepcritical_mcp.evidence.text_index import (
 )
 from deepcritical_mcp.identifiers import named_preprints, normalize_doi, record_ids
 from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
+from deepcritical_mcp.text import counted
 
 KEPT_FROM = 500
 """Number of publications or vectors from which reading what was derived is faster than deriving it again."""
+MAX_NAMED = 3
+"""Papers named in warnings."""
 MAX_MEMBERS = 24
 """Descriptions that are compared with each other; the time grows with the cube of their number (24: 0.03 s)."""
 STATUS_FIELDS = ("status", "status_notices", "status_checked")
@@ -77,7 +80,9 @@ class Catalogue:
         self.space = space
         self._lock = threading.Lock()
         self._items: dict[str, KeptItem] = {}
-        self._members = MemberIndex()
+        self._members: dict[str, Cluster] = {}
+        self._keys = ReverseIndex[LookupKey]()
+        """What each member can be looked up by: its numbers, its id, and the ends of its title."""
         self._texts = TextIndex()
         self._layouts: dict[str, Layout] = {}
         self._gone: dict[str, KeptItem] = {}
@@ -118,7 +123,7 @@ class Catalogue:
         if self._underived and max(len(self), self.passages) >= KEPT_FROM:
             with self._lock:
                 ids = [id for id in self._items if id in self._underived]
-                found = {id: packed_texts(self._texts.texts(id), self._members.keys(id)) for id in ids}
+                found = {id: packed_texts(self._texts.texts(id), self._keys.keys(id)) for id in ids}
                 self._underived.clear()
             self.space.keep_derived(found)
 
@@ -153,7 +158,8 @@ class Catalogue:
             if is_other or not (earlier and earlier.vectors):
                 self._note_change(id)
             self._gone.pop(id, None)
-            self._members.put(id, members, keys)
+            self._members[id] = members
+            self._keys.put(id, {key for one in members for key in one.identity.keys} if keys is None else keys)
             has_versions = publication.source != "user"  # a note has the number of what it is about
             self._numbers.put(id, _own(publication) if has_versions else ())
             self._named.put(id, _named(publication) if has_versions else ())
@@ -205,8 +211,8 @@ class Catalogue:
             self.passages -= known.vectors
         self._underived.discard(id)
         self._waiting.pop(id, None)
-        self._members.put(id, ())
-        for links in (self._links, self._numbers, self._named):
+        self._members.pop(id, None)
+        for links in (self._keys, self._links, self._numbers, self._named):
             links.put(id, ())
         self._texts.remove(id)
         self._layouts.pop(id, None)
@@ -232,7 +238,7 @@ class Catalogue:
 
     def _earlier(self, id: str, members: Cluster) -> list[str]:
         """Other publications that consist of the same members, before others joined them."""
-        others = {other for member in members for other in self._members.under("id", member.identity.id)} - {id}
+        others = {*self._keys.having(*(("id", member.identity.id) for member in members))} - {id}
         facts = [member.facts for member in members]
         return [other for other in others if all(member.facts in facts for member in self._members[other])]
 
@@ -255,17 +261,17 @@ class Catalogue:
     def _owner(self, id: str) -> str:
         base = base_id(id)
         if id == base:
-            owners = self._members.having(base)
+            owners = self._having(base)
         else:
-            owners = self._members.under("id", base)
+            owners = self._keys.having(("id", base))
             owners = [one for one in owners if any(id.endswith(member.digest) for member in self._members[one])]
         if owners:
             return min(owners, key=lambda one: (one != base, self._held(one).order))
         kind, _, value = id.partition(":")
         kind = {"pubmed": "pmid", "pmc": "pmcid"}.get(kind, kind)
         value = normalize_doi(value) if kind == "doi" else value.upper().removeprefix("PMC")
-        owners = [one for one in self._members.under(kind, value) if base_id(one) != id and not self._is_note(one)]
-        owners = owners or [one for one in self._members.under(f"{CLAIMED}{kind}", value) if self._is_at(one, value)]
+        owners = [one for one in self._keys.having((kind, value)) if base_id(one) != id and not self._is_note(one)]
+        owners = owners or [one for one in self._keys.having((f"{CLAIMED}{kind}", value)) if self._is_at(one, value)]
         # Publications with this number take precedence over one for which a more reliable source gives another.
         owners.sort(key=lambda one: not getattr(self._held(one).publication, kind, ""))
         return next(iter(owners), "")
@@ -276,7 +282,7 @@ class Catalogue:
         return not publication.is_users and number in identity_numbers(record_ids(publication.url)).values()
 
     def _is_note(self, id: str) -> bool:
-        return all(member.is_note for member in self._members[id])
+        return all(member.is_note for member in self.members(id))
 
     def find(self, ids: Iterable[str]) -> dict[str, Publication]:
         """The publications with these ids, by id; unknown ids are skipped. See `resolve`."""
@@ -297,8 +303,8 @@ class Catalogue:
         has; none for other evidence."""
         if not self._is_note(id):
             return []
-        numbers = (number for member in self._members[id] for number in member.identity.numbers.items())
-        found = ([one for one in self._members.under(*number) if not self._is_note(one)] for number in numbers)
+        numbers = (number for member in self.members(id) for number in member.identity.numbers.items())
+        found = ([one for one in self._keys.having(number) if not self._is_note(one)] for number in numbers)
         return next((some for some in found if some), list[str]())
 
     def subject(self, id: str) -> str:
@@ -317,8 +323,8 @@ class Catalogue:
 
     def _notes_on(self, id: str) -> list[str]:
         """The ids of the user's notes that are about publication `id`."""
-        numbers = (number for member in self._members[id] for number in member.identity.numbers.items())
-        others = dict.fromkeys(other for number in numbers for other in self._members.under(*number))
+        numbers = (number for member in self.members(id) for number in member.identity.numbers.items())
+        others = dict.fromkeys(other for number in numbers for other in self._keys.having(number))
         return sorted((one for one in others if id in self._subjects(one)), key=lambda one: self._items[one].order)
 
     def ids(self) -> list[str]:
@@ -338,6 +344,29 @@ class Catalogue:
                 found.append((item.publication, item.vectors, some))
                 limit -= len(some)
         return found
+
+    def unfinished(self, ids: Collection[str] | None = None) -> list[str]:
+        """Warnings about what is not indexed yet: "pubmed:1~2: 40 of 96 passages are still being indexed."; if there
+        are `ids`, only about these publications."""
+        rows = self.missing([id for id in self.waiting() if ids is None or id in ids])
+        long = [(one, start) for one, start, _ in rows if self.layout(one.id).has_long_texts]
+        more = counted(len(long) - MAX_NAMED, "more paper is", "more papers are")
+        short = counted(len(rows) - len(long), "item is", "items are")
+        return [
+            *(line for row in long[:MAX_NAMED] for line in self._progress(*row)),
+            *([f"{more} still being indexed."] if len(long) > MAX_NAMED else []),
+            *([f"{short} found by words only until embedded again."] if len(long) < len(rows) else []),
+        ]
+
+    def _progress(self, publication: Publication, start: int) -> Iterator[str]:
+        end = 0
+        for _, group in groupby(self.layout(publication.id).passages, key=lambda one: id(one.text)):
+            text, *others = (one.text for one in group)
+            total = 1 + len(others)
+            end += total
+            if text.parts and end > start:
+                left = min(total, end - start)
+                yield f"{publication.id_of(text)}: {left} of {total} passages are still being indexed."
 
     def where(self, condition: Callable[[Publication], bool]) -> list[str]:
         """The ids of the publications that satisfy `condition`."""
@@ -381,17 +410,38 @@ class Catalogue:
 
     def members(self, id: str) -> Cluster:
         """The members of publication `id`."""
-        return self._members[id]
+        return self._members.get(id, ())
 
     def has_id(self, id: str, among: Container[str]) -> bool:
         """Whether a publication that is not `among` these has a member with this id."""
-        return any(other not in among for other in (*self._members.having(id), *({id} & self._items.keys())))
+        return any(other not in among for other in (*self._having(id), *({id} & self._items.keys())))
+
+    def _having(self, id: str) -> list[str]:
+        """The ids of publications with a member that has exactly this id, except those whose own id is this one with a
+        digest: when that was given, this one was another publication's."""
+        return [
+            one
+            for one in self._keys.having(("id", id))
+            if one == id or (base_id(one) != id and any(member.publication.id == id for member in self._members[one]))
+        ]
+
+    def _linked(self, new: Identity) -> list[str]:
+        """The ids of the publications that `new` could belong to, and of those that their members could belong to."""
+        found: dict[str, None] = {}
+        waiting = [new]
+        while waiting:
+            one = waiting.pop()
+            for id in [id for id in self._keys.having(*one.keys) if id not in found]:
+                if best_match(one, self._members[id]):
+                    found[id] = None
+                    waiting += (member.identity for member in self._members[id])
+        return sorted(found, key=lambda id: self._items[id].order)
 
     def place(self, publication: Publication) -> Placement:
         """Where a new publication belongs."""
         new = Member.of(publication)
         with self._lock:
-            linked = sorted(self._members.linked(new.identity), key=lambda id: self._items[id].order)
+            linked = self._linked(new.identity)
             members = {id: self._members[id] for id in linked}
         for id, some in members.items():
             if any(one.facts == new.facts for one in some):

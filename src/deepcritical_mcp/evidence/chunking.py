@@ -157,13 +157,9 @@ def own_title(publication: Publication, text: Text) -> str:
     return title.rstrip(".")
 
 
-def split(text: str) -> list[str]:
+def _chunks(text: str) -> list[Span]:
     """Overlapping chunks of at most `CHUNK_LENGTH` characters, from a whole word to the end of a sentence if one is
     near."""
-    return [text[slice(*span)].strip() for span in _chunks(text)]
-
-
-def _chunks(text: str) -> list[Span]:
     chunks: list[Span] = []
     start = 0
     while len(text) - start > CHUNK_LENGTH:

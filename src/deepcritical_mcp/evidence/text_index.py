@@ -31,11 +31,6 @@ class Layout:
     short: int
 
     @property
-    def count(self) -> int:
-        """The number of passages."""
-        return len(self.passages)
-
-    @property
     def has_long_texts(self) -> bool:
         """Whether some of them are passages of a long text."""
         return len(self.passages) > self.short

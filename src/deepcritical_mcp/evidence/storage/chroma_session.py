@@ -49,8 +49,9 @@ logger = logging.getLogger(__name__)
 WORDS = "-words"
 TURN = "-turn"
 BATCH = 64
-"""Records per write; so many publications, of those with a few records."""
-FEW = 8
+"""Publications per write."""
+MAX_RECORDS = 256
+"""Records that are written at once."""
 MAX_READ = 1_000
 """Vectors that are read at once."""
 PAGE = 200
@@ -147,29 +148,24 @@ class ServerSpace(Space):
         for rows in self._both(since):
             items = [item for state, item in rows if state > known.get(item.id, (-1, -1))]
             for item in items:  # another process may have changed its vectors
-                self._table.cut(item.id)
+                self._table.put(item.id, ())
             yield items
 
     def write(self, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
         earlier = {item.id: self._states.get(item.id, (0, 0)) for item in items}
         written = {id: max(now(), before + 1) for id, (before, _) in earlier.items()}
         firsts = {item.id: item.vectors - len(vectors.get(item.id, ())) for item in items}
-        new = [[(item, part) for part in range(firsts[item.id], item.vectors)] for item in items]
-
-        def upsert(records: Sequence[tuple[KeptItem, int]]) -> None:
-            self._main.upsert(
-                ids=[part_id(item.id, part) for item, part in records],
-                embeddings=np.asarray([vectors[item.id][part - firsts[item.id]] for item, part in records], np.float32),
-                metadatas=[record_row(item, written[item.id], part) for item, part in records],
-            )
-
+        records = [(item, part) for item in items for part in range(firsts[item.id], item.vectors)]
+        records.sort(key=lambda record: record[1] == 0)  # the first ones say that the others exist
         with self._writing():
-            small = [records for records in new if 0 < len(records) <= FEW]
-            for start in range(0, len(small), BATCH):  # each publication in one request: whole, or not at all
-                upsert([*itertools.chain(*small[start : start + BATCH])])
-            for records in (records for records in new if len(records) > FEW):
-                for start in (*range(BATCH, len(records), BATCH), 0):  # the first ones say that the others exist
-                    upsert(records[start : start + BATCH])
+            for start in range(0, len(records), MAX_RECORDS):
+                some = records[start : start + MAX_RECORDS]
+                new = [vectors[item.id][part - firsts[item.id]] for item, part in some]
+                self._main.upsert(
+                    ids=[part_id(item.id, part) for item, part in some],
+                    embeddings=np.asarray(new, np.float32),
+                    metadatas=[record_row(item, written[item.id], part) for item, part in some],
+                )
             if same := [item for item in items if firsts[item.id]]:
                 rows = [record_row(item, written[item.id]) for item in same]
                 self._main.update(ids=[item.id for item in same], metadatas=rows)
@@ -183,8 +179,7 @@ class ServerSpace(Space):
             if moved and self._words is not None:
                 self._words.delete(ids=moved)
         for item in items:
-            self._table.cut(item.id, firsts[item.id])
-            self._table.put(item.id, firsts[item.id], vectors.get(item.id, ()))
+            self._table.put(item.id, vectors.get(item.id, ()), firsts[item.id])
             self._states[item.id] = written[item.id], item.vectors
 
     def remove(self, ids: Iterable[str]) -> None:
@@ -193,7 +188,7 @@ class ServerSpace(Space):
                 count = self._states.pop(id, (0, 0))[1]
                 with self._table.lock:  # who reads all vectors, a page at a time, must not miss one
                     self._main.delete(ids=[part_id(id, part) for part in range(max(count, 1))])
-                    self._table.cut(id)
+                    self._table.put(id, ())
                 if self._words is not None:
                     self._words.delete(ids=[id])
 
@@ -230,7 +225,7 @@ class ServerSpace(Space):
         with table.lock:
             if table.changes == changes:  # else what was read may be of earlier texts
                 for id, some in read.items():
-                    table.put(id, 0, some)
+                    table.put(id, some)
                 read = {}
             return read | {id: some for id, count in counts.items() if (some := table.get(id, count)) is not None}
 

@@ -204,11 +204,6 @@ class SessionFile:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def next_change(self) -> int:
-        """The number of the next change, which is used up. Part of a transaction."""
-        self.change += 1
-        return self.change
-
     def set_info(self, info: KeptSession) -> None:
         """Write the session's metadata."""
         with self.writing():

@@ -17,7 +17,7 @@ from deepcritical_mcp.errors import SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, NearPassage, Vector, packed, unpacked
-from deepcritical_mcp.evidence.storage.vector_table import PART, CollectionIndex, VectorTable, id_and_part
+from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex, VectorTable
 
 LOCAL_BATCH = 32
 """Publications per write: all are compared with what the session holds at once."""
@@ -63,7 +63,8 @@ class SqliteSpace(Space):
                 self._file.refresh()
                 self._seen = self._file.change
                 items = [row.value for row in self._file.changed("item")]
-                self._load_vectors((row.key, row.value) for row in self._file.changed("vectors"))
+                for row in self._file.changed("vectors"):
+                    self._table.put(row.key, _vectors(row.value))
             return iter([self._known(map(unpacked, items))])
 
     def news(self) -> Iterator[list[KeptItem]]:
@@ -72,29 +73,30 @@ class SqliteSpace(Space):
                 return iter(())
             with self._file.reading():
                 self._file.refresh()
-                self._check_model(self._file)
+                self._check_model()
                 rows = list(self._file.changed("item", since=self._seen))
                 for row in rows:
-                    self._table.cut(row.key)
-                    keys = self._file.keys("vectors", row.key + PART)
-                    self._load_vectors((key, self._file.value("vectors", key) or b"") for key in keys)
+                    self._table.put(row.key, _vectors(self._file.value("vectors", row.key) or b""))
                 self._state, self._seen = state, self._file.change
             return iter([self._known(unpacked(row.value) for row in rows)])
 
     def write(self, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
-        with self._changing() as (file, change):
-            file.put("item", [(item.id, packed(item)) for item in items], change)
-            file.delete("derived", [item.id for item in items])
+        with self._changing() as change:
+            self._file.put("item", [(item.id, packed(item)) for item in items], change)
+            self._file.delete("derived", [item.id for item in items])
             for item in items:
-                self._set_vectors(file, item, np.asarray(vectors.get(item.id, ()), np.float32))
+                new = vectors.get(item.id, ())
+                if len(new) or self._table.count(item.id) > item.vectors:
+                    self._table.put(item.id, new, item.vectors - len(new))
+                    self._keep_vectors(item.id)
 
     def remove(self, ids: Iterable[str]) -> None:
-        with self._changing() as (file, _):
+        with self._changing():
             for id in ids:
-                file.delete("vectors", file.keys("vectors", id + PART))
-                file.delete("derived", [id])
-                file.delete("item", [id])
-                self._table.cut(id)
+                self._table.put(id, ())
+                self._keep_vectors(id)
+                self._file.delete("derived", [id])
+                self._file.delete("item", [id])
 
     @contextlib.contextmanager
     def turn(self) -> Generator[None]:
@@ -109,12 +111,10 @@ class SqliteSpace(Space):
         return {id: some for id, count in counts.items() if (some := self._table.get(id, count)) is not None}
 
     def derived(self) -> dict[str, bytes]:
-        with self.lock:
-            return {row.key: row.value for row in self._file.changed("derived")}
+        return {row.key: row.value for row in self._file.changed("derived")}
 
     def keep_derived(self, rows: Mapping[str, bytes]) -> None:
-        with self.lock:
-            self._file.put("derived", rows.items())
+        self._file.put("derived", rows.items())
 
     def keep_documents(self, contents: Mapping[str, str]) -> None:
         with self.lock:
@@ -125,13 +125,11 @@ class SqliteSpace(Space):
                 self._file.delete("document", [name for name, text in contents.items() if not text])
 
     def documents(self, names: Sequence[str]) -> dict[str, str]:
-        with self.lock:
-            found = {name: self._file.value("document", name) for name in names}
-            return {name: text.decode("utf-8", "surrogatepass") for name, text in found.items() if text}
+        found = {name: self._file.value("document", name) for name in names}
+        return {name: text.decode("utf-8", "surrogatepass") for name, text in found.items() if text}
 
     def document_names(self, prefix: str) -> list[str]:
-        with self.lock:
-            return self._file.keys("document", prefix)
+        return self._file.keys("document", prefix)
 
     def record(self, **changes: Any) -> None:
         with self._file.writing():
@@ -151,27 +149,25 @@ class SqliteSpace(Space):
         self._file.close()
 
     def _begin(self) -> None:
-        if self._create is not None:
-            empty, self._file, self._create = self._file, self._create(self._file.info), None
-            empty.close()
+        if self._create is not None:  # who reads in another thread may still read the empty session
+            self._file, self._create = self._create(self.info), None
             self._state = self._file.state()
 
     @contextlib.contextmanager
-    def _changing(self) -> Generator[tuple[SessionFile, int]]:
+    def _changing(self) -> Generator[int]:
         """A transaction, with the number of its change. If it fails, `read` must be called again."""
         with self.lock:
             self._begin()
-            file = self._file
-            with file.writing():
-                self._check_model(file)
-                change = file.next_change()
-                yield file, change
+            with self._file.writing():
+                self._check_model()
+                self._file.change += 1
+                yield (change := self._file.change)
             if change == self._seen + 1:  # otherwise another process has written, and `news` will say what
                 self._seen = change
 
-    def _check_model(self, file: SessionFile) -> None:
+    def _check_model(self) -> None:
         """Vectors of two models cannot be compared."""
-        if file.info.model != self._model:
+        if self.info.model != self._model:
             raise SessionBusyError(
                 "This session is open in another window, with another embedding model (DEEPCRITICAL_EMBEDDING_MODEL). "
                 'Use the same in both, or pass "new" as session_id to open a fresh session.'
@@ -181,26 +177,19 @@ class SqliteSpace(Space):
         """Items that were read, with as many vectors as they have."""
         return [replace(item, vectors=self._table.count(item.id)) for item in items]
 
-    def _load_vectors(self, rows: Iterable[tuple[str, bytes]]) -> None:
-        for id, first, value in sorted((*id_and_part(key), value) for key, value in rows):
-            self._table.put(id, first, np.frombuffer(value, "<f4", offset=4).reshape(int.from_bytes(value[:4]), -1))
-
-    def _set_vectors(self, file: SessionFile, item: KeptItem, new: NDArray[np.float32]) -> None:
-        """See `write`."""
-        first = item.vectors - len(new)
-        if not first or self._table.count(item.id) > first:
-            left = self._table.get(item.id, first)
-            file.delete("vectors", file.keys("vectors", item.id + PART))
-            if first and left is not None:
-                file.put("vectors", [(f"{item.id}{PART}0", _bytes(left))])
-            self._table.cut(item.id, first)
-        if len(new):
-            file.put("vectors", [(f"{item.id}{PART}{first}", _bytes(new))])
-            self._table.put(item.id, first, new)
+    def _keep_vectors(self, id: str) -> None:
+        """Store the vectors of an item as the table has them."""
+        if (found := self._table.get(id)) is None:
+            self._file.delete("vectors", [id])
+        else:
+            self._file.put("vectors", [(id, len(found).to_bytes(4) + found.astype("<f4").tobytes())])
 
 
-def _bytes(vectors: NDArray[np.float32]) -> bytes:
-    return len(vectors).to_bytes(4) + vectors.astype("<f4").tobytes()
+def _vectors(value: bytes) -> NDArray[np.float32]:
+    return np.frombuffer(value, "<f4", offset=4).reshape(int.from_bytes(value[:4]), -1) if value else _NONE
+
+
+_NONE = np.zeros((0, 0), np.float32)
 
 
 class MemoryBackend(Backend):

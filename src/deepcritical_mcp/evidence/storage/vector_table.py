@@ -96,25 +96,22 @@ class VectorTable:
         with self.lock:
             return sum(map(len, self._vectors.values()))
 
-    def put(self, id: str, first: int, vectors: Sequence[Vector] | NDArray[np.float32]) -> None:
-        """Set the vectors of a publication from passage `first` on, unless earlier ones are missing here.
-
-        Raises:
-            ValueError: they have another shape than others.
-        """
-        new = np.asarray(vectors, np.float32)
+    def put(self, id: str, vectors: Sequence[Vector] | NDArray[np.float32], first: int = 0) -> None:
+        """Set the vectors of a publication from passage `first` on, in place of all there are; those of passages behind
+        a gap are left out."""
         with self.lock:
-            known = self._vectors.get(id, new[:0])
-            if not len(new) or first > len(known):
-                return
-            if self._vectors and new.shape[1] != next(iter(self._vectors.values())).shape[1]:
-                raise ValueError(f"vectors of another shape: {new.shape}")
-            self._set(id, np.concatenate((known[:first], new, known[first + len(new) :])))
-
-    def cut(self, id: str, first: int = 0) -> None:
-        """Remove the vectors of a publication from passage `first` on."""
-        with self.lock:
-            self._set(id, self._vectors.pop(id, np.empty((0, 0), np.float32))[:first])
+            left = self._vectors[id][:first] if first and id in self._vectors else None
+            if len(vectors) and first == (0 if left is None else len(left)):
+                new = np.asarray(vectors, np.float32)
+                left = new if left is None else np.concatenate((left, new))
+            if left is not None:
+                self._vectors[id] = left
+            else:
+                self._vectors.pop(id, None)
+            self.changes += 1
+            self._stack = None
+            if self._changed is not None:
+                self._changed[id] = None
 
     def clear(self) -> None:
         """Remove everything."""
@@ -157,16 +154,6 @@ class VectorTable:
             cosines = np.ascontiguousarray(_cosines(stack.matrix, queries[start : start + MAX_QUERIES])[:used].T)
             found += [_best(row, limit, least, stack) for row in cosines]
         return found or [[] for _ in queries]
-
-    def _set(self, id: str, vectors: NDArray[np.float32]) -> None:
-        self.changes += 1
-        self._stack = None
-        if self._changed is not None:
-            self._changed[id] = None
-        if len(vectors):
-            self._vectors[id] = vectors
-        else:
-            self._vectors.pop(id, None)
 
     def _stacked(self) -> _Stack:
         if self._stack is None:
