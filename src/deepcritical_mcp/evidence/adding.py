@@ -173,7 +173,7 @@ class Batch:
             for at, rows in zip(embedded, found, strict=True):
                 for row in rows:
                     is_known = row.id in self._catalogue and self._catalogue[row.id].vectors
-                    if is_known and row.part == 0 < self._catalogue.short(row.id):
+                    if is_known and row.part == 0 < self._catalogue.layout(row.id).short:
                         near[at][row.id] = row.cosine
         return near
 
@@ -184,7 +184,7 @@ class Batch:
         if place.match.id:
             return Decision(self._apply(new, vectors, place), place.match, separates=place.separates)
         others = self._vectors if vectors and _is_compared(new) else {}
-        staged = {id: some for id, some in others.items() if some and self._catalogue.short(id)}
+        staged = {id: some for id, some in others.items() if some and self._catalogue.layout(id).short}
         cosines = {id: float(np.dot(np.asarray(vectors[0]), np.asarray(some[0]))) for id, some in staged.items()}
         # A neighbor may have been given another id within this batch, or another text, which `link` compares.
         found = [(self._catalogue.resolve(id), one) for id, one in {**near, **cosines}.items()]
@@ -343,12 +343,12 @@ class Batch:
         """Nearly identical publications, and other versions of this one (a preprint and its article)."""
         if not (close := _at_least(self._same_meaning, similarities)):
             return []
-        identity, count = Member.of(new).identity, len(Layout.of(new).passages)
+        identity, count = Member.of(new).identity, Layout.of(new).total
         return [
             id
             for id in close
             if (similarities[id] >= self._folds_at or _is_version(identity, self._catalogue.members(id)[0].identity))
-            and len(self._catalogue.layout(id).passages) == count
+            and self._catalogue.layout(id).total == count
             and not opposed(new, self._catalogue[id].publication)
         ]
 

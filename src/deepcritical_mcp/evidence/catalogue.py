@@ -84,7 +84,6 @@ class Catalogue:
         self._keys = ReverseIndex[LookupKey]()
         """What each member can be looked up by: its numbers, its id, and the ends of its title."""
         self._texts = TextIndex()
-        self._layouts: dict[str, Layout] = {}
         self._gone: dict[str, KeptItem] = {}
         self._links = ReverseIndex[str]()
         self._numbers, self._named = ReverseIndex[LookupKey](), ReverseIndex[LookupKey]()
@@ -109,7 +108,7 @@ class Catalogue:
             kept.setdefault(item.id, item)
         # An item under an earlier id may have outlived its renaming: the later one takes its place.
         for item in sorted(kept.values(), key=lambda item: (bool(item.given), item.order)):
-            known = unpacked_texts(item.id, derived[item.id]) if item.id in derived else None
+            known = unpacked_texts(item.publication, derived[item.id]) if item.id in derived else None
             catalogue.put(item, known)
             if known:
                 catalogue._underived.discard(item.id)
@@ -165,10 +164,7 @@ class Catalogue:
             self._named.put(id, _named(publication) if has_versions else ())
             if texts is not None:
                 self._texts.put(id, texts)
-                self._layouts.pop(id, None)
-                if texts.layout is not None:
-                    self._layouts[id] = texts.layout
-            if item.vectors >= self._texts.shape(id).total:
+            if item.vectors >= self._texts.layouts[id].total:
                 self._waiting.pop(id, None)
             else:
                 self._waiting[id] = None
@@ -215,21 +211,10 @@ class Catalogue:
         for links in (self._keys, self._links, self._numbers, self._named):
             links.put(id, ())
         self._texts.remove(id)
-        self._layouts.pop(id, None)
 
     def layout(self, id: str) -> Layout:
         """The passages of a stored publication."""
-        if (layout := self._layouts.get(id)) is None:
-            item = self._held(id)
-            layout = Layout.of(item.publication)
-            with self._lock:
-                if self._items.get(id) is item:
-                    self._layouts[id] = layout
-        return layout
-
-    def short(self, id: str) -> int:
-        """How many passages of a stored publication are of its texts without parts."""
-        return self._texts.shape(id).short if id in self._items else self.layout(id).short
+        return self._texts.layouts.get(id) or Layout.of(self._held(id).publication)
 
     @property
     def has_long_texts(self) -> bool:

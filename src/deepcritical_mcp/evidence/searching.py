@@ -195,7 +195,7 @@ class Search:
     def known_vectors(self, publications: Sequence[Publication]) -> dict[str, NDArray[np.float32]]:
         """The vectors that the session holds of these publications, of those with long texts only of the others."""
         vectors = self._vectors({one.id for one in publications})
-        return {id: some[: self._catalogue.short(id) or None] for id, some in vectors.items()}
+        return {id: some[: self._catalogue.layout(id).short or None] for id, some in vectors.items()}
 
     def _is_close(self, variant: _Variant, id: str) -> bool:
         return variant.cosines.get(id, 0.0) >= self._floor or variant.words.at(id)[1] >= CLOSE_COVERAGE
@@ -231,7 +231,7 @@ class Search:
         return self._priorities[unit]
 
     def _unit(self, id: str, part: int) -> str:
-        return unit_of(id, part, self._catalogue.short(id))
+        return unit_of(id, part, self._catalogue.layout(id).short)
 
     def _in_scope(self) -> list[str]:
         """The units of which a text is in scope."""
@@ -275,7 +275,9 @@ class Search:
         vectors = self._vectors({split_unit(unit)[0] for unit in unknown}) if asked[0].vector is not None else {}
         for unit in unknown:
             id, part = split_unit(unit)
-            some = vectors.get(id, ())[: self._catalogue.short(id)] if part < 0 else vectors.get(id, ())[part:][:1]
+            some = (
+                vectors.get(id, ())[: self._catalogue.layout(id).short] if part < 0 else vectors.get(id, ())[part:][:1]
+            )
             for variant in asked:
                 if variant.vector is not None and len(some) and unit not in variant.cosines:
                     variant.cosines[unit] = _best_cosine(variant.vector, some)

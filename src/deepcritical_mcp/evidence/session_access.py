@@ -15,6 +15,7 @@ import anyio
 import anyio.lowlevel
 from anyio.to_thread import run_sync
 
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import (
     DeepCriticalError,
     EvidenceStoreError,
@@ -27,7 +28,7 @@ from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.kept_sessions import LOG_PREFIX, WATCH_ENDING, title_of_query
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.removed_items import forget_old
-from deepcritical_mcp.evidence.storage.backend import Space
+from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
 
 T = TypeVar("T")
@@ -56,11 +57,8 @@ class SessionAccess:
     Args:
         embedder: the model.
         open_session: opens the session's place and attaches it.
-        batch: publications per write.
-        shared: whether other processes may change the session.
-        max_evidence: publications that the session may have.
-        dedup_threshold: see `Settings`.
-        warning: for every result; "" for none.
+        settings: how much it may hold, and what counts as a duplicate.
+        backend: the place where it is kept.
 
     Attributes:
         awake: whether its indexes are in memory.
@@ -75,21 +73,15 @@ class SessionAccess:
         session_id: str,
         embedder: Embedder,
         open_session: Callable[[SessionAccess], Awaitable[None]],
-        *,
-        batch: int,
-        shared: bool,
-        max_evidence: int,
-        dedup_threshold: float | None = None,
-        warning: str = "",
+        settings: Settings,
+        backend: Backend,
     ) -> None:
         self.session_id = session_id
         self.awake = self.lost = self.returns = False
         self.used = self.recorded = self.rested = 0.0
         self._embedder = PassageEmbedder(embedder)
         self._open_session = open_session
-        self._batch, self._max_evidence, self._dedup_threshold = batch, max_evidence, dedup_threshold
-        self._shared = shared
-        self._warning = warning
+        self._settings, self._backend = settings, backend
         self._space: Space | None = None
         self._catalogue: Catalogue | None = None
         self._opening, self._writing, self._indexing_turn = anyio.Lock(), anyio.Lock(), anyio.Lock()
@@ -189,7 +181,7 @@ class SessionAccess:
                 await self._open()
             if (catalogue := self._catalogue) is None:
                 raise SessionNotFoundError()
-            if self._shared:
+            if self._backend.shared:
                 await self._in_thread(catalogue.catch_up)
             yield catalogue
             space, counts = catalogue.space, (len(catalogue), self._searches)
@@ -230,7 +222,7 @@ class SessionAccess:
 
         def in_turn() -> T:
             with catalogue.space.turn() if catalogue else contextlib.nullcontext(), self._mutex:
-                if catalogue and self._shared:
+                if catalogue and self._backend.shared:
                     catalogue.catch_up()
                 return work()
 
@@ -306,7 +298,7 @@ class SessionAccess:
             found = iter(vectors)
             embedded = [(one, start, [next(found) for _ in passages]) for one, start, passages in rows]
             batch = Batch(catalogue, calibration=self._embedder.calibration)
-            for some in batches(embedded, self._batch):
+            for some in batches(embedded, self._backend.batch):
                 await self._write_alone(partial(batch.store_vectors, some))
             return True
 

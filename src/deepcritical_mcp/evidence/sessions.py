@@ -50,61 +50,6 @@ memory limit: otherwise, large sessions in use at the same time would put one an
 one takes seconds."""
 
 
-class Resting:
-    """A task that lets sessions rest, so that no call waits until those of others do."""
-
-    def __init__(
-        self,
-        sessions: Callable[[], Iterable[EvidenceStore]],
-        clock: Callable[[], float],
-        *,
-        max_awake: int,
-        max_memory: int,
-    ) -> None:
-        self._sessions, self._clock = sessions, clock
-        self._max_awake, self._max_memory = max_awake, max_memory
-        self._task: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
-
-    def start(self) -> None:
-        """Start the task, unless it runs; it outlives the call, and is started again as long as a session is awake."""
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._rest([*self._sessions()], self._clock()))
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(1.01 * REST_AFTER, self._start_again)
-
-    async def wait(self) -> None:
-        """Wait until the task has ended."""
-        if self._task is not None:
-            await asyncio.wait({self._task})
-
-    async def aclose(self) -> None:
-        """Wait for the task; do not start it again by itself."""
-        if self._timer is not None:
-            self._timer.cancel()
-        await self.wait()
-
-    def _start_again(self) -> None:
-        self._timer = None
-        if any(session.awake for session in self._sessions()):
-            self.start()
-
-    async def _rest(self, sessions: Sequence[EvidenceStore], now: float) -> None:
-        """Let those of `sessions` rest that have not been used for long, or are too many or too large together. The
-        last one stays awake however large it is."""
-        awake = size = 0
-        for session in [session for session in reversed(sessions) if session.awake]:
-            if session.rested:
-                session.returns, session.rested = session.used - session.rested < RETURNS_WITHIN, 0.0
-            stays = RETURNS_WITHIN if session.returns and awake < MAX_RETURNING * self._max_awake else STAYS_AWAKE
-            awake, size = awake + 1, size + session.memory
-            too_many = awake > self._max_awake and session.used < now - stays
-            largest = self._max_memory if session.used < now - IN_USE else 2 * self._max_memory
-            if too_many or (awake > 1 and size > largest) or session.used < now - REST_AFTER:
-                await session.rest()
-                session.rested = now if not session.awake else 0.0
-
-
 class SessionRegistry:
     """All sessions of the process. Constructing it opens nothing.
 
@@ -130,9 +75,9 @@ class SessionRegistry:
         self._backend = backend
         self._clock = clock
         self._sessions: dict[str, EvidenceStore] = {}
-        self._resting = Resting(
-            self._sessions.values, clock, max_awake=backend.max_awake, max_memory=backend.max_memory
-        )
+        self._resting: asyncio.Task[None] | None = None
+        """Lets sessions rest, so that no call waits until those of others do."""
+        self._rests_next: asyncio.TimerHandle | None = None
         self._defaults: dict[tuple[str, str], str] = {}
         self._stores: WeakValueDictionary[str, EvidenceStore] = WeakValueDictionary()
         # One for each session and for each default: a lock for all would make every call wait for a slow backend.
@@ -286,20 +231,54 @@ class SessionRegistry:
     async def sweep(self) -> None:
         """Drop expired sessions, and let idle ones rest. Every call does so too; this is for times without calls."""
         await self._drop_idle()
-        await self._resting.wait()
-        self._resting.start()
-        await self._resting.wait()
+        for _ in range(2):  # one may have begun earlier
+            self._start_resting()
+            if self._resting is not None:
+                await asyncio.wait({self._resting})
         if not self._backend.lasting:
             self._defaults = {name: id for name, id in self._defaults.items() if id in self._sessions}
 
     async def aclose(self) -> None:
         """Close all sessions and the backend. If the backend is lasting, they can be opened again."""
-        await self._resting.aclose()
+        if self._rests_next is not None:
+            self._rests_next.cancel()
+        if self._resting is not None:
+            await asyncio.wait({self._resting})
         for id in list(self._sessions):
             async with self._lock(id):
                 if id in self._sessions:
                     await self._close(self._sessions[id])
         await run_sync(self._backend.close)
+
+    def _start_resting(self) -> None:
+        """Start the task, unless it runs; it outlives the call, and is started again as long as a session is awake."""
+        if self._resting is None or self._resting.done():
+            self._resting = asyncio.get_running_loop().create_task(
+                self._rest([*self._sessions.values()], self._clock())
+            )
+        if self._rests_next is None:
+            self._rests_next = asyncio.get_running_loop().call_later(1.01 * REST_AFTER, self._rest_again)
+
+    def _rest_again(self) -> None:
+        self._rests_next = None
+        if any(session.awake for session in self._sessions.values()):
+            self._start_resting()
+
+    async def _rest(self, sessions: Sequence[EvidenceStore], now: float) -> None:
+        """Let those of `sessions` rest that have not been used for long, or are too many or too large together. The
+        last one stays awake however large it is."""
+        awake, size, most = 0, 0, self._backend.max_memory
+        for session in [session for session in reversed(sessions) if session.awake]:
+            if session.rested:
+                session.returns, session.rested = session.used - session.rested < RETURNS_WITHIN, 0.0
+            stays = session.returns and awake < MAX_RETURNING * self._backend.max_awake
+            awake, size = awake + 1, size + session.memory
+            idle = now - session.used
+            too_many = awake > self._backend.max_awake and idle > (RETURNS_WITHIN if stays else STAYS_AWAKE)
+            too_large = awake > 1 and size > (most if idle > IN_USE else 2 * most)
+            if too_many or too_large or idle > REST_AFTER:
+                await session.rest()
+                session.rested = now if not session.awake else 0.0
 
     def _lock(self, name: str | tuple[str, str]) -> anyio.Lock:
         return self._locks.setdefault(name, anyio.Lock())
@@ -343,25 +322,15 @@ class SessionRegistry:
 
     async def _opened(self, session_id: str, work: Callable[[], Space]) -> EvidenceStore:
         space = await run_sync(work)
-        session = self._stores.get(session_id) or self._store(session_id)
+        session = self._stores.get(session_id) or EvidenceStore(
+            session_id, self._embedder, self._attach, self._settings, self._backend
+        )
+        self._stores[session_id] = session
         session.attach(space, self._clock())
         self._sessions[session_id] = session
         await self._make_room()
-        self._resting.start()
+        self._start_resting()
         return session
-
-    def _store(self, session_id: str) -> EvidenceStore:
-        store = self._stores[session_id] = EvidenceStore(
-            session_id,
-            self._embedder,
-            self._attach,
-            batch=self._backend.batch,
-            shared=self._backend.shared,
-            max_evidence=self._settings.max_evidence,
-            dedup_threshold=self._settings.dedup_threshold,
-            warning=self.warning,
-        )
-        return store
 
     async def _attach(self, store: SessionAccess) -> None:
         """Open a session again, which was closed while a call still held it."""
@@ -376,7 +345,7 @@ class SessionRegistry:
     async def _use(self, session: EvidenceStore) -> None:
         now = self._clock()
         self._mark_used(session, now)
-        self._resting.start()
+        self._start_resting()
         if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
             session.recorded = now
             with contextlib.suppress(EvidenceStoreError, SessionError):  # a caller that only reads can do without

@@ -114,7 +114,7 @@ class EvidenceStore(SessionAccess):
         """Warnings to include in results from this session; of what is not indexed yet only about these publications,
         if there are `ids`."""
         damage = self._space.info.damage if self._space is not None else ""
-        warnings = list(filter(None, (self._warning, damage, self._embedder.warning)))
+        warnings = list(filter(None, (self._backend.warning, damage, self._embedder.warning)))
         if self._catalogue is not None and not self._embedder.failure:
             warnings += self._catalogue.unfinished(ids)
         return (*warnings, *([OTHER_ORDER] if _has_other_order.get() else []))
@@ -170,7 +170,7 @@ class EvidenceStore(SessionAccess):
             search = Search(catalogue, self.calibration, scope)
             found = await run_sync(search.best, query, words, vectors, min_relevance, shown, abandon_on_cancel=True)
             changed = await self._changed(found.evidence, catalogue, changes)
-            if not changed and (not self._shared or catalogue.changes == seen):
+            if not changed and (not self._backend.shared or catalogue.changes == seen):
                 return found
 
             def again() -> tuple[Found, int]:
@@ -179,7 +179,11 @@ class EvidenceStore(SessionAccess):
                 return search.best(query, catalogue.by_words(asked), vectors, min_relevance, shown), changes
 
             found, changes = await self._in_thread(again)
-            return found.without(await self._changed(found.evidence, catalogue, changes)) if self._shared else found
+            return (
+                found.without(await self._changed(found.evidence, catalogue, changes))
+                if self._backend.shared
+                else found
+            )
 
     def _begin(self, asked: tuple[object, ...], offset: int, order: object) -> None:
         """Remember the order of a first page; for a later page, whether it is that order still."""
@@ -194,7 +198,7 @@ class EvidenceStore(SessionAccess):
     ) -> set[str]:
         """The ids of what was replaced, also by other processes, since `changes` were counted: what was found in its
         earlier texts may not hold for the present ones."""
-        if self._shared:
+        if self._backend.shared:
             await self._in_thread(catalogue.catch_up)
         return {one.id for one in found if catalogue.changed_since(one.id, changes)}
 
@@ -400,7 +404,7 @@ class EvidenceStore(SessionAccess):
             room = max(0, room - sum(len(some) - 1 for some in vectors if some))
             embedded = iter(vectors)
             new = [(one, () if id else next(embedded)) for one, id in zip(block, known, strict=True)]
-            for rows in batches(new, self._batch):
+            for rows in batches(new, self._backend.batch):
                 decisions += await self._add_batch(catalogue, rows)
         kept = [(index, decision) for index, decision in enumerate(decisions) if decision]
         outcomes = await run_sync(lambda: tuple(decision.outcome(index, catalogue) for index, decision in kept))
@@ -423,15 +427,15 @@ class EvidenceStore(SessionAccess):
             if changed:
                 catalogue.space.write([*changed.values()], {})
 
-        for some in batches(causes, self._batch):
+        for some in batches(causes, self._backend.batch):
             await self._write_alone(partial(write, some))
 
     async def _add_batch(self, catalogue: Catalogue, new: Sequence[NewPublication]) -> Sequence[Decision | None]:
         batch = Batch(
             catalogue,
             calibration=self._embedder.calibration,
-            max_evidence=self._max_evidence,
-            dedup_threshold=self._dedup_threshold,
+            max_evidence=self._settings.max_evidence,
+            dedup_threshold=self._settings.dedup_threshold,
         )
         async with self._writing:
             decisions = await self._write(lambda: batch.add(new))
@@ -441,7 +445,7 @@ class EvidenceStore(SessionAccess):
                 changed = [catalogue[id].publication for id in sorted(batch.changed)]
                 vectors = await self._embedder.publications(changed)
                 rows = [(one, 0, some) for one, some in zip(changed, vectors, strict=True) if some]
-                for some in batches(rows, self._batch):
+                for some in batches(rows, self._backend.batch):
                     await self._write(partial(batch.store_vectors, some))
         return decisions
 
@@ -458,8 +462,8 @@ class EvidenceStore(SessionAccess):
     def _full(self, outcomes: Sequence[AddOutcome], left_out: int) -> SessionFullError:
         added = [outcome.publication.id for outcome in outcomes if outcome.status == "added"]
         return SessionFullError(
-            f"The session is full: it holds {self._max_evidence:,} items. {len(added)} new items from this call were "
-            f'kept, {left_out} were not. Pass session_id="new" to continue in a fresh session.',
+            f"The session is full: it holds {self._settings.max_evidence:,} items. {len(added)} new items from this "
+            f'call were kept, {left_out} were not. Pass session_id="new" to continue in a fresh session.',
             details={"kept": added, "left_out": left_out},
         )
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from deepcritical_mcp import __version__
-from deepcritical_mcp.evidence.chunking import Passage, indexed_text, long_passages, short_passages
+from deepcritical_mcp.evidence.chunking import Passage, indexed_text, long_passages, passages, short_passages
 from deepcritical_mcp.evidence.clustering import LookupKey
 from deepcritical_mcp.evidence.lexical import HashedWords, LexicalIndex, LexicalScores
 from deepcritical_mcp.evidence.stemming import words_of
@@ -23,23 +23,34 @@ from deepcritical_mcp.models import Publication
 _PART = "\n"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Layout:
-    """The passages of a publication, of which the first `short` ones are those of its texts without parts."""
+    """How a publication is divided: into `total` passages, of which the first `short` are those of its texts without
+    parts."""
 
-    passages: tuple[Passage, ...]
+    publication: Publication
     short: int
+    total: int
+    _passages: Sequence[Passage] | None = None
+
+    @property
+    def passages(self) -> Sequence[Passage]:
+        """All of them."""
+        if self._passages is None:
+            self._passages = tuple(passages(self.publication))
+        return self._passages
 
     @property
     def has_long_texts(self) -> bool:
         """Whether some of them are passages of a long text."""
-        return len(self.passages) > self.short
+        return self.total > self.short
 
     @classmethod
     def of(cls, publication: Publication) -> Layout:
         """The layout of a publication's present texts."""
         short = short_passages(publication)
-        return cls((*short, *long_passages(publication)), len(short))
+        every = (*short, *long_passages(publication))
+        return cls(publication, len(short), len(every), every)
 
 
 class WordScores(NamedTuple):
@@ -87,20 +98,12 @@ _reading = threading.Lock()
 """One text is read at a time: the event loop gets the interpreter back only after all threads that are at work."""
 
 
-class Shape(NamedTuple):
-    """How many passages a publication has, and how many of them are of its texts without parts, which come first."""
-
-    short: int
-    total: int
-
-
 class IndexedTexts(NamedTuple):
-    """What is indexed of a publication: the words of each of its units, see `unit_of`; and, if known, its layout, and
-    what its members can be looked up by."""
+    """What is indexed of a publication: the words of each of its units, see `unit_of`; and what its members can be
+    looked up by, if known."""
 
-    shape: Shape
+    layout: Layout
     words: Mapping[str, HashedWords]
-    layout: Layout | None = None
     keys: Collection[LookupKey] | None = None
 
     @classmethod
@@ -111,41 +114,39 @@ class IndexedTexts(NamedTuple):
             words = {publication.id: HashedWords.of(words_of(whole))} if whole else {}
             for part, passage in enumerate(layout.passages[layout.short :], start=layout.short):
                 words[unit_of(publication.id, part, layout.short)] = HashedWords.of(words_of(passage.content))
-        return cls(Shape(layout.short, len(layout.passages)), words, layout)
+        return cls(layout, words)
 
 
 class TextIndex:
-    """Shapes and words of publications, by id. Not thread-safe."""
+    """Layouts and words of publications, by id. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._shapes: dict[str, Shape] = {}
+        self.layouts: dict[str, Layout] = {}
         self._words = LexicalIndex()
         self._passage_words = LexicalIndex(b=0.0)
 
     def put(self, id: str, texts: IndexedTexts) -> None:
         """Set the texts of publication `id`."""
         self.remove(id)
-        self._shapes[id] = texts.shape
+        self.layouts[id] = texts.layout
         for unit, words in texts.words.items():
             self._of(unit).enter(unit, words)
 
     def remove(self, id: str) -> None:
         """Forget the texts of publication `id`."""
-        shape = self._shapes.pop(id, Shape(0, 0))
-        self._words.remove(id)
-        for part in range(shape.short, shape.total):
-            self._passage_words.remove(unit_of(id, part, shape.short))
-
-    def shape(self, id: str) -> Shape:
-        """The shape of publication `id`."""
-        return self._shapes[id]
+        for unit in self._units(id):
+            self._of(unit).remove(unit)
+        self.layouts.pop(id, None)
 
     def texts(self, id: str) -> IndexedTexts:
         """What was put under `id`."""
-        shape = self._shapes[id]
-        units = [id, *(unit_of(id, part, shape.short) for part in range(shape.short, shape.total))]
-        found = {unit: self._of(unit).words_at(unit) for unit in units}
-        return IndexedTexts(shape, {unit: words for unit, words in found.items() if words is not None})
+        found = {unit: self._of(unit).words_at(unit) for unit in self._units(id)}
+        return IndexedTexts(self.layouts[id], {unit: words for unit, words in found.items() if words is not None})
+
+    def _units(self, id: str) -> list[str]:
+        if (one := self.layouts.get(id)) is None:
+            return []
+        return [id, *(unit_of(id, part, one.short) for part in range(one.short, one.total))]
 
     def score(self, query: str) -> WordScores:
         """See `LexicalIndex.score`."""
@@ -170,18 +171,18 @@ def packed_texts(texts: IndexedTexts, keys: Collection[LookupKey]) -> bytes:
         (split_unit(unit)[1], one.total, base64.b64encode(one.hashes).decode(), base64.b64encode(one.counts).decode())
         for unit, one in texts.words.items()
     ]
-    return json.dumps([_ORIGIN, texts.shape, list(keys), units]).encode()
+    return json.dumps([_ORIGIN, texts.layout.short, texts.layout.total, list(keys), units]).encode()
 
 
-def unpacked_texts(id: str, data: bytes) -> IndexedTexts | None:
-    """What `packed_texts` serialized of item `id`; None if that was another version."""
-    origin, shape, keys, units = json.loads(data)
+def unpacked_texts(publication: Publication, data: bytes) -> IndexedTexts | None:
+    """What `packed_texts` serialized of a publication; None if that was another version."""
+    origin, *layout, keys, units = json.loads(data)
     if origin != _ORIGIN:
         return None
     words = {
-        unit_of(id, part, shape[0]) if part >= 0 else id: HashedWords(
+        unit_of(publication.id, part, layout[0]) if part >= 0 else publication.id: HashedWords(
             base64.b64decode(hashes), base64.b64decode(counts), total
         )
         for part, total, hashes, counts in units
     }
-    return IndexedTexts(Shape(*shape), words, keys=[(kind, value) for kind, value in keys])
+    return IndexedTexts(Layout(publication, *layout), words, [(kind, value) for kind, value in keys])
