@@ -8,8 +8,8 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.context import AppContext
-from deepcritical_mcp.session_export import ExportRequest, WholeExport, kept_exports
-from deepcritical_mcp.session_export.kept_exports import keep_export
+from deepcritical_mcp.session_export import ExportRequest, WholeExport, saved_exports
+from deepcritical_mcp.session_export.saved_exports import keep_export
 from deepcritical_mcp.tools.export_evidence import export_resources
 
 
@@ -17,7 +17,7 @@ def written(output: str = "csv") -> WholeExport:
     return WholeExport(ExportRequest("table", output=output), ["Zinc\n"], 1)
 
 
-async def test_kept_exports_are_listed_with_type_and_size_the_latest_first(tmp_path: Path) -> None:
+async def test_saved_exports_are_listed_with_type_and_size_the_latest_first(tmp_path: Path) -> None:
     app = AppContext(Settings(data_dir=tmp_path))
     try:
         store = await (await app.services()).sessions.open(title="zinc")
@@ -51,9 +51,9 @@ async def test_large_exports_are_dropped_before_there_are_eight(
     try:
         store = await (await app.services()).sessions.open(title="zinc")
         first, _ = await keep_export(store, "zinc 0.csv", written())
-        monkeypatch.setattr(kept_exports, "MAX_KEPT_COMPRESSED", 2 * first.packed)
+        monkeypatch.setattr(saved_exports, "MAX_KEPT_COMPRESSED", 2 * first.packed)
         dropped = [(await keep_export(store, f"zinc {n}.csv", written()))[1] for n in (1, 2)]
-        texts = [await kept_exports.kept_export(store, f"zinc {n}.csv") for n in range(3)]
+        texts = [await saved_exports.kept_export(store, f"zinc {n}.csv") for n in range(3)]
     finally:
         await app.aclose()
     assert dropped == [(), ("zinc 0.csv",)]

@@ -172,8 +172,7 @@ class Batch:
             found = self._catalogue.space.nearest(near_to, limit, least=least - ROUNDING)
             for at, rows in zip(embedded, found, strict=True):
                 for row in rows:
-                    is_known = row.id in self._catalogue and self._catalogue[row.id].vectors
-                    if is_known and row.part == 0 < self._catalogue.layout(row.id).short:
+                    if row.part == 0 < self._catalogue.vectors(row.id) and self._catalogue.layout(row.id).short:
                         near[at][row.id] = row.cosine
         return near
 

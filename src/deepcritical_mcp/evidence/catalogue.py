@@ -138,6 +138,10 @@ class Catalogue:
     def _held(self, id: str) -> KeptItem:
         return self._items.get(id) or self._gone[id]
 
+    def vectors(self, id: str) -> int:
+        """How many vectors the publication with that id has; 0 if there is none."""
+        return self._items[id].vectors if id in self._items else 0
+
     def put(self, item: KeptItem, texts: IndexedTexts | None = None) -> None:
         """Add a publication, or replace its earlier state under the same id, and under others if its members had
         them. `texts` are what is derived from it, if that is known."""
@@ -219,7 +223,7 @@ class Catalogue:
     @property
     def has_long_texts(self) -> bool:
         """Whether any text has parts."""
-        return self._texts.has_passages
+        return len(self._texts.passages) > 0
 
     def _earlier(self, id: str, members: Cluster) -> list[str]:
         """Other publications that consist of the same members, before others joined them."""

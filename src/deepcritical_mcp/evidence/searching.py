@@ -188,10 +188,6 @@ class Search:
         of_each = list({split_unit(unit)[0]: unit for unit in reversed(others)}.values())[::-1]
         return tuple(map(_in_brief, self._shown(self._folded(of_each, limit), relevance, asked)[0]))
 
-    def has_vectors(self, id: str) -> bool:
-        """Whether the session holds the vectors of that evidence."""
-        return id in self._catalogue and self._catalogue[id].vectors > 0
-
     def known_vectors(self, publications: Sequence[Publication]) -> dict[str, NDArray[np.float32]]:
         """The vectors that the session holds of these publications, of those with long texts only of the others."""
         vectors = self._vectors({one.id for one in publications})
@@ -216,7 +212,7 @@ class Search:
             for variant, rows in zip(asked, self._catalogue.space.nearest(list(vectors), count), strict=True):
                 for row in rows:
                     # A row under an earlier id, or of an earlier text, may have outlived it.
-                    if row.id in self._catalogue and row.part < self._catalogue[row.id].vectors:
+                    if row.part < self._catalogue.vectors(row.id):
                         variant.enter(self._unit(row.id, row.part), row.part, row.cosine)
         return asked
 
@@ -284,11 +280,11 @@ class Search:
 
     def _has_vector(self, unit: str) -> bool:
         id, part = split_unit(unit)
-        return self.has_vectors(id) and part < self._catalogue[id].vectors
+        return max(part, 0) < self._catalogue.vectors(id)
 
     def _vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
-        counts = {id: self._catalogue[id].vectors for id in ids if self.has_vectors(id)}
-        return self._catalogue.space.vectors(counts)
+        counts = {id: self._catalogue.vectors(id) for id in ids}
+        return self._catalogue.space.vectors({id: count for id, count in counts.items() if count})
 
     def _relevance(self, question: _Variant, ids: Iterable[str]) -> dict[str, float]:
         known = question.cosines

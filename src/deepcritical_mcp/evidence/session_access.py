@@ -61,6 +61,7 @@ class SessionAccess:
         backend: the place where it is kept.
 
     Attributes:
+        calibration: what was measured with the model.
         awake: whether its indexes are in memory.
         lost: whether the open session turned out to be gone, or must be opened again.
         used, recorded: when it was last used, and the last use that its place has recorded (Unix seconds).
@@ -80,6 +81,7 @@ class SessionAccess:
         self.awake = self.lost = self.returns = False
         self.used = self.recorded = self.rested = 0.0
         self._embedder = PassageEmbedder(embedder)
+        self.calibration = embedder.calibration
         self._open_session = open_session
         self._settings, self._backend = settings, backend
         self._space: Space | None = None

@@ -18,7 +18,6 @@ from deepcritical_mcp.errors import SessionFullError
 from deepcritical_mcp.evidence.adding import AddOutcome, Batch, Decision, NewPublication
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope, everything_said
-from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.embedding.projection import Point, project
 from deepcritical_mcp.evidence.paper_passages import (
     abstract_of,
@@ -297,7 +296,7 @@ class EvidenceStore(SessionAccess):
     async def places(self, ids: Sequence[str], *, limit: int) -> dict[str, Point]:
         """A map of `ids`: the position of each one that has been embedded, at most `limit`, by id."""
         async with self._session() as catalogue:
-            embedded = [id for id in dict.fromkeys(ids) if id in catalogue and catalogue[id].vectors][:limit]
+            embedded = [id for id in dict.fromkeys(ids) if catalogue.vectors(id)][:limit]
             vectors = await run_sync(catalogue.space.vectors, dict.fromkeys(embedded, 1), abandon_on_cancel=True)
             points = await run_sync(project, [some[0].tolist() for some in vectors.values()], abandon_on_cancel=True)
             return dict(zip(vectors, points, strict=True))
@@ -323,11 +322,6 @@ class EvidenceStore(SessionAccess):
         """The number of publications in the session."""
         async with self._session() as catalogue:
             return len(catalogue)
-
-    @property
-    def calibration(self) -> Calibration | None:
-        """What was measured with the embedding model."""
-        return self._embedder.calibration
 
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
         """Add new publications, and merge known ones into what is stored; one outcome each, in order.

@@ -123,7 +123,7 @@ class TextIndex:
     def __init__(self) -> None:
         self.layouts: dict[str, Layout] = {}
         self._words = LexicalIndex()
-        self._passage_words = LexicalIndex(b=0.0)
+        self.passages = LexicalIndex(b=0.0)
 
     def put(self, id: str, texts: IndexedTexts) -> None:
         """Set the texts of publication `id`."""
@@ -150,15 +150,10 @@ class TextIndex:
 
     def score(self, query: str) -> WordScores:
         """See `LexicalIndex.score`."""
-        return WordScores(self._words.score(query), self._passage_words.score(query))
-
-    @property
-    def has_passages(self) -> bool:
-        """Whether any text has parts."""
-        return len(self._passage_words) > 0
+        return WordScores(self._words.score(query), self.passages.score(query))
 
     def _of(self, unit: str) -> LexicalIndex:
-        return self._passage_words if is_passage(unit) else self._words
+        return self.passages if is_passage(unit) else self._words
 
 
 _ORIGIN = [4, __version__]

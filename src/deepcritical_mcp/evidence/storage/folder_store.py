@@ -325,9 +325,10 @@ class FolderBackend(Backend):
         with self._alone():
             if path.exists():  # another process has done it
                 return
-            with old_session(folder) as old, _new_file(path, old.info) as file, file.writing():
-                file.put("item", [(item.id, packed(item)) for item in old.items], 1)
-                file.put("document", [(name, text.encode()) for name, text in old.documents.items()])
+            with old_session(folder) as old, _new_file(path, old_info(folder)) as file, file.writing():
+                items, documents = old
+                file.put("item", [(item.id, packed(item)) for item in items], 1)
+                file.put("document", [(name, text.encode()) for name, text in documents.items()])
             self._move(folder, "trash")
 
     @contextlib.contextmanager

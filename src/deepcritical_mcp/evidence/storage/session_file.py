@@ -92,14 +92,6 @@ class Row(NamedTuple):
             return False
 
 
-class OwnRow(NamedTuple):
-    """A session's metadata, how many rows of the counted kinds it has, and the number of its latest change."""
-
-    info: KeptSession
-    rows: int
-    change: int
-
-
 class DamagedFileError(EvidenceStoreError):
     """A session's file does not have the contents that were written."""
 
@@ -251,9 +243,9 @@ class SessionFile:
     def _check(self) -> None:
         with self.reading(), failures("open the session"):
             is_ok = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-            own = self._own_row()
+            info, count, _ = self._own_row()
             rows = (row for row in itertools.starmap(Row, self._pages(_ALL)) if row.kind != "session")
-            if not (is_ok and own.rows == self._count() and all(row.is_intact(own.info.owner) for row in rows)):
+            if not (is_ok and count == self._count() and all(row.is_intact(info.owner) for row in rows)):
                 raise DamagedFileError()
 
     def _pages(self, query: str, *given: str | int) -> Iterator[tuple[Any, ...]]:
@@ -271,7 +263,7 @@ class SessionFile:
             raise DamagedFileError()
         return row
 
-    def _own_row(self) -> OwnRow:
+    def _own_row(self) -> tuple[KeptSession, int, int]:
         """See `_own_row_of`."""
         with failures("open the session"):
             found = self._connection.execute(_ONE, ("session", "")).fetchone()
@@ -337,8 +329,9 @@ def _read(connection: sqlite3.Connection, query: str, most: int, *given: Any) ->
             yield from itertools.islice(connection.execute(query.format(order), given), most)
 
 
-def _own_row_of(value: bytes) -> OwnRow:
-    """The row of a session about itself.
+def _own_row_of(value: bytes) -> tuple[KeptSession, int, int]:
+    """The row of a session about itself: its metadata, how many rows of the counted kinds it has, and the number of its
+    latest change.
 
     Raises:
         DamagedFileError: this is not what one says.
@@ -348,7 +341,7 @@ def _own_row_of(value: bytes) -> OwnRow:
         row = cast("dict[str, Any]", json.loads(value))
         if row["format"] > FORMAT:
             raise EvidenceStoreError("A later version of deepcritical-mcp has kept this session. Update this one.")
-        return OwnRow(KeptSession(**row["info"]), int(row["rows"]), int(row["change"]))
+        return KeptSession(**row["info"]), int(row["rows"]), int(row["change"])
     except (LookupError, TypeError, ValueError):
         raise DamagedFileError() from None
 
