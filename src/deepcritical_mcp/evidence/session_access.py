@@ -117,6 +117,13 @@ class SessionAccess:
                         await run_sync(catalogue.keep_derived)
                     await run_sync(self._alone, space.rest)
 
+    async def record_use(self) -> None:
+        """Record its last use where it is kept, if that can be written."""
+        if self.used > self.recorded:
+            self.recorded = self.used
+            with contextlib.suppress(EvidenceStoreError, SessionError):
+                await run_sync(partial(self.space.record, used=self.used))
+
     @property
     def memory(self) -> int:
         """About how many bytes its indexes take."""
@@ -252,7 +259,7 @@ class SessionAccess:
         if self._indexing is not None and not self._indexing.done():
             self._indexing.cancel()
             await asyncio.wait({self._indexing})
-            await run_sync(_released, self._mutex)  # what it has begun in a thread has ended
+            await self._in_thread(lambda: None)  # what it has begun in a thread has ended
         self._indexing = None
         if to_stay and self._catalogue is not None and not self.lost:
             with contextlib.suppress(EvidenceStoreError, SessionError):
@@ -263,12 +270,6 @@ class SessionAccess:
         is_running = self._indexing is not None and not self._indexing.done()
         if not is_running and catalogue.waiting() and not self._embedder.failure:
             self._indexing = asyncio.get_running_loop().create_task(self._index_all())
-
-    async def _wait_for_index(self, seconds: float) -> None:
-        """Wait until everything has been embedded, at most that long."""
-        if self._indexing is not None:
-            with anyio.move_on_after(seconds):
-                await asyncio.wait({self._indexing})
 
     async def _wait_for(self, id: str, catalogue: Catalogue, seconds: float) -> None:
         """Wait until this publication has been embedded, before anything else, at most that long."""
@@ -303,11 +304,6 @@ class SessionAccess:
             for some in batches(embedded, self._backend.batch):
                 await self._write_alone(partial(batch.store_vectors, some))
             return True
-
-
-def _released(lock: threading.RLock) -> None:
-    with lock:
-        pass
 
 
 def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from weakref import WeakValueDictionary
@@ -17,7 +16,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import EvidenceStoreError, SessionError, SessionFullError, SessionNotFoundError
+from deepcritical_mcp.errors import EvidenceStoreError, SessionFullError, SessionNotFoundError
 from deepcritical_mcp.evidence.kept_sessions import session_title, with_title
 from deepcritical_mcp.evidence.passage_embedder import Embedder
 from deepcritical_mcp.evidence.session_access import SessionAccess
@@ -206,7 +205,7 @@ class SessionRegistry:
                 if not await run_sync(self._backend.discard, session_id, _digest(owner)):
                     raise
             else:
-                await self._delete(session)
+                await self._close(session, to_stay=False)
             self._defaults = {name: id for name, id in self._defaults.items() if id != session_id}
 
     async def restore(self, session_id: str, *, owner: str = "") -> EvidenceStore:
@@ -328,7 +327,8 @@ class SessionRegistry:
         self._stores[session_id] = session
         session.attach(space, self._clock())
         self._sessions[session_id] = session
-        await self._make_room()
+        await self._drop_idle()
+        await self._end(self._sessions.values(), len(self._sessions) - self._backend.limit)
         self._start_resting()
         return session
 
@@ -347,9 +347,7 @@ class SessionRegistry:
         self._mark_used(session, now)
         self._start_resting()
         if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
-            session.recorded = now
-            with contextlib.suppress(EvidenceStoreError, SessionError):  # a caller that only reads can do without
-                await run_sync(partial(session.space.record, used=now))
+            await session.record_use()
 
     def _mark_used(self, session: EvidenceStore, now: float) -> None:
         session.used = now
@@ -364,7 +362,7 @@ class SessionRegistry:
             if session.used >= since:
                 break
             # A lasting session may have been used by another process: the sweep below checks its recorded use.
-            await self._end([session], self._close if self._backend.lasting else self._delete)
+            await self._end([session], to_stay=self._backend.lasting)
         if expire and now >= self._next_sweep:
             self._next_sweep = now + min(self._ttl / SWEEPS_PER_TTL, SWEEP_EVERY)
             try:
@@ -379,10 +377,6 @@ class SessionRegistry:
         used = info.used or self._clock()  # a session without a known date counts as used now
         return replace(info, session_id=session_id, used=used, expires=self._expiry(session_id, used))
 
-    async def _make_room(self) -> None:
-        await self._drop_idle()
-        await self._end(self._sessions.values(), self._close, len(self._sessions) - self._backend.limit)
-
     async def _make_room_for(self, owner: str) -> None:
         """Close the owner's least recently used sessions, so that opening many does not push out other owners'."""
         own = [session for session in self._sessions.values() if session.space.info.owner == owner]
@@ -391,11 +385,9 @@ class SessionRegistry:
                 f"Your open sessions together hold {self._settings.max_evidence_per_caller:,} items of evidence, which "
                 "is the limit. Continue in one of them."
             )
-        await self._end(own, self._close, len(own) - self._settings.max_sessions_per_caller + 1)
+        await self._end(own, len(own) - self._settings.max_sessions_per_caller + 1)
 
-    async def _end(
-        self, sessions: Iterable[EvidenceStore], end: Callable[[EvidenceStore], Awaitable[None]], count: int = 1
-    ) -> None:
+    async def _end(self, sessions: Iterable[EvidenceStore], count: int = 1, *, to_stay: bool = True) -> None:
         """Close or delete the first `count` of `sessions` that no call is using."""
         for session in list(sessions):
             lock = self._lock(session.session_id)
@@ -404,20 +396,14 @@ class SessionRegistry:
                 count -= 1
                 lock.acquire_nowait()  # and not `async with`, which lets other tasks run
                 try:
-                    await end(session)
+                    await self._close(session, to_stay=to_stay)
                 finally:
                     lock.release()
 
-    async def _close(self, session: EvidenceStore) -> None:
-        if session.used > session.recorded and self.lasting and not self._backend.remote:
-            with contextlib.suppress(EvidenceStoreError, SessionError):
-                await run_sync(partial(session.space.record, used=session.used))
-        await self._detach(session, to_stay=True)
-
-    async def _delete(self, session: EvidenceStore) -> None:
-        await self._detach(session, to_stay=False)
-
-    async def _detach(self, session: EvidenceStore, *, to_stay: bool) -> None:
+    async def _close(self, session: EvidenceStore, *, to_stay: bool = True) -> None:
+        """Close a session, and delete it unless it is `to_stay`."""
+        if to_stay and self.lasting and not self._backend.remote:
+            await session.record_use()
         await session.settle(to_stay=to_stay)
         space = session.detach()
         del self._sessions[session.session_id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -162,7 +163,8 @@ class EvidenceStore(SessionAccess):
                 tasks.start_soon(score_words)
                 vectors = await self._embedder.queries(asked)
             self._start_indexing(catalogue)
-            await self._wait_for_index(seconds_for(TO_EMBED_FOR_ANSWER))
+            if self._indexing is not None:
+                await asyncio.wait({self._indexing}, timeout=seconds_for(TO_EMBED_FOR_ANSWER))
             seen = catalogue.changes
             shown = page or PassagePage(sys.maxsize, max_results)
             self._begin((query, *variants, scope, min_relevance), shown.offset, (seen, vectors is None))
