@@ -149,7 +149,10 @@ class Catalogue:
         if item.is_gone:
             self.remove(id)
             return
-        members, known, keys = tuple(map(Member.of, item.members)), self._items.get(id), texts.keys if texts else None
+        known, keys = self._items.get(id), texts.keys if texts else None
+        members = tuple(
+            map(Member.of if keys is None else Member, item.members)
+        )  # else their identity may never be needed
         is_other = known is None or has_other_texts(known.publication, publication)
         if is_other and texts is None:
             texts = IndexedTexts.of(publication)

@@ -17,7 +17,7 @@ from deepcritical_mcp.errors import SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, NearPassage, Vector, packed, unpacked
-from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex, VectorTable
+from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex
 
 LOCAL_BATCH = 32
 """Publications per write: all are compared with what the session holds at once."""
@@ -45,8 +45,7 @@ class SqliteSpace(Space):
         self.lock = threading.RLock()
         self._file, self._model = file, file.info.model
         self._create = create
-        self._table = VectorTable()
-        self._index = CollectionIndex(session_id, self._table)
+        self._table = CollectionIndex(session_id)
         self._seen = 0
         """The last change that this process knows."""
         self._state = 0
@@ -104,8 +103,7 @@ class SqliteSpace(Space):
             yield
 
     def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
-        # What is nearly identical must not be missed.
-        return (self._index if least <= -1.0 else self._table).nearest(vectors, limit, least)
+        return self._table.nearest(vectors, limit, least)
 
     def vectors(self, counts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
         return {id: some for id, count in counts.items() if (some := self._table.get(id, count)) is not None}
@@ -141,7 +139,6 @@ class SqliteSpace(Space):
                 self.record(title=title)
 
     def rest(self) -> None:
-        self._index.close()
         self._table.clear()
 
     def close(self) -> None:
