@@ -150,9 +150,8 @@ class Catalogue:
             self.remove(id)
             return
         known, keys = self._items.get(id), texts.keys if texts else None
-        members = tuple(
-            map(Member.of if keys is None else Member, item.members)
-        )  # else their identity may never be needed
+        # With their keys known, what identifies them may never be needed.
+        members = tuple(map(Member.of if keys is None else Member, item.members))
         is_other = known is None or has_other_texts(known.publication, publication)
         if is_other and texts is None:
             texts = IndexedTexts.of(publication)
