@@ -118,7 +118,7 @@ class SessionFile:
     def __init__(self, connection: sqlite3.Connection, info: KeptSession) -> None:
         self.lock = threading.RLock()
         self.info = info
-        self.change = 0
+        self.change = self._rows = 0
         self._connection = connection
 
     @classmethod
@@ -237,15 +237,18 @@ class SessionFile:
 
     def refresh(self) -> None:
         """Read the session's metadata, which another process may have changed."""
-        with self.lock:
-            self.info, _, self.change = self._own_row()
+        with self.lock, failures("open the session"):
+            found = self._connection.execute(_ONE, ("session", "")).fetchone()
+            if found is None or not Row(*found).is_intact(""):
+                raise DamagedFileError()
+            self.info, self._rows, self.change = _own_row_of(found[-1])
 
     def _check(self) -> None:
         with self.reading(), failures("open the session"):
             is_ok = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-            info, count, _ = self._own_row()
+            self.refresh()
             rows = (row for row in itertools.starmap(Row, self._pages(_ALL)) if row.kind != "session")
-            if not (is_ok and count == self._count() and all(row.is_intact(info.owner) for row in rows)):
+            if not (is_ok and self._rows == self._count() and all(row.is_intact(self.info.owner) for row in rows)):
                 raise DamagedFileError()
 
     def _pages(self, query: str, *given: str | int) -> Iterator[tuple[Any, ...]]:
@@ -262,14 +265,6 @@ class SessionFile:
         if not row.is_intact(self.info.owner):
             raise DamagedFileError()
         return row
-
-    def _own_row(self) -> tuple[KeptSession, int, int]:
-        """See `_own_row_of`."""
-        with failures("open the session"):
-            found = self._connection.execute(_ONE, ("session", "")).fetchone()
-        if found is None or not Row(*found).is_intact(""):
-            raise DamagedFileError()
-        return _own_row_of(found[-1])
 
     def _put_own_row(self) -> None:
         value = json.dumps(
