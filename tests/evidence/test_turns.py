@@ -76,7 +76,7 @@ async def test_what_two_processes_remove_at_once_can_all_be_brought_back(lasting
 async def test_the_turn_of_a_process_that_has_died_is_ended(
     chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 0.3)
+    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 1.0)
     client = chromadb.HttpClient(port=httpx.URL(chroma_server.url).port or 0)
     async with processes(chroma_server.url) as stores:
         (id, *_) = await stores[0].ids()
