@@ -291,7 +291,7 @@ async def answer(settings: Settings, session_id: str, *, search: bool) -> float:
 def without_index(path: Path) -> int:
     """Remove the kept index of a closed session; returns the number of its vectors."""
     file = SessionFile.open(path)
-    file.delete("index", [""])
+    file.delete("derived", file.keys("derived"))
     count = sum(int.from_bytes(row.value[:4]) for row in file.changed("vectors"))
     file.close()
     return count

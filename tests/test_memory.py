@@ -11,7 +11,7 @@ import pytest
 from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.session_export import ExportRequest, whole_export
-from deepcritical_mcp.session_export.chosen_records import ChosenRecords
+from deepcritical_mcp.session_export.whole_export import ChosenRecords
 from tests.publications import published
 
 

@@ -20,6 +20,8 @@ from deepcritical_mcp.evidence.identity import base_id
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.chroma_session import ServerSpace
+from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
+from deepcritical_mcp.evidence.storage.stored_items import KeptSession, new_session_id
 from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import HashingModel, piece
 from tests.evidence.test_identity import note, page, paper
@@ -113,8 +115,8 @@ SEQUENCES: dict[str, tuple[int, tuple[Publication, ...]]] = {
 
 
 def kept(publications: Sequence[Publication]) -> Catalogue:
-    catalogue = Catalogue()
-    Batch(None, catalogue, calibration=None).add([(one, ()) for one in publications])
+    catalogue = Catalogue(MemoryBackend(limit=1).create(new_session_id(), KeptSession()))
+    Batch(catalogue, calibration=None).add([(one, ()) for one in publications])
     return catalogue
 
 
@@ -273,7 +275,7 @@ async def test_an_interrupted_renaming_leaves_nothing_behind(tmp_path: Path, mon
     store = await registry.open()
     await store.add_evidence([aspirin()])
     with monkeypatch.context() as killed:
-        killed.setattr(ServerSpace, "remove_parts", _nothing)
+        killed.setattr(ServerSpace, "remove", _nothing)
         await store.add_evidence([aspirin(pmid="1")])
         await registry.aclose()
     for expected in (["pubmed:1"], []):

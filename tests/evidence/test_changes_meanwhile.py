@@ -16,8 +16,7 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import chroma_session, open_backend
-from deepcritical_mcp.evidence.storage.chroma_records import item_of, progress_row, record_row
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
+from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.evidence.storage.vector_table import stacked
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
@@ -128,11 +127,3 @@ async def test_without_documents_vectors_relevance_measures_words() -> None:
     assert first > second
     await store.related("zinc", exclude=())
     assert any("words only, and relevance" in one for one in store.warnings)
-
-
-def test_vectors_of_an_earlier_text_are_none_of_the_text_that_was_written_meanwhile() -> None:
-    before = KeptItem(page("A short page."), order=0, parts=3, embedded=True, written=1)
-    now = KeptItem(page("A longer page than that."), order=0, parts=2, embedded=True, written=2)
-    assert item_of({**record_row(now)}, True).parts == 2
-    assert item_of({**record_row(now), **progress_row(before)}, True).parts == 0
-    assert item_of({**record_row(before), **progress_row(before)}, True).parts == 3

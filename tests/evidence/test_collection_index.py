@@ -18,15 +18,17 @@ from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex, Vect
 from tests.evidence.stand_ins import HashingModel, piece
 
 RANDOM = np.random.default_rng(7)
-SOURCES = ("pubmed", "web")
 SMALL = 200
 
 
-class Unasked(VectorTable):
-    """Vectors that must not be compared one by one."""
+class Exact(VectorTable):
+    """Vectors that are compared one by one, also where others must not be."""
 
-    def nearest(self, *asked: Any, **options: Any) -> list[list[NearPassage]]:
-        raise AssertionError("the collection was not asked")
+    nearest = VectorTable.nearest
+
+
+def unasked(*_: object, **__: object) -> None:
+    raise AssertionError("the collection was not asked")
 
 
 def unit_vectors(count: int, dimension: int = 96) -> NDArray[np.float32]:
@@ -35,10 +37,9 @@ def unit_vectors(count: int, dimension: int = 96) -> NDArray[np.float32]:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
-def filled(table: VectorTable, vectors: NDArray[np.float32]) -> None:
+def filled(index: VectorTable, vectors: NDArray[np.float32]) -> None:
     for number in range(0, len(vectors), 2):  # two passages each
-        table.put(f"pubmed:{number}", 0, vectors[number : number + 2])
-        table.set_source(f"pubmed:{number}", SOURCES[number % 4 // 2])
+        index.put(f"pubmed:{number}", vectors[number : number + 2])
 
 
 def failing(*_: object, **__: object) -> None:
@@ -51,24 +52,21 @@ def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def table() -> VectorTable:
-    return VectorTable()
-
-
-@pytest.fixture
-def index(table: VectorTable) -> Generator[CollectionIndex]:
-    index = CollectionIndex("rs_test", table)
+def index() -> Generator[CollectionIndex]:
+    index = CollectionIndex("rs_test")
     yield index
-    index.close()
+    index.clear()
 
 
-def caught_up(index: CollectionIndex, table: VectorTable, query: NDArray[np.float32]) -> VectorTable:
+def caught_up(index: CollectionIndex, vectors: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch) -> VectorTable:
     """What all vectors compared one by one give, where from now on only the collection may be asked."""
-    index.nearest([query], 1, None)
+    index.nearest([vectors[0]], 1)
     index.wait()
-    exact = VectorTable()
-    exact.__dict__.update(vars(table))
-    table.__class__ = Unasked
+    exact = Exact()
+    for id in [f"pubmed:{number}" for number in range(0, len(vectors), 2)] + ["doi:new"]:
+        if (some := index.get(id)) is not None:
+            exact.put(id, some)
+    monkeypatch.setattr(VectorTable, "nearest", unasked)
     return exact
 
 
@@ -77,51 +75,55 @@ def keys(found: list[NearPassage]) -> list[tuple[str, int]]:
 
 
 @pytest.mark.long
-def test_the_collection_is_asked_and_finds_what_is_nearest(index: CollectionIndex, table: VectorTable) -> None:
-    filled(table, unit_vectors(3_000))
+def test_the_collection_is_asked_and_finds_what_is_nearest(
+    index: CollectionIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = unit_vectors(3_000)
+    filled(index, vectors)
     queries = list(unit_vectors(40))
-    exact = caught_up(index, table, queries[0])
-    found, best = index.nearest(queries, 50, None), exact.nearest(queries, 50, None)
+    exact = caught_up(index, vectors, monkeypatch)
+    found, best = index.nearest(queries, 50), exact.nearest(queries, 50)
     shared = [len({*keys(one)} & {*keys(other)}) for one, other in zip(found, best, strict=True)]
     assert sum(shared) >= 0.995 * 50 * len(queries)
     assert [one[0].cosine for one in found] == pytest.approx([one[0].cosine for one in best], abs=1e-5)
 
 
-def test_what_was_changed_is_found_as_it_is_now(index: CollectionIndex, table: VectorTable) -> None:
+def test_what_was_changed_is_found_as_it_is_now(index: CollectionIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = unit_vectors(600)
-    filled(table, vectors)
-    index.nearest([vectors[0]], 1, None)
+    filled(index, vectors)
+    index.nearest([vectors[0]], 1)
     index.wait()
-    table.cut("pubmed:0")
-    table.cut("pubmed:2", 1)
-    table.put("pubmed:4", 0, vectors[10:12])
-    table.put("doi:new", 0, vectors[:1])
-    table.set_source("doi:new", "user")
-    exact = caught_up(index, table, vectors[0])
+    index.put("pubmed:0", ())
+    index.put("pubmed:2", (), 1)
+    index.put("pubmed:4", vectors[10:12])
+    index.put("doi:new", vectors[:1])
+    exact = caught_up(index, vectors, monkeypatch)
     for number in (0, 3, 4, 10):
-        assert keys(index.nearest([vectors[number]], 3, None)[0]) == keys(exact.nearest([vectors[number]], 3, None)[0])
-    assert index.nearest([vectors[0]], 1, None)[0][0].id == "doi:new"
+        assert keys(index.nearest([vectors[number]], 3)[0]) == keys(exact.nearest([vectors[number]], 3)[0])
+    assert index.nearest([vectors[0]], 1)[0][0].id == "doi:new"
 
 
-def test_while_vectors_are_missing_in_it_all_are_compared(index: CollectionIndex, table: VectorTable) -> None:
+def test_while_vectors_are_missing_in_it_all_are_compared(
+    index: CollectionIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
     vectors = unit_vectors(600)
-    filled(table, vectors)
+    filled(index, vectors)
     for _ in range(3):  # whether or not it has caught up
-        assert index.nearest([vectors[8]], 1, None)[0][0].id == "pubmed:8"
-        table.put("doi:1", 0, vectors[9:10])
-        assert {one.id for one in index.nearest([vectors[9]], 2, None)[0]} == {"pubmed:8", "doi:1"}
+        assert index.nearest([vectors[8]], 1)[0][0].id == "pubmed:8"
+        index.put("doi:1", vectors[9:10])
+        assert {one.id for one in index.nearest([vectors[9]], 2)[0]} == {"pubmed:8", "doi:1"}
 
 
 def test_a_small_session_and_one_whose_collection_fails_are_compared_one_by_one(
-    index: CollectionIndex, table: VectorTable, monkeypatch: pytest.MonkeyPatch
+    index: CollectionIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = unit_vectors(SMALL + 100)
-    filled(table, vectors[:SMALL])
-    assert index.nearest([vectors[4]], 1, None)[0][0].id == "pubmed:4"
+    filled(index, vectors[:SMALL])
+    assert index.nearest([vectors[4]], 1)[0][0].id == "pubmed:4"
     monkeypatch.setattr("chromadb.api.client.Client.create_collection", failing)
-    filled(table, vectors)
+    filled(index, vectors)
     for _ in range(2):
-        assert index.nearest([vectors[4]], 1, None)[0][0].id == "pubmed:4"
+        assert index.nearest([vectors[4]], 1)[0][0].id == "pubmed:4"
         index.wait()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import sqlite3
@@ -98,7 +97,8 @@ async def test_what_is_removed_from_a_session_is_not_left_in_its_file(registries
     await store.add_evidence([piece("Quokkaine does not.", "Other", pmid="77")])
     assert traces(tmp_path, "uokkaine")
     await store.remove(["pubmed:77"])
-    await store.keep_document("removed", "[]")  # as after a day
+    for name in await store.documents("removed"):  # as after a day
+        await store.keep_document(name, "")
     assert traces(tmp_path, "uokkaine") == []
 
 
@@ -109,9 +109,10 @@ async def test_after_a_day_a_removed_record_is_forgotten_when_its_session_is_ope
     store = await registry.get(await kept(registry))
     await store.add_evidence([piece("Quokkaine does not.", "Other", pmid="77")])
     await store.remove(["pubmed:77"])
-    removed = json.loads(await store.document("removed"))
-    yesterday = [{**row, "at": row["at"] - 25 * HOUR * 1_000} for row in removed]
-    await store.keep_document("removed", json.dumps(yesterday))
+    ((name, text),) = (await store.documents("removed")).items()
+    _, at, id = name.split(" ")
+    await store.keep_document(name, "")
+    await store.keep_document(f"removed {int(at) - 25 * 3_600_000} {id}", text)
     assert traces(tmp_path, "uokkaine")
     assert await (await registries(Settings(data_dir=tmp_path)).get(store.session_id)).count() == 10
     assert traces(tmp_path, "uokkaine") == []

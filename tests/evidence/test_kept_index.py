@@ -1,4 +1,4 @@
-"""The index kept with a session: it only saves time, whatever becomes of it."""
+"""What is derived from a session and kept with it: it only saves time, whatever becomes of it."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ def registry_of(folder: Path) -> SessionRegistry:
 
 
 class Index:
-    """The index that the file of a closed session has."""
+    """What the file of a closed session has of it, by item."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
-    def read(self) -> bytes | None:
-        return self._with(lambda file: file.value("index", ""))
+    def read(self) -> dict[str, bytes]:
+        return self._with(lambda file: {row.key: row.value for row in file.changed("derived")})
 
-    def write(self, data: bytes) -> None:
-        self._with(lambda file: file.put("index", [("", data)]))
+    def write(self, rows: dict[str, bytes]) -> None:
+        self._with(lambda file: file.put("derived", rows.items()))
 
     def delete(self) -> None:
-        self._with(lambda file: file.delete("index", [""]))
+        self._with(lambda file: file.delete("derived", file.keys("derived")))
 
     def _with(self, work: Callable[[SessionFile], T]) -> T:
         file = SessionFile.open(self._file)
@@ -110,7 +110,8 @@ def makes_anew(folder: Path, session_id: str) -> bool:
     """Whether anything has to be derived again when the session is opened."""
     backend = open_backend(Settings(data_dir=folder))
     space = backend.open(session_id, HashingModel().name)
-    anew = Catalogue.of(space).changed
+    known = len(space.derived())
+    anew = known < len(Catalogue.of(space))
     backend.release(space)
     backend.close()
     return anew
@@ -133,45 +134,27 @@ async def test_a_session_answers_the_same_with_its_index_and_without(tmp_path: P
 
 async def test_what_was_written_since_is_derived_again(tmp_path: Path) -> None:
     session_id, index = await filled(tmp_path)
-    earlier = index.read() or b""
+    earlier = index.read()
     registry = registry_of(tmp_path)
     store = await registry.get(session_id)
     await store.add_evidence([LATER, piece("Another abstract.", "Sleep of nurses 4", pmid="4", doi="10.1/4")])
     await store.remove(["pubmed:11"])
     await store.search("until all is embedded")
     await registry.aclose()
-    assert b"990" in (index.read() or b"")
-    assert b'pubmed:11"' not in (index.read() or b"")
-    index.write(earlier)
-    outdated = await answers_in(tmp_path, session_id)
+    assert "pubmed:990" in index.read()
+    assert "pubmed:11" not in index.read()
+    assert index.read()["pubmed:4"] != earlier["pubmed:4"]
+    indexed = await answers_in(tmp_path, session_id)
     index.delete()
-    assert await answers_in(tmp_path, session_id) == outdated
+    assert await answers_in(tmp_path, session_id) == indexed
 
 
-@pytest.mark.parametrize("damage", ["empty", "text", "cut", "zeros", "head"])
-def test_a_damaged_index_is_made_anew(damage: str, sound: tuple[Path, str, list[Any]]) -> None:
-    folder, session_id, expected = sound
-    index = index_in(folder, session_id)
-    whole = index.read() or b""
-    index.write(damaged(whole, damage))
-    assert anyio.run(answers_in, folder, session_id) == expected
-    assert not makes_anew(folder, session_id)
-    index.write(whole)
-
-
-def damaged(whole: bytes, damage: str) -> bytes:
-    """The bytes of a file after a mishap."""
-    kinds = {"empty": b"", "text": b"no index", "cut": whole[: len(whole) // 2], "head": b"\xff" + whole[1:]}
-    return kinds.get(damage, bytes(len(whole)))
-
-
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, list[Any]]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(catalogue, "KEPT_FROM", 1)
-        folder = tmp_path_factory.mktemp("sound")
-        session_id, _ = anyio.run(filled, folder)
-        return folder, session_id, anyio.run(answers_in, folder, session_id)
+async def test_what_another_version_derived_is_derived_again(tmp_path: Path) -> None:
+    session_id, index = await filled(tmp_path)
+    expected = await answers_in(tmp_path, session_id)
+    index.write(dict.fromkeys(index.read(), b'[[0, "0.0"], 0, [], []]'))
+    assert await answers_in(tmp_path, session_id) == expected
+    assert all(b'"0.0"' not in row for row in index.read().values())
 
 
 DRIVER = """
@@ -202,7 +185,7 @@ async def change(data_dir, point):
             return found
         return call
 
-    for name in ("put", "mark", "delete", "set_info"):
+    for name in ("put", "delete", "set_info"):
         setattr(SessionFile, name, in_steps(getattr(SessionFile, name)))
     registry = registry_of(data_dir)
     store = await registry.get(session_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
@@ -18,7 +18,7 @@ from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import chroma_session, open_backend
 from deepcritical_mcp.evidence.storage.chroma_session import ServerSpace
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
 from tests.evidence.conftest import ChromaServer
@@ -76,7 +76,7 @@ async def test_what_two_processes_remove_at_once_can_all_be_brought_back(lasting
 async def test_the_turn_of_a_process_that_has_died_is_ended(
     chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 0.3)
+    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 1.0)
     client = chromadb.HttpClient(port=httpx.URL(chroma_server.url).port or 0)
     async with processes(chroma_server.url) as stores:
         (id, *_) = await stores[0].ids()
@@ -95,14 +95,14 @@ async def test_a_session_that_is_deleted_while_others_write_stays_deleted(
     chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Settings(chroma_url=chroma_server.url)
-    keep, begun = ServerSpace.keep_document, threading.Event()
+    keep, begun = ServerSpace.keep_documents, threading.Event()
 
-    def slow(self: ServerSpace, name: str, content: str) -> None:
+    def slow(self: ServerSpace, contents: Mapping[str, str]) -> None:
         begun.set()
         time.sleep(0.5)
-        keep(self, name, content)
+        keep(self, contents)
 
-    monkeypatch.setattr(ServerSpace, "keep_document", slow)
+    monkeypatch.setattr(ServerSpace, "keep_documents", slow)
     async with processes(chroma_server.url) as stores:
         owner = SessionRegistry(settings, HashingModel(dimension=64), open_backend(settings))
         await owner.get(stores[0].session_id)
@@ -127,15 +127,16 @@ async def test_a_session_that_is_deleted_while_others_write_stays_deleted(
 async def test_a_turn_that_lasts_is_renewed(chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 0.8)
     monkeypatch.setattr(chroma_session, "RENEWED_AFTER", 0.2)
-    remove = ServerSpace.remove_parts
+    keep = ServerSpace.keep_documents
 
-    def slow(self: ServerSpace, id: str, parts: Sequence[int]) -> None:
-        time.sleep(0.3)
-        remove(self, id, parts)
+    def slow(self: ServerSpace, contents: Mapping[str, str]) -> None:
+        for _ in range(5):
+            time.sleep(0.3)
+            keep(self, contents)
 
-    monkeypatch.setattr(ServerSpace, "remove_parts", slow)
     async with processes(chroma_server.url) as stores:
         ids = await stores[0].ids()
+        monkeypatch.setattr(ServerSpace, "keep_documents", slow)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(stores[0].remove, ids[:6])
             await anyio.sleep(0.2)
@@ -150,16 +151,16 @@ async def test_who_was_stopped_during_its_turn_overwrites_nothing(
 ) -> None:
     monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 0.5)
     monkeypatch.setattr(chroma_session, "RENEWED_AFTER", 0.2)
-    rewrite, is_first = ServerSpace.rewrite, [True]
+    write, is_first = ServerSpace.write, [True]
 
-    def stopped(self: ServerSpace, *items: KeptItem) -> None:
+    def stopped(self: ServerSpace, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
         if is_first.pop() if is_first else False:
             time.sleep(1.5)
-        rewrite(self, *items)
+        write(self, items, vectors)
 
-    monkeypatch.setattr(ServerSpace, "rewrite", stopped)
     async with processes(chroma_server.url) as stores:
         (id, *_) = await stores[0].ids()
+        monkeypatch.setattr(ServerSpace, "write", stopped)
         failures: list[EvidenceStoreError] = []
 
         async def decide() -> None:

@@ -53,8 +53,8 @@ def kept_by_0_2(
     )
     for order, one in enumerate(publications):
         is_last = order == len(publications) - 1
-        item = KeptItem(one, order, 1 if is_last else 2, embedded=not is_last, written=order + 1)
-        rows: list[Metadata] = [record_row(item, part) for part in range(item.parts)]
+        item = KeptItem(one, order, 1 if is_last else 2)
+        rows: list[Metadata] = [record_row(item, order + 1, part) for part in range(item.vectors)]
         ids = [part_id(one.id, part) for part in range(len(rows))]
         dimension = 1 if is_last else 16
         vectors = np.random.default_rng(order).standard_normal((len(rows), dimension)).astype(np.float32)

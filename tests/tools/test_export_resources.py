@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deepcritical_mcp.session_export import ExportRequest, WholeExport, kept_exports
-from deepcritical_mcp.session_export.kept_exports import keep_export
+from deepcritical_mcp.session_export import ExportRequest, WholeExport, saved_exports
+from deepcritical_mcp.session_export.saved_exports import keep_export
 from deepcritical_mcp.tools.export_evidence import export_resources
 from tests.fakes import sessions_in
 
@@ -43,8 +43,8 @@ async def test_large_exports_are_dropped_before_there_are_eight(
     async with sessions_in(tmp_path) as sessions:
         store = await sessions.open(title="zinc")
         first, _ = await keep_export(store, "zinc 0.csv", written())
-        monkeypatch.setattr(kept_exports, "MAX_KEPT_COMPRESSED", 2 * first.packed)
+        monkeypatch.setattr(saved_exports, "MAX_KEPT_COMPRESSED", 2 * first.packed)
         dropped = [(await keep_export(store, f"zinc {n}.csv", written()))[1] for n in (1, 2)]
-        texts = [await kept_exports.kept_export(store, f"zinc {n}.csv") for n in range(3)]
+        texts = [await saved_exports.kept_export(store, f"zinc {n}.csv") for n in range(3)]
     assert dropped == [(), ("zinc 0.csv",)]
     assert texts == [None, "Zinc\n", "Zinc\n"]

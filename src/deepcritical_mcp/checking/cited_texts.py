@@ -15,7 +15,7 @@ from deepcritical_mcp.checking.quotation_check import check_quotation
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, TO_READ_CITED_TEXTS, Progress, seconds_before, seconds_for
 from deepcritical_mcp.errors import AllProvidersFailedError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
-from deepcritical_mcp.evidence.writing import batches
+from deepcritical_mcp.evidence.session_access import batches
 from deepcritical_mcp.models import CheckedClaim, CheckedQuotation, Publication, ReferenceVerdict
 from deepcritical_mcp.search.documents import DocumentId
 from deepcritical_mcp.search.full_texts import READ_KINDS, FullTexts, ReadingSession

@@ -9,12 +9,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.clustering import Cluster, Match, Member, Placement, combined, unlinked
+from deepcritical_mcp.evidence.clustering import Cluster, Match, Member, Placement, combined
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.identity import (
     Identity,
@@ -24,8 +24,7 @@ from deepcritical_mcp.evidence.identity import (
     tells_apart,
     title_similarity,
 )
-from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector, now
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
 from deepcritical_mcp.evidence.text_index import Layout, has_other_texts
 from deepcritical_mcp.models import Evidence, Publication, merged, united
 
@@ -55,26 +54,29 @@ class AddOutcome:
     separates: bool = False
 
 
-def outcomes_of(decisions: Sequence[Decision], catalogue: Catalogue) -> tuple[AddOutcome, ...]:
-    """The final outcome for each publication: later ones of the same call may have changed its id."""
-    outcomes: list[AddOutcome] = []
-    for index, decision in enumerate(decisions):
-        if not decision.full:
-            publication, match = catalogue[decision.publication.id].publication, decision.match
-            links, folds = catalogue.links(publication.id), dict(decision.folds)
-            outcomes.append(
-                AddOutcome(
-                    index=index,
-                    status="duplicate" if match else "added",
-                    publication=publication,
-                    evidence=catalogue.shown(publication),
-                    similarity=match.similarity if match else 0.0,
-                    reason=match.reason if match else "",
-                    folds=tuple((own, folds[id]) for id in folds if (own := catalogue.resolve(id)) in links),
-                    separates=decision.separates,
-                )
-            )
-    return tuple(outcomes)
+class Decision(NamedTuple):
+    """What becomes of a new publication, stored as `publication`: it is merged into the match, or added if there is
+    none. See `AddOutcome`, of which it becomes one when all of a call are stored."""
+
+    publication: Publication
+    match: Match = Match()
+    folds: tuple[tuple[str, float], ...] = ()
+    separates: bool = False
+
+    def outcome(self, index: int, catalogue: Catalogue) -> AddOutcome:
+        """The final outcome: later ones of the same call may have changed the id."""
+        publication = catalogue[self.publication.id].publication
+        links, folds = catalogue.links(publication.id), dict(self.folds)
+        return AddOutcome(
+            index,
+            "duplicate" if self.match.id else "added",
+            publication,
+            catalogue.shown(publication),
+            self.match.similarity,
+            self.match.reason,
+            tuple((own, folds[id]) for id in folds if (own := catalogue.resolve(id)) in links),
+            self.separates,
+        )
 
 
 SAME_TITLE = 0.9
@@ -91,33 +93,17 @@ NewPublication = tuple[Publication, Sequence[Vector]]
 """A publication to add, with the vectors of its first passages; () if it is already known, or without a model."""
 
 
-@dataclass(frozen=True)
-class Decision:
-    """The outcome for a new publication: added as `publication`, merged into it (see `match`), or left out (`full`).
-
-    `folds` are the ids of nearly identical publications, with their cosines; `separates` tells that publications that
-    were merged before are kept apart because of this one.
-    """
-
-    publication: Publication
-    match: Match | None = None
-    folds: tuple[tuple[str, float], ...] = ()
-    full: bool = False
-    separates: bool = False
-
-
 class Batch:
-    """One batch to add to a session; without a space, nothing is stored beyond the catalogue.
+    """One batch to add to a session.
 
     Attributes:
-        changed: the ids of stored publications whose texts changed, so that they must be embedded again from the first
-            one on. Others that lack vectors have correct ones for their first passages.
+        changed: the ids of stored publications of whose present texts nothing is embedded. Others that lack vectors
+            have those of their first passages.
         unlinked: the ids of publications whose texts or ids have changed since nearly identical ones were determined.
     """
 
     def __init__(
         self,
-        space: Space | None,
         catalogue: Catalogue,
         *,
         calibration: Calibration | None,
@@ -126,87 +112,96 @@ class Batch:
     ) -> None:
         self.changed: set[str] = set()
         self.unlinked: set[str] = set()
-        self._space = space
         self._catalogue = catalogue
         self._same_meaning = calibration.same_meaning if calibration else math.inf
         self._folds_at = calibration.folds_at if calibration else math.inf
         self._max_evidence = max_evidence
         self._dedup_threshold = dedup_threshold if calibration else None
-        self._new: dict[str, Sequence[Vector]] = {}
-        self._rewritten: dict[str, None] = {}
-        self._removed: dict[str, int] = {}
+        self._vectors: dict[str, Sequence[Vector]] = {}
+        """All vectors of what is stored anew, or under another id."""
+        self._written: dict[str, None] = {}
+        self._removed: dict[str, None] = {}
 
-    def add(self, publications: Sequence[NewPublication]) -> list[Decision]:
-        """Decide what to do with each publication, then write what is new or has changed."""
+    def add(self, publications: Sequence[NewPublication]) -> list[Decision | None]:
+        """Decide what to do with each publication, then write what is new or has changed. None: there is no room."""
         neighbors = self._neighbors(publications)
         decisions = [self._decide(*new, near) for new, near in zip(publications, neighbors, strict=True)]
-        if self._space is not None:
-            if self._new:
-                self._space.write([(self._catalogue[id], vectors) for id, vectors in self._new.items()])
-            if self._rewritten:
-                self._space.rewrite(*(self._catalogue[id] for id in self._rewritten))
-            for id, parts in self._removed.items():
-                first = len(self._catalogue[id].records) if id in self._catalogue else 0
-                if first < parts:
-                    self._space.remove_parts(id, range(first, parts))
-            self.link(sorted(self.unlinked - self.changed))
-        self._new.clear()
+        if self._written:
+            self._catalogue.space.write([self._catalogue[id] for id in self._written], self._vectors)
+        if gone := [id for id in self._removed if id not in self._catalogue]:
+            self._catalogue.space.remove(gone)
+        self._vectors.clear()
+        self.link(sorted(self.unlinked - self.changed))
         return decisions
+
+    def store_vectors(self, rows: Sequence[tuple[Publication, int, Sequence[Vector]]]) -> None:
+        """Store vectors of publications, those of their passages from a number on, and link what had none. Those of
+        texts that have changed meanwhile, or that are stored already, are dropped."""
+        new: dict[str, Sequence[Vector]] = {}
+        items: list[KeptItem] = []
+        for publication, start, vectors in (row for row in rows if row[0].id in self._catalogue):
+            item = self._catalogue[publication.id]
+            if item.vectors == start and not has_other_texts(item.publication, publication):
+                items.append(replace(item, vectors=start + len(vectors)))
+                new[item.id] = vectors
+        if items:
+            self._catalogue.space.write(items, new)
+        for item in items:
+            self._catalogue.put(item)
+        self.link(publication.id for publication, start, _ in rows if not start)
 
     def link(self, ids: Iterable[str]) -> None:
         """Link stored publications, whose vectors are new, to what is nearly identical."""
         kept = [self._catalogue[id] for id in ids if id in self._catalogue]
-        some = [(item.publication, self._vectors_of(item)) for item in kept if item.vector_count]
+        some = [(item.publication, self._vectors_of(item)) for item in kept if item.vectors]
         for (publication, _), near in zip(some, self._neighbors(some), strict=True):
             id = publication.id
-            folds = self._folds(publication, _Similarities(one for one in near.items() if one[0] != id))
-            if self._space is not None and not {*folds} <= {*self._catalogue.links(id)}:
+            folds = self._folds(publication, {other: one for other, one in near.items() if other != id})
+            if not {*folds} <= {*self._catalogue.links(id)}:
                 item = self._catalogue[id]
-                self._catalogue.put(replace(item, similar=united(item.similar, folds), written=item.next_written))
-                self._space.rewrite(self._catalogue[id])
+                self._catalogue.put(replace(item, similar=united(item.similar, folds)))
+                self._catalogue.space.write([self._catalogue[id]], {})
 
     def _neighbors(self, publications: Sequence[NewPublication]) -> list[dict[str, float]]:
         embedded = [at for at, (one, vectors) in enumerate(publications) if vectors and _is_compared(one)]
         near: list[dict[str, float]] = [{} for _ in publications]
-        count = MAX_NEIGHBORS * (CROWDED if self._catalogue.has_long_texts else 1)
-        limit = min(count, self._catalogue.passages) + self._catalogue.outdated
+        limit = min(MAX_NEIGHBORS * (CROWDED if self._catalogue.has_long_texts else 1), self._catalogue.passages)
         least = self._same_meaning if self._dedup_threshold is None else min(self._same_meaning, self._dedup_threshold)
-        if embedded and limit and self._space is not None and least <= 1.0 + ROUNDING:
+        if embedded and limit and least <= 1.0 + ROUNDING:
             near_to = [publications[at][1][0] for at in embedded]
-            found = self._space.nearest(near_to, limit, least=least - ROUNDING)
+            found = self._catalogue.space.nearest(near_to, limit, least=least - ROUNDING)
             for at, rows in zip(embedded, found, strict=True):
                 for row in rows:
-                    is_known = row.id in self._catalogue and self._catalogue[row.id].vector_count
-                    if is_known and row.part == 0 < self._catalogue.short(row.id):
+                    if row.part == 0 < self._catalogue.vectors(row.id) and self._catalogue.layout(row.id).short:
                         near[at][row.id] = row.cosine
         return near
 
-    def _decide(self, new: Publication, vectors: Sequence[Vector], near: Mapping[str, float]) -> Decision:
+    def _decide(self, new: Publication, vectors: Sequence[Vector], near: Mapping[str, float]) -> Decision | None:
         place = self._catalogue.place(new)
-        if place.match is not None and not place.clusters:
+        if place.match.id and not place.clusters:
             return self._merge_into(new, place.match)
-        if place.match is not None:
+        if place.match.id:
             return Decision(self._apply(new, vectors, place), place.match, separates=place.separates)
-        others = self._new if vectors and _is_compared(new) else {}
-        staged = {id: some for id, some in others.items() if some and self._catalogue.short(id)}
+        others = self._vectors if vectors and _is_compared(new) else {}
+        staged = {id: some for id, some in others.items() if some and self._catalogue.layout(id).short}
         cosines = {id: float(np.dot(np.asarray(vectors[0]), np.asarray(some[0]))) for id, some in staged.items()}
         # A neighbor may have been given another id within this batch, or another text, which `link` compares.
         found = [(self._catalogue.resolve(id), one) for id, one in {**near, **cosines}.items()]
-        similarities = _Similarities(one for one in found if one[0] not in self.unlinked)
+        similarities = {id: one for id, one in found if id not in self.unlinked}
         if match := self._by_meaning(new, similarities):
             return self._merge_into(new, match)
         if len(self._catalogue) >= self._max_evidence:
-            return Decision(new, full=True)
+            return None
         folds = tuple((id, similarities[id]) for id in self._folds(new, similarities))
         publication = self._apply(new, vectors, place, tuple(id for id, _ in folds))
         return Decision(publication, folds=folds, separates=place.separates)
 
-    def _by_meaning(self, new: Publication, similarities: _Similarities) -> Match | None:
+    def _by_meaning(self, new: Publication, similarities: Mapping[str, float]) -> Match | None:
         """Apply `dedup_threshold`, except to publications that differ in something else."""
         if self._dedup_threshold is None:
             return None
         identity = Member.of(new).identity
-        for id in similarities.at_least(self._dedup_threshold):
+        for id in _at_least(self._dedup_threshold, similarities):
             is_other = any(tells_apart(identity, member.identity) for member in self._catalogue.members(id))
             if not is_other and not opposed(new, self._catalogue[id].publication):
                 return Match(id, similarities[id], f"nearly the same meaning (cosine {similarities[id]:.2f})")
@@ -233,7 +228,7 @@ class Batch:
         # An item that gives up an id is written before one that may receive it.
         for id in entries.keys() - keeps.values():
             self._unlink(id)
-            self._remove(entries[id])
+            self._remove(id)
         for number in sorted(range(len(place.clusters)), key=lambda number: number not in keeps):
             cluster, before = place.clusters[number], keeps.get(number, "")
             has = [member.facts for member in cluster]
@@ -249,9 +244,8 @@ class Batch:
                 self._put(entry, replace(entry, publication=publication, given=given))
             else:
                 some = vectors if has == [facts] else ()
-                order, parts = self._catalogue.next_order, max(len(some), 1)
-                item = KeptItem(publication, order, parts, bool(some), now())
-                self._put(None, replace(item, given=given, similar=folds if facts in has else ()), some)
+                similar = folds if facts in has else ()
+                self._put(None, KeptItem(publication, self._catalogue.next_order, len(some), similar, given), some)
             result = publication if facts in has else result
         return result
 
@@ -283,65 +277,53 @@ class Batch:
 
     def _put(self, before: KeptItem | None, item: KeptItem, vectors: Sequence[Vector] = ()) -> None:
         """Store an item, in place of an earlier one under its own or another id."""
-        id = item.publication.id
+        id, earlier = item.id, before.id if before else item.id
+        if item == before:
+            return
+        is_bare = before is None and not vectors
         if before is None:
             self._unlink(id)
-            if not vectors:
-                self.changed.add(id)
-            self._new[id] = vectors
-        elif item == before:
-            return
-        else:
-            earlier = before.publication.id
+            self._vectors[id] = vectors
+        elif earlier != id or has_other_texts(before.publication, item.publication):
+            self._unlink(earlier)
+            self.unlinked.add(id)
             valid = self._valid(before, item)
-            if earlier != id or has_other_texts(before.publication, item.publication):
-                self._unlink(earlier)
-                self.unlinked.add(id)
-                item = replace(item, similar=())
-            if earlier in self.changed or not valid:
-                self.changed.add(id)
-            if before.embedded and valid < before.parts:
-                self._removed[earlier] = max(before.parts, self._removed.get(earlier, 0))
-                item = replace(item, parts=valid)
-            if earlier != id or id in self._new:
-                self._new[id] = vectors = self._vectors_of(before)[: item.parts]
-                item = replace(item, parts=max(len(vectors), 1), embedded=bool(vectors))
-            else:
-                self._rewritten[id] = None
-        self._catalogue.put(replace(item, written=before.next_written if before else item.written))
-        if before is not None and before.publication.id != id:
-            self._remove(before)
+            item = replace(item, similar=(), vectors=valid)
+            if earlier != id or id in self._vectors:
+                self._vectors[id] = self._vectors_of(before)[:valid]
+            is_bare = not valid
+        if is_bare or earlier in self.changed:
+            self.changed.add(id)
+        self._written[id] = None
+        self._catalogue.put(item)
+        if earlier != id:
+            self._remove(earlier)
 
     def _valid(self, before: KeptItem, item: KeptItem) -> int:
         """How many of the stored vectors, counted from the first, still belong to unchanged passages."""
         if not has_other_texts(before.publication, item.publication):
-            return before.parts
-        old, new = self._catalogue.layout(before.publication.id).passages, Layout.of(item.publication).passages
+            return before.vectors
+        old, new = self._catalogue.layout(before.id).passages, Layout.of(item.publication).passages
         same = takewhile(lambda pair: pair[0].content == pair[1].content, zip(old, new, strict=False))
-        return min(sum(1 for _ in same), before.parts)
+        return min(sum(1 for _ in same), before.vectors)
 
     def _vectors_of(self, item: KeptItem) -> Sequence[Vector]:
-        id = item.publication.id
-        if id in self._new or not item.embedded or self._space is None:
-            return self._new.get(id, ())
-        return [*self._space.vectors({id: item.parts}).get(id, ())]
+        if item.id in self._vectors or not item.vectors:
+            return self._vectors.get(item.id, ())
+        return [*self._catalogue.space.vectors({item.id: item.vectors}).get(item.id, ())]
 
-    def _remove(self, item: KeptItem) -> None:
-        id = item.publication.id
-        if id not in self._new:
-            self._removed[id] = len(item.records)
-        self._new.pop(id, None)
-        self._rewritten.pop(id, None)
+    def _remove(self, id: str) -> None:
+        self._removed[id] = None
+        self._vectors.pop(id, None)
+        self._written.pop(id, None)
         self.changed.discard(id)
         self._catalogue.remove(id)
 
     def _unlink(self, id: str) -> None:
         """Nothing is nearly identical to what publication `id` said."""
-        names = self._catalogue.names(id)
-        for other in self._catalogue.naming(names):
-            self._catalogue.put(unlinked(other, names))
-            if other.publication.id not in self._new:
-                self._rewritten[other.publication.id] = None
+        for other in self._catalogue.unlinked(self._catalogue.names(id)):
+            self._catalogue.put(other)
+            self._written[other.id] = None
 
     def _id(self, base: str, cluster: Cluster, before: str, affected: Sequence[str]) -> str:
         """The publication's own id. If it is another one's already, a digest is appended (one DOI for a conference
@@ -356,26 +338,23 @@ class Batch:
             digest = hashlib.sha256(digest.encode()).hexdigest()[: len(digest)]
         return f"{base}#{digest}"
 
-    def _folds(self, new: Publication, similarities: _Similarities) -> list[str]:
+    def _folds(self, new: Publication, similarities: Mapping[str, float]) -> list[str]:
         """Nearly identical publications, and other versions of this one (a preprint and its article)."""
-        if not (close := similarities.at_least(self._same_meaning)):
+        if not (close := _at_least(self._same_meaning, similarities)):
             return []
-        identity, count = Member.of(new).identity, Layout.of(new).count
+        identity, count = Member.of(new).identity, Layout.of(new).total
         return [
             id
             for id in close
             if (similarities[id] >= self._folds_at or _is_version(identity, self._catalogue.members(id)[0].identity))
-            and self._catalogue.layout(id).count == count
+            and self._catalogue.layout(id).total == count
             and not opposed(new, self._catalogue[id].publication)
         ]
 
 
-class _Similarities(dict[str, float]):
-    """Cosines of a new publication to the nearest stored ones, by id."""
-
-    def at_least(self, threshold: float) -> list[str]:
-        """The ids whose cosine is at least `threshold`, closest first."""
-        return sorted((id for id in self if self[id] >= threshold), key=lambda id: -self[id])
+def _at_least(threshold: float, similarities: Mapping[str, float]) -> list[str]:
+    """The ids whose cosine is at least `threshold`, closest first."""
+    return sorted((id for id, one in similarities.items() if one >= threshold), key=lambda id: -similarities[id])
 
 
 def _is_version(one: Identity, other: Identity) -> bool:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
+from deepcritical_mcp.evidence.chunking import Passage
 from deepcritical_mcp.evidence.clustering import (
     Cluster,
     LookupKey,
     Match,
     Member,
-    MemberIndex,
     Placement,
     ReverseIndex,
     best_match,
@@ -22,25 +25,26 @@ from deepcritical_mcp.evidence.clustering import (
 from deepcritical_mcp.evidence.identity import SAME_DOCUMENT, Identity, base_id, conflict, title_similarity
 from deepcritical_mcp.evidence.identity_values import CLAIMED, identity_numbers
 from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.removed_items import is_gone
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.evidence.text_index import (
     IndexedTexts,
-    KeptIndex,
     Layout,
-    Shape,
     TextIndex,
     WordScores,
     has_other_texts,
-    indexed,
     is_passage,
+    packed_texts,
     split_unit,
+    unpacked_texts,
 )
 from deepcritical_mcp.identifiers import named_preprints, normalize_doi, record_ids
 from deepcritical_mcp.models import Evidence, Publication, Text, split_text_id
+from deepcritical_mcp.text import counted
 
 KEPT_FROM = 500
-"""Number of publications or vectors from which reading a session's index is faster than rebuilding it."""
+"""Number of publications or vectors from which reading what was derived is faster than deriving it again."""
+MAX_NAMED = 3
+"""Papers named in warnings."""
 MAX_MEMBERS = 24
 """Descriptions that are compared with each other; the time grows with the cube of their number (24: 0.03 s)."""
 STATUS_FIELDS = ("status", "status_notices", "status_checked")
@@ -72,12 +76,14 @@ class Catalogue:
     Methods that the event loop calls take no lock: copying a dict to a list is atomic for other threads.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, space: Space) -> None:
+        self.space = space
         self._lock = threading.Lock()
         self._items: dict[str, KeptItem] = {}
-        self._members = MemberIndex()
+        self._members: dict[str, Cluster] = {}
+        self._keys = ReverseIndex[LookupKey]()
+        """What each member can be looked up by: its numbers, its id, and the ends of its title."""
         self._texts = TextIndex()
-        self._layouts: dict[str, Layout] = {}
         self._gone: dict[str, KeptItem] = {}
         self._links = ReverseIndex[str]()
         self._numbers, self._named = ReverseIndex[LookupKey](), ReverseIndex[LookupKey]()
@@ -90,35 +96,35 @@ class Catalogue:
         self.passages = 0
         """The number of stored vectors."""
 
-        self.changed = False
-        """Whether the index stored in the space is out of date."""
+        self._underived = set[str]()
+        """The ids of which the space does not have what is derived from them."""
 
     @classmethod
     def of(cls, space: Space) -> Catalogue:
         """The catalogue of everything that `space` holds; of two items with the same id, the first wins."""
-        catalogue, index = cls(), KeptIndex.of(space)
+        catalogue, derived = cls(space), space.derived()
         kept: dict[str, KeptItem] = {}
         for item in (item for page in space.read() for item in page):
-            kept.setdefault(item.publication.id, item)
+            kept.setdefault(item.id, item)
         # An item under an earlier id may have outlived its renaming: the later one takes its place.
         for item in sorted(kept.values(), key=lambda item: (bool(item.given), item.order)):
-            catalogue.put(item, index.texts(item), index.keys(item))
+            known = unpacked_texts(item.publication, derived[item.id]) if item.id in derived else None
+            catalogue.put(item, known)
+            if known:
+                catalogue._underived.discard(item.id)
         with contextlib.suppress(EvidenceStoreError, SessionBusyError):
-            for item in kept.values():
-                if item.publication.id not in catalogue and not is_gone(item):
-                    space.remove_parts(item.publication.id, item.records)
-        catalogue.changed = index.ids != {id: one.written for id, one in catalogue._items.items()}
+            if stale := [id for id, item in kept.items() if id not in catalogue and not item.is_gone]:
+                space.remove(stale)
         return catalogue
 
-    def keep(self, space: Space) -> None:
-        """Store what takes longest to derive from the session next to it, if it has changed and is large. It is a
-        cache: it is only read together with what it was derived from, and may be lost."""
-        if self.changed and (len(self) >= KEPT_FROM or self.passages >= KEPT_FROM or space.index()):
+    def keep_derived(self) -> None:
+        """Store what takes longest to derive from a large session next to it. It is a cache, and may be lost."""
+        if self._underived and max(len(self), self.passages) >= KEPT_FROM:
             with self._lock:
-                texts = {id: self._texts.texts(id) for id in self._items}
-                keys = {id: self._members.keys(id) for id in self._items}
-            space.keep_index(indexed(list(self._items.values()), texts, keys, space.info.model))
-            self.changed = False
+                ids = [id for id in self._items if id in self._underived]
+                found = {id: packed_texts(self._texts.texts(id), self._keys.keys(id)) for id in ids}
+                self._underived.clear()
+            self.space.keep_derived(found)
 
     def __len__(self) -> int:
         return len(self._items)
@@ -132,35 +138,39 @@ class Catalogue:
     def _held(self, id: str) -> KeptItem:
         return self._items.get(id) or self._gone[id]
 
-    def put(self, item: KeptItem, texts: IndexedTexts | None = None, keys: Collection[LookupKey] | None = None) -> None:
+    def vectors(self, id: str) -> int:
+        """How many vectors the publication with that id has; 0 if there is none."""
+        return self._items[id].vectors if id in self._items else 0
+
+    def put(self, item: KeptItem, texts: IndexedTexts | None = None) -> None:
         """Add a publication, or replace its earlier state under the same id, and under others if its members had
-        them. `texts` and `keys` are what is derived from it, if that is known."""
-        publication, id = item.publication, item.publication.id
-        self.changed = True
-        if is_gone(item):
+        them. `texts` are what is derived from it, if that is known."""
+        publication, id = item.publication, item.id
+        if item.is_gone:
             self.remove(id)
             return
-        members, known = tuple(map(Member.of, item.members)), self._items.get(id)
+        known, keys = self._items.get(id), texts.keys if texts else None
+        # With their keys known, what identifies them may never be needed.
+        members = tuple(map(Member.of if keys is None else Member, item.members))
         is_other = known is None or has_other_texts(known.publication, publication)
         if is_other and texts is None:
             texts = IndexedTexts.of(publication)
         with self._lock:
             earlier = self._items.get(id)
-            self.passages += item.vector_count - (earlier.vector_count if earlier else 0)
+            self.passages += item.vectors - (earlier.vectors if earlier else 0)
             self._items[id] = item
-            if is_other or not (earlier and earlier.vector_count):
+            self._underived.add(id)
+            if is_other or not (earlier and earlier.vectors):
                 self._note_change(id)
             self._gone.pop(id, None)
-            self._members.put(id, members, keys)
+            self._members[id] = members
+            self._keys.put(id, {key for one in members for key in one.identity.keys} if keys is None else keys)
             has_versions = publication.source != "user"  # a note has the number of what it is about
             self._numbers.put(id, _own(publication) if has_versions else ())
             self._named.put(id, _named(publication) if has_versions else ())
             if texts is not None:
                 self._texts.put(id, texts)
-                self._layouts.pop(id, None)
-                if texts.layout is not None:
-                    self._layouts[id] = texts.layout
-            if item.vector_count >= (self._texts.shape(id) or Shape(0, 0)).total:
+            if item.vectors >= self._texts.layouts[id].total:
                 self._waiting.pop(id, None)
             else:
                 self._waiting[id] = None
@@ -176,9 +186,10 @@ class Catalogue:
         with self._lock:
             self._drop(id)
 
-    def naming(self, ids: Collection[str]) -> list[KeptItem]:
-        """The publications that name one of these ids as nearly identical."""
-        return [self._items[id] for id in self._links.having(*ids) if id in self._items]
+    def unlinked(self, ids: Collection[str]) -> list[KeptItem]:
+        """The publications that name some of these ids as nearly identical, without that."""
+        naming = [self._items[id] for id in self._links.having(*ids) if id in self._items]
+        return [replace(item, similar=tuple(one for one in item.similar if one not in ids)) for item in naming]
 
     def forget_gone(self) -> None:
         """Free the memory of what was removed; only while no call is using the session."""
@@ -196,48 +207,35 @@ class Catalogue:
         self._changes[id] = self.changes
 
     def _drop(self, id: str) -> None:
-        self.changed = True
         self._note_change(id)
-        if id in self._items:
-            self._gone[id] = self._items[id]
-        known = self._items.pop(id, None)
-        self.passages -= known.vector_count if known else 0
+        if known := self._items.pop(id, None):
+            self._gone[id] = known
+            self.passages -= known.vectors
+        self._underived.discard(id)
         self._waiting.pop(id, None)
-        self._members.put(id, ())
-        for links in (self._links, self._numbers, self._named):
+        self._members.pop(id, None)
+        for links in (self._keys, self._links, self._numbers, self._named):
             links.put(id, ())
         self._texts.remove(id)
-        self._layouts.pop(id, None)
 
     def layout(self, id: str) -> Layout:
         """The passages of a stored publication."""
-        if (layout := self._layouts.get(id)) is None:
-            item = self._held(id)
-            layout = Layout.of(item.publication)
-            with self._lock:
-                if self._items.get(id) is item:
-                    self._layouts[id] = layout
-        return layout
-
-    def short(self, id: str) -> int:
-        """How many passages of a stored publication are of its texts without parts."""
-        shape = self._texts.shape(id)
-        return self.layout(id).short if shape is None else shape.short
+        return self._texts.layouts.get(id) or Layout.of(self._held(id).publication)
 
     @property
     def has_long_texts(self) -> bool:
         """Whether any text has parts."""
-        return self._texts.has_passages
+        return len(self._texts.passages) > 0
 
     def _earlier(self, id: str, members: Cluster) -> list[str]:
         """Other publications that consist of the same members, before others joined them."""
-        others = {other for member in members for other in self._members.under("id", member.identity.id)} - {id}
+        others = {*self._keys.having(*(("id", member.identity.id) for member in members))} - {id}
         facts = [member.facts for member in members]
         return [other for other in others if all(member.facts in facts for member in self._members[other])]
 
-    def catch_up(self, space: Space) -> None:
+    def catch_up(self) -> None:
         """Load what other processes have written since the last call."""
-        for items in space.news():
+        for items in self.space.news():
             for item in items:
                 self.put(item)
 
@@ -254,17 +252,17 @@ class Catalogue:
     def _owner(self, id: str) -> str:
         base = base_id(id)
         if id == base:
-            owners = self._members.having(base)
+            owners = self._having(base)
         else:
-            owners = self._members.under("id", base)
+            owners = self._keys.having(("id", base))
             owners = [one for one in owners if any(id.endswith(member.digest) for member in self._members[one])]
         if owners:
             return min(owners, key=lambda one: (one != base, self._held(one).order))
         kind, _, value = id.partition(":")
         kind = {"pubmed": "pmid", "pmc": "pmcid"}.get(kind, kind)
         value = normalize_doi(value) if kind == "doi" else value.upper().removeprefix("PMC")
-        owners = [one for one in self._members.under(kind, value) if base_id(one) != id and not self._is_note(one)]
-        owners = owners or [one for one in self._members.under(f"{CLAIMED}{kind}", value) if self._is_at(one, value)]
+        owners = [one for one in self._keys.having((kind, value)) if base_id(one) != id and not self._is_note(one)]
+        owners = owners or [one for one in self._keys.having((f"{CLAIMED}{kind}", value)) if self._is_at(one, value)]
         # Publications with this number take precedence over one for which a more reliable source gives another.
         owners.sort(key=lambda one: not getattr(self._held(one).publication, kind, ""))
         return next(iter(owners), "")
@@ -275,7 +273,7 @@ class Catalogue:
         return not publication.is_users and number in identity_numbers(record_ids(publication.url)).values()
 
     def _is_note(self, id: str) -> bool:
-        return all(member.is_note for member in self._members[id])
+        return all(member.is_note for member in self.members(id))
 
     def find(self, ids: Iterable[str]) -> dict[str, Publication]:
         """The publications with these ids, by id; unknown ids are skipped. See `resolve`."""
@@ -296,8 +294,8 @@ class Catalogue:
         has; none for other evidence."""
         if not self._is_note(id):
             return []
-        numbers = (number for member in self._members[id] for number in member.identity.numbers.items())
-        found = ([one for one in self._members.under(*number) if not self._is_note(one)] for number in numbers)
+        numbers = (number for member in self.members(id) for number in member.identity.numbers.items())
+        found = ([one for one in self._keys.having(number) if not self._is_note(one)] for number in numbers)
         return next((some for some in found if some), list[str]())
 
     def subject(self, id: str) -> str:
@@ -316,23 +314,50 @@ class Catalogue:
 
     def _notes_on(self, id: str) -> list[str]:
         """The ids of the user's notes that are about publication `id`."""
-        numbers = (number for member in self._members[id] for number in member.identity.numbers.items())
-        others = dict.fromkeys(other for number in numbers for other in self._members.under(*number))
+        numbers = (number for member in self.members(id) for number in member.identity.numbers.items())
+        others = dict.fromkeys(other for number in numbers for other in self._keys.having(number))
         return sorted((one for one in others if id in self._subjects(one)), key=lambda one: self._items[one].order)
 
     def ids(self) -> list[str]:
         """All ids in insertion order."""
-        return [item.publication.id for item in sorted(self._items.values(), key=lambda item: item.order)]
-
-    @property
-    def outdated(self) -> int:
-        """The number of stored vectors of earlier texts: one of each publication whose texts have changed, until these
-        are embedded."""
-        return sum(item.embedded and not item.parts for id in self.waiting() if (item := self._items.get(id)))
+        return [item.id for item in sorted(self._items.values(), key=lambda item: item.order)]
 
     def waiting(self) -> list[str]:
         """The ids of which some passages have no vectors yet."""
         return list(self._waiting)
+
+    def missing(self, ids: Iterable[str], limit: int = sys.maxsize) -> list[tuple[Publication, int, Sequence[Passage]]]:
+        """The next passages of these publications that have no vectors yet, about `limit` in all, and the number of the
+        first one of each."""
+        found: list[tuple[Publication, int, Sequence[Passage]]] = []
+        for item in [self._items[id] for id in ids if id in self._items]:
+            if limit > 0 and (some := self.layout(item.id).passages[item.vectors :][:limit]):
+                found.append((item.publication, item.vectors, some))
+                limit -= len(some)
+        return found
+
+    def unfinished(self, ids: Collection[str] | None = None) -> list[str]:
+        """Warnings about what is not indexed yet: "pubmed:1~2: 40 of 96 passages are still being indexed."; if there
+        are `ids`, only about these publications."""
+        rows = self.missing([id for id in self.waiting() if ids is None or id in ids])
+        long = [(one, start) for one, start, _ in rows if self.layout(one.id).has_long_texts]
+        more = counted(len(long) - MAX_NAMED, "more paper is", "more papers are")
+        short = counted(len(rows) - len(long), "item is", "items are")
+        return [
+            *(line for row in long[:MAX_NAMED] for line in self._progress(*row)),
+            *([f"{more} still being indexed."] if len(long) > MAX_NAMED else []),
+            *([f"{short} found by words only until embedded again."] if len(long) < len(rows) else []),
+        ]
+
+    def _progress(self, publication: Publication, start: int) -> Iterator[str]:
+        end = 0
+        for _, group in groupby(self.layout(publication.id).passages, key=lambda one: id(one.text)):
+            text, *others = (one.text for one in group)
+            total = 1 + len(others)
+            end += total
+            if text.parts and end > start:
+                left = min(total, end - start)
+                yield f"{publication.id_of(text)}: {left} of {total} passages are still being indexed."
 
     def where(self, condition: Callable[[Publication], bool]) -> list[str]:
         """The ids of the publications that satisfy `condition`."""
@@ -376,17 +401,38 @@ class Catalogue:
 
     def members(self, id: str) -> Cluster:
         """The members of publication `id`."""
-        return self._members[id]
+        return self._members.get(id, ())
 
     def has_id(self, id: str, among: Container[str]) -> bool:
         """Whether a publication that is not `among` these has a member with this id."""
-        return any(other not in among for other in (*self._members.having(id), *({id} & self._items.keys())))
+        return any(other not in among for other in (*self._having(id), *({id} & self._items.keys())))
+
+    def _having(self, id: str) -> list[str]:
+        """The ids of publications with a member that has exactly this id, except those whose own id is this one with a
+        digest: when that was given, this one was another publication's."""
+        return [
+            one
+            for one in self._keys.having(("id", id))
+            if one == id or (base_id(one) != id and any(member.publication.id == id for member in self._members[one]))
+        ]
+
+    def _linked(self, new: Identity) -> list[str]:
+        """The ids of the publications that `new` could belong to, and of those that their members could belong to."""
+        found: dict[str, None] = {}
+        waiting = [new]
+        while waiting:
+            one = waiting.pop()
+            for id in [id for id in self._keys.having(*one.keys) if id not in found]:
+                if best_match(one, self._members[id]):
+                    found[id] = None
+                    waiting += (member.identity for member in self._members[id])
+        return sorted(found, key=lambda id: self._items[id].order)
 
     def place(self, publication: Publication) -> Placement:
         """Where a new publication belongs."""
         new = Member.of(publication)
         with self._lock:
-            linked = sorted(self._members.linked(new.identity), key=lambda id: self._items[id].order)
+            linked = self._linked(new.identity)
             members = {id: self._members[id] for id in linked}
         for id, some in members.items():
             if any(one.facts == new.facts for one in some):
@@ -397,14 +443,14 @@ class Catalogue:
                 some for some in members.values() if not any(conflict(new.identity, one.identity) for one in some)
             ]
             match = self._match(new.identity, [one for some in fitting for one in some], members)
-            return Placement(match, (match.id,), ()) if match else Placement(None, (), ((new,),))
+            return Placement(match, (match.id,), ()) if match.id else Placement(match, (), ((new,),))
         clusters = clusters_of([new, *(member for some in members.values() for member in some)])
         others = next([one for one in some if one is not new] for some in clusters if new in some)
         return Placement(self._match(new.identity, others, members), tuple(linked), tuple(clusters))
 
-    def _match(self, new: Identity, others: Sequence[Member], members: Mapping[str, Cluster]) -> Match | None:
+    def _match(self, new: Identity, others: Sequence[Member], members: Mapping[str, Cluster]) -> Match:
         if (found := best_match(new, others)) is None:
-            return None
+            return Match()
         other, reason = found
         id = next(id for id, some in members.items() if other in some)
         return Match(id, title_similarity(new, other.identity) if reason == SAME_DOCUMENT else 1.0, reason)

@@ -102,7 +102,7 @@ def passages(publication: Publication) -> list[Passage]:
 
 def long_passages(publication: Publication) -> Iterator[Passage]:
     """The passages of its texts with parts."""
-    return (one for text in _long(publication) for one in _in_parts(publication, text))
+    return (one for text in publication.texts if text.parts for one in _in_parts(publication, text))
 
 
 def short_passages(publication: Publication) -> list[Passage]:
@@ -110,7 +110,7 @@ def short_passages(publication: Publication) -> list[Passage]:
     is long. The statement that a publication has no abstract is not a passage if there is a full text; if nothing of
     that is searched either, the title is the passage."""
     found = [passage for text in _short(publication) for passage in _passages_of(publication, text)]
-    if not found and not any(next(found_parts(text), None) for text in _long(publication)):
+    if not found and not any(next(found_parts(text), None) for text in publication.texts if text.parts):
         found = [Passage(publication.text, publication.title, 0, 0)]
     return found
 
@@ -118,10 +118,6 @@ def short_passages(publication: Publication) -> list[Passage]:
 def _short(publication: Publication) -> list[Text]:
     has_long = any(text.parts for text in publication.texts)
     return [text for text in publication.texts if not (text.parts or (has_long and text.content == NO_ABSTRACT))]
-
-
-def _long(publication: Publication) -> list[Text]:
-    return [text for text in publication.texts if text.parts]
 
 
 def _passages_of(publication: Publication, text: Text) -> list[Passage]:
@@ -157,13 +153,9 @@ def own_title(publication: Publication, text: Text) -> str:
     return title.rstrip(".")
 
 
-def split(text: str) -> list[str]:
+def _chunks(text: str) -> list[Span]:
     """Overlapping chunks of at most `CHUNK_LENGTH` characters, from a whole word to the end of a sentence if one is
     near."""
-    return [text[slice(*span)].strip() for span in _chunks(text)]
-
-
-def _chunks(text: str) -> list[Span]:
     chunks: list[Span] = []
     start = 0
     while len(text) - start > CHUNK_LENGTH:

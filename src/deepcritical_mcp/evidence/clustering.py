@@ -4,22 +4,21 @@ arrived does not matter. A publication is a set of descriptions, its members."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations, product
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from deepcritical_mcp.evidence.identity import (
     LEVELS,
     Identity,
-    base_id,
     contradict,
     identity_of,
     overruled,
     reason,
 )
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, dumped
+from deepcritical_mcp.evidence.storage.stored_items import dumped
 from deepcritical_mcp.memory import remembering
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication, authority, merged, publication_id
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
@@ -54,38 +53,31 @@ class ReverseIndex(Generic[K]):
         return list(dict.fromkeys(id for key in keys for id in list(self._ids.get(key, ()))))
 
 
-def unlinked(item: KeptItem, gone: Sequence[str]) -> KeptItem:
-    """The item without its links to these ids."""
-    return replace(item, similar=tuple(one for one in item.similar if one not in gone), written=item.next_written)
+class Match(NamedTuple):
+    """A stored publication that is the same, its similarity, and why it is the same; all empty if none is."""
+
+    id: str = ""
+    similarity: float = 0.0
+    reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A stored publication that is the same, its similarity, and why it is the same."""
-
-    id: str
-    similarity: float
-    reason: str
-
-
-@dataclass(frozen=True)
-class Placement:
+class Placement(NamedTuple):
     """Where a new publication belongs.
 
     Attributes:
-        match: the stored publication that it is; None if it is another one.
+        match: the stored publication that it is.
         affected: the ids of the stored publications that it is linked to.
         clusters: what these and the new one are then; () if it only completes the match, which has many members.
     """
 
-    match: Match | None
+    match: Match
     affected: tuple[str, ...]
     clusters: tuple[Cluster, ...]
 
     @property
     def separates(self) -> bool:
         """Whether it reveals that what was merged before is several publications."""
-        return bool(self.clusters) and len(self.clusters) - len(self.affected) > (self.match is None)
+        return bool(self.clusters) and len(self.clusters) - len(self.affected) > (not self.match.id)
 
 
 _CHANGING = {
@@ -240,50 +232,3 @@ def _groups(count: int, links: Iterable[tuple[int, int]]) -> list[list[int]]:
         first, second = sorted((group[one], group[other]))
         group = [first if own == second else own for own in group]
     return [[place for place in range(count) if group[place] == first] for first in dict.fromkeys(group)]
-
-
-class MemberIndex:
-    """The members of a session's publications, by what they can be looked up by."""
-
-    def __init__(self) -> None:
-        self._members: dict[str, Cluster] = {}
-        self._ids = ReverseIndex[LookupKey]()
-
-    def put(self, id: str, members: Cluster, keys: Collection[LookupKey] | None = None) -> None:
-        """Set the members of publication `id`; () removes it. `keys` are all of theirs, if they are known."""
-        self._members.pop(id, None)
-        if members:
-            self._members[id] = members
-        self._ids.put(id, {key for one in members for key in one.identity.keys} if keys is None else keys)
-
-    def keys(self, id: str) -> tuple[LookupKey, ...]:
-        """The keys of the members of publication `id`."""
-        return self._ids.keys(id)
-
-    def __getitem__(self, id: str) -> Cluster:
-        return self._members.get(id, ())
-
-    def under(self, kind: str, value: str) -> list[str]:
-        """The ids of publications with a member that has this number, id or end of its title."""
-        return self._ids.having((kind, value))
-
-    def having(self, id: str) -> list[str]:
-        """The ids of publications with a member that has exactly this id, except those whose own id is this one with a
-        digest: when that was given, this one was another publication's."""
-        return [
-            one
-            for one in self.under("id", id)
-            if one == id or (base_id(one) != id and any(member.publication.id == id for member in self._members[one]))
-        ]
-
-    def linked(self, new: Identity) -> list[str]:
-        """The ids of the publications that `new` could belong to, and of those that their members could belong to."""
-        found: dict[str, None] = {}
-        waiting = [new]
-        while waiting:
-            one = waiting.pop()
-            for id in [id for id in self._ids.having(*one.keys) if id not in found]:
-                if best_match(one, self._members[id]):
-                    found[id] = None
-                    waiting += (member.identity for member in self._members[id])
-        return list(found)

@@ -6,15 +6,15 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
 import anyio
 
 from deepcritical_mcp.errors import AmbiguousSessionError, EvidenceStoreError, InvalidInputError
+from deepcritical_mcp.evidence.storage.stored_items import KeptSession as KeptSession
 from deepcritical_mcp.models import LoggedSearch
-from deepcritical_mcp.text import clean_line, clipped, counted, normalized
+from deepcritical_mcp.text import clean_line, clipped, normalized
 
 SECONDS = 5.0
 """An entry that cannot be written in this time is given up, so that a cancelled call ends."""
@@ -59,34 +59,6 @@ MAX_TITLE = 120  # characters
 MAX_NAMED = 5
 ID_PREFIX = "rs_"
 _NEW = "new"
-
-
-@dataclass(frozen=True)
-class KeptSession:
-    """A session as a list of sessions shows it.
-
-    Attributes:
-        title: the user's, else the first query, else "".
-        created, used: Unix seconds; 0.0 = unknown, as of earlier versions.
-        expires: when it is deleted if nobody uses it (Unix seconds); 0.0 if it is not kept, or not yet.
-        items: publications; -1 = unknown, as of earlier versions.
-        searches: entries of the log; -1 = unknown.
-        damage: what was lost when its file was found damaged; "" if that never was.
-    """
-
-    session_id: str
-    title: str = ""
-    created: float = 0.0
-    used: float = 0.0
-    expires: float = 0.0
-    items: int = 0
-    searches: int = 0
-    damage: str = ""
-
-    @property
-    def size(self) -> str:
-        """How much it holds, in words."""
-        return counted(self.items, "item") if self.items >= 0 else "size unknown"
 
 
 def session_title(text: str) -> str:

@@ -18,7 +18,6 @@ from deepcritical_mcp.evidence.lexical import LexicalIndex, hybrid_score
 from deepcritical_mcp.evidence.paper_passages import CLOSE_COVERAGE, OF_A_WHOLE, best_within, priority
 from deepcritical_mcp.evidence.passage_quotes import PassagePage, Quotation, by_place, page_of
 from deepcritical_mcp.evidence.stemming import words_of
-from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.stored_items import Vector
 from deepcritical_mcp.evidence.text_index import WordScores, is_passage, split_unit, unit_of
 from deepcritical_mcp.models import (
@@ -111,10 +110,7 @@ class Search:
     What is ranked are units (see `units`): publications with all their short texts, and passages of long texts.
     """
 
-    def __init__(
-        self, space: Space, catalogue: Catalogue, calibration: Calibration | None, scope: Scope = EVERYTHING
-    ) -> None:
-        self._space = space
+    def __init__(self, catalogue: Catalogue, calibration: Calibration | None, scope: Scope = EVERYTHING) -> None:
         self._catalogue = catalogue
         self._weight = calibration.words_weight if calibration else EVEN_WORDS_WEIGHT
         self._floor = calibration.nothing_close if calibration else 0.0
@@ -192,14 +188,10 @@ class Search:
         of_each = list({split_unit(unit)[0]: unit for unit in reversed(others)}.values())[::-1]
         return tuple(map(_in_brief, self._shown(self._folded(of_each, limit), relevance, asked)[0]))
 
-    def has_vectors(self, id: str) -> bool:
-        """Whether the session holds the vectors of that evidence."""
-        return id in self._catalogue and self._catalogue[id].vector_count > 0
-
     def known_vectors(self, publications: Sequence[Publication]) -> dict[str, NDArray[np.float32]]:
         """The vectors that the session holds of these publications, of those with long texts only of the others."""
         vectors = self._vectors({one.id for one in publications})
-        return {id: some[: self._catalogue.short(id) or None] for id, some in vectors.items()}
+        return {id: some[: self._catalogue.layout(id).short or None] for id, some in vectors.items()}
 
     def _is_close(self, variant: _Variant, id: str) -> bool:
         return variant.cosines.get(id, 0.0) >= self._floor or variant.words.at(id)[1] >= CLOSE_COVERAGE
@@ -214,14 +206,13 @@ class Search:
         asked = [_Variant(some, vector, self._weight, extra) for some, vector in zip(words, known, strict=True)]
         if vectors is None or not count:
             return asked
-        if self._scope.kind or self._scope.status or self._scope.marked or self._scope.source == "user":
+        if self._only is not None:
             self._enter_scope(asked, vectors)
         else:
-            found = self._space.nearest(list(vectors), count + self._catalogue.outdated, self._scope.source)
-            for variant, rows in zip(asked, found, strict=True):
+            for variant, rows in zip(asked, self._catalogue.space.nearest(list(vectors), count), strict=True):
                 for row in rows:
                     # A row under an earlier id, or of an earlier text, may have outlived it.
-                    if row.id in self._catalogue and row.part < self._catalogue[row.id].vector_count:
+                    if row.part < self._catalogue.vectors(row.id):
                         variant.enter(self._unit(row.id, row.part), row.part, row.cosine)
         return asked
 
@@ -236,7 +227,7 @@ class Search:
         return self._priorities[unit]
 
     def _unit(self, id: str, part: int) -> str:
-        return unit_of(id, part, self._catalogue.short(id))
+        return unit_of(id, part, self._catalogue.layout(id).short)
 
     def _in_scope(self) -> list[str]:
         """The units of which a text is in scope."""
@@ -280,17 +271,20 @@ class Search:
         vectors = self._vectors({split_unit(unit)[0] for unit in unknown}) if asked[0].vector is not None else {}
         for unit in unknown:
             id, part = split_unit(unit)
-            some = vectors.get(id, ())[: self._catalogue.short(id)] if part < 0 else vectors.get(id, ())[part:][:1]
+            some = (
+                vectors.get(id, ())[: self._catalogue.layout(id).short] if part < 0 else vectors.get(id, ())[part:][:1]
+            )
             for variant in asked:
                 if variant.vector is not None and len(some) and unit not in variant.cosines:
                     variant.cosines[unit] = _best_cosine(variant.vector, some)
 
     def _has_vector(self, unit: str) -> bool:
         id, part = split_unit(unit)
-        return self.has_vectors(id) and part < self._catalogue[id].parts
+        return max(part, 0) < self._catalogue.vectors(id)
 
     def _vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
-        return self._space.vectors({id: self._catalogue[id].parts for id in ids if self.has_vectors(id)})
+        counts = {id: self._catalogue.vectors(id) for id in ids}
+        return self._catalogue.space.vectors({id: count for id, count in counts.items() if count})
 
     def _relevance(self, question: _Variant, ids: Iterable[str]) -> dict[str, float]:
         known = question.cosines

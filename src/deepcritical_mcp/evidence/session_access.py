@@ -1,26 +1,42 @@
-"""Access to the place of one session: opened when it is needed, read by many calls at once, written by one."""
+"""Access to the place of one session: opened when it is needed, read by many calls at once, written by one. What lacks
+vectors is embedded in the background."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
 import anyio
+import anyio.lowlevel
 from anyio.to_thread import run_sync
 
-from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionError, SessionNotFoundError
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import (
+    DeepCriticalError,
+    EvidenceStoreError,
+    SessionBusyError,
+    SessionError,
+    SessionNotFoundError,
+)
+from deepcritical_mcp.evidence.adding import Batch
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.kept_sessions import LOG_PREFIX, WATCH_ENDING, title_of_query
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
-from deepcritical_mcp.evidence.storage.backend import Space
-from deepcritical_mcp.evidence.storage.removed_items import forget_old
+from deepcritical_mcp.evidence.removed_items import forget_old
+from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
 
 T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+INDEXED_AT_ONCE = 48
+"""Passages that are embedded in one turn: between turns, other calls get the model, and the session is written."""
 
 # In memory, measured with abstracts of 1,700 characters, and with full texts.
 PUBLICATION_BYTES = 20_000
@@ -32,21 +48,25 @@ class SessionAccess:
 
     The numbers of its publications and searches are kept with it; a search that a watch repeats is not counted again.
 
+    A task in the background embeds what lacks vectors (long texts, and what was kept without a model). A failure is
+    logged and ends it; the next call that needs the vectors starts it again.
+
     Every method raises SessionNotFoundError if the session has been dropped, and EvidenceStoreError if it cannot be
     read or written; what was acknowledged earlier is not lost.
 
     Args:
         embedder: the model.
         open_session: opens the session's place and attaches it.
-        batch: publications per write.
-        shared: whether other processes may change the session.
-        max_evidence: publications that the session may have.
-        dedup_threshold: see `Settings`.
-        warning: for every result; "" for none.
+        settings: how much it may hold, and what counts as a duplicate.
+        backend: the place where it is kept.
 
     Attributes:
+        calibration: what was measured with the model.
         awake: whether its indexes are in memory.
         lost: whether the open session turned out to be gone, or must be opened again.
+        used, recorded: when it was last used, and the last use that its place has recorded (Unix seconds).
+        rested: when it was put to rest; 0.0 if it has been woken since.
+        returns: whether it was woken soon after that.
     """
 
     def __init__(
@@ -54,20 +74,16 @@ class SessionAccess:
         session_id: str,
         embedder: Embedder,
         open_session: Callable[[SessionAccess], Awaitable[None]],
-        *,
-        batch: int,
-        shared: bool,
-        max_evidence: int,
-        dedup_threshold: float | None = None,
-        warning: str = "",
+        settings: Settings,
+        backend: Backend,
     ) -> None:
         self.session_id = session_id
-        self.awake = self.lost = False
+        self.awake = self.lost = self.returns = False
+        self.used = self.recorded = self.rested = 0.0
         self._embedder = PassageEmbedder(embedder)
+        self.calibration = embedder.calibration
         self._open_session = open_session
-        self._batch, self._max_evidence, self._dedup_threshold = batch, max_evidence, dedup_threshold
-        self._shared = shared
-        self._warning = warning
+        self._settings, self._backend = settings, backend
         self._space: Space | None = None
         self._catalogue: Catalogue | None = None
         self._opening, self._writing, self._indexing_turn = anyio.Lock(), anyio.Lock(), anyio.Lock()
@@ -98,14 +114,15 @@ class SessionAccess:
                 catalogue, self._catalogue, self.awake = self._catalogue, None, False
                 with anyio.CancelScope(shield=True), contextlib.suppress(EvidenceStoreError, SessionError):
                     if catalogue is not None:
-                        await run_sync(catalogue.keep, space)
+                        await run_sync(catalogue.keep_derived)
                     await run_sync(self._alone, space.rest)
 
-    async def keep_index(self) -> None:
-        """Keep what makes the next opening quick, before the space is closed; nothing is lost if that fails."""
-        if self._space is not None and self._catalogue is not None and not self.lost:
+    async def record_use(self) -> None:
+        """Record its last use where it is kept, if that can be written."""
+        if self.used > self.recorded:
+            self.recorded = self.used
             with contextlib.suppress(EvidenceStoreError, SessionError):
-                await run_sync(self._catalogue.keep, self._space)
+                await run_sync(partial(self.space.record, used=self.used))
 
     @property
     def memory(self) -> int:
@@ -120,54 +137,63 @@ class SessionAccess:
 
     async def set_title(self, title: str) -> None:
         """Give the session this title; see `session_title`."""
-        async with self._session() as (space, _):
-            await self._in_thread(lambda: space.set_title(title, replacing=True))
+        async with self._session() as catalogue:
+            await self._in_thread(lambda: catalogue.space.set_title(title, replacing=True))
 
     async def set_title_if_none(self, query: str) -> None:
         """Make its first query the title of a session that has none. If that cannot be written, the next one is."""
         if (title := title_of_query(query)) and not self.title:
-            async with self._session() as (space, _):
+            async with self._session() as catalogue:
                 with contextlib.suppress(EvidenceStoreError, SessionBusyError):
-                    await self._in_thread(lambda: space.set_title(title, replacing=False))
+                    await self._in_thread(lambda: catalogue.space.set_title(title, replacing=False))
 
     async def keep_document(self, name: str, content: str) -> None:
-        """Store a text of up to a few MB that is not evidence, e.g. a report, replacing an earlier one of that name."""
-        async with self._session() as (space, _):
-            await self._in_thread(lambda: space.keep_document(name, content))
+        """Store a text of up to a few MB that is not evidence, e.g. a report, replacing an earlier one of that name; ""
+        deletes it."""
+        async with self._session() as catalogue:
+            await self._in_thread(lambda: catalogue.space.keep_documents({name: content}))
             self._searches += name.startswith(LOG_PREFIX) and not name.endswith(WATCH_ENDING)
 
     async def document(self, name: str) -> str:
         """What was kept under that name; "" if nothing was."""
-        async with self._session() as (space, _):
-            return await run_sync(space.document, name, abandon_on_cancel=True)
+        async with self._session() as catalogue:
+            return (await run_sync(catalogue.space.documents, [name], abandon_on_cancel=True)).get(name, "")
 
     async def documents(self, prefix: str) -> dict[str, str]:
         """All that was kept under names that begin with `prefix`, in the order of their names."""
-        async with self._session() as (space, _):
-            return await run_sync(space.documents, prefix, abandon_on_cancel=True)
+        async with self._session() as catalogue:
+            space = catalogue.space
+            return await run_sync(lambda: space.documents(space.document_names(prefix)), abandon_on_cancel=True)
 
-    def attach(self, space: Space) -> None:
+    @property
+    def space(self) -> Space:
+        """The place of the session, which is open."""
+        if self._space is None:
+            raise SessionNotFoundError()
+        return self._space
+
+    def attach(self, space: Space, used: float) -> None:
         """Use `space`, which is open, until `detach`."""
         self._space, self._catalogue, self.lost, self._mutex = space, None, False, space.lock
+        self.used, self.recorded, self.rested, self.returns = used, space.info.used, 0.0, False
 
-    def detach(self) -> None:
-        """Stop using the open space; the next call opens it again."""
-        self._space = self._catalogue = None
-        self.awake = False
+    def detach(self) -> Space:
+        """Stop using the open space, and give it; the next call opens it again."""
+        space, self._space, self._catalogue, self.awake = self.space, None, None, False
+        return space
 
     @contextlib.asynccontextmanager
-    async def _session(self) -> AsyncGenerator[tuple[Space, Catalogue]]:
+    async def _session(self) -> AsyncGenerator[Catalogue]:
         self._users += 1
         try:
             if self._space is None or self._catalogue is None or self.lost:
                 await self._open()
-            space, catalogue = self._space, self._catalogue
-            if space is None or catalogue is None:
+            if (catalogue := self._catalogue) is None:
                 raise SessionNotFoundError()
-            if self._shared:
-                await self._in_thread(lambda: catalogue.catch_up(space))
-            yield space, catalogue
-            counts = len(catalogue), self._searches
+            if self._backend.shared:
+                await self._in_thread(catalogue.catch_up)
+            yield catalogue
+            space, counts = catalogue.space, (len(catalogue), self._searches)
             if not self.lost and counts != (space.info.items, space.info.searches):
                 with contextlib.suppress(EvidenceStoreError, SessionBusyError):  # the next call tries again
                     await self._in_thread(lambda: space.record(items=counts[0], searches=counts[1]))
@@ -193,24 +219,21 @@ class SessionAccess:
                 self._orders.clear()  # the catalogue counts its changes anew
                 self._catalogue = await run_sync(Catalogue.of, space, abandon_on_cancel=True)
                 # A killed process may not have written the number.
-                count = partial(space.count_documents, LOG_PREFIX, but=WATCH_ENDING)
-                self._searches = await run_sync(count, abandon_on_cancel=True)
+                logged = await run_sync(space.document_names, LOG_PREFIX, abandon_on_cancel=True)
+                self._searches = sum(not name.endswith(WATCH_ENDING) for name in logged)
                 with contextlib.suppress(EvidenceStoreError, SessionError):
                     await self._in_thread(lambda: forget_old(space))
 
     async def _write(self, work: Callable[[], T]) -> T:
         """Do `work` in a worker thread, which finishes even if the call is cancelled, on the latest state of a session
         that is shared; after a failure, the session is read again."""
-        space, catalogue = self._space, self._catalogue
-
-        def current() -> T:
-            if self._shared and space is not None and catalogue is not None:
-                catalogue.catch_up(space)
-            return work()
+        catalogue = self._catalogue
 
         def in_turn() -> T:
-            with space.turn() if space is not None else contextlib.nullcontext():
-                return self._alone(current)
+            with catalogue.space.turn() if catalogue else contextlib.nullcontext(), self._mutex:
+                if catalogue and self._backend.shared:
+                    catalogue.catch_up()
+                return work()
 
         try:
             return await run_sync(in_turn, abandon_on_cancel=True)
@@ -230,3 +253,59 @@ class SessionAccess:
     def _alone(self, work: Callable[[], T]) -> T:
         with self._mutex:
             return work()
+
+    async def settle(self, *, to_stay: bool) -> None:
+        """End the background work, before the space is closed, or deleted unless it is `to_stay`."""
+        if self._indexing is not None and not self._indexing.done():
+            self._indexing.cancel()
+            await asyncio.wait({self._indexing})
+            await self._in_thread(lambda: None)  # what it has begun in a thread has ended
+        self._indexing = None
+        if to_stay and self._catalogue is not None and not self.lost:
+            with contextlib.suppress(EvidenceStoreError, SessionError):
+                await run_sync(self._catalogue.keep_derived)
+
+    def _start_indexing(self, catalogue: Catalogue) -> None:
+        """Start the task if something lacks a vector and there is a model; it outlives the call."""
+        is_running = self._indexing is not None and not self._indexing.done()
+        if not is_running and catalogue.waiting() and not self._embedder.failure:
+            self._indexing = asyncio.get_running_loop().create_task(self._index_all())
+
+    async def _wait_for(self, id: str, catalogue: Catalogue, seconds: float) -> None:
+        """Wait until this publication has been embedded, before anything else, at most that long."""
+        self._first = id
+        self._start_indexing(catalogue)
+        with anyio.move_on_after(seconds):
+            while self._indexing is not None and not self._indexing.done() and id in catalogue.waiting():
+                async with self._indexing_turn:  # the task's next turn comes after this one
+                    await anyio.lowlevel.checkpoint()
+
+    async def _index_all(self) -> None:
+        try:
+            async with self._session() as catalogue:
+                while waiting := catalogue.waiting():
+                    waiting.sort(key=self._first.__ne__)
+                    if not await self._index_more(waiting, catalogue):
+                        break
+        except DeepCriticalError as error:
+            logger.warning("a session is not indexed further for now: %s", error.message)
+
+    async def _index_more(self, ids: Collection[str], catalogue: Catalogue) -> bool:
+        """Embed the next passages of these publications; False if nothing is left, or without a model."""
+        async with self._indexing_turn:
+            rows = await run_sync(catalogue.missing, ids, INDEXED_AT_ONCE, abandon_on_cancel=True)
+            texts = [passage.content for *_, some in rows for passage in some]
+            vectors = await self._embedder.sentences(texts) if texts else None
+            if vectors is None:
+                return False
+            found = iter(vectors)
+            embedded = [(one, start, [next(found) for _ in passages]) for one, start, passages in rows]
+            batch = Batch(catalogue, calibration=self._embedder.calibration)
+            for some in batches(embedded, self._backend.batch):
+                await self._write_alone(partial(batch.store_vectors, some))
+            return True
+
+
+def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """`items`, `size` at a time."""
+    return (items[start : start + size] for start in range(0, len(items), size))

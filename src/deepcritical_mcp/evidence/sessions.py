@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from weakref import WeakValueDictionary
 
@@ -17,12 +16,12 @@ import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import EvidenceStoreError, SessionError, SessionFullError, SessionNotFoundError
-from deepcritical_mcp.evidence.kept_sessions import KeptSession, session_title, with_title
+from deepcritical_mcp.errors import EvidenceStoreError, SessionFullError, SessionNotFoundError
+from deepcritical_mcp.evidence.kept_sessions import session_title, with_title
 from deepcritical_mcp.evidence.passage_embedder import Embedder
 from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
-from deepcritical_mcp.evidence.storage.stored_items import SessionInfo, is_session_id, new_session_id
+from deepcritical_mcp.evidence.storage.stored_items import KeptSession, is_session_id, new_session_id
 from deepcritical_mcp.evidence.store import EvidenceStore
 
 logger = logging.getLogger(__name__)
@@ -50,80 +49,6 @@ memory limit: otherwise, large sessions in use at the same time would put one an
 one takes seconds."""
 
 
-@dataclass
-class OpenSession:
-    """An open session.
-
-    Attributes:
-        used: when it was last used (all times are in Unix seconds).
-        recorded: the last use that the backend has recorded.
-        rested: when it was put to rest; 0.0 if it has been woken since.
-        returns: whether it was woken soon after that.
-    """
-
-    store: EvidenceStore
-    space: Space
-    used: float
-    recorded: float
-    rested: float = 0.0
-    returns: bool = False
-
-
-class Resting:
-    """A task that lets sessions rest, so that no call waits until those of others do."""
-
-    def __init__(
-        self,
-        sessions: Callable[[], Iterable[OpenSession]],
-        clock: Callable[[], float],
-        *,
-        max_awake: int,
-        max_memory: int,
-    ) -> None:
-        self._sessions, self._clock = sessions, clock
-        self._max_awake, self._max_memory = max_awake, max_memory
-        self._task: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
-
-    def start(self) -> None:
-        """Start the task, unless it runs; it outlives the call, and is started again as long as a session is awake."""
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._rest([*self._sessions()], self._clock()))
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(1.01 * REST_AFTER, self._start_again)
-
-    async def wait(self) -> None:
-        """Wait until the task has ended."""
-        if self._task is not None:
-            await asyncio.wait({self._task})
-
-    async def aclose(self) -> None:
-        """Wait for the task; do not start it again by itself."""
-        if self._timer is not None:
-            self._timer.cancel()
-        await self.wait()
-
-    def _start_again(self) -> None:
-        self._timer = None
-        if any(session.store.awake for session in self._sessions()):
-            self.start()
-
-    async def _rest(self, sessions: Sequence[OpenSession], now: float) -> None:
-        """Let those of `sessions` rest that have not been used for long, or are too many or too large together. The
-        last one stays awake however large it is."""
-        awake = size = 0
-        for session in [session for session in reversed(sessions) if session.store.awake]:
-            if session.rested:
-                session.returns, session.rested = session.used - session.rested < RETURNS_WITHIN, 0.0
-            stays = RETURNS_WITHIN if session.returns and awake < MAX_RETURNING * self._max_awake else STAYS_AWAKE
-            awake, size = awake + 1, size + session.store.memory
-            too_many = awake > self._max_awake and session.used < now - stays
-            largest = self._max_memory if session.used < now - IN_USE else 2 * self._max_memory
-            if too_many or (awake > 1 and size > largest) or session.used < now - REST_AFTER:
-                await session.store.rest()
-                session.rested = now if not session.store.awake else 0.0
-
-
 class SessionRegistry:
     """All sessions of the process. Constructing it opens nothing.
 
@@ -148,10 +73,10 @@ class SessionRegistry:
         self._embedder = embedder
         self._backend = backend
         self._clock = clock
-        self._sessions: dict[str, OpenSession] = {}
-        self._resting = Resting(
-            self._sessions.values, clock, max_awake=backend.max_awake, max_memory=backend.max_memory
-        )
+        self._sessions: dict[str, EvidenceStore] = {}
+        self._resting: asyncio.Task[None] | None = None
+        """Lets sessions rest, so that no call waits until those of others do."""
+        self._rests_next: asyncio.TimerHandle | None = None
         self._defaults: dict[tuple[str, str], str] = {}
         self._stores: WeakValueDictionary[str, EvidenceStore] = WeakValueDictionary()
         # One for each session and for each default: a lock for all would make every call wait for a slow backend.
@@ -171,7 +96,7 @@ class SessionRegistry:
             SessionFullError: the owner's open sessions hold as much evidence as they may.
             EvidenceStoreError: it cannot be created.
         """
-        return (await self._create(_digest(owner), session_title(title) if title else "")).store
+        return await self._create(_digest(owner), session_title(title) if title else "")
 
     async def get(self, session_id: str, *, owner: str = "") -> EvidenceStore:
         """The session with this id, opened if it is not open.
@@ -185,7 +110,7 @@ class SessionRegistry:
             raise SessionNotFoundError()
         await self._drop_idle()
         async with self._lock(session_id):
-            return (await self._find(session_id, _digest(owner))).store
+            return await self._find(session_id, _digest(owner))
 
     async def sessions(self, *, owner: str = "") -> list[KeptSession]:
         """All sessions of `owner` that can be opened and are not empty, the last used first.
@@ -280,7 +205,7 @@ class SessionRegistry:
                 if not await run_sync(self._backend.discard, session_id, _digest(owner)):
                     raise
             else:
-                await self._delete(session)
+                await self._close(session, to_stay=False)
             self._defaults = {name: id for name, id in self._defaults.items() if id != session_id}
 
     async def restore(self, session_id: str, *, owner: str = "") -> EvidenceStore:
@@ -291,7 +216,7 @@ class SessionRegistry:
             await run_sync(self._backend.restore, session_id, _digest(owner))
             session = await self._find(session_id, _digest(owner))
             await run_sync(partial(session.space.record, used=session.used))
-            return session.store
+            return session
 
     @property
     def open_sessions(self) -> int:
@@ -305,36 +230,70 @@ class SessionRegistry:
     async def sweep(self) -> None:
         """Drop expired sessions, and let idle ones rest. Every call does so too; this is for times without calls."""
         await self._drop_idle()
-        await self._resting.wait()
-        self._resting.start()
-        await self._resting.wait()
+        for _ in range(2):  # one may have begun earlier
+            self._start_resting()
+            if self._resting is not None:
+                await asyncio.wait({self._resting})
         if not self._backend.lasting:
             self._defaults = {name: id for name, id in self._defaults.items() if id in self._sessions}
 
     async def aclose(self) -> None:
         """Close all sessions and the backend. If the backend is lasting, they can be opened again."""
-        await self._resting.aclose()
+        if self._rests_next is not None:
+            self._rests_next.cancel()
+        if self._resting is not None:
+            await asyncio.wait({self._resting})
         for id in list(self._sessions):
             async with self._lock(id):
                 if id in self._sessions:
                     await self._close(self._sessions[id])
         await run_sync(self._backend.close)
 
+    def _start_resting(self) -> None:
+        """Start the task, unless it runs; it outlives the call, and is started again as long as a session is awake."""
+        if self._resting is None or self._resting.done():
+            self._resting = asyncio.get_running_loop().create_task(
+                self._rest([*self._sessions.values()], self._clock())
+            )
+        if self._rests_next is None:
+            self._rests_next = asyncio.get_running_loop().call_later(1.01 * REST_AFTER, self._rest_again)
+
+    def _rest_again(self) -> None:
+        self._rests_next = None
+        if any(session.awake for session in self._sessions.values()):
+            self._start_resting()
+
+    async def _rest(self, sessions: Sequence[EvidenceStore], now: float) -> None:
+        """Let those of `sessions` rest that have not been used for long, or are too many or too large together. The
+        last one stays awake however large it is."""
+        awake, size, most = 0, 0, self._backend.max_memory
+        for session in [session for session in reversed(sessions) if session.awake]:
+            if session.rested:
+                session.returns, session.rested = session.used - session.rested < RETURNS_WITHIN, 0.0
+            stays = session.returns and awake < MAX_RETURNING * self._backend.max_awake
+            awake, size = awake + 1, size + session.memory
+            idle = now - session.used
+            too_many = awake > self._backend.max_awake and idle > (RETURNS_WITHIN if stays else STAYS_AWAKE)
+            too_large = awake > 1 and size > (most if idle > IN_USE else 2 * most)
+            if too_many or too_large or idle > REST_AFTER:
+                await session.rest()
+                session.rested = now if not session.awake else 0.0
+
     def _lock(self, name: str | tuple[str, str]) -> anyio.Lock:
         return self._locks.setdefault(name, anyio.Lock())
 
-    async def _create(self, owner: str, title: str) -> OpenSession:
+    async def _create(self, owner: str, title: str) -> EvidenceStore:
         if owner:
             await self._make_room_for(owner)
         session_id, now = new_session_id(), self._clock()
-        info = SessionInfo(owner, self._embedder.name, now, now, title, items=0, searches=0)
+        info = KeptSession(title=title, created=now, used=now, owner=owner, model=self._embedder.name)
         async with self._lock(session_id):
             return await self._opened(session_id, lambda: self._backend.create(session_id, info))
 
-    async def _find(self, session_id: str, owner: str) -> OpenSession:
+    async def _find(self, session_id: str, owner: str) -> EvidenceStore:
         session = self._sessions.get(session_id)
         state = await run_sync(self._backend.state, session_id) if session is not None else "here"
-        if session is not None and (session.store.lost or state == "replaced"):
+        if session is not None and (session.lost or state == "replaced"):
             await self._close(session)
             session = None
         if session is not None and state == "gone":
@@ -353,38 +312,28 @@ class SessionRegistry:
         await self._use(session)
         return session
 
-    async def _reopen(self, session_id: str) -> OpenSession:
+    async def _reopen(self, session_id: str) -> EvidenceStore:
         session = await self._opened(session_id, lambda: self._backend.open(session_id, self._embedder.name))
         if self._backend.expires_by_use and session.space.info.used < self._clock() - self._ttl:
             await self._close(session)  # the sweep deletes it, if the place where it is kept agrees about the time
             raise SessionNotFoundError()
         return session
 
-    async def _opened(self, session_id: str, work: Callable[[], Space]) -> OpenSession:
+    async def _opened(self, session_id: str, work: Callable[[], Space]) -> EvidenceStore:
         space = await run_sync(work)
-        store = self._stores.get(session_id) or self._store(session_id)
-        store.attach(space)
-        session = OpenSession(store, space, used=self._clock(), recorded=space.info.used)
+        session = self._stores.get(session_id) or EvidenceStore(
+            session_id, self._embedder, self._attach, self._settings, self._backend
+        )
+        self._stores[session_id] = session
+        session.attach(space, self._clock())
         self._sessions[session_id] = session
-        await self._make_room()
-        self._resting.start()
+        await self._drop_idle()
+        await self._end(self._sessions.values(), len(self._sessions) - self._backend.limit)
+        self._start_resting()
         return session
 
-    def _store(self, session_id: str) -> EvidenceStore:
-        store = self._stores[session_id] = EvidenceStore(
-            session_id,
-            self._embedder,
-            self._attach,
-            batch=self._backend.batch,
-            shared=self._backend.shared,
-            max_evidence=self._settings.max_evidence,
-            dedup_threshold=self._settings.dedup_threshold,
-            warning=self.warning,
-        )
-        return store
-
     async def _attach(self, store: SessionAccess) -> None:
-        """Open the session of a store again, which was closed while a call still held the store."""
+        """Open a session again, which was closed while a call still held it."""
         async with self._lock(store.session_id):
             session = self._sessions.get(store.session_id)
             if session is not None and store.lost:
@@ -393,29 +342,27 @@ class SessionRegistry:
             if session is None:
                 await self._reopen(store.session_id)
 
-    async def _use(self, session: OpenSession) -> None:
+    async def _use(self, session: EvidenceStore) -> None:
         now = self._clock()
         self._mark_used(session, now)
-        self._resting.start()
+        self._start_resting()
         if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
-            session.recorded = now
-            with contextlib.suppress(EvidenceStoreError, SessionError):  # a caller that only reads can do without
-                await run_sync(partial(session.space.record, used=now))
+            await session.record_use()
 
-    def _mark_used(self, session: OpenSession, now: float) -> None:
+    def _mark_used(self, session: EvidenceStore, now: float) -> None:
         session.used = now
-        self._sessions[session.store.session_id] = self._sessions.pop(session.store.session_id)  # the latest goes last
+        self._sessions[session.session_id] = self._sessions.pop(session.session_id)  # the latest goes last
 
     async def _drop_idle(self, *, expire: bool = True) -> None:
         now = self._clock()
         since = now - self._ttl
-        for session in [session for session in self._sessions.values() if session.store.busy]:
+        for session in [session for session in self._sessions.values() if session.busy]:
             self._mark_used(session, now)
         for session in list(self._sessions.values()):
             if session.used >= since:
                 break
             # A lasting session may have been used by another process: the sweep below checks its recorded use.
-            await self._end([session], self._close if self._backend.lasting else self._delete)
+            await self._end([session], to_stay=self._backend.lasting)
         if expire and now >= self._next_sweep:
             self._next_sweep = now + min(self._ttl / SWEEPS_PER_TTL, SWEEP_EVERY)
             try:
@@ -426,63 +373,42 @@ class SessionRegistry:
     def _expiry(self, session_id: str, used: float) -> float:
         return used + self._ttl if self.lasting and self._backend.is_begun(session_id) else 0.0
 
-    def _listed(self, session_id: str, info: SessionInfo) -> KeptSession:
+    def _listed(self, session_id: str, info: KeptSession) -> KeptSession:
         used = info.used or self._clock()  # a session without a known date counts as used now
-        return KeptSession(
-            session_id,
-            title=info.title,
-            created=info.created,
-            used=used,
-            expires=self._expiry(session_id, used),
-            items=info.items,
-            searches=info.searches,
-            damage=info.damage,
-        )
-
-    async def _make_room(self) -> None:
-        await self._drop_idle()
-        await self._end(self._sessions.values(), self._close, len(self._sessions) - self._backend.limit)
+        return replace(info, session_id=session_id, used=used, expires=self._expiry(session_id, used))
 
     async def _make_room_for(self, owner: str) -> None:
         """Close the owner's least recently used sessions, so that opening many does not push out other owners'."""
         own = [session for session in self._sessions.values() if session.space.info.owner == owner]
-        if sum(session.store.size for session in own) >= self._settings.max_evidence_per_caller:
+        if sum(session.size for session in own) >= self._settings.max_evidence_per_caller:
             raise SessionFullError(
                 f"Your open sessions together hold {self._settings.max_evidence_per_caller:,} items of evidence, which "
                 "is the limit. Continue in one of them."
             )
-        await self._end(own, self._close, len(own) - self._settings.max_sessions_per_caller + 1)
+        await self._end(own, len(own) - self._settings.max_sessions_per_caller + 1)
 
-    async def _end(
-        self, sessions: Iterable[OpenSession], end: Callable[[OpenSession], Awaitable[None]], count: int = 1
-    ) -> None:
+    async def _end(self, sessions: Iterable[EvidenceStore], count: int = 1, *, to_stay: bool = True) -> None:
         """Close or delete the first `count` of `sessions` that no call is using."""
         for session in list(sessions):
-            lock = self._lock(session.store.session_id)
-            is_open = self._sessions.get(session.store.session_id) is session
-            if count > 0 and is_open and not session.store.busy and not lock.locked():
+            lock = self._lock(session.session_id)
+            is_open = self._sessions.get(session.session_id) is session
+            if count > 0 and is_open and not session.busy and not lock.locked():
                 count -= 1
                 lock.acquire_nowait()  # and not `async with`, which lets other tasks run
                 try:
-                    await end(session)
+                    await self._close(session, to_stay=to_stay)
                 finally:
                     lock.release()
 
-    async def _close(self, session: OpenSession) -> None:
-        if session.used > session.recorded and self.lasting and not self._backend.remote:
-            with contextlib.suppress(EvidenceStoreError, SessionError):
-                await run_sync(partial(session.space.record, used=session.used))
-        await self._detach(session, self._backend.release)
-
-    async def _delete(self, session: OpenSession) -> None:
-        await self._detach(session, self._backend.delete)
-
-    async def _detach(self, session: OpenSession, work: Callable[[Space], None]) -> None:
-        await session.store.settle(to_stay=work == self._backend.release)
-        session.store.detach()
-        del self._sessions[session.store.session_id]
+    async def _close(self, session: EvidenceStore, *, to_stay: bool = True) -> None:
+        """Close a session, and delete it unless it is `to_stay`."""
+        if to_stay and self.lasting and not self._backend.remote:
+            await session.record_use()
+        await session.settle(to_stay=to_stay)
+        space = session.detach()
+        del self._sessions[session.session_id]
         with anyio.CancelScope(shield=True):
-            await run_sync(work, session.space)
+            await run_sync(self._backend.release if to_stay else self._backend.delete, space)
 
 
 def _digest(owner: str) -> str:

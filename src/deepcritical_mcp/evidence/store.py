@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Literal
+from dataclasses import replace
+from functools import partial
+from typing import Literal, TypeVar
 
 import anyio
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp.deadline import TO_EMBED, TO_EMBED_FOR_ANSWER, seconds_for
+from deepcritical_mcp.errors import SessionFullError
+from deepcritical_mcp.evidence.adding import AddOutcome, Batch, Decision, NewPublication
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope, everything_said
-from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.embedding.projection import Point, project
-from deepcritical_mcp.evidence.indexing import unfinished
 from deepcritical_mcp.evidence.paper_passages import (
     abstract_of,
     beginning,
@@ -28,10 +31,11 @@ from deepcritical_mcp.evidence.paper_passages import (
 )
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE, PassagePage, TextPlace, searched_at, with_sections
+from deepcritical_mcp.evidence.removed_items import keep_removed, removed_items
 from deepcritical_mcp.evidence.searching import Found, Search, relevances, shared_words
-from deepcritical_mcp.evidence.storage.backend import Space
+from deepcritical_mcp.evidence.session_access import SessionAccess, batches
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.evidence.text_index import WordScores
-from deepcritical_mcp.evidence.writing import WritableSession, batches, identified
 from deepcritical_mcp.excerpts import quoted
 from deepcritical_mcp.models import (
     CitationSource,
@@ -39,10 +43,13 @@ from deepcritical_mcp.models import (
     Evidence,
     Publication,
     RelatedEvidence,
+    ScreeningMark,
     Text,
 )
 
-READ_AT_ONCE = 200
+EMBEDDED_AT_ONCE = 64
+"""Publications, and passages of long texts, that a call embeds before it goes on; the rest is embedded in the
+background."""
 ORDERS = 100
 """Questions of which the order of the first page is remembered."""
 OTHER_ORDER = (
@@ -50,18 +57,9 @@ OTHER_ORDER = (
     "repeated or missing; offset=0 begins again."
 )
 
+T = TypeVar("T")
+
 _has_other_order: ContextVar[bool] = ContextVar("has_other_order", default=False)
-
-
-async def placed(space: Space, catalogue: Catalogue, ids: Sequence[str], limit: int) -> dict[str, Point]:
-    """The position of each of `ids` that has been embedded, at most `limit`, by id."""
-    embedded = [id for id in dict.fromkeys(ids) if id in catalogue and catalogue[id].vector_count][:limit]
-    found: dict[str, list[float]] = {}
-    for some in batches(embedded, READ_AT_ONCE):
-        rows = await run_sync(space.vectors, dict.fromkeys(some, 1), abandon_on_cancel=True)
-        found.update((id, vectors[0].tolist()) for id, vectors in rows.items())
-    points = await run_sync(project, list(found.values()), abandon_on_cancel=True)
-    return dict(zip(found, points, strict=True))
 
 
 def shown_items(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, Evidence]:
@@ -100,7 +98,7 @@ async def answers_in(
     return found, {id: missing_terms(question, everything_said(one)) for id, one in held.items()}
 
 
-class EvidenceStore(WritableSession):
+class EvidenceStore(SessionAccess):
     """One session's evidence; created by `SessionRegistry`.
 
     Every method opens the session if needed. It raises SessionNotFoundError if the session has been dropped, and
@@ -116,9 +114,9 @@ class EvidenceStore(WritableSession):
         """Warnings to include in results from this session; of what is not indexed yet only about these publications,
         if there are `ids`."""
         damage = self._space.info.damage if self._space is not None else ""
-        warnings = list(filter(None, (self._warning, damage, self._embedder.warning)))
+        warnings = list(filter(None, (self._backend.warning, damage, self._embedder.warning)))
         if self._catalogue is not None and not self._embedder.failure:
-            warnings += unfinished(self._catalogue, ids)
+            warnings += self._catalogue.unfinished(ids)
         return (*warnings, *([OTHER_ORDER] if _has_other_order.get() else []))
 
     async def search_similar(
@@ -153,7 +151,7 @@ class EvidenceStore(WritableSession):
         `variants` are rephrasings of the query. `relevance` is the cosine of the best passage to `query`, 0..1. Of
         nearly identical evidence only the best is returned; its `similar` names the others.
         """
-        async with self._session() as (space, catalogue):
+        async with self._session() as catalogue:
             asked = [query, *variants]
             words, vectors = list[WordScores](), None
             changes = catalogue.changes
@@ -165,24 +163,27 @@ class EvidenceStore(WritableSession):
                 tasks.start_soon(score_words)
                 vectors = await self._embedder.queries(asked)
             self._start_indexing(catalogue)
-            await self._wait_for_index(seconds_for(TO_EMBED_FOR_ANSWER))
+            if self._indexing is not None:
+                await asyncio.wait({self._indexing}, timeout=seconds_for(TO_EMBED_FOR_ANSWER))
             seen = catalogue.changes
             shown = page or PassagePage(sys.maxsize, max_results)
             self._begin((query, *variants, scope, min_relevance), shown.offset, (seen, vectors is None))
-            search = Search(space, catalogue, self.calibration, scope)
+            search = Search(catalogue, self.calibration, scope)
             found = await run_sync(search.best, query, words, vectors, min_relevance, shown, abandon_on_cancel=True)
-            changed = await self._changed(found.evidence, space, catalogue, changes)
-            if not changed and (not self._shared or catalogue.changes == seen):
+            changed = await self._changed(found.evidence, catalogue, changes)
+            if not changed and (not self._backend.shared or catalogue.changes == seen):
                 return found
 
             def again() -> tuple[Found, int]:
                 """While this process writes nothing."""
-                search, changes = Search(space, catalogue, self.calibration, scope), catalogue.changes
+                search, changes = Search(catalogue, self.calibration, scope), catalogue.changes
                 return search.best(query, catalogue.by_words(asked), vectors, min_relevance, shown), changes
 
             found, changes = await self._in_thread(again)
             return (
-                found.without(await self._changed(found.evidence, space, catalogue, changes)) if self._shared else found
+                found.without(await self._changed(found.evidence, catalogue, changes))
+                if self._backend.shared
+                else found
             )
 
     def _begin(self, asked: tuple[object, ...], offset: int, order: object) -> None:
@@ -194,17 +195,17 @@ class EvidenceStore(WritableSession):
             self._orders.pop(next(iter(self._orders)))
 
     async def _changed(
-        self, found: Iterable[Evidence | RelatedEvidence], space: Space, catalogue: Catalogue, changes: int
+        self, found: Iterable[Evidence | RelatedEvidence], catalogue: Catalogue, changes: int
     ) -> set[str]:
         """The ids of what was replaced, also by other processes, since `changes` were counted: what was found in its
         earlier texts may not hold for the present ones."""
-        if self._shared:
-            await self._in_thread(lambda: catalogue.catch_up(space))
+        if self._backend.shared:
+            await self._in_thread(catalogue.catch_up)
         return {one.id for one in found if catalogue.changed_since(one.id, changes)}
 
     async def sections(self, found: Found) -> list[Evidence]:
         """The evidence of a search, passages of long texts by the sections that they belong to; see `with_sections`."""
-        async with self._session() as (_, catalogue):
+        async with self._session() as catalogue:
             return with_sections(found.evidence, [stored_text(catalogue, item.id) for item in found.evidence])
 
     async def best_passages(
@@ -217,24 +218,24 @@ class EvidenceStore(WritableSession):
         """The passages of a stored text that answer `question` best, by meaning and by words alike, best first, those
         of a part together, rows of a table with its caption and header; and the offset of the next page, -1 if there
         is none. Only those with `wanted` anchors. () for an unknown id. `id` is the text's, see `Publication.id_of`."""
-        async with self._session() as (space, catalogue):
+        async with self._session() as catalogue:
             if (found := stored_text(catalogue, id)) is None:
                 return (), -1
             publication, text = found
             vectors = await self._embedder.queries([question])
             if vectors is not None:
                 await self._wait_for(publication.id, catalogue, seconds_for(TO_EMBED))
-            indexed = 0 if vectors is None else catalogue[publication.id].vector_count
+            indexed = 0 if vectors is None else catalogue[publication.id].vectors
             self._begin((id, question), page.offset, (hash(text), indexed))
             vector = None if vectors is None else vectors[0]
-            search = Search(space, catalogue, self.calibration)
+            search = Search(catalogue, self.calibration)
             abstract = await abstract_of(self._embedder, publication, text, by_meaning=vector is not None)
             asked = (publication.id, text, question, vector, page, wanted, abstract)
             return await run_sync(search.within, *asked, abandon_on_cancel=True)
 
     async def text(self, id: str) -> tuple[Publication, Text] | None:
         """The stored text with that id (see `Publication.id_of`), and the publication that it belongs to."""
-        async with self._session() as (_, catalogue):
+        async with self._session() as catalogue:
             return stored_text(catalogue, id)
 
     async def passages(self, query: str, found: Found, lengths: Sequence[int]) -> tuple[Evidence, ...]:
@@ -250,30 +251,30 @@ class EvidenceStore(WritableSession):
         """The evidence at those places, each by the sentences that answer `question`, a text with parts by each part
         that answers; and the terms of the question that each of the publications does not contain, by id. Places that
         the session does not have are left out."""
-        async with self._session() as (_, catalogue):
+        async with self._session() as catalogue:
             return await answers_in(self._embedder, catalogue, question, places, length)
 
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
         """Up to `limit` items close in meaning to `query`, closest first, except `exclude` and what is nearly identical
         to those. Empty if the model is not calibrated, since there is no threshold then."""
-        async with self._session() as (space, catalogue):
+        async with self._session() as catalogue:
             changes = catalogue.changes
             # A model that is too busy for what must be known is not asked for this.
             vectors = None if self._embedder.failure else await self._embedder.queries([query])
-            search = Search(space, catalogue, self.calibration)
+            search = Search(catalogue, self.calibration)
             least = self.calibration.related_from if self.calibration else math.inf
             asked = (query, vectors, set(exclude), limit, least)
             found = await run_sync(search.closest, *asked, abandon_on_cancel=True)
-            changed = await self._changed(found, space, catalogue, changes)
+            changed = await self._changed(found, catalogue, changes)
             return tuple(one for one in found if one.id not in changed)
 
     async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]:
         """How relevant each publication is to `query`, 0..1, whether the session holds it or not: by meaning, or of all
         by the words that they share with it, if the model fails."""
-        async with self._session() as (space, catalogue):
+        async with self._session() as catalogue:
             vectors = await self._embedder.queries([query])
             if vectors is not None:
-                search = Search(space, catalogue, self.calibration)
+                search = Search(catalogue, self.calibration)
                 known = await run_sync(search.known_vectors, publications, abandon_on_cancel=True)
                 missing = [one for one in publications if one.id not in known]
                 embedded = await self._embedder.publications(missing)
@@ -285,43 +286,206 @@ class EvidenceStore(WritableSession):
 
     async def get(self, ids: Sequence[str]) -> dict[str, Evidence]:
         """The session's evidence with these ids; a PMID or DOI that became known later counts as an id."""
-        async with self._session() as (_, catalogue):
+        async with self._session() as catalogue:
             return await run_sync(shown_items, catalogue, ids, abandon_on_cancel=True)
 
     async def publications(self, ids: Sequence[str]) -> dict[str, Publication]:
         """The session's publications with these ids, with all their texts, linked to nearly identical ones."""
-        async with self._session() as (_, catalogue):
+        async with self._session() as catalogue:
             found = catalogue.find(ids)
             return {id: item.model_copy(update={"similar": catalogue.links(item.id)}) for id, item in found.items()}
 
     async def places(self, ids: Sequence[str], *, limit: int) -> dict[str, Point]:
         """A map of `ids`: the position of each one that has been embedded, at most `limit`, by id."""
-        async with self._session() as (space, catalogue):
-            return await placed(space, catalogue, ids, limit)
+        async with self._session() as catalogue:
+            embedded = [id for id in dict.fromkeys(ids) if catalogue.vectors(id)][:limit]
+            vectors = await run_sync(catalogue.space.vectors, dict.fromkeys(embedded, 1), abandon_on_cancel=True)
+            points = await run_sync(project, [some[0].tolist() for some in vectors.values()], abandon_on_cancel=True)
+            return dict(zip(vectors, points, strict=True))
 
     async def known(self, publications: Sequence[Publication]) -> list[str]:
         """For each publication, its id in the session; "" if the session does not have it."""
-        async with self._session() as (_, catalogue):
+        async with self._session() as catalogue:
             return await run_sync(identified, catalogue, publications, abandon_on_cancel=True)
 
     async def page(self, offset: int, limit: int) -> list[Evidence]:
         """At most `limit` items from `offset` on, in insertion order; of a long text its beginning."""
-        async with self._session() as (_, catalogue):
+        async with self._session() as catalogue:
             ids = catalogue.ids()[offset : offset + limit]
             shown = await run_sync(shown_items, catalogue, ids, abandon_on_cancel=True)
             return [beginning(item) for item in shown.values()]
 
     async def ids(self) -> list[str]:
         """All ids in insertion order."""
-        async with self._session() as (_, catalogue):
+        async with self._session() as catalogue:
             return catalogue.ids()
 
     async def count(self) -> int:
         """The number of publications in the session."""
-        async with self._session() as (_, catalogue):
+        async with self._session() as catalogue:
             return len(catalogue)
 
-    @property
-    def calibration(self) -> Calibration | None:
-        """What was measured with the embedding model."""
-        return self._embedder.calibration
+    async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
+        """Add new publications, and merge known ones into what is stored; one outcome each, in order.
+
+        If cancelled, each publication is either stored completely or not at all.
+
+        Raises:
+            SessionFullError: not all fit; `details["kept"]` holds the ids of those that were added.
+        """
+        async with self._session() as catalogue:
+            return await self._add(publications, catalogue)
+
+    async def set_statuses(self, publications: Sequence[Publication]) -> None:
+        """Write the status of stored publications as these have it, and nothing else."""
+        async with self._session() as catalogue:
+
+            def change(current: Publication) -> Iterator[tuple[KeptItem, KeptItem]]:
+                if id := catalogue.resolve(current.id):
+                    yield catalogue[id], _with_status(catalogue[id], current)
+
+            await self._change(publications, change, catalogue)
+
+    async def decide(self, marks: Sequence[ScreeningMark]) -> list[tuple[Publication, Publication] | None]:
+        """Write the user's decisions and tags, in order, and nothing else; those about a note hold for the publication
+        that it is about. Gives each one's publication before and after it; None if the session does not have it."""
+        found: list[tuple[Publication, Publication] | None] = []
+        async with self._session() as catalogue:
+
+            def change(mark: ScreeningMark) -> Iterator[tuple[KeptItem, KeptItem]]:
+                id = catalogue.subject(mark.id)
+                pair = (catalogue[id], _with_decision(catalogue[id], mark)) if id else None
+                found.append((pair[0].publication, pair[1].publication) if pair else None)
+                if pair:
+                    yield pair
+
+            await self._change(marks, change, catalogue)
+        return found
+
+    async def remove(self, ids: Sequence[str]) -> list[Publication]:
+        """Remove the publications with these ids, with all their texts, and give them; `restore` brings them back."""
+        async with self._session() as catalogue:
+
+            def write() -> list[Publication]:
+                known = list(dict.fromkeys(own for id in ids if (own := catalogue.resolve(id))))
+                items, gone = [catalogue[id] for id in known], [name for id in known for name in catalogue.names(id)]
+                if items:
+                    keep_removed(catalogue.space, items)
+                for id in known:
+                    catalogue.remove(id)
+                changed = [*(item.place for item in items), *catalogue.unlinked(gone)]
+                for item in changed:
+                    catalogue.put(item)
+                if changed:
+                    catalogue.space.write(changed, {})
+                return [item.publication for item in items]
+
+            return await self._write_alone(write)
+
+    async def restore(self, ids: Collection[str] = ()) -> list[Publication]:
+        """Bring back what was removed within a day under these ids; without ids, what was removed last."""
+        async with self._session() as catalogue:
+            chosen = await run_sync(removed_items, catalogue.space, ids, abandon_on_cancel=True)
+            outcomes = await self._add([member for one in chosen.values() for member in one.members], catalogue)
+            await self._write_alone(lambda: catalogue.space.keep_documents(dict.fromkeys(chosen, "")))
+            return list({outcome.publication.id: outcome.publication for outcome in outcomes}.values())
+
+    async def _add(self, publications: Sequence[Publication], catalogue: Catalogue) -> tuple[AddOutcome, ...]:
+        decisions: list[Decision | None] = []
+        room = EMBEDDED_AT_ONCE
+        for block in batches(publications, EMBEDDED_AT_ONCE):
+            known = await run_sync(identified, catalogue, block, abandon_on_cancel=True)
+            unknown = [publication for publication, id in zip(block, known, strict=True) if not id]
+            vectors = await self._embedder.publications(unknown, room)
+            room = max(0, room - sum(len(some) - 1 for some in vectors if some))
+            embedded = iter(vectors)
+            new = [(one, () if id else next(embedded)) for one, id in zip(block, known, strict=True)]
+            for rows in batches(new, self._backend.batch):
+                decisions += await self._add_batch(catalogue, rows)
+        kept = [(index, decision) for index, decision in enumerate(decisions) if decision]
+        outcomes = await run_sync(lambda: tuple(decision.outcome(index, catalogue) for index, decision in kept))
+        await self._index({outcome.publication.id for outcome in outcomes}, catalogue)
+        if left_out := len(decisions) - len(kept):
+            raise self._full(outcomes, left_out)
+        return outcomes
+
+    async def _change(
+        self, causes: Sequence[T], change: Callable[[T], Iterator[tuple[KeptItem, KeptItem]]], catalogue: Catalogue
+    ) -> None:
+        """Rewrite stored items, in batches: `change` gives an item before and after each cause. Their vectors stay."""
+
+        def write(some: Sequence[T]) -> None:
+            changed: dict[str, KeptItem] = {}
+            for before, after in (pair for cause in some for pair in change(cause)):
+                if after != before:
+                    changed[after.id] = after
+                    catalogue.put(after)
+            if changed:
+                catalogue.space.write([*changed.values()], {})
+
+        for some in batches(causes, self._backend.batch):
+            await self._write_alone(partial(write, some))
+
+    async def _add_batch(self, catalogue: Catalogue, new: Sequence[NewPublication]) -> Sequence[Decision | None]:
+        batch = Batch(
+            catalogue,
+            calibration=self._embedder.calibration,
+            max_evidence=self._settings.max_evidence,
+            dedup_threshold=self._settings.dedup_threshold,
+        )
+        async with self._writing:
+            decisions = await self._write(lambda: batch.add(new))
+            # What could not be embedded, e.g. because the model is busy, is not tried again while others wait for this
+            # session: the background does that.
+            if batch.changed and not self._embedder.failure:
+                changed = [catalogue[id].publication for id in sorted(batch.changed)]
+                vectors = await self._embedder.publications(changed)
+                rows = [(one, 0, some) for one, some in zip(changed, vectors, strict=True) if some]
+                for some in batches(rows, self._backend.batch):
+                    await self._write(partial(batch.store_vectors, some))
+        return decisions
+
+    async def _index(self, ids: set[str], catalogue: Catalogue) -> None:
+        """Embed what these publications still lack: few passages now, more in the background."""
+        lacking = [id for id in catalogue.waiting() if id in ids]
+        count = sum(len(passages) for *_, passages in catalogue.missing(lacking, EMBEDDED_AT_ONCE + 1))
+        if 0 < count <= EMBEDDED_AT_ONCE and not self._embedder.failure:
+            while await self._index_more(lacking, catalogue):
+                pass
+        if lacking:
+            self._start_indexing(catalogue)
+
+    def _full(self, outcomes: Sequence[AddOutcome], left_out: int) -> SessionFullError:
+        added = [outcome.publication.id for outcome in outcomes if outcome.status == "added"]
+        return SessionFullError(
+            f"The session is full: it holds {self._settings.max_evidence:,} items. {len(added)} new items from this "
+            f'call were kept, {left_out} were not. Pass session_id="new" to continue in a fresh session.',
+            details={"kept": added, "left_out": left_out},
+        )
+
+
+def _with_status(item: KeptItem, current: Publication) -> KeptItem:
+    """The item with that status. Of the descriptions that it was merged from, only the latest is marked as checked,
+    since that one describes it best."""
+    status, day, notices = current.status, current.status_checked, {"status_notices": current.status_notices}
+    latest = max((one.status_checked for one in item.given), default="")
+    given = tuple(
+        one
+        if one.is_users
+        else one.with_status(status, day if one.status_checked == latest else one.status_checked, **notices)
+        for one in item.given
+    )
+    return replace(item, publication=item.publication.with_status(status, day, **notices), given=given)
+
+
+def _with_decision(item: KeptItem, mark: ScreeningMark) -> KeptItem:
+    """The item with that decision, in all that it was merged from: these may turn out to be several publications."""
+    if not (changes := mark.changes(item.publication)):
+        return item
+    given = tuple(one.model_copy(update=changes) for one in item.given)
+    return replace(item, publication=item.publication.model_copy(update=changes), given=given)
+
+
+def identified(catalogue: Catalogue, publications: Sequence[Publication]) -> list[str]:
+    """See `EvidenceStore.known`."""
+    return [catalogue.place(publication).match.id for publication in publications]

@@ -22,11 +22,17 @@ from deepcritical_mcp.export.reference import ET_AL
 from deepcritical_mcp.export.tables import text_in_pieces
 from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, ExportResult, News, Publication
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, WholeExport, checked_request, exported
-from deepcritical_mcp.session_export.chosen_records import chosen_records, recheck
-from deepcritical_mcp.session_export.export_folder import export_name, save_export
 from deepcritical_mcp.session_export.export_request import RECORD_FORMATS, media_type_of
-from deepcritical_mcp.session_export.kept_exports import keep_export, kept_export, last_news, listed_exports, told_news
-from deepcritical_mcp.session_export.whole_export import notes_left_out, nothing_to_export
+from deepcritical_mcp.session_export.saved_exports import (
+    export_name,
+    keep_export,
+    kept_export,
+    last_news,
+    listed_exports,
+    save_export,
+    told_news,
+)
+from deepcritical_mcp.session_export.whole_export import chosen_records, notes_left_out, nothing_to_export, recheck
 from deepcritical_mcp.text import cut_at_sentence
 from deepcritical_mcp.tools.answers.budget import MIN_CONTENT_LENGTH
 from deepcritical_mcp.tools.answers.document_budget import largest

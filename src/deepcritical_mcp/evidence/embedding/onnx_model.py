@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,12 +35,6 @@ CHARACTERS_PER_TOKEN = 16
 """How much of a text is tokenized at first; ordinary text has 4 to 6 characters per token."""
 FATAL = 4
 """onnxruntime's log level."""
-
-
-class InferenceSession(Protocol):
-    """What we use of `onnxruntime.InferenceSession`, which has no type hints."""
-
-    def run(self, output_names: Sequence[str], inputs: dict[str, NDArray[np.int64]]) -> list[NDArray[np.float32]]: ...
 
 
 @dataclass(frozen=True)
@@ -67,7 +61,7 @@ class OnnxModel:
 
     dimension = SHIPPED_DIMENSION
 
-    def __init__(self, session: InferenceSession, tokenizer: Tokenizer, *, max_tokens: int) -> None:
+    def __init__(self, session: Any, tokenizer: Tokenizer, *, max_tokens: int) -> None:
         self._session = session
         self._tokenizer = tokenizer
         self._max_tokens = max_tokens
@@ -130,7 +124,8 @@ def _start(text: str, length: int) -> str:
     return head[: max(head.rfind(" "), head.rfind("\n")) + 1] or head
 
 
-def _open_session(path: Path) -> InferenceSession:
+def _open_session(path: Path) -> Any:
+    """An `onnxruntime.InferenceSession`, which has no type hints."""
     # From its import on, onnxruntime's telemetry writes to the home folder and sends data; only this prevents both.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     onnxruntime: Any = importlib.import_module("onnxruntime")  # heavy, and without type hints
@@ -139,5 +134,4 @@ def _open_session(path: Path) -> InferenceSession:
     options.intra_op_num_threads = 1  # run in the calling thread: no thread pool, no spinning
     options.inter_op_num_threads = 1
     options.log_severity_level = FATAL
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    return cast(InferenceSession, session)
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from deepcritical_mcp.deadline import TO_EMBED, seconds_for
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind, ModelSource
-from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerSource
 from deepcritical_mcp.net.cache import Cache, cache_key
@@ -79,6 +78,8 @@ class EmbeddingService:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = source or model_source(settings.embedding_model if settings else "")
+        self.calibration = self._source.calibration
+        """The thresholds and weights measured with the model; None if there are none (see `UNCALIBRATED`)."""
         self._clock = clock
         self._loading = threading.Lock()
         self._model: EmbeddingModel | None = None
@@ -96,11 +97,6 @@ class EmbeddingService:
     def name(self) -> str:
         """Identifies the model. Vectors of models with different names must never be compared."""
         return self._source.name
-
-    @property
-    def calibration(self) -> Calibration | None:
-        """The thresholds and weights measured with the model; None if there are none (see `UNCALIBRATED`)."""
-        return self._source.calibration
 
     @property
     def dimension(self) -> int:

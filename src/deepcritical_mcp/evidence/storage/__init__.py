@@ -1,7 +1,6 @@
 """Where sessions are kept. To add a store, write its file here, its row in `STORES`, and its tests.
 
 - `backend`: what a store offers. `stored_items`: the values that it keeps.
-- `removed_items`: evidence that was removed and can come back.
 - `session_file`: a session as an SQLite database, and what can be read of a damaged one.
 - `sqlite_space`: a session in such a database, and the store in memory. `vector_table`: its vectors and collection.
 - `folder_store`: the store in a folder, and for how long nobody has used its sessions.

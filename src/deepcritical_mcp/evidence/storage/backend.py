@@ -6,7 +6,7 @@ Everything here blocks; call it in a worker thread.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol, Self
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, NearPassage, SessionInfo, Vector
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, NearPassage, Vector
 
 
 class Space(Protocol):
@@ -30,7 +30,7 @@ class Space(Protocol):
     lock: threading.RLock
 
     @property
-    def info(self) -> SessionInfo:
+    def info(self) -> KeptSession:
         """The session's metadata."""
         ...
 
@@ -42,59 +42,44 @@ class Space(Protocol):
         """What other processes have written since the last call, page by page, unordered."""
         ...
 
-    def write(self, rows: Sequence[tuple[KeptItem, Sequence[Vector]]]) -> None:
-        """Add items with their vectors, or overwrite earlier ones with the same id; each is written atomically."""
+    def write(self, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
+        """Add items, or overwrite those with the same ids, each atomically. `vectors` by id are an item's last ones;
+        those before them stay as they are, and what is stored beyond them goes."""
         ...
 
-    def extend(self, item: KeptItem, vectors: Sequence[Vector]) -> None:
-        """Add these vectors of a stored item's last passages; until all are there, it stays as it was."""
-        ...
-
-    def rewrite(self, *items: KeptItem) -> None:
-        """Overwrite stored items; their vectors stay."""
-        ...
-
-    def remove_parts(self, id: str, parts: Sequence[int]) -> None:
-        """Delete passages that a shorter content no longer has; with its first passage, a publication is deleted."""
+    def remove(self, ids: Iterable[str]) -> None:
+        """Delete the items with these ids, if they are there."""
         ...
 
     def turn(self) -> AbstractContextManager[None]:
         """Held while the session is read and the resulting change is written: no other process writes meanwhile."""
         ...
 
-    def nearest(
-        self, vectors: Sequence[Vector], limit: int, source: str | None = None, least: float = -1.0
-    ) -> list[list[NearPassage]]:
-        """For each vector, at most `limit` passages (of this source, if given) with at least that cosine, nearest
-        first."""
+    def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
+        """For each vector, at most `limit` passages with at least that cosine, nearest first."""
         ...
 
-    def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
-        """The vectors [passages, dimension] by id; `parts` has the number of passages of each."""
+    def vectors(self, counts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
+        """The first vectors [passages, dimension] of each publication: so many, by id."""
         ...
 
-    def index(self) -> bytes:
-        """What `keep_index` stored; b"" if there is nothing."""
-        return b""
+    def derived(self) -> dict[str, bytes]:
+        """What `keep_derived` stored of items that have not been written since, by id."""
+        return {}
 
-    def keep_index(self, index: bytes) -> None:
-        """Keep what was derived from the session, in place of what was kept earlier, if this place can; it may be
-        lost at any time."""
+    def keep_derived(self, rows: Mapping[str, bytes]) -> None:
+        """Keep what was derived from stored items, by id, if this place can; it may be lost at any time."""
 
-    def keep_document(self, name: str, content: str) -> None:
-        """Keep a text that is no evidence, in place of an earlier one with that name; atomically."""
+    def keep_documents(self, contents: Mapping[str, str]) -> None:
+        """Keep texts that are no evidence, by name, in place of earlier ones; "" deletes one."""
         ...
 
-    def document(self, name: str) -> str:
-        """The text kept under that name, by any process; "" if there is none."""
+    def documents(self, names: Sequence[str]) -> dict[str, str]:
+        """The texts that any process has kept under these names, in their order."""
         ...
 
-    def documents(self, prefix: str) -> dict[str, str]:
-        """All texts kept under names that begin with `prefix`, by any process, in the order of their names."""
-        ...
-
-    def count_documents(self, prefix: str, *, but: str) -> int:
-        """How many texts are kept under names that begin with `prefix` and do not end with `but`, by any process."""
+    def document_names(self, prefix: str) -> list[str]:
+        """The names that begin with `prefix` under which any process has kept a text, in order."""
         ...
 
     def record(self, **changes: float) -> None:
@@ -155,7 +140,7 @@ class Backend(Protocol):
         """The backend as the settings describe it, None if they do not choose it. Connects to nothing yet."""
         ...
 
-    def create(self, session_id: str, info: SessionInfo) -> Space:
+    def create(self, session_id: str, info: KeptSession) -> Space:
         """Create a session and open it; where that costs something, only when something is first kept in it.
 
         Raises:
@@ -196,7 +181,7 @@ class Backend(Protocol):
         """Whether an open session lasts; False until something is kept in it, where an empty one leaves nothing."""
         return True
 
-    def sessions(self, owner: str | None) -> dict[str, SessionInfo]:
+    def sessions(self, owner: str | None) -> dict[str, KeptSession]:
         """The kept sessions of `owner` (None = of all) by id, opened by any process; opens and deletes none.
 
         Raises:
@@ -204,7 +189,7 @@ class Backend(Protocol):
         """
         return {}
 
-    def expired(self, owner: str | None) -> dict[str, SessionInfo]:
+    def expired(self, owner: str | None) -> dict[str, KeptSession]:
         """Those that nobody has used for their time, and that can be restored."""
         return {}
 

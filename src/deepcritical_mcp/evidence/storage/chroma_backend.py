@@ -18,7 +18,7 @@ from deepcritical_mcp.evidence.storage import ChromaServerSettings
 from deepcritical_mcp.evidence.storage.backend import Backend
 from deepcritical_mcp.evidence.storage.chroma_records import session_info, translated
 from deepcritical_mcp.evidence.storage.chroma_session import BATCH, PAGE, TURN, WORDS, ServerSpace
-from deepcritical_mcp.evidence.storage.stored_items import SessionInfo, is_session_id
+from deepcritical_mcp.evidence.storage.stored_items import KeptSession, is_session_id
 from deepcritical_mcp.evidence.storage.vector_table import chroma_settings
 from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
 
@@ -54,13 +54,13 @@ class ServerBackend(Backend):
         ours = settings.of(ChromaServerSettings)
         return cls(ours, limit=settings.max_sessions) if ours.chroma_url.get_secret_value() else None
 
-    def create(self, session_id: str, info: SessionInfo) -> ServerSpace:
+    def create(self, session_id: str, info: KeptSession) -> ServerSpace:
         return ServerSpace.create(self._client(), session_id, info)
 
     def open(self, session_id: str, model: str) -> ServerSpace:
         return ServerSpace.open(self._client(), session_id, model)
 
-    def sessions(self, owner: str | None) -> dict[str, SessionInfo]:
+    def sessions(self, owner: str | None) -> dict[str, KeptSession]:
         with translated("list the sessions"):
             found = {one.name: session_info(one.metadata) for one in self._collections()}
         titles = {name.removesuffix(WORDS): info.title for name, info in found.items() if name.endswith(WORDS)}

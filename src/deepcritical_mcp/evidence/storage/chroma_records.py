@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import logging
 from collections.abc import Generator, Mapping
@@ -16,8 +15,7 @@ from chromadb.errors import ChromaError, NotFoundError
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.session_file import DISK_FULL
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, SessionInfo, dumped, restored, sharing
-from deepcritical_mcp.models import Publication
+from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, KeptItem, KeptSession, dumped, restored, sharing
 
 if TYPE_CHECKING:
     from chromadb.types import Metadata
@@ -60,29 +58,27 @@ def translated(action: str) -> Generator[None]:
         raise EvidenceStoreError(f"The evidence store could not {action}: {reason}") from error
 
 
-def session_info(metadata: Mapping[str, Any] | None) -> SessionInfo:
+def session_info(metadata: Mapping[str, Any] | None) -> KeptSession:
     """What a collection's metadata says about its session."""
-    blank = SessionInfo("", "")
     known = {name: value for name, value in (metadata or {}).items() if name in (*_WRITTEN, "title")}
-    return replace(blank, **{name: type(getattr(blank, name))(value) for name, value in known.items()})
+    return replace(UNKNOWN, **{name: type(getattr(UNKNOWN, name))(value) for name, value in known.items()})
 
 
-def collection_metadata(info: SessionInfo) -> dict[str, Any]:
+def collection_metadata(info: KeptSession) -> dict[str, Any]:
     """The metadata from which `session_info` reads the same, except for the title."""
     return {name: getattr(info, name) for name in _WRITTEN} | {"format": FORMAT}
 
 
-def record_row(item: KeptItem, part: int = 0) -> Metadata:
-    """The metadata of the record of a passage; from that of the first one, the item can be read again."""
+def record_row(item: KeptItem, written: int, part: int = 0) -> Metadata:
+    """The metadata of the record of a passage; from that of the first one, the item can be read again, and when it was
+    written (Unix milliseconds)."""
     if part:
         return {"source": item.publication.source}
     return {
         "source": item.publication.source,
         "order": item.order,
-        "parts": item.parts,
-        "parts_of": "",
-        "progressed": 0,
-        "written": item.written,
+        "parts": item.vectors,
+        "written": written,
         "similar": "\n".join(item.similar),
         "publication": dumped(item.publication),
         "given": json.dumps([dumped(one) for one in item.given]),
@@ -90,28 +86,13 @@ def record_row(item: KeptItem, part: int = 0) -> Metadata:
     }
 
 
-def progress_row(item: KeptItem) -> Metadata:
-    """What changes in the first record when more passages have vectors; the rest of it stays, also what another process
-    has just written there. If these are other texts, the vectors are not of their passages: `parts_of` tells."""
-    return {"parts": item.parts, "parts_of": _digest(item.publication), "progressed": item.progressed}
-
-
-def item_of(row: Mapping[str, Any], embedded: bool) -> KeptItem:
+def item_of(row: Mapping[str, Any], *, embedded: bool) -> KeptItem:
     """The item of which `record_row` wrote the first record; raises ValueError."""
     publication = restored(row["publication"])
     return KeptItem(
         publication=publication,
         order=int(row["order"]),
-        parts=int(row["parts"]) if not (of := row.get("parts_of")) or of == _digest(publication) else 0,
-        embedded=embedded,
-        written=int(row["written"]),
-        progressed=int(row.get("progressed", 0)),
+        vectors=int(row["parts"]) if embedded else 0,
         similar=tuple(filter(None, str(row.get("similar", "")).split("\n"))),
         given=tuple(map(partial(sharing, publication), map(restored, json.loads(row.get("given", "[]"))))),
     )
-
-
-def _digest(publication: Publication) -> str:
-    """Tells texts apart."""
-    texts = "\n".join((publication.title, *(text.content for text in publication.texts)))
-    return hashlib.blake2b(texts.encode(errors="replace"), digest_size=8).hexdigest()

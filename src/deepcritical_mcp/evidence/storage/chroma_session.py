@@ -31,26 +31,27 @@ from deepcritical_mcp.evidence.storage.chroma_records import (
     FORMAT,
     collection_metadata,
     item_of,
-    progress_row,
     record_row,
     session_info,
     translated,
 )
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, NearPassage, SessionInfo, Vector, now
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, NearPassage, Vector, now
 from deepcritical_mcp.evidence.storage.vector_table import PART, VectorTable, asked, part_id, stacked
 
 if TYPE_CHECKING:
     from chromadb import Collection
     from chromadb.api.client import Client
     from chromadb.api.collection_configuration import CreateHNSWConfiguration
+    from chromadb.types import Metadata
 
 logger = logging.getLogger(__name__)
 
 WORDS = "-words"
 TURN = "-turn"
 BATCH = 64
-"""Records per write; so many publications, of those with a few records."""
-FEW = 8
+"""Publications per write."""
+MAX_RECORDS = 256
+"""Records that are written at once."""
 MAX_READ = 1_000
 """Vectors that are read at once."""
 PAGE = 200
@@ -65,7 +66,10 @@ RENEWED_AFTER = 5.0
 # With every add, Chroma rereads its log since the last sync; these settings keep the log short (measured for 8 items:
 # 3.5 ms instead of 11 ms with the defaults of 100 and 1,000; stalls of 5 ms instead of 20 ms).
 _HNSW: CreateHNSWConfiguration = {"space": "cosine", "batch_size": 20, "sync_threshold": 40}
-_DOCUMENT = "document"
+_TEXT = "document"
+_DOCUMENT = f"{_TEXT}{PART}"
+_Row = tuple[tuple[int, int], KeptItem]
+"""An item and its state, see `ServerSpace`."""
 _PAUSES = (0.002, 0.02)
 """Seconds between two looks, at random."""
 
@@ -86,7 +90,7 @@ class ServerSpace(Space):
     the turn, until it deletes the collection.
     """
 
-    def __init__(self, client: Client, session_id: str, info: SessionInfo) -> None:
+    def __init__(self, client: Client, session_id: str, info: KeptSession) -> None:
         self.session_id = session_id
         self.lock = threading.RLock()
         self._info = info
@@ -96,14 +100,14 @@ class ServerSpace(Space):
         self._table = VectorTable()
         self._ours: _Turn | None = None
         self._states: dict[str, tuple[int, int]] = {}
-        """When each known item was written, and when its further vectors were."""
+        """When each known item was written (Unix milliseconds), and how many records with vectors it has."""
 
     @property
-    def info(self) -> SessionInfo:
+    def info(self) -> KeptSession:
         return self._info
 
     @classmethod
-    def create(cls, client: Client, session_id: str, info: SessionInfo) -> Self:
+    def create(cls, client: Client, session_id: str, info: KeptSession) -> Self:
         """A new, empty session."""
         space = cls(client, session_id, info)
         with translated("open a session"):
@@ -134,67 +138,59 @@ class ServerSpace(Space):
 
     def read(self) -> Iterator[list[KeptItem]]:
         self._states.clear()
-        return self._both()
+        return ([item for _, item in rows] for rows in self._both())
 
     def news(self) -> Iterator[list[KeptItem]]:
-        latest = max(itertools.chain.from_iterable(self._states.values()), default=0)
+        known = dict(self._states)
+        latest = max((written for written, _ in known.values()), default=0)
         # Clocks may be a little behind, as long as anybody is writing.
         since = max(1, latest + 1 if now() - latest > QUIET else latest - CLOCKS_DIFFER)
-        known = dict(self._states)
-        for items in self._both(since):
-            some = [item for item in items if _state(item) > known.get(item.publication.id, (-1, -1))]
-            for item in some:  # another process may have changed its vectors
-                self._table.cut(item.publication.id)
-            yield some
+        for rows in self._both(since):
+            items = [item for state, item in rows if state > known.get(item.id, (-1, -1))]
+            for item in items:  # another process may have changed its vectors
+                self._table.put(item.id, ())
+            yield items
 
-    def write(self, rows: Sequence[tuple[KeptItem, Sequence[Vector]]]) -> None:
-        plain = [item for item, vectors in rows if not vectors]
-        embedded = [[(item, part, vector) for part, vector in enumerate(vectors)] for item, vectors in rows if vectors]
-        small = [records for records in embedded if len(records) <= FEW]
+    def write(self, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
+        earlier = {item.id: self._states.get(item.id, (0, 0)) for item in items}
+        written = {id: max(now(), before + 1) for id, (before, _) in earlier.items()}
+        firsts = {item.id: item.vectors - len(vectors.get(item.id, ())) for item in items}
+        records = [(item, part) for item in items for part in range(firsts[item.id], item.vectors)]
+        records.sort(key=lambda record: record[1] == 0)  # the first ones say that the others exist
         with self._writing():
-            for start in range(0, len(small), BATCH):  # each publication in one request: whole, or not at all
-                self._upsert([*itertools.chain(*small[start : start + BATCH])])
-            for records in (records for records in embedded if len(records) > FEW):
-                for start in (*range(BATCH, len(records), BATCH), 0):  # the first ones say that the others exist
-                    self._upsert(records[start : start + BATCH])
-            if embedded and self._words is not None:
-                self._words.delete(ids=[records[0][0].publication.id for records in embedded])
-            if plain:
-                self._words_collection().upsert(
-                    ids=[item.publication.id for item in plain],
-                    embeddings=_placeholders(len(plain)),
-                    metadatas=[record_row(item) for item in plain],
+            for start in range(0, len(records), MAX_RECORDS):
+                some = records[start : start + MAX_RECORDS]
+                new = [vectors[item.id][part - firsts[item.id]] for item, part in some]
+                self._main.upsert(
+                    ids=[part_id(item.id, part) for item, part in some],
+                    embeddings=np.asarray(new, np.float32),
+                    metadatas=[record_row(item, written[item.id], part) for item, part in some],
                 )
-        for item, vectors in rows:
-            self._table.put(item.publication.id, 0, vectors)
-        self._note(item for item, _ in rows)
+            if same := [item for item in items if firsts[item.id]]:
+                rows = [record_row(item, written[item.id]) for item in same]
+                self._main.update(ids=[item.id for item in same], metadatas=rows)
+            if plain := [item for item in items if not item.vectors]:
+                rows = [record_row(item, written[item.id]) for item in plain]
+                self._put_words([item.id for item in plain], rows)
+            beyond = {item.id: range(item.vectors, earlier[item.id][1]) for item in items}
+            if gone := [part_id(id, part) for id, parts in beyond.items() for part in parts]:
+                self._main.delete(ids=gone)
+            moved = [item.id for item in items if item.vectors and not earlier[item.id][1]]
+            if moved and self._words is not None:
+                self._words.delete(ids=moved)
+        for item in items:
+            self._table.put(item.id, vectors.get(item.id, ()), firsts[item.id])
+            self._states[item.id] = written[item.id], item.vectors
 
-    def extend(self, item: KeptItem, vectors: Sequence[Vector]) -> None:
-        first = item.parts - len(vectors)
-        records = [(item, first + number, vector) for number, vector in enumerate(vectors)]
+    def remove(self, ids: Iterable[str]) -> None:
         with self._writing():
-            for start in range(0, len(records), BATCH):
-                self._upsert(records[start : start + BATCH])
-            self._main.update(ids=[item.publication.id], metadatas=[progress_row(item)])
-        self._table.put(item.publication.id, first, vectors)
-        self._note([item])
-
-    def rewrite(self, *items: KeptItem) -> None:
-        with self._writing():
-            for embedded in (True, False):
-                if some := [item for item in items if item.embedded == embedded]:
-                    collection = self._main if embedded else self._words_collection()
-                    collection.update(ids=[one.publication.id for one in some], metadatas=[*map(record_row, some)])
-        self._note(items)
-
-    def remove_parts(self, id: str, parts: Sequence[int]) -> None:
-        with self._writing():
-            main = self._main
-            with self._table.lock:  # who reads all vectors, a page at a time, must not miss one
-                main.delete(ids=[part_id(id, part) for part in parts])
-                self._table.cut(id, min(parts, default=0))
-            if 0 in parts and self._words is not None:
-                self._words.delete(ids=[id])
+            for id in ids:
+                count = self._states.pop(id, (0, 0))[1]
+                with self._table.lock:  # who reads all vectors, a page at a time, must not miss one
+                    self._main.delete(ids=[part_id(id, part) for part in range(max(count, 1))])
+                    self._table.put(id, ())
+                if self._words is not None:
+                    self._words.delete(ids=[id])
 
     @contextlib.contextmanager
     def turn(self) -> Generator[None]:
@@ -210,16 +206,13 @@ class ServerSpace(Space):
                 else:  # it may be another's turn now
                     self._end(ours.collection)
 
-    def nearest(
-        self, vectors: Sequence[Vector], limit: int, source: str | None = None, least: float = -1.0
-    ) -> list[list[NearPassage]]:
+    def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
         with translated("search the session"):
-            near = asked(self._main, vectors, limit, source)
-        return near if least <= -1.0 else [[one for one in some if one.cosine >= least] for some in near]
+            return asked(self._main, vectors, limit, least)
 
-    def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
+    def vectors(self, counts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
         table, changes = self._table, self._table.changes
-        unseen = [(id, count) for id, count in parts.items() if table.count(id) < count]
+        unseen = [(id, count) for id, count in counts.items() if table.count(id) < count]
         ids = [part_id(id, part) for id, count in unseen for part in range(count)]
         keys: list[str] = []
         rows: list[Any] = []
@@ -232,27 +225,38 @@ class ServerSpace(Space):
         with table.lock:
             if table.changes == changes:  # else what was read may be of earlier texts
                 for id, some in read.items():
-                    table.put(id, 0, some)
+                    table.put(id, some)
                 read = {}
-            return read | {id: some for id, count in parts.items() if (some := table.get(id, count)) is not None}
+            return read | {id: some for id, count in counts.items() if (some := table.get(id, count)) is not None}
 
     def rest(self) -> None:
         self._table.clear()
 
-    def keep_document(self, name: str, content: str) -> None:
+    def keep_documents(self, contents: Mapping[str, str]) -> None:
+        kept = {_DOCUMENT + name: text for name, text in contents.items() if text}
         with self._writing():
-            self._words_collection().upsert(
-                ids=[_document_id(name)], embeddings=_placeholders(1), metadatas=[{_DOCUMENT: content}]
-            )
+            if kept:
+                self._put_words([*kept], [{_TEXT: text} for text in kept.values()])
+            if len(kept) < len(contents) and (words := self._known_words()) is not None:
+                words.delete(ids=[_DOCUMENT + name for name, text in contents.items() if not text])
 
-    def document(self, name: str) -> str:
-        return self._documents([_document_id(name)]).get(name, "")
+    def documents(self, names: Sequence[str]) -> dict[str, str]:
+        named: dict[str, str] = {}
+        if not names or (words := self._known_words()) is None:
+            return named
+        for start in range(0, len(names), MAX_READ):
+            ids = [_DOCUMENT + name for name in names[start : start + MAX_READ]]
+            with translated("read the session"):
+                rows = words.get(ids=ids, include=["metadatas"])
+            named |= {id: str(row[_TEXT]) for id, row in zip(rows["ids"], rows["metadatas"] or (), strict=True)}
+        return {name: named[_DOCUMENT + name] for name in names if _DOCUMENT + name in named}
 
-    def documents(self, prefix: str) -> dict[str, str]:
-        return self._documents(self._document_ids(prefix))
-
-    def count_documents(self, prefix: str, *, but: str) -> int:
-        return sum(not id.endswith(but) for id in self._document_ids(prefix))
+    def document_names(self, prefix: str) -> list[str]:
+        if (words := self._known_words()) is None:
+            return []
+        with translated("read the session"):
+            ids = words.get(where={_TEXT: {"$ne": ""}}, include=[])["ids"]
+        return sorted(id.removeprefix(_DOCUMENT) for id in ids if id.startswith(_DOCUMENT + prefix))
 
     def record(self, **changes: Any) -> None:
         info = replace(self._info, **changes)
@@ -282,53 +286,28 @@ class ServerSpace(Space):
             raise SessionNotFoundError()
         return self._vectors
 
-    def _both(self, since: int = 0) -> Iterator[list[KeptItem]]:
-        yield from self._pages(self._main, True, since)
+    def _both(self, since: int = 0) -> Iterator[list[_Row]]:
+        yield from self._pages(self._main, embedded=True, since=since)
         if (words := self._known_words()) is not None:
-            yield from self._pages(words, False, since)
+            yield from self._pages(words, embedded=False, since=since)
 
-    def _pages(self, collection: Collection, embedded: bool, since: int = 0) -> Iterator[list[KeptItem]]:
-        """All items, or those that were written `since`, page by page."""
-        either: list[Any] = [{name: {"$gte": since}} for name in ("written", "progressed")]
-        where: Any = {"$or": either} if since else None
+    def _pages(self, collection: Collection, *, embedded: bool, since: int = 0) -> Iterator[list[_Row]]:
+        """All items, or those that were written `since`, page by page, with their states."""
+        where: Any = {"written": {"$gte": since}} if since else None
         for offset in itertools.count(0, PAGE):
             with translated("read the session"):
                 rows = collection.get(include=["metadatas"], where=where, limit=PAGE, offset=offset)["metadatas"] or []
-                items = [item_of(row, embedded) for row in rows if "publication" in row]
-            self._note(items)
-            yield items
+                items = [(row, item_of(row, embedded=embedded)) for row in rows if "publication" in row]
+            found = [((int(str(row["written"])), max(item.vectors, embedded)), item) for row, item in items]
+            for state, item in found:
+                self._states[item.id] = max(state, self._states.get(item.id, state))
+            yield found
             if len(rows) < PAGE:
                 return
 
-    def _note(self, items: Iterable[KeptItem]) -> None:
-        for item in items:
-            id = item.publication.id
-            self._states[id] = max(_state(item), self._states.get(id, (-1, -1)))
-
-    def _upsert(self, records: Sequence[tuple[KeptItem, int, Vector]]) -> None:
-        """Write records at once: each is of an item's passage with that number."""
-        self._main.upsert(
-            ids=[part_id(item.publication.id, part) for item, part, _ in records],
-            embeddings=np.asarray([vector for *_, vector in records], np.float32),
-            metadatas=[record_row(item, part) for item, part, _ in records],
-        )
-
-    def _document_ids(self, prefix: str) -> list[str]:
-        if (words := self._known_words()) is None:
-            return []
-        with translated("read the session"):
-            ids = words.get(where={_DOCUMENT: {"$ne": ""}}, include=[])["ids"]
-        return sorted(id for id in ids if id.startswith(_document_id(prefix)))
-
-    def _documents(self, ids: Sequence[str]) -> dict[str, str]:
-        named: dict[str, str] = {}
-        if ids and (words := self._known_words()) is not None:
-            for start in range(0, len(ids), MAX_READ):
-                with translated("read the session"):
-                    rows = words.get(ids=[*ids[start : start + MAX_READ]], include=["metadatas"])
-                found = zip(rows["ids"], rows["metadatas"] or (), strict=True)
-                named |= {id: str(row[_DOCUMENT]) for id, row in found if _DOCUMENT in row}
-        return {id.removeprefix(_document_id("")): named[id] for id in sorted(named)}
+    def _put_words(self, ids: list[str], rows: list[Metadata]) -> None:
+        """Write into the second collection."""
+        self._words_collection().upsert(ids=ids, embeddings=np.ones((len(ids), 1), np.float32), metadatas=rows)
 
     def _create(self, name: str) -> Collection:
         return self._client.create_collection(
@@ -355,8 +334,8 @@ class ServerSpace(Space):
     def _discard_vectors(self, old: Collection) -> None:
         """Discard vectors of another model, because vectors of two models cannot be compared; until they are embedded
         again, publications are found by words only. Can be interrupted and repeated at any point without loss."""
-        for items in list(self._pages(old, embedded=False)):
-            self.write([(replace(item, parts=1), ()) for item in items])
+        for rows in list(self._pages(old, embedded=False)):
+            self.write([item for _, item in rows], {})
         self._client.delete_collection(self.session_id)
         self._vectors = self._create(self.session_id)
 
@@ -429,16 +408,3 @@ def _found(client: Client, name: str) -> Collection | None:
 
 def _metadata(collection: Collection | None) -> Mapping[str, Any] | None:
     return None if collection is None else collection.metadata or {}
-
-
-def _placeholders(count: int) -> NDArray[np.float32]:
-    """Placeholder vectors for what has none; they are never searched."""
-    return np.ones((count, 1), np.float32)
-
-
-def _document_id(name: str) -> str:
-    return f"{_DOCUMENT}{PART}{name}"
-
-
-def _state(item: KeptItem) -> tuple[int, int]:
-    return item.written, item.progressed

@@ -33,7 +33,7 @@ from deepcritical_mcp.evidence.storage.session_file import (
     salvaged,
 )
 from deepcritical_mcp.evidence.storage.sqlite_space import LOCAL_BATCH, SqliteSpace
-from deepcritical_mcp.evidence.storage.stored_items import SessionInfo, is_session_id, packed
+from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, KeptSession, is_session_id, packed
 from deepcritical_mcp.evidence.storage.version_0_2 import is_old_session, old_info, old_session
 from deepcritical_mcp.net.cache import Cache, make_private_folder
 
@@ -133,16 +133,16 @@ class FolderBackend(Backend):
         self._idle = IdleTimes(data_dir / "idle.json")
         self._replacing = FileLock(data_dir / "replacing.lock", mode=0o600, thread_local=False)
         """Held while a session's file is being made, from reading its contents until the file exists."""
-        self._unwritten: dict[str, SessionInfo] = {}
+        self._unwritten: dict[str, KeptSession] = {}
         self._opened: dict[str, tuple[int, int]] = {}
         """The device and the number of each open file."""
-        self._listed: dict[Path, tuple[tuple[int, ...], SessionInfo]] = {}
+        self._listed: dict[Path, tuple[tuple[int, ...], KeptSession]] = {}
 
     @classmethod
     def configured(cls, settings: Settings) -> Self | None:
         return cls(settings.data_dir, limit=settings.max_sessions) if settings.data_dir else None
 
-    def create(self, session_id: str, info: SessionInfo) -> Space:
+    def create(self, session_id: str, info: KeptSession) -> Space:
         with failures("open a session"):
             self._make_folders()
         self._unwritten[session_id] = info
@@ -204,10 +204,10 @@ class FolderBackend(Backend):
     def is_begun(self, session_id: str) -> bool:
         return session_id not in self._unwritten
 
-    def sessions(self, owner: str | None) -> dict[str, SessionInfo]:
+    def sessions(self, owner: str | None) -> dict[str, KeptSession]:
         return self._infos("sessions", owner)
 
-    def expired(self, owner: str | None) -> dict[str, SessionInfo]:
+    def expired(self, owner: str | None) -> dict[str, KeptSession]:
         return self._infos("expired", owner)
 
     def expire(self, now: float, ttl: float) -> None:
@@ -260,15 +260,15 @@ class FolderBackend(Backend):
                 if is_ours and (path.suffix == SUFFIX or path.suffix == ".new" or is_old_session(path)):
                     yield path
 
-    def _infos(self, place: Place, owner: str | None) -> dict[str, SessionInfo]:
-        found: dict[str, SessionInfo] = {}
+    def _infos(self, place: Place, owner: str | None) -> dict[str, KeptSession]:
+        found: dict[str, KeptSession] = {}
         with failures("list the sessions"):
             for path in self._all(place):
                 if path.suffix in ("", SUFFIX) and (info := self._info(path)) and owner in (None, info.owner):
                     found.setdefault(path.stem, info)
         return found
 
-    def _info(self, path: Path) -> SessionInfo:
+    def _info(self, path: Path) -> KeptSession:
         """A session's metadata; of one that cannot be read, a statement of that."""
         try:
             if path.suffix != SUFFIX:
@@ -282,9 +282,9 @@ class FolderBackend(Backend):
                 file.close()
             return known[1]
         except (DeepCriticalError, OSError):
-            return SessionInfo("", "", title="(cannot be read)")
+            return replace(UNKNOWN, title="(cannot be read)")
 
-    def _created(self, session_id: str, info: SessionInfo) -> SessionFile:
+    def _created(self, session_id: str, info: KeptSession) -> SessionFile:
         """A new session's file, which gets its name when it is complete."""
         path = self._path(session_id)
         with _new_file(path, replace(info, items=-1, searches=-1)):  # until they are counted
@@ -325,9 +325,10 @@ class FolderBackend(Backend):
         with self._alone():
             if path.exists():  # another process has done it
                 return
-            with old_session(folder) as old, _new_file(path, old.info) as file, file.writing():
-                file.put("item", [(item.publication.id, packed(item)) for item in old.items], 1)
-                file.put("document", [(name, text.encode()) for name, text in old.documents.items()])
+            with old_session(folder) as old, _new_file(path, old_info(folder)) as file, file.writing():
+                items, documents = old
+                file.put("item", [(item.id, packed(item)) for item in items], 1)
+                file.put("document", [(name, text.encode()) for name, text in documents.items()])
             self._move(folder, "trash")
 
     @contextlib.contextmanager
@@ -382,7 +383,7 @@ class FolderBackend(Backend):
 
 
 @contextlib.contextmanager
-def _new_file(path: Path, info: SessionInfo) -> Generator[SessionFile]:
+def _new_file(path: Path, info: KeptSession) -> Generator[SessionFile]:
     """A file to fill, which then takes its name, whole."""
     new = path.with_suffix(f".{secrets.token_hex(4)}.new")
     file = SessionFile.create(new, info)

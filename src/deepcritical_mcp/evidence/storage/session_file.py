@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, cast
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
-from deepcritical_mcp.evidence.storage.stored_items import SessionInfo
+from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, KeptSession
 from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
 
-RowKind = Literal["session", "item", "vectors", "document", "index"]
+RowKind = Literal["session", "item", "vectors", "document", "derived"]
 
 FORMAT = 3
 """Written with each session; versions 0.1 and 0.2 kept sessions in folders."""
@@ -92,14 +92,6 @@ class Row(NamedTuple):
             return False
 
 
-class OwnRow(NamedTuple):
-    """A session's metadata, how many rows of the counted kinds it has, and the number of its latest change."""
-
-    info: SessionInfo
-    rows: int
-    change: int
-
-
 class DamagedFileError(EvidenceStoreError):
     """A session's file does not have the contents that were written."""
 
@@ -123,14 +115,14 @@ class SessionFile:
             deleted.
     """
 
-    def __init__(self, connection: sqlite3.Connection, info: SessionInfo) -> None:
+    def __init__(self, connection: sqlite3.Connection, info: KeptSession) -> None:
         self.lock = threading.RLock()
         self.info = info
-        self.change = 0
+        self.change = self._rows = 0
         self._connection = connection
 
     @classmethod
-    def create(cls, path: Path | None, info: SessionInfo) -> Self:
+    def create(cls, path: Path | None, info: KeptSession) -> Self:
         """A new, empty session, in memory if `path` is None. There must be no file yet."""
         with failures("open a session"):
             if path is not None:
@@ -153,7 +145,7 @@ class SessionFile:
                 raise EvidenceStoreError(NOTHING_LEFT)
             connection = _connected(f"{path.absolute().as_uri()}?mode=rw", patience)
         try:
-            file = cls(connection, SessionInfo("", ""))
+            file = cls(connection, UNKNOWN)
             file.refresh()
             if whole:
                 file._check()
@@ -204,12 +196,7 @@ class SessionFile:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def next_change(self) -> int:
-        """The number of the next change, which is used up. Part of a transaction."""
-        self.change += 1
-        return self.change
-
-    def set_info(self, info: SessionInfo) -> None:
+    def set_info(self, info: KeptSession) -> None:
         """Write the session's metadata."""
         with self.writing():
             self.info = info
@@ -220,12 +207,6 @@ class SessionFile:
             owner = self.info.owner
             values = [(kind, key, change, checksum(owner, kind, key, value), value) for key, value in rows]
             self._connection.executemany(_PUT, values)
-            self.change = max(self.change, change)
-
-    def mark(self, kind: RowKind, key: str, change: int) -> None:
-        """Mark a row as changed, so that other processes read it again."""
-        with self.writing(), failures("keep the evidence"):
-            self._connection.execute("UPDATE rows SET change = ? WHERE kind = ? AND key = ?", (change, kind, key))
             self.change = max(self.change, change)
 
     def delete(self, kind: RowKind, keys: Iterable[str]) -> None:
@@ -256,15 +237,18 @@ class SessionFile:
 
     def refresh(self) -> None:
         """Read the session's metadata, which another process may have changed."""
-        with self.lock:
-            self.info, _, self.change = self._own_row()
+        with self.lock, failures("open the session"):
+            found = self._connection.execute(_ONE, ("session", "")).fetchone()
+            if found is None or not Row(*found).is_intact(""):
+                raise DamagedFileError()
+            self.info, self._rows, self.change = _own_row_of(found[-1])
 
     def _check(self) -> None:
         with self.reading(), failures("open the session"):
             is_ok = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-            own = self._own_row()
+            self.refresh()
             rows = (row for row in itertools.starmap(Row, self._pages(_ALL)) if row.kind != "session")
-            if not (is_ok and own.rows == self._count() and all(row.is_intact(own.info.owner) for row in rows)):
+            if not (is_ok and self._rows == self._count() and all(row.is_intact(self.info.owner) for row in rows)):
                 raise DamagedFileError()
 
     def _pages(self, query: str, *given: str | int) -> Iterator[tuple[Any, ...]]:
@@ -282,14 +266,6 @@ class SessionFile:
             raise DamagedFileError()
         return row
 
-    def _own_row(self) -> OwnRow:
-        """See `_own_row_of`."""
-        with failures("open the session"):
-            found = self._connection.execute(_ONE, ("session", "")).fetchone()
-        if found is None or not Row(*found).is_intact(""):
-            raise DamagedFileError()
-        return _own_row_of(found[-1])
-
     def _put_own_row(self) -> None:
         value = json.dumps(
             {"format": FORMAT, "info": vars(self.info), "rows": self._count(), "change": self.change}
@@ -302,8 +278,8 @@ class SessionFile:
         return self._connection.execute(_COUNT).fetchone()[0]
 
 
-def salvaged(data: bytes) -> tuple[SessionInfo, Sequence[Row]]:
-    """What SQLite can read of a damaged file and checksums prove to be intact; `SessionInfo.damage` says what is lost.
+def salvaged(data: bytes) -> tuple[KeptSession, Sequence[Row]]:
+    """What SQLite can read of a damaged file and checksums prove to be intact; `KeptSession.damage` says what is lost.
     If the owner is lost, only what belongs to no owner is recovered.
 
     Raises:
@@ -338,7 +314,7 @@ def salvaged(data: bytes) -> tuple[SessionInfo, Sequence[Row]]:
         f"{counted(sum(kind == 'item' for kind, _ in there), 'item')} could be read. "
         f'{said if info else "What is lost is not known."} A copy of the damaged file is in the folder "damaged".'
     )
-    return replace(info or SessionInfo("", "", title="(recovered)"), damage=damage), rows
+    return replace(info or replace(UNKNOWN, title="(recovered)"), damage=damage), rows
 
 
 def _read(connection: sqlite3.Connection, query: str, most: int, *given: Any) -> Iterator[tuple[Any, ...]]:
@@ -348,8 +324,9 @@ def _read(connection: sqlite3.Connection, query: str, most: int, *given: Any) ->
             yield from itertools.islice(connection.execute(query.format(order), given), most)
 
 
-def _own_row_of(value: bytes) -> OwnRow:
-    """The row of a session about itself.
+def _own_row_of(value: bytes) -> tuple[KeptSession, int, int]:
+    """The row of a session about itself: its metadata, how many rows of the counted kinds it has, and the number of its
+    latest change.
 
     Raises:
         DamagedFileError: this is not what one says.
@@ -359,7 +336,7 @@ def _own_row_of(value: bytes) -> OwnRow:
         row = cast("dict[str, Any]", json.loads(value))
         if row["format"] > FORMAT:
             raise EvidenceStoreError("A later version of deepcritical-mcp has kept this session. Update this one.")
-        return OwnRow(SessionInfo(**row["info"]), int(row["rows"]), int(row["change"]))
+        return KeptSession(**row["info"]), int(row["rows"]), int(row["change"])
     except (LookupError, TypeError, ValueError):
         raise DamagedFileError() from None
 

@@ -16,8 +16,8 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionBusyError, SessionNotFoundError
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, NearPassage, SessionInfo, Vector, packed, unpacked
-from deepcritical_mcp.evidence.storage.vector_table import PART, CollectionIndex, VectorTable, id_and_part
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, NearPassage, Vector, packed, unpacked
+from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex
 
 LOCAL_BATCH = 32
 """Publications per write: all are compared with what the session holds at once."""
@@ -39,20 +39,19 @@ class SqliteSpace(Space):
         self,
         session_id: str,
         file: SessionFile,
-        create: Callable[[SessionInfo], SessionFile] | None = None,
+        create: Callable[[KeptSession], SessionFile] | None = None,
     ) -> None:
         self.session_id = session_id
         self.lock = threading.RLock()
         self._file, self._model = file, file.info.model
         self._create = create
-        self._table = VectorTable()
-        self._index = CollectionIndex(session_id, self._table)
+        self._table = CollectionIndex(session_id)
         self._seen = 0
         """The last change that this process knows."""
         self._state = 0
 
     @property
-    def info(self) -> SessionInfo:
+    def info(self) -> KeptSession:
         return self._file.info
 
     def read(self) -> Iterator[list[KeptItem]]:
@@ -63,7 +62,8 @@ class SqliteSpace(Space):
                 self._file.refresh()
                 self._seen = self._file.change
                 items = [row.value for row in self._file.changed("item")]
-                self._load_vectors((row.key, row.value) for row in self._file.changed("vectors"))
+                for row in self._file.changed("vectors"):
+                    self._table.put(row.key, _vectors(row.value))
             return iter([self._known(map(unpacked, items))])
 
     def news(self) -> Iterator[list[KeptItem]]:
@@ -72,79 +72,62 @@ class SqliteSpace(Space):
                 return iter(())
             with self._file.reading():
                 self._file.refresh()
-                self._check_model(self._file)
+                self._check_model()
                 rows = list(self._file.changed("item", since=self._seen))
                 for row in rows:
-                    self._table.cut(row.key)
-                    keys = self._file.keys("vectors", row.key + PART)
-                    self._load_vectors((key, self._file.value("vectors", key) or b"") for key in keys)
+                    self._table.put(row.key, _vectors(self._file.value("vectors", row.key) or b""))
                 self._state, self._seen = state, self._file.change
             return iter([self._known(unpacked(row.value) for row in rows)])
 
-    def write(self, rows: Sequence[tuple[KeptItem, Sequence[Vector]]]) -> None:
-        with self._changing() as (file, change):
-            file.put("item", [(item.publication.id, packed(item)) for item, _ in rows], change)
-            for item, vectors in rows:
-                self._cut(file, item.publication.id, 0)
-                self._put_vectors(file, item, 0, vectors)
-
-    def extend(self, item: KeptItem, vectors: Sequence[Vector]) -> None:
-        with self._changing() as (file, change):
-            file.mark("item", item.publication.id, change)
-            self._put_vectors(file, item, item.parts - len(vectors), vectors)
-
-    def rewrite(self, *items: KeptItem) -> None:
-        with self._changing() as (file, change):
-            file.put("item", [(item.publication.id, packed(item)) for item in items], change)
+    def write(self, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
+        with self._changing() as change:
+            self._file.put("item", [(item.id, packed(item)) for item in items], change)
+            self._file.delete("derived", [item.id for item in items])
             for item in items:
-                self._table.set_source(item.publication.id, item.publication.source)
-                self._cut(file, item.publication.id, item.vector_count)
+                new = vectors.get(item.id, ())
+                if len(new) or self._table.count(item.id) > item.vectors:
+                    self._table.put(item.id, new, item.vectors - len(new))
+                    self._keep_vectors(item.id)
 
-    def remove_parts(self, id: str, parts: Sequence[int]) -> None:
-        with self._changing() as (file, _):
-            self._cut(file, id, min(parts, default=0))
-            if 0 in parts:
-                file.delete("item", [id])
+    def remove(self, ids: Iterable[str]) -> None:
+        with self._changing():
+            for id in ids:
+                self._table.put(id, ())
+                self._keep_vectors(id)
+                self._file.delete("derived", [id])
+                self._file.delete("item", [id])
 
     @contextlib.contextmanager
     def turn(self) -> Generator[None]:
         with self.lock, contextlib.nullcontext() if self._create else self._file.writing():
             yield
 
-    def nearest(
-        self, vectors: Sequence[Vector], limit: int, source: str | None = None, least: float = -1.0
-    ) -> list[list[NearPassage]]:
-        if least > -1.0:  # what is nearly identical must not be missed
-            return self._table.nearest(vectors, limit, source, least)
-        return self._index.nearest(vectors, limit, source)
+    def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
+        return self._table.nearest(vectors, limit, least)
 
-    def vectors(self, parts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
-        return {id: some for id, count in parts.items() if (some := self._table.get(id, count)) is not None}
+    def vectors(self, counts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
+        return {id: some for id, count in counts.items() if (some := self._table.get(id, count)) is not None}
 
-    def index(self) -> bytes:
-        with self.lock:
-            return self._file.value("index", "") or b""
+    def derived(self) -> dict[str, bytes]:
+        return {row.key: row.value for row in self._file.changed("derived")}
 
-    def keep_index(self, index: bytes) -> None:
-        with self.lock:
-            self._file.put("index", [("", index)])
+    def keep_derived(self, rows: Mapping[str, bytes]) -> None:
+        self._file.put("derived", rows.items())
 
-    def keep_document(self, name: str, content: str) -> None:
+    def keep_documents(self, contents: Mapping[str, str]) -> None:
         with self.lock:
             self._begin()
-            self._file.put("document", [(name, content.encode("utf-8", "surrogatepass"))])
+            with self._file.writing():
+                kept = [(name, text.encode("utf-8", "surrogatepass")) for name, text in contents.items() if text]
+                self._file.put("document", kept)
+                self._file.delete("document", [name for name, text in contents.items() if not text])
 
-    def document(self, name: str) -> str:
-        with self.lock:
-            return (self._file.value("document", name) or b"").decode("utf-8", "surrogatepass")
+    def documents(self, names: Sequence[str]) -> dict[str, str]:
+        found = {name: self._file.value("document", name) for name in names}
+        return {name: text.decode("utf-8", "surrogatepass") for name, text in found.items() if text}
 
-    def documents(self, prefix: str) -> dict[str, str]:
-        with self.lock:
-            return {name: self.document(name) for name in self._file.keys("document", prefix)}
-
-    def count_documents(self, prefix: str, *, but: str) -> int:
-        with self.lock:
-            return sum(not name.endswith(but) for name in self._file.keys("document", prefix))
+    def document_names(self, prefix: str) -> list[str]:
+        return self._file.keys("document", prefix)
 
     def record(self, **changes: Any) -> None:
         with self._file.writing():
@@ -156,7 +139,6 @@ class SqliteSpace(Space):
                 self.record(title=title)
 
     def rest(self) -> None:
-        self._index.close()
         self._table.clear()
 
     def close(self) -> None:
@@ -164,27 +146,25 @@ class SqliteSpace(Space):
         self._file.close()
 
     def _begin(self) -> None:
-        if self._create is not None:
-            empty, self._file, self._create = self._file, self._create(self._file.info), None
-            empty.close()
+        if self._create is not None:  # who reads in another thread may still read the empty session
+            self._file, self._create = self._create(self.info), None
             self._state = self._file.state()
 
     @contextlib.contextmanager
-    def _changing(self) -> Generator[tuple[SessionFile, int]]:
+    def _changing(self) -> Generator[int]:
         """A transaction, with the number of its change. If it fails, `read` must be called again."""
         with self.lock:
             self._begin()
-            file = self._file
-            with file.writing():
-                self._check_model(file)
-                change = file.next_change()
-                yield file, change
+            with self._file.writing():
+                self._check_model()
+                self._file.change += 1
+                yield (change := self._file.change)
             if change == self._seen + 1:  # otherwise another process has written, and `news` will say what
                 self._seen = change
 
-    def _check_model(self, file: SessionFile) -> None:
+    def _check_model(self) -> None:
         """Vectors of two models cannot be compared."""
-        if file.info.model != self._model:
+        if self.info.model != self._model:
             raise SessionBusyError(
                 "This session is open in another window, with another embedding model (DEEPCRITICAL_EMBEDDING_MODEL). "
                 'Use the same in both, or pass "new" as session_id to open a fresh session.'
@@ -192,39 +172,21 @@ class SqliteSpace(Space):
 
     def _known(self, items: Iterable[KeptItem]) -> list[KeptItem]:
         """Items that were read, with as many vectors as they have."""
-        known: list[KeptItem] = []
-        for item in items:
-            id = item.publication.id
-            self._table.set_source(id, item.publication.source)
-            count = self._table.count(id)
-            known.append(replace(item, parts=count or 1, embedded=count > 0))
-        return known
+        return [replace(item, vectors=self._table.count(item.id)) for item in items]
 
-    def _load_vectors(self, rows: Iterable[tuple[str, bytes]]) -> None:
-        for id, first, value in sorted((*id_and_part(key), value) for key, value in rows):
-            self._table.put(id, first, np.frombuffer(value, "<f4", offset=4).reshape(int.from_bytes(value[:4]), -1))
-
-    def _put_vectors(self, file: SessionFile, item: KeptItem, first: int, vectors: Sequence[Vector]) -> None:
-        if len(vectors):
-            id, array = item.publication.id, np.asarray(vectors, np.float32)
-            file.put("vectors", [(f"{id}{PART}{first}", _bytes(array))])
-            self._table.set_source(id, item.publication.source)
-            self._table.put(id, first, array)
-
-    def _cut(self, file: SessionFile, id: str, count: int) -> None:
-        """Keep the first `count` vectors of a publication."""
-        keys = file.keys("vectors", id + PART)
-        if not keys or self._table.count(id) == count:
-            return
-        left = self._table.get(id, count) if count else None
-        file.delete("vectors", keys)
-        if left is not None:
-            file.put("vectors", [(f"{id}{PART}0", _bytes(left))])
-        self._table.cut(id, count)
+    def _keep_vectors(self, id: str) -> None:
+        """Store the vectors of an item as the table has them."""
+        if (found := self._table.get(id)) is None:
+            self._file.delete("vectors", [id])
+        else:
+            self._file.put("vectors", [(id, len(found).to_bytes(4) + found.astype("<f4").tobytes())])
 
 
-def _bytes(vectors: NDArray[np.float32]) -> bytes:
-    return len(vectors).to_bytes(4) + vectors.astype("<f4").tobytes()
+def _vectors(value: bytes) -> NDArray[np.float32]:
+    return np.frombuffer(value, "<f4", offset=4).reshape(int.from_bytes(value[:4]), -1) if value else _NONE
+
+
+_NONE = np.zeros((0, 0), np.float32)
 
 
 class MemoryBackend(Backend):
@@ -243,7 +205,7 @@ class MemoryBackend(Backend):
     def configured(cls, settings: Settings) -> Self | None:
         return cls(limit=settings.max_sessions)
 
-    def create(self, session_id: str, info: SessionInfo) -> Space:
+    def create(self, session_id: str, info: KeptSession) -> Space:
         return SqliteSpace(session_id, SessionFile.create(None, info))
 
     def open(self, session_id: str, model: str) -> Space:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.identifiers import SESSION_ID
 from deepcritical_mcp.models import AuthorName, Part, Publication, StatusNotice, Text, with_day
+from deepcritical_mcp.text import counted
 
 Vector = Sequence[float] | NDArray[np.float32]
 
@@ -74,26 +75,39 @@ _BLANK_PART = Part.model_construct(set(), anchor="")
 
 
 @dataclass(frozen=True)
-class SessionInfo:
-    """A session's metadata.
+class KeptSession:
+    """What is known of a session without reading its evidence.
 
     Attributes:
-        owner: digest of the owner's name; "" without authentication.
-        model: the model of its vectors.
-        used, created: its last use and its beginning (Unix seconds); 0.0 = unknown.
+        session_id: "" where that is known anyway.
         title: the user's, else the first query, else "".
+        created, used: its beginning and its last use (Unix seconds); 0.0 = unknown.
+        expires: when it is deleted if nobody uses it (Unix seconds); 0.0 if it is not kept, or not yet.
         items, searches: publications and entries of the log; -1 = unknown, as of versions that did not count.
         damage: what was lost when its file was found damaged, for people; "" if that never was.
+        owner: digest of the owner's name; "" without authentication.
+        model: the model of its vectors.
     """
 
-    owner: str
-    model: str
-    used: float = 0.0
-    created: float = 0.0
+    session_id: str = ""
     title: str = ""
-    items: int = -1
-    searches: int = -1
+    created: float = 0.0
+    used: float = 0.0
+    expires: float = 0.0
+    items: int = 0
+    searches: int = 0
     damage: str = ""
+    owner: str = ""
+    model: str = ""
+
+    @property
+    def size(self) -> str:
+        """How much it holds, in words."""
+        return counted(self.items, "item") if self.items >= 0 else "size unknown"
+
+
+UNKNOWN = KeptSession(items=-1, searches=-1)
+"""A session of which nothing is known."""
 
 
 @dataclass(frozen=True)
@@ -102,23 +116,21 @@ class KeptItem:
 
     Attributes:
         order: its position in insertion order.
-        parts: the number of its passages that have vectors, from the first on; 1 if it was never embedded, 0 if its
-            texts have changed since.
-        embedded: whether it was embedded; if not, it is found by words only.
-        written: when (Unix milliseconds).
-        progressed: when vectors of further passages were written after that; 0 if none were.
+        vectors: how many of its passages, from the first on, have vectors; without any, it is found by words only.
         similar: the ids of nearly identical publications.
         given: what was merged, each as it was added; () if nothing was.
     """
 
     publication: Publication
     order: int
-    parts: int
-    embedded: bool
-    written: int
+    vectors: int = 0
     similar: tuple[str, ...] = ()
     given: tuple[Publication, ...] = ()
-    progressed: int = 0
+
+    @property
+    def id(self) -> str:
+        """The publication's id."""
+        return self.publication.id
 
     @property
     def members(self) -> tuple[Publication, ...]:
@@ -126,25 +138,25 @@ class KeptItem:
         return self.given or (self.publication,)
 
     @property
-    def vector_count(self) -> int:
-        """The number of its passages that have vectors."""
-        return self.parts if self.embedded else 0
+    def is_gone(self) -> bool:
+        """Whether it is only the place of one that was removed."""
+        return self.order == _GONE
 
     @property
-    def records(self) -> range:
-        """The numbers of its records."""
-        return range(max(self.parts, 1))
+    def place(self) -> KeptItem:
+        """What takes its place when it is removed, so that other processes learn of that."""
+        text = Text(kind="note", content="[removed]")
+        return KeptItem(
+            Publication(id=self.id, source=self.publication.source, title="[removed]", texts=(text,)), _GONE
+        )
 
-    @property
-    def next_written(self) -> int:
-        """When a change of it is written (Unix milliseconds): later than itself, even by a clock that is behind that of
-        the process that wrote it."""
-        return max(now(), self.written + 1)
+
+_GONE = -1
 
 
 def packed(item: KeptItem) -> bytes:
     """An item without its vectors, serialized."""
-    row = {"order": item.order, "written": item.written, "similar": item.similar}
+    row = {"order": item.order, "similar": item.similar}
     given = ",".join(map(dumped, item.given))
     text = f'{json.dumps(row)[:-1]},"publication":{dumped(item.publication)},"given":[{given}]}}'
     return text.encode("utf-8", "surrogatepass")
@@ -154,15 +166,8 @@ def unpacked(data: bytes) -> KeptItem:
     """The item that `packed` serialized; raises ValueError."""
     row = cast("dict[str, Any]", json.loads(data.decode("utf-8", "surrogatepass")))
     publication = _publication(row["publication"])
-    return KeptItem(
-        publication=publication,
-        order=row["order"],
-        parts=1,
-        embedded=False,
-        written=row["written"],
-        similar=tuple(row["similar"]),
-        given=tuple(sharing(publication, _publication(one)) for one in row["given"]),
-    )
+    given = tuple(sharing(publication, _publication(one)) for one in row["given"])
+    return KeptItem(publication, row["order"], similar=tuple(row["similar"]), given=given)
 
 
 def sharing(publication: Publication, member: Publication) -> Publication:

@@ -89,94 +89,53 @@ class VectorTable:
         self.lock = threading.RLock()
         self.changes = 0
         self._vectors: dict[str, NDArray[np.float32]] = {}
-        self._source_of: dict[str, str] = {}
         self._stack: _Stack | None = None
-        self._changed: dict[str, None] | None = None
 
     def __len__(self) -> int:
         with self.lock:
             return sum(map(len, self._vectors.values()))
 
-    def put(self, id: str, first: int, vectors: Sequence[Vector] | NDArray[np.float32]) -> None:
-        """Set the vectors of a publication from passage `first` on, unless earlier ones are missing here.
-
-        Raises:
-            ValueError: they have another shape than others.
-        """
-        new = np.asarray(vectors, np.float32)
+    def put(self, id: str, vectors: Sequence[Vector] | NDArray[np.float32], first: int = 0) -> None:
+        """Set the vectors of a publication from passage `first` on, in place of all there are; those of passages behind
+        a gap are left out."""
         with self.lock:
-            known = self._vectors.get(id, new[:0])
-            if not len(new) or first > len(known):
-                return
-            if self._vectors and new.shape[1] != next(iter(self._vectors.values())).shape[1]:
-                raise ValueError(f"vectors of another shape: {new.shape}")
-            self._set(id, np.concatenate((known[:first], new, known[first + len(new) :])))
-
-    def set_source(self, id: str, source: str) -> None:
-        """Set the source of a publication, which may have no vectors yet."""
-        self._source_of[id] = source
-
-    def cut(self, id: str, first: int = 0) -> None:
-        """Remove the vectors of a publication from passage `first` on."""
-        with self.lock:
-            self._set(id, self._vectors.pop(id, np.empty((0, 0), np.float32))[:first])
+            left = self._vectors[id][:first] if first and id in self._vectors else None
+            if len(vectors) and first == (0 if left is None else len(left)):
+                new = np.asarray(vectors, np.float32)
+                left = new if left is None else np.concatenate((left, new))
+            if left is not None:
+                self._vectors[id] = left
+            else:
+                self._vectors.pop(id, None)
+            self.changes += 1
+            self._stack = None
 
     def clear(self) -> None:
         """Remove everything."""
         with self.lock:
             self.changes += 1
-            self._vectors, self._source_of, self._stack, self._changed = {}, {}, None, None
+            self._vectors, self._stack = {}, None
 
     def count(self, id: str) -> int:
         """How many vectors of a publication are here."""
         return len(self._vectors.get(id, ()))
-
-    def take_changed(self, limit: int) -> list[str]:
-        """The next publications that have changed since all were taken; at first all count as changed."""
-        with self.lock:
-            if self._changed is None:
-                self._changed = dict.fromkeys(self._vectors)
-            taken = list(self._changed)[:limit]
-            for id in taken:
-                del self._changed[id]
-            return taken
-
-    @property
-    def has_changed(self) -> bool:
-        """Whether `take_changed` would give any."""
-        return self._changed is None or bool(self._changed)
 
     def get(self, id: str, count: int | None = None) -> NDArray[np.float32] | None:
         """The first vectors [passages, dimension] of a publication, at most `count`; None if there are none."""
         found = self._vectors.get(id)
         return None if found is None else found[:count]
 
-    def nearest(
-        self, vectors: Sequence[Vector], limit: int, source: str | None, least: float = -1.0
-    ) -> list[list[NearPassage]]:
+    def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
         """See `Space.nearest`."""
         queries = np.asarray(vectors, np.float32)
         with self.lock:
             stack = self._stacked()
-            is_of = [self._source_of.get(id) == source for id in stack.ids] if source is not None else None
         used = len(stack.owners)
         found: list[list[NearPassage]] = []
         for start in range(0, len(queries) if used else 0, MAX_QUERIES):
             cosines = np.ascontiguousarray(_cosines(stack.matrix, queries[start : start + MAX_QUERIES])[:used].T)
-            if is_of is not None:
-                cosines[:, ~np.asarray(is_of)[stack.owners]] = -np.inf
             found += [_best(row, limit, least, stack) for row in cosines]
         return found or [[] for _ in queries]
-
-    def _set(self, id: str, vectors: NDArray[np.float32]) -> None:
-        self.changes += 1
-        self._stack = None
-        if self._changed is not None:
-            self._changed[id] = None
-        if len(vectors):
-            self._vectors[id] = vectors
-        else:
-            self._vectors.pop(id, None)
 
     def _stacked(self) -> _Stack:
         if self._stack is None:
@@ -211,54 +170,60 @@ def _best(cosines: NDArray[np.float32], limit: int, least: float, stack: _Stack)
     return [NearPassage(stack.ids[owner], part, cosine) for owner, part, cosine in found]
 
 
-class CollectionIndex:
-    """Keeps a collection in memory in step with `table`, in a thread of its own that ends when it has caught up.
+class CollectionIndex(VectorTable):
+    """Vectors with a collection in memory that a thread keeps in step with them; it ends when it has caught up.
     Meanwhile, and after a failure, all vectors are compared."""
 
-    def __init__(self, session_id: str, table: VectorTable) -> None:
+    def __init__(self, session_id: str) -> None:
+        super().__init__()
         self._session_id = session_id
-        self._table = table
-        self._lock = threading.Lock()
+        self._starting = threading.Lock()
         self._system: System | None = None
         self._collection: Collection | None = None
+        self._changed: dict[str, None] | None = None
+        """The publications that the collection does not have as they are; None if it has none."""
         self._parts: dict[str, int] = {}
         """How many vectors of each publication the collection has."""
         self._thread: threading.Thread | None = None
         self._is_closing = self._has_failed = False
 
-    def nearest(self, vectors: Sequence[Vector], limit: int, source: str | None) -> list[list[NearPassage]]:
-        """See `Space.nearest`. With a source, all vectors are compared: Chroma takes ten times as long to leave out
-        others."""
-        count = len(self._table)
-        is_asked = source is None and count > SMALL and not self._has_failed
-        if is_asked and (collection := self._caught_up()) is not None:
+    def put(self, id: str, vectors: Sequence[Vector] | NDArray[np.float32], first: int = 0) -> None:
+        with self.lock:
+            super().put(id, vectors, first)
+            if self._changed is not None:
+                self._changed[id] = None
+
+    def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
+        # What is nearly identical must not be missed.
+        if least <= -1.0 and len(self) > SMALL and not self._has_failed and (collection := self._caught_up()):
             try:
-                return asked(collection, vectors, min(limit, count))
-            except Exception as error:  # whatever Chroma raises, the table has the same vectors
+                return asked(collection, vectors, min(limit, len(self)), least)
+            except Exception as error:  # whatever Chroma raises, the vectors are here
                 self._fail(error)
-        return self._table.nearest(vectors, limit, source)
+        return super().nearest(vectors, limit, least)
 
     def wait(self) -> None:
         """Wait until the collection has all vectors."""
         if (thread := self._thread) is not None:
             thread.join()
 
-    def close(self) -> None:
-        """Free the collection; a later search builds it again."""
+    def clear(self) -> None:
+        """Remove everything; a later search builds the collection again."""
         self._is_closing = True
         self.wait()
-        with self._lock:
-            self._collection, self._parts, self._thread = None, {}, None
+        with self._starting:
+            self._collection, self._changed, self._parts, self._thread = None, None, {}, None
             system, self._system = self._system, None
         if system is not None:
             system.stop()
         self._is_closing = False
+        super().clear()
 
     def _caught_up(self) -> Collection | None:
         """The collection if it has all vectors; otherwise the work goes on."""
-        with self._lock:
+        with self._starting:
             is_working = self._thread is not None and self._thread.is_alive()
-            if not is_working and self._collection is not None and not self._table.has_changed:
+            if not is_working and self._collection is not None and not self._changed:
                 return self._collection
             if not is_working and not self._is_closing:
                 self._thread = threading.Thread(target=self._work, name="index", daemon=True)
@@ -268,9 +233,13 @@ class CollectionIndex:
     def _work(self) -> None:
         try:
             collection = self._collection or self._started()
-            while not self._is_closing and (ids := self._table.take_changed(AT_ONCE)):
-                for id in ids:
-                    self._enter(collection, id)
+            with self.lock:
+                changed = self._changed = dict.fromkeys(self._vectors) if self._changed is None else self._changed
+            while not self._is_closing and changed:
+                with self.lock:
+                    id = next(iter(changed))
+                    del changed[id]
+                self._enter(collection, id)
             self._collection = collection
         except Exception as error:
             self._fail(error)
@@ -283,8 +252,8 @@ class CollectionIndex:
         return client.create_collection(self._session_id, configuration={"hnsw": HNSW}, embedding_function=None)
 
     def _enter(self, collection: Collection, id: str) -> None:
-        """Copy a publication's vectors from the table to the collection."""
-        vectors = self._table.get(id)
+        """Copy a publication's vectors to the collection."""
+        vectors = self.get(id)
         count = 0 if vectors is None else len(vectors)
         for start in range(0, count, AT_ONCE):
             some = np.asarray(vectors)[start : start + AT_ONCE]
@@ -298,19 +267,13 @@ class CollectionIndex:
         logger.warning("the index of a session failed, its vectors are compared one by one: %s", type(error).__name__)
 
 
-def asked(
-    collection: Collection, vectors: Sequence[Vector], limit: int, source: str | None = None
-) -> list[list[NearPassage]]:
-    """What a collection says is nearest to each vector; of one source, if given."""
-    found: Any = collection.query(
-        query_embeddings=np.asarray(vectors, np.float32),
-        n_results=limit,
-        where={"source": source} if source else None,
-        include=["distances"],
-    )
+def asked(collection: Collection, vectors: Sequence[Vector], limit: int, least: float) -> list[list[NearPassage]]:
+    """What a collection says is nearest to each vector, see `Space.nearest`."""
+    queries = np.asarray(vectors, np.float32)
+    found: Any = collection.query(query_embeddings=queries, n_results=limit, include=["distances"])
     return [
-        [NearPassage(*id_and_part(key), 1.0 - distance) for key, distance in zip(keys, distances, strict=True)]
-        for keys, distances in zip(found["ids"], found["distances"], strict=True)
+        [NearPassage(*id_and_part(key), 1.0 - far) for key, far in zip(*some, strict=True) if 1.0 - far >= least]
+        for some in zip(found["ids"], found["distances"], strict=True)
     ]
 
 

@@ -9,14 +9,14 @@ import json
 import sqlite3
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from filelock import FileLock, Timeout
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.storage.chroma_records import item_of
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError, failures
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, SessionInfo
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession
 from deepcritical_mcp.text import clean_line, clipped
 
 FORMAT = 2
@@ -42,20 +42,12 @@ WHERE topic = ? AND seq_id > coalesce((SELECT max(seq_id) FROM max_seq_id WHERE 
 """
 
 
-class OldSession(NamedTuple):
-    """What is kept in such a folder: items without their vectors, and documents by name."""
-
-    info: SessionInfo
-    items: Sequence[KeptItem]
-    documents: Mapping[str, str]
-
-
 def is_old_session(folder: Path) -> bool:
     """Whether version 0.2 or 0.1 has kept a session there."""
     return folder.is_dir() and not folder.is_symlink() and (folder / "chroma" / "chroma.sqlite3").is_file()
 
 
-def old_info(folder: Path) -> SessionInfo:
+def old_info(folder: Path) -> KeptSession:
     """The session's metadata, as far as it is known without opening its database: not the time of its last use."""
     row: dict[str, Any] = {}
     with contextlib.suppress(OSError, ValueError, RecursionError):
@@ -63,9 +55,10 @@ def old_info(folder: Path) -> SessionInfo:
         row = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
     title, created = row.get("title"), row.get("created")
     counts = [value if isinstance(value := row.get(name), int) and value >= 0 else -1 for name in ("items", "searches")]
-    return SessionInfo(
-        _beginning(folder / "used", 256).decode("utf-8", "replace").strip(),  # "" too if a backup has dropped the file
-        "",
+    return KeptSession(
+        owner=_beginning(folder / "used", 256)
+        .decode("utf-8", "replace")
+        .strip(),  # "" if a backup has dropped the file
         created=float(created) if isinstance(created, int | float) and 0 <= created <= _LATEST else 0.0,
         title=clipped(clean_line(title), 120) if isinstance(title, str) else "",
         items=counts[0],
@@ -74,8 +67,9 @@ def old_info(folder: Path) -> SessionInfo:
 
 
 @contextlib.contextmanager
-def old_session(folder: Path) -> Generator[OldSession]:
-    """A session of version 0.2, which no server of that version opens meanwhile. Its folder stays as it is.
+def old_session(folder: Path) -> Generator[tuple[Sequence[KeptItem], Mapping[str, str]]]:
+    """The items of a session of version 0.2, without their vectors, and its documents by name. No server of that
+    version opens it meanwhile. Its folder stays as it is.
 
     Raises:
         SessionBusyError: a server of version 0.2 has it open.
@@ -102,7 +96,7 @@ def old_session(folder: Path) -> Generator[OldSession]:
         lock.release()
 
 
-def _read(folder: Path) -> OldSession:
+def _read(folder: Path) -> tuple[Sequence[KeptItem], Mapping[str, str]]:
     database = folder / "chroma" / "chroma.sqlite3"
     with contextlib.closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=rw", uri=True)) as connection:
         connection.execute("PRAGMA query_only = ON")
@@ -118,7 +112,7 @@ def _read(folder: Path) -> OldSession:
         )
     items = [item_of(row, embedded=False) for row in rows.values() if "publication" in row]
     documents = {id.removeprefix(_DOCUMENT): str(row["document"]) for id, row in rows.items() if "document" in row}
-    return OldSession(old_info(folder), items, documents)
+    return items, documents
 
 
 def _records(connection: sqlite3.Connection, segment: str, topic: str) -> dict[str, dict[str, Any]]:
