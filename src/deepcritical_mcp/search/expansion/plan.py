@@ -188,14 +188,21 @@ class Plan:
         sure = [one for one in self.required if one.evidence >= SURE and one.is_known]
         is_question = len(self.required) > 2 or len({one.is_disease for one in sure}) > 1
         said = [one for one in self.ranking if not one.is_negation and one.role not in _ONLY_RANKING]
-        is_telling = any(one.evidence and not one.is_compared for one in said)
-        return said if is_telling and len(said) > 1 and (is_flood or not is_question) and not self.topic.syntax else []
+        if self.topic.syntax or (is_question and not is_flood):
+            return []
+        if len(self.required) < 2:
+            return [one for one in said if one.evidence or one.text.lower() not in word_list("modifier")]
+        return said if len(said) > 1 and any(one.evidence and not one.is_compared for one in said) else []
 
     @property
     def core(self) -> str:
         """The direct query without what only ranks."""
         core = self.topic.syntax or self.query(self.required) or " ".join(self.topic.words.split()[:12])
-        terms = [term for one in self.one_of for term in ([one.block()] if one.concept else one.rank_words)]
+        terms = [
+            term
+            for one in self.one_of
+            for term in ([one.block()] if one.concept or one.either else text_words(one.said))
+        ]
         return pubmed_syntax.all_of([core, pubmed_syntax.any_of(terms)]) if terms else core
 
     @property
