@@ -105,7 +105,7 @@ async def test_a_short_block_has_no_shorter_form(ask: Ask):
 async def test_a_phrase_of_the_user_that_pubmed_does_not_have_becomes_words_near_each_other(ask: Ask):
     query = (await ask("gout in ski patrollers", unknown=["ski patroller*"])).queries[0].pubmed_query
     assert finds(query, "gout ; patrollers who ski")
-    assert "[tiab:~2]" in query
+    assert "[tiab:~" in query
     assert '"ski patroller*"' not in query
 
 

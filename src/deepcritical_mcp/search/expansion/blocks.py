@@ -277,4 +277,4 @@ def words_block(text: str, unindexed: frozenset[str]) -> str:
     if len(words) > _MAX_PHRASE_WORDS or is_unknown or (len(words) > 1 and is_symbol(words[0])):
         kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS and word[1:]]
         return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
-    return pubmed_syntax.any_of(text_words(text, unindexed=unindexed))
+    return pubmed_syntax.any_of(text_words(text, unindexed=unindexed, is_near=len(words) == 2))
