@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import calendar
 import re
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 from unicodedata import normalize
 
 from deepcritical_mcp.data_files import data_lines as data_lines
+
+Item = TypeVar("Item")
 
 # Unicode 16: Default_Ignorable_Code_Point (DerivedCoreProperties.txt), the general categories Cc, Cf and Cs without
 # what is seen (Prepended_Concatenation_Mark, PropList.txt), and Noncharacter_Code_Point. Not tabs and ends of lines.
@@ -178,6 +181,11 @@ def normalized(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
     """`text` in a Unicode normal form, in linear time: a run of combining marks takes quadratic time as a whole, while
     all threads wait. Words of up to 200 characters stay whole."""
     return text if text.isascii() else "".join(normalize(form, part[0]) for part in _SLICE_OF.finditer(text))
+
+
+def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """`items`, `size` at a time."""
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

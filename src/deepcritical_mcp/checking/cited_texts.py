@@ -15,12 +15,11 @@ from deepcritical_mcp.checking.quotation_check import check_quotation
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, TO_READ_CITED_TEXTS, Progress, seconds_before, seconds_for
 from deepcritical_mcp.errors import AllProvidersFailedError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
-from deepcritical_mcp.evidence.session_access import batches
 from deepcritical_mcp.models import CheckedClaim, CheckedQuotation, Publication, ReferenceVerdict
 from deepcritical_mcp.search.documents import DocumentId
 from deepcritical_mcp.search.full_texts import READ_KINDS, FullTexts, ReadingSession
 from deepcritical_mcp.search.record_finder import AT_ONCE
-from deepcritical_mcp.text import counted
+from deepcritical_mcp.text import batches, counted
 
 SENTENCES_AT_ONCE = 16
 """Citing sentences whose claims are checked together, before the time is looked at."""

@@ -23,13 +23,14 @@ from deepcritical_mcp.errors import (
     SessionBusyError,
     SessionNotFoundError,
 )
-from deepcritical_mcp.evidence.kept_sessions import KeptSession, with_title
+from deepcritical_mcp.evidence.kept_sessions import with_title
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, checked_request, exported
 from deepcritical_mcp.session_export.export_request import OUTPUTS
 from deepcritical_mcp.session_export.whole_export import notes_left_out
 from deepcritical_mcp.text import clipped, counted
 
 if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.kept_sessions import KeptSession
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.store import EvidenceStore
 

@@ -7,14 +7,16 @@ import secrets
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
 from deepcritical_mcp.errors import AmbiguousSessionError, EvidenceStoreError, InvalidInputError
-from deepcritical_mcp.evidence.storage.stored_items import KeptSession as KeptSession
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.text import clean_line, clipped, normalized
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.storage.stored_items import KeptSession as KeptSession
 
 SECONDS = 5.0
 """An entry that cannot be written in this time is given up, so that a cancelled call ends."""

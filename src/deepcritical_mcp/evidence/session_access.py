@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import logging
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from functools import partial
 from typing import TypeVar
 
@@ -30,6 +30,7 @@ from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.removed_items import forget_old
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
+from deepcritical_mcp.text import batches
 
 T = TypeVar("T")
 
@@ -304,8 +305,3 @@ class SessionAccess:
             for some in batches(embedded, self._backend.batch):
                 await self._write_alone(partial(batch.store_vectors, some))
             return True
-
-
-def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """`items`, `size` at a time."""
-    return (items[start : start + size] for start in range(0, len(items), size))

@@ -33,7 +33,7 @@ from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE, PassagePage, TextPlace, searched_at, with_sections
 from deepcritical_mcp.evidence.removed_items import keep_removed, removed_items
 from deepcritical_mcp.evidence.searching import Found, Search, relevances, shared_words
-from deepcritical_mcp.evidence.session_access import SessionAccess, batches
+from deepcritical_mcp.evidence.session_access import SessionAccess
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.evidence.text_index import WordScores
 from deepcritical_mcp.excerpts import quoted
@@ -46,6 +46,7 @@ from deepcritical_mcp.models import (
     ScreeningMark,
     Text,
 )
+from deepcritical_mcp.text import batches
 
 EMBEDDED_AT_ONCE = 64
 """Publications, and passages of long texts, that a call embeds before it goes on; the rest is embedded in the

@@ -29,7 +29,7 @@ from deepcritical_mcp.search.documents import PUBMED_OFF
 from deepcritical_mcp.search.search_steps import in_time
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.lookup import RecordLookup, StatusLookup
-from deepcritical_mcp.text import counted
+from deepcritical_mcp.text import batches, counted
 
 NOT_IN_PUBMED, NOT_IN_RECORD = "; PubMed does not say so", "; its record does not say so"
 """End the reference of a notice in which a witness contradicts the record."""
@@ -300,7 +300,7 @@ class Witness:
     ) -> tuple[dict[str, Publication], str]:
         """What PubMed sends of these, and why it does not send the rest; "" if it answered."""
         found: dict[str, Publication] = {}
-        for batch in _batches(list(dict.fromkeys(pmids)), RECORDS_AT_A_TIME):
+        for batch in batches(list(dict.fromkeys(pmids)), RECORDS_AT_A_TIME):
             again = partial(pubmed.fetch_anew, batch, within=within)
             try:
                 found |= (await in_time(pubmed, seconds_for(TO_READ_STATUS), again)).records
@@ -321,7 +321,7 @@ class Witness:
             with self._breakers[witness.name].guard():
                 return await witness.notices(batch)
 
-        for batch in _batches([doi for doi in dict.fromkeys(dois) if doi not in testimony.told], AT_A_TIME):
+        for batch in batches([doi for doi in dict.fromkeys(dois) if doi not in testimony.told], AT_A_TIME):
             try:
                 told = await in_time(witness, seconds_for(TO_ASK_WITNESS), partial(ask, batch))
             except ProviderError as error:
@@ -436,7 +436,3 @@ def _listed(names: Sequence[str], most: int = MAX_NAMED) -> str:
     if len(names) > most:
         return counted(len(names), "record")
     return ", ".join(names)
-
-
-def _batches(names: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    return (names[start : start + size] for start in range(0, len(names), size))

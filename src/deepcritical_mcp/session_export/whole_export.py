@@ -16,13 +16,12 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp.deadline import TO_RECHECK_EXPORT, seconds_for
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.kept_sessions import search_log
-from deepcritical_mcp.evidence.session_access import batches
 from deepcritical_mcp.export import EXPORT_FILES, NOTES_IN, with_notes, written_entries
 from deepcritical_mcp.models import LoggedSearch, Publication, publication_id
 from deepcritical_mcp.models.screening import matches_mark
 from deepcritical_mcp.search.witness import has_askable_status, named_with_days
 from deepcritical_mcp.session_export.export_request import RECORD_FORMATS, ExportRequest
-from deepcritical_mcp.text import counted
+from deepcritical_mcp.text import batches, counted
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
