@@ -125,10 +125,13 @@ def test_a_quotation_of_another_paper_is_misattributed_and_that_paper_is_named()
 
 
 def test_a_common_sentence_that_stands_in_another_paper_is_no_reproach() -> None:
-    found = check_quotation("Further studies are needed to confirm these findings.", [PAPER], [PAPER, OTHER])
+    quote = "Further studies are needed to confirm these findings."
+    found = check_quotation(quote, [PAPER], [PAPER, OTHER])
+    several = check_quotation(quote, [PAPER], [PAPER, OTHER, abstract(quote, pmid="103", title="Copper")])
 
-    assert found.verdict == "not_found"
+    assert (found.verdict, several.verdict) == ("not_found", "not_found")
     assert found.difference.endswith("it may stand in the full text; these words stand in pubmed:102")
+    assert several.difference.endswith("it may stand in the full text")
 
 
 def test_a_quotation_of_nothing_that_could_be_read_is_found_elsewhere() -> None:

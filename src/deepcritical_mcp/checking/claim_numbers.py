@@ -21,7 +21,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from deepcritical_mcp.checking.compared_text import GROUPED, number_form
-from deepcritical_mcp.data_files import data_lines
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.excerpts import sentences
 from deepcritical_mcp.text import normalized
@@ -34,7 +34,7 @@ _YEARS = range(1500, 2100)
 _ABOUT, _ROUND = 0.05, 0.006
 """How far a number may be from one that is said to be about it, or that it exceeds; from whole thousands."""
 
-WORDS = dict(row.split("\t") for row in data_lines(__file__, "claim_words.txt"))
+WORDS = data_table(__file__, "claim_words.txt")
 """The lists of `claim_words.txt`."""
 UNITS = {
     unit.rpartition(" ")[0]: (name.removeprefix("unit "), float(unit.rpartition(" ")[2]))

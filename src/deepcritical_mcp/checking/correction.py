@@ -74,18 +74,26 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
         start, end = places[field]
         dash = next((one for one in ("--", "–") if one in line[start:end]), "-")
         value = own_number("year", publication) if field == "year" else str(getattr(publication, field))
-        around = WORD.findall(line[max(0, start - _NEAR) : end + _NEAR].lower()) if field == "year" else ()
-        own = vancouver(publication)
-        is_other = any(f"{value} {word[:3].title()}" not in own for word in around if word in MONTHS)
-        is_bare = not value and f"{line[start - 1 : start]}{line[end : end + 1]}" == "()"  # the record has no issue
-        if is_other or not (value or is_bare):  # the month of the wrong year, or what names an issue, goes too
+        if field == "year" and _is_of_another_month(line[max(0, start - _NEAR) : end + _NEAR], value, publication):
             return ""
-        new = f"{new[: start - is_bare]}{value.replace('-', dash)}{new[end + is_bare :]}"
+        if value:
+            new = f"{new[:start]}{value.replace('-', dash)}{new[end:]}"
+        elif line[start - 1 : start] == "(" and line[end : end + 1] == ")":  # the record has no issue
+            new = f"{new[: start - 1]}{new[end + 1 :]}"
+        else:  # "no." would be left
+            return ""
     for one in (wrong[field] for field in IDS if field in wrong):
         if not one.true or one.true.lower().startswith(one.written.lower()):  # where the rest of it stands is not known
             return ""
         new = re.sub(rf"(?<!\w){re.escape(one.written)}(?!\w)", lambda _, true=one.true: true, new, flags=re.IGNORECASE)
     return new if _is_right(new, line, publication, wrong) else ""
+
+
+def _is_of_another_month(around: str, year: str, publication: Publication) -> bool:
+    """Whether a month is written next to a year that is not the record's month of `year`."""
+    months = [word[:3].title() for word in WORD.findall(around.lower()) if word in MONTHS]
+    own = vancouver(publication)
+    return any(f"{year} {month}" not in own for month in months)
 
 
 def _places(line: str, publication: Publication) -> dict[str, Span]:

@@ -25,7 +25,8 @@ MAX_PASSAGE = 400
 LONG_WORDS, LONG_LETTERS = 5, 20
 """Words and letters that a quotation must have to be recognized although it was altered."""
 OWN_WORDS, OWN_LETTERS = 8, 50
-"""The same to be misattributed: what is shorter may stand in many, and is only told of the one paper that has it."""
+"""The same for a quotation to be misattributed: a shorter one may stand in many papers, so that another paper is only
+named, and only if no third one has it."""
 SURELY = 75
 """Likeness, in percent, from which on a quotation is an altered sentence of a text."""
 REACH = 250
@@ -122,17 +123,20 @@ def check_quotation(quote: str, cited: Sequence[Publication], others: Sequence[P
     known, own = {one.id for one in cited}, [*_read(cited)]
     if found := _exact(quoted, own):
         return _outcome(found)
-    near = _near(quoted, own) if quoted.is_at_least(LONG_WORDS, LONG_LETTERS) else None
-    elsewhere, remarks = [[*_read([one])] for one in others if one.id not in known], [_what_was_read(cited)]
-    is_long = quoted.is_at_least(LONG_WORDS, LONG_LETTERS)
-    exact = [place for one in elsewhere if (place := _exact(quoted, one))] if is_long else []
-    if quoted.is_at_least(OWN_WORDS, OWN_LETTERS):
-        if found := next(iter(exact), None) or (None if near else _near(quoted, [*chain.from_iterable(elsewhere)])):
-            stands = f"it stands in {found.read[0].id}" + (f" ({found.difference})" if found.difference else "")
-            return _found("misattributed", *found.passage, "; ".join(filter(None, (stands, *remarks))))
-    elif len(exact) == 1:
-        remarks.append(f"these words stand in {exact[0].read[0].id}")
-    return _outcome(near) if near else _found("not_found", difference="; ".join(filter(None, remarks)))
+    if not quoted.is_at_least(LONG_WORDS, LONG_LETTERS):
+        return _found("not_found", difference=_what_was_read(cited))
+    near, elsewhere = _near(quoted, own), [one for one in others if one.id not in known]
+    exact = filter(None, (_exact(quoted, [*_read([one])]) for one in elsewhere))
+    found, is_telling = next(exact, None), quoted.is_at_least(OWN_WORDS, OWN_LETTERS)
+    if is_telling and not found and not near:
+        found = _near(quoted, [*_read(elsewhere)])
+    if is_telling and found:
+        stands = f"it stands in {found.read[0].id}" + (f" ({found.difference})" if found.difference else "")
+        return _found("misattributed", *found.passage, "; ".join(filter(None, (stands, _what_was_read(cited)))))
+    if near:
+        return _outcome(near)
+    stands = f"these words stand in {found.read[0].id}" if found and not next(exact, None) else ""
+    return _found("not_found", difference="; ".join(filter(None, (_what_was_read(cited), stands))))
 
 
 def _quoted(quote: str) -> _Quoted:
@@ -226,7 +230,8 @@ def _changes(quoted: ComparedText, piece: Span, text: ComparedText, span: Span) 
         here, there = come.end + block.size, gone.end + block.size
         words_gone, words_come = text.words(*gone), quoted.words(*come)
         old, new = (clipped(some.written(*each), _MAX_WORDS_TOLD) for some, each in ((text, gone), (quoted, come)))
-        is_power = bool(old and new) and text.content[text.starts[gone.start] - 1].isalnum()  # 10⁵
+        start = text.starts[gone.start] if old else 0
+        is_power = bool(new) and text.content[start - 1 : start].isalnum()  # 10⁵
         if "".join(words_gone) == "".join(words_come) or ({*old, *new} <= _MARKS and not is_power):
             continue
         kind = _kind(words_gone, words_come)

@@ -95,7 +95,8 @@ class ReferenceChecker:
 
 
 def _read(one: DraftReference) -> TracedReference:
-    return TracedReference(one, written := read_reference(one.text), unchecked_work(one.text, written))
+    written = read_reference(one.text)
+    return TracedReference(one, written, unchecked_work(one.text, written))
 
 
 def _with_record(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:

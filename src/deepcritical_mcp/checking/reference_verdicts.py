@@ -130,10 +130,11 @@ def outcome_of(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
     """The verdict on a reference; `off` are the services that are switched off."""
     text, records = one.reference.text, one.by_number
     has_note = bool(records) and is_note(one.reference, records[0].record)
-    is_bare = bool(records) and not one.reference.says_more
-    if has_note or (is_bare and not (is_cited_alone(text) and is_other_work(text, records))):
+    is_number_alone = bool(records) and not one.reference.says_more
+    if has_note or (is_number_alone and not (is_cited_alone(text) and is_other_work(text, records))):
         compared = replace(one, reference=replace(read_reference(""), ids=one.reference.ids)) if has_note else one
-        return _by_number_alone(compared, off, is_bare=records[0].agreement.rank == (0, 0))
+        is_bare = all(each.verdict == "absent" for each in records[0].agreement.fields)
+        return _by_number_alone(compared, off, is_bare=is_bare)
     found = [candidate for candidate in meant(one.candidates) if one.work is None or not candidate.is_about_it]
     papers = distinct_records([candidate.record for candidate in found])
     if len(papers) > 1 and not one.further(found[0]):
@@ -286,7 +287,8 @@ def _not_found(one: TracedReference, off: Sequence[str]) -> ReferenceOutcome:
 def _how_near(record: Publication, agreement: Agreement) -> str:
     """What agrees with a record, and what does not."""
     same = ", ".join(one.field for one in agreement.fields if one.verdict == "agrees")
-    return clipped(f"{record.id} has the same {same}; but {differences(agreement) or 'little is written'}", 2 * _SHOWN)
+    told = differences(agreement) or "too little is written to be sure"
+    return clipped(f"{record.id} has the same {same}; but {told}" if same else f"{record.id}: {told}", 2 * _SHOWN)
 
 
 def _who_was_asked(one: TracedReference) -> str:

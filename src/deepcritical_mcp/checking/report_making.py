@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.checking.draft import Draft
@@ -72,7 +72,7 @@ def _record(publication: Publication, id: str) -> CheckedRecord:
     return CheckedRecord(id=id, reference=vancouver(publication), **{name: getattr(publication, name) for name in same})
 
 
-def with_part(report: CitationReport, draft: Draft, findings: Iterable[Finding]) -> CitationReport:
+def with_part(report: CitationReport, draft: Draft, findings: Sequence[Finding]) -> CitationReport:
     """The report with the findings of another part after those that it has."""
     told = {"references": len(draft.references), "unread": len(draft.unread)}
     unread = [f"“{clipped(clean_line(one.text), MAX_UNREAD)}” ({one.reason})" for one in draft.unread]

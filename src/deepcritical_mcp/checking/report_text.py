@@ -35,7 +35,7 @@ STATUSES = ("retracted", "concern", "superseded")
 """Those that put a reference first, whatever its verdict; the draft may know them, then they are minor problems."""
 MAX_WRITTEN = 120
 """Characters of a reference or quotation that is shown on one line with others."""
-_ROWS = (row.split("\t") for row in data_lines(__file__, "findings.txt"))
+_ROWS = [row.split("\t") for row in data_lines(__file__, "findings.txt")]
 _WORDS = {name: (words, heading) for name, words, heading in _ROWS}
 """What findings can be, what each is called in the summary, and the heading of its section."""
 RANKS = tuple(_WORDS)

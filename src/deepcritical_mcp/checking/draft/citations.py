@@ -154,8 +154,8 @@ def _all(found: Sequence[_Cited]) -> Iterator[str]:
 
 
 def _is_power(text: str, start: int, end: int) -> bool:
-    """Whether a raised number is that of a unit, an isotope or a number, and cites nothing: "m²", "¹⁴C", "10³"; but it
-    may cite behind a name with a number, "IL-13¹⁶"."""
+    """Whether a raised number is that of a unit, an isotope, a number or what has a value, and cites nothing: "m²",
+    "¹⁴C", "10³", "I² = 60%"; but it may cite behind a name with a number, "IL-13¹⁶"."""
     before, after = text[max(0, start - 20) : start], text[end : end + 2].strip()[:1]
     word, number = re.split(r"\W", before)[-1], re.split(r"[\s/×]", before)[-1].lstrip("(-xn")
     is_unit = word in draft_words("units") and len(text[start:end].strip("^${}[]() -–−⁻")) == 1  # "30 min⁶⁷" cites

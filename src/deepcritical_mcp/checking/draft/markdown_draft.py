@@ -4,7 +4,7 @@ printed pages have between and within the lines: page numbers, running heads, br
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from html import unescape
 from itertools import pairwise
@@ -187,15 +187,17 @@ def without_page_breaks(text: str) -> str:
 def _without_line_numbers(lines: list[str]) -> list[str]:
     """The lines without numbers in front that rise by one on nearly all of them, or by five on every fifth, some within
     sentences."""
-    for step, counted in ((1, [line for line in lines if line.strip()]), (5, lines)):
-        found = [(at, one) for at, line in enumerate(counted) if (one := _LINE_NUMBER.match(line))]
-        found = [(at, one) for at, one in found if int(one[1]) % step == 0]
-        rising = sum(int(two[1]) - int(one[1]) == end - at == step for (at, one), (end, two) in pairwise(found))
-        within = sum(one.string[one.end() : one.end() + 1].islower() for _, one in found)
-        least = _NEARLY_ALL * (len(counted) / step - 1)
-        if rising >= max(least, 2) and within >= (1 - _NEARLY_ALL) * len(found):
-            return [_LINE_NUMBER.sub("", line) for line in lines]
-    return lines
+    is_numbered = _are_numbered([line for line in lines if line.strip()], 1) or _are_numbered(lines, 5)
+    return [_LINE_NUMBER.sub("", line) for line in lines] if is_numbered else lines
+
+
+def _are_numbered(lines: Sequence[str], step: int) -> bool:
+    """Whether nearly every line, or every fifth if `step` is 5, begins with its number, some within sentences."""
+    found = [(at, one) for at, one in enumerate(map(_LINE_NUMBER.match, lines)) if one and int(one[1]) % step == 0]
+    steps = [(end - at, int(two[1]) - int(one[1])) for (at, one), (end, two) in pairwise(found)]
+    within = [one for _, one in found if one.string[one.end() : one.end() + 1].islower()]
+    least = max(2, _NEARLY_ALL * (len(lines) / step - 1))
+    return steps.count((step, step)) >= least and len(within) >= (1 - _NEARLY_ALL) * len(found)
 
 
 def _joined(page_end: re.Match[str]) -> str:
@@ -205,27 +207,48 @@ def _joined(page_end: re.Match[str]) -> str:
 
 
 def _of_pages(lines: list[str]) -> set[int]:
-    """Which lines are page numbers or have one, each with that of the next page behind it; or stand, but for numbers,
-    always beside one, in heads of several lines; or stand three times or more in the text, of these such as may be
-    references only if they stand beside a page number."""
-    filled, alike, found = [at for at, line in enumerate(lines) if line.strip()], dict[str, list[int]](), set[int]()
-    alone = {at for at in filled if not "".join(lines[max(0, at - 1) : at] + lines[at + 1 : at + 2]).strip()}
+    """Which lines are page numbers, have one, or are running heads."""
+    filled, alike = [at for at, line in enumerate(lines) if line.strip()], dict[str, list[int]]()
     for number, at in enumerate(filled):
         if len(lines[at]) <= _LONGEST_HEAD:
             alike.setdefault(_NUMBER.sub("#", " ".join(lines[at].split()).casefold()), []).append(number)
-    for form, places in alike.items():
-        is_entry = len(places) > 1 and is_surely_entry(lines[filled[places[0]]].lstrip("0123456789[(.)] "))
+    recurring = {form: places for form, places in alike.items() if len(places) > 1}
+    numbers = _page_numbers(lines, filled, recurring)
+    return {filled[number] for number in _with_heads(lines, filled, recurring, numbers)}
+
+
+def _page_numbers(lines: Sequence[str], filled: Sequence[int], recurring: Mapping[str, Sequence[int]]) -> set[int]:
+    """Which of the filled lines are page numbers or have one, each with that of the next page behind it.
+
+    `filled` are those lines; `recurring` has which of them are alike but for numbers.
+    """
+    alone = {at for at in filled if not "".join(lines[max(0, at - 1) : at] + lines[at + 1 : at + 2]).strip()}
+    found = set[int]()
+    for form, places in recurring.items():
         is_number = form.strip("-–— ") in _PAGE_NUMBERS or form.endswith(" # of #")
+        if not is_number and is_surely_entry(lines[filled[places[0]]].lstrip("0123456789[(.)] ")):
+            continue
         for one, two in pairwise(places):
             is_far = two - one >= _LEAST_PAGE or one in found or (is_number and {filled[one], filled[two]} <= alone)
-            if is_far and (is_number or not is_entry) and _are_next(lines[filled[one]], lines[filled[two]]):
+            if is_far and _are_next(lines[filled[one]], lines[filled[two]]):
                 found |= {one, two}
-    titles = draft_words("list") | draft_words("other")
-    heads = [one for one in alike.items() if len(one[1]) > 1 and one[0][0].isalnum() and len(one[0]) >= _LEAST_HEAD]
-    heads = [one for one in heads if titles.isdisjoint((one[0], one[0].partition(" ")[0]))]
+    return found
+
+
+def _with_heads(
+    lines: Sequence[str], filled: Sequence[int], recurring: Mapping[str, Sequence[int]], numbers: Set[int]
+) -> set[int]:
+    """The page `numbers`, and the running heads: lines that stand, but for numbers, always beside a page number or the
+    end of a page, in heads of several lines; or three times or more in the text, of these such as may be references
+    only if they stand beside a page number."""
+    titles, heads = draft_words("list") | draft_words("other"), list[Sequence[int]]()
+    for form, places in recurring.items():
+        is_title = form in titles or form.partition(" ")[0] in titles
+        if form[0].isalnum() and len(form) >= _LEAST_HEAD and not is_title:
+            heads.append(places)
     ends = {number for number, at in enumerate(filled) if "\f" in "".join(lines[filled[number - 1] + 1 : at + 1])}
-    beside = found | ends | {one - 1 for one in ends}
-    for _, places in heads * _MOST_LINES:  # of a head of several lines, each beside the next
+    found, beside = {*numbers}, numbers | ends | {one - 1 for one in ends}
+    for places in heads * _MOST_LINES:  # of a head of several lines, each beside the next
         shown = [lines[filled[one]].strip() for one in places]
         is_same = all(one == two or _are_next(one, two) for one, two in pairwise(shown))
         is_page = is_same and all({one - 1, one, one + 1} & beside for one in places)
@@ -233,7 +256,7 @@ def _of_pages(lines: list[str]) -> set[int]:
         is_often = len({*shown}) == 1 and len(places) > 2 and (is_beside or not is_surely_entry(shown[0]))
         beside.update(places if is_page else ())
         found.update(places if is_page or is_often else ())
-    return {filled[number] for number in found}
+    return found
 
 
 def _are_next(one: str, two: str) -> bool:

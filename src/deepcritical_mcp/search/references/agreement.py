@@ -10,7 +10,8 @@
 | journal | abbreviations of it, its initials, a former name | a preprint's server          | another journal      |
 | volume  | "45 Suppl 2", the year as the volume             |                              | another number       |
 | issue   | one of several                                   | another number               |                      |
-| pages   | abbreviated, with letters, the first one only    | last page, those of the PDF  | another first page   |
+| pages   | abbreviated, with letters, the first one only,   | last page, those of the PDF  | another first page   |
+|         | one of the ranges that the record has            |                              |                      |
 
 A field that is absent is no field that differs.
 """
@@ -163,8 +164,10 @@ def _pages_agree(written: str, true: str) -> FieldVerdict:
     if number_in(first[0]) == number_in(second[0]):
         return "agrees" if len(first) == 1 or len(second) == 1 or first[1] == second[1] else "minor"
     is_pdf = [len(one) for one in (first, second) if number_in(one[0]) == "1"] == [2] and len(first) != len(second)
+    if is_pdf:
+        return "minor"
     parts = true.replace(",", ";").split(";")  # "1563-5; author reply 1565-6"
-    return "minor" if is_pdf else "agrees" if number_in(first[0]) in map(number_in, parts) else "differs"
+    return "agrees" if number_in(first[0]) in map(number_in, parts) else "differs"
 
 
 def _pages(text: str) -> list[str]:

@@ -62,7 +62,7 @@ _NAMED = re.compile(
 )
 _OTHER_PLACE = re.compile(r"\b\d{1,4}(?:(\s?\([^()]{1,15}\))[:,]?|[:,])\s?[A-Za-z]?\d")
 _IN_BRACKETS = re.compile(r"\([^()]{0,200}\)")
-_BEFORE_TITLE = re.compile(rf"[\W_]*(?:{YEAR.pattern}[a-z]?)?[\W_]*")
+_BEFORE_TITLE = re.compile(rf"\A[\W_]*(?:{YEAR.pattern}[a-z]?)?[\W_]*")
 
 
 def journals_of(record: Publication) -> list[str]:
@@ -95,7 +95,8 @@ class _Alignment:
     _journal: JournalPlace | None = None
 
     def __init__(self, reference: WrittenReference, record: Publication) -> None:
-        self._record, self._text, years = record, reference.text, " ".join(map(str, years_of(record)))
+        self._record, self._text = record, reference.text
+        years = " ".join(map(str, years_of(record)))
         self._place: PlaceNumbers = {role: years if role == "year" else getattr(record, role) for role in ROLES}
         self._entry = reference.says if reference.entry else None
         self._found = find_title(reference.words, [one for one in (record.title, record.vernacular_title) if one])
@@ -110,8 +111,9 @@ class _Alignment:
         self._numbers = self._find_numbers()
         self._people = self._find_people()
         self._journal_field = self._compare_journal()
-        if self._found is None:
-            self._title = self._other_title()
+        other = self._title if self._found else self._other_title()
+        if other != self._title:
+            self._title = other
             self._numbers = self._find_numbers()
 
     def _find_numbers(self) -> NumberPlaces:
@@ -184,9 +186,9 @@ class _Alignment:
         end = journal[0] if journal and max(start, low) < journal[0] < end else end
         start = min(max(start, low), end)
         part = self._text[start:end].rstrip(" ,;*_’”\"'")
-        start, end = start + (found.end() if (found := _BEFORE_TITLE.match(part)) else 0), start + len(part)
         is_one = self._title or (self._people.verdict != "absent" and self._strange(_IN_BRACKETS.sub(" ", part)))
-        return (start, end) if is_one else None
+        end = start + len(part)
+        return (end - len(_BEFORE_TITLE.sub("", part)), end) if is_one else None
 
     def _compare_title(self) -> FieldAgreement:
         record, text, journal, people = self._record, self._text, self._journal_field.span, self._people

@@ -121,7 +121,7 @@ def first_name_in(text: str) -> str:
 
 
 def people_before(head: str) -> str:
-    """The names in what stands before a title: up to "et al." or a year, behind other numbers."""
+    """The names in what stands before a title: behind a label, up to "et al.", a year or a quotation mark."""
     others = ET_AL.search(head)
     if not others and (year := YEAR.search(head)) and any(map(str.isalpha, head[: year.start()])):
         head = head[: year.start()]
@@ -155,10 +155,8 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
         is_latin = all("LATIN" in unicodedata.name(one, "") for one in listed[start:end] if one.isalpha())
         if not words or not is_latin:  # others cannot be compared
             continue
-        keys, taken = [_key(one[0])[0] for one in words], {one.at for one in found}
-        named = [at for key in keys for at in owners.get(key, ()) if len(key) > 1]
-        ranks = {one: (not {*_family(authors[one])} <= {*keys}, one in taken, one != len(found)) for one in named}
-        at = min(named, key=ranks.__getitem__, default=-1)
+        keys = [_key(one[0])[0] for one in words]
+        at = _author_of([at for key in keys for at in owners.get(key, ()) if len(key) > 1], keys, found, authors)
         family = _key(authors[at].family) if at >= 0 else ()
         before = found[-1] if found else None
         awaits_initials = at < 0 and before is not None and not before.letters and is_initials(words[0][0])
@@ -181,6 +179,19 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
         if is_end:
             break
     return found
+
+
+def _author_of(
+    named: Sequence[int], keys: Sequence[str], before: Sequence[Person], authors: Sequence[AuthorName]
+) -> int:
+    """Which of the authors with such a family name is meant (-1 of none): best one who has all of it, was not named
+    before, and whose turn it is."""
+    taken = {one.at for one in before}
+
+    def rank(at: int) -> tuple[bool, ...]:
+        return {*_family(authors[at])} <= {*keys}, at not in taken, at == len(before)
+
+    return max(named, key=rank, default=-1)
 
 
 def _is_person(author: AuthorName) -> bool:

@@ -132,6 +132,8 @@ def find_title(words: Sequence[Word], titles: Sequence[str]) -> TitlePlace | Non
     places = list[TitlePlace]()
     for title in titles:
         whole = _placed(words, title, title)
+        if whole and whole.agreement == "agrees":
+            return whole
         places += [whole] if whole else []
         mains = ((_placed(words, name, title), name) for name in _main_titles(title))
         places += [one for one, name in mains if one and not _has_other_subtitle(words, one, whole, name)]
