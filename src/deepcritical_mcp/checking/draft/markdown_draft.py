@@ -4,7 +4,7 @@ printed pages have between and within the lines: page numbers, running heads, br
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import unescape
 from itertools import pairwise
@@ -217,7 +217,7 @@ def _of_pages(lines: list[str]) -> set[int]:
     return {filled[number] for number in _with_heads(lines, filled, recurring, numbers)}
 
 
-def _page_numbers(lines: Sequence[str], filled: Sequence[int], recurring: Mapping[str, Sequence[int]]) -> set[int]:
+def _page_numbers(lines: list[str], filled: Sequence[int], recurring: Mapping[str, Sequence[int]]) -> set[int]:
     """Which of the filled lines are page numbers or have one, each with that of the next page behind it.
 
     `filled` are those lines; `recurring` has which of them are alike but for numbers.
@@ -236,7 +236,7 @@ def _page_numbers(lines: Sequence[str], filled: Sequence[int], recurring: Mappin
 
 
 def _with_heads(
-    lines: Sequence[str], filled: Sequence[int], recurring: Mapping[str, Sequence[int]], numbers: Set[int]
+    lines: list[str], filled: Sequence[int], recurring: Mapping[str, Sequence[int]], numbers: set[int]
 ) -> set[int]:
     """The page `numbers`, and the running heads: lines that stand, but for numbers, always beside a page number or the
     end of a page, in heads of several lines; or three times or more in the text, of these such as may be references
