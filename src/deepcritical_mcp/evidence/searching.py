@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +29,6 @@ from deepcritical_mcp.models import (
     status_label,
 )
 from deepcritical_mcp.text import cut_at_sentence
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.models import Publication, Text
-
 
 SNIPPET_LENGTH = 240
 MIN_NEAREST = 50
