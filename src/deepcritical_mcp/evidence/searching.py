@@ -266,9 +266,8 @@ class Search:
         vectors = self._vectors({split_unit(unit)[0] for unit in unknown}) if asked[0].vector is not None else {}
         for unit in unknown:
             id, part = split_unit(unit)
-            some = (
-                vectors.get(id, ())[: self._catalogue.layout(id).short] if part < 0 else vectors.get(id, ())[part:][:1]
-            )
+            own = vectors.get(id, ())
+            some = own[: self._catalogue.layout(id).short] if part < 0 else own[part : part + 1]
             for variant in asked:
                 if variant.vector is not None and len(some) and unit not in variant.cosines:
                     variant.cosines[unit] = _best_cosine(variant.vector, some)
