@@ -112,9 +112,11 @@ async def served(settings: Settings, **rows: Sequence[SourceRow]) -> AsyncGenera
     "lookups" it has those that are named."""
     named = {"sources": (), "full_texts": (), "lookups": (), **rows}
     app = AppContext(settings, build=partial(build_services, **named))
-    async with Client(DeepCriticalServer(app)) as client:
-        yield client, app
-    await app.aclose()
+    try:
+        async with Client(DeepCriticalServer(app)) as client:
+            yield client, app
+    finally:
+        await app.aclose()
 
 
 @asynccontextmanager

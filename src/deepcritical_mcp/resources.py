@@ -30,7 +30,7 @@ from deepcritical_mcp.tools.list_evidence import page_of
 from deepcritical_mcp.tools.offered import as_offered, without_tools
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.kept_sessions import KeptSession
+    from deepcritical_mcp.evidence.storage.stored_items import KeptSession
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 SESSION_URI = "evidence://{session_id}"

@@ -12,7 +12,7 @@ from unicodedata import normalize
 
 from deepcritical_mcp.data_files import data_lines as data_lines
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 # Unicode 16: Default_Ignorable_Code_Point (DerivedCoreProperties.txt), the general categories Cc, Cf and Cs without
 # what is seen (Prepended_Concatenation_Mark, PropList.txt), and Noncharacter_Code_Point. Not tabs and ends of lines.
@@ -183,7 +183,7 @@ def normalized(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
     return text if text.isascii() else "".join(normalize(form, part[0]) for part in _SLICE_OF.finditer(text))
 
 
-def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+def batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
     """`items`, `size` at a time."""
     return (items[start : start + size] for start in range(0, len(items), size))
 

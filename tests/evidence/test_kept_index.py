@@ -24,7 +24,7 @@ from deepcritical_mcp.models import Publication, ScreeningMark
 from tests.evidence.stand_ins import HashingModel, long_sections, paper, piece
 
 T = TypeVar("T")
-QUERIES = ("zinc weighed in step 3", "sleep of nurses 7", "what I thought of it", "trial")
+QUERIES = ("zinc weighed in step 3", "sleep of nurses 7", "what I thought of it", "trial", "copper weighed in step 2")
 LATER = piece("Copper was added to the soil of nine farms.", "Copper on farms", pmid="990")
 
 
@@ -149,10 +149,25 @@ async def test_what_was_written_since_is_derived_again(tmp_path: Path) -> None:
     assert await answers_in(tmp_path, session_id) == indexed
 
 
+async def test_what_another_process_has_written_meanwhile_is_derived_again(tmp_path: Path) -> None:
+    ours, theirs = registry_of(tmp_path), registry_of(tmp_path)
+    store = await ours.open()
+    await store.add_evidence(publications())
+    other = await theirs.get(store.session_id)
+    await other.add_evidence([paper(long_sections("copper", 3), "Sleep of nurses 4", pmid="4")])
+    await other.search("until all is embedded")
+    await theirs.aclose()
+    await ours.aclose()  # without having read that
+    index = index_in(tmp_path, store.session_id)
+    indexed = await answers_in(tmp_path, store.session_id)
+    index.delete()
+    assert await answers_in(tmp_path, store.session_id) == indexed
+
+
 async def test_what_another_version_derived_is_derived_again(tmp_path: Path) -> None:
     session_id, index = await filled(tmp_path)
     expected = await answers_in(tmp_path, session_id)
-    index.write(dict.fromkeys(index.read(), b'[[0, "0.0"], 0, [], []]'))
+    index.write(dict.fromkeys(index.read(), b'[[0, "0.0"]]'))
     assert await answers_in(tmp_path, session_id) == expected
     assert all(b'"0.0"' not in row for row in index.read().values())
 

@@ -30,8 +30,8 @@ from deepcritical_mcp.session_export.whole_export import notes_left_out
 from deepcritical_mcp.text import clipped, counted
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.kept_sessions import KeptSession
     from deepcritical_mcp.evidence.sessions import SessionRegistry
+    from deepcritical_mcp.evidence.storage.stored_items import KeptSession
     from deepcritical_mcp.evidence.store import EvidenceStore
 
 TITLE_WIDTH = 48

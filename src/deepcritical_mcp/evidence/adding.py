@@ -172,7 +172,8 @@ class Batch:
             found = self._catalogue.space.nearest(near_to, limit, least=least - ROUNDING)
             for at, rows in zip(embedded, found, strict=True):
                 for row in rows:
-                    if row.part == 0 < self._catalogue.vectors(row.id) and self._catalogue.layout(row.id).short:
+                    is_first = row.part == 0 and self._catalogue.vectors(row.id) > 0
+                    if is_first and self._catalogue.layout(row.id).short:
                         near[at][row.id] = row.cosine
         return near
 

@@ -140,7 +140,8 @@ class Catalogue:
 
     def vectors(self, id: str) -> int:
         """How many vectors the publication with that id has; 0 if there is none."""
-        return self._items[id].vectors if id in self._items else 0
+        item = self._items.get(id)
+        return item.vectors if item else 0
 
     def put(self, item: KeptItem, texts: IndexedTexts | None = None) -> None:
         """Add a publication, or replace its earlier state under the same id, and under others if its members had
@@ -255,7 +256,7 @@ class Catalogue:
             owners = self._having(base)
         else:
             owners = self._keys.having(("id", base))
-            owners = [one for one in owners if any(id.endswith(member.digest) for member in self._members[one])]
+            owners = [one for one in owners if any(id.endswith(member.digest) for member in self.members(one))]
         if owners:
             return min(owners, key=lambda one: (one != base, self._held(one).order))
         kind, _, value = id.partition(":")
@@ -330,7 +331,7 @@ class Catalogue:
         """The next passages of these publications that have no vectors yet, about `limit` in all, and the number of the
         first one of each."""
         found: list[tuple[Publication, int, Sequence[Passage]]] = []
-        for item in [self._items[id] for id in ids if id in self._items]:
+        for item in filter(None, map(self._items.get, ids)):
             if limit > 0 and (some := self.layout(item.id).passages[item.vectors :][:limit]):
                 found.append((item.publication, item.vectors, some))
                 limit -= len(some)
@@ -413,7 +414,7 @@ class Catalogue:
         return [
             one
             for one in self._keys.having(("id", id))
-            if one == id or (base_id(one) != id and any(member.publication.id == id for member in self._members[one]))
+            if one == id or (base_id(one) != id and any(member.publication.id == id for member in self.members(one)))
         ]
 
     def _linked(self, new: Identity) -> list[str]:

@@ -77,7 +77,8 @@ class Placement(NamedTuple):
     @property
     def separates(self) -> bool:
         """Whether it reveals that what was merged before is several publications."""
-        return bool(self.clusters) and len(self.clusters) - len(self.affected) > (not self.match.id)
+        new = 0 if self.match.id else 1
+        return bool(self.clusters) and len(self.clusters) > len(self.affected) + new
 
 
 _CHANGING = {

@@ -16,7 +16,7 @@ from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.text import clean_line, clipped, normalized
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.storage.stored_items import KeptSession as KeptSession
+    from deepcritical_mcp.evidence.storage.stored_items import KeptSession
 
 SECONDS = 5.0
 """An entry that cannot be written in this time is given up, so that a cancelled call ends."""
@@ -49,6 +49,11 @@ class HasDocuments(Protocol):
     """The part of `EvidenceStore` that holds the log."""
 
     async def documents(self, prefix: str) -> dict[str, str]: ...
+
+
+def is_own_search(name: str) -> bool:
+    """Whether the document of that name is the log's entry of a search of the user's own."""
+    return name.startswith(LOG_PREFIX) and not name.endswith(WATCH_ENDING)
 
 
 async def search_log(store: HasDocuments) -> tuple[LoggedSearch, ...]:

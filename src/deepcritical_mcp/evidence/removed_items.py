@@ -23,12 +23,10 @@ def removed_items(space: Space, ids: Collection[str]) -> dict[str, KeptItem]:
     """What was removed under these ids, under any id that it had, by document; without ids, what was removed last."""
     kept = space.documents([name for name in space.document_names(PREFIX) if not _is_old(name)])
     found = {name: unpacked(text.encode("utf-8", "surrogatepass")) for name, text in kept.items()}
+    if ids:
+        return {name: item for name, item in found.items() if not _ids(item).isdisjoint(ids)}
     last = max(map(_removed_at, found), default=0)
-    return {
-        name: item
-        for name, item in found.items()
-        if (_removed_at(name) == last if not ids else not {item.id, *(one.id for one in item.members)}.isdisjoint(ids))
-    }
+    return {name: item for name, item in found.items() if _removed_at(name) == last}
 
 
 def forget_old(space: Space) -> None:
@@ -39,6 +37,10 @@ def forget_old(space: Space) -> None:
                 members = tuple(map(restored, row["members"]))
                 keep_removed(space, [KeptItem(members[0], 0, given=members)], row["at"])
             space.keep_documents(dict.fromkeys(old, ""))
+
+
+def _ids(item: KeptItem) -> set[str]:
+    return {item.id, *(one.id for one in item.members)}
 
 
 def _removed_at(name: str) -> int:

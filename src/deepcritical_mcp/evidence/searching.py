@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +29,6 @@ from deepcritical_mcp.models import (
     status_label,
 )
 from deepcritical_mcp.text import cut_at_sentence
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.models import Publication, Text
-
 
 SNIPPET_LENGTH = 240
 MIN_NEAREST = 50
@@ -271,9 +266,8 @@ class Search:
         vectors = self._vectors({split_unit(unit)[0] for unit in unknown}) if asked[0].vector is not None else {}
         for unit in unknown:
             id, part = split_unit(unit)
-            some = (
-                vectors.get(id, ())[: self._catalogue.layout(id).short] if part < 0 else vectors.get(id, ())[part:][:1]
-            )
+            own = vectors.get(id, ())
+            some = own[: self._catalogue.layout(id).short] if part < 0 else own[part : part + 1]
             for variant in asked:
                 if variant.vector is not None and len(some) and unit not in variant.cosines:
                     variant.cosines[unit] = _best_cosine(variant.vector, some)

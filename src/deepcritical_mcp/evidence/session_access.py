@@ -25,7 +25,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.evidence.adding import Batch
 from deepcritical_mcp.evidence.catalogue import Catalogue
-from deepcritical_mcp.evidence.kept_sessions import LOG_PREFIX, WATCH_ENDING, title_of_query
+from deepcritical_mcp.evidence.kept_sessions import LOG_PREFIX, is_own_search, title_of_query
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
 from deepcritical_mcp.evidence.removed_items import forget_old
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
@@ -153,7 +153,8 @@ class SessionAccess:
         deletes it."""
         async with self._session() as catalogue:
             await self._in_thread(lambda: catalogue.space.keep_documents({name: content}))
-            self._searches += name.startswith(LOG_PREFIX) and not name.endswith(WATCH_ENDING)
+            if is_own_search(name):
+                self._searches += 1
 
     async def document(self, name: str) -> str:
         """What was kept under that name; "" if nothing was."""
@@ -221,7 +222,7 @@ class SessionAccess:
                 self._catalogue = await run_sync(Catalogue.of, space, abandon_on_cancel=True)
                 # A killed process may not have written the number.
                 logged = await run_sync(space.document_names, LOG_PREFIX, abandon_on_cancel=True)
-                self._searches = sum(not name.endswith(WATCH_ENDING) for name in logged)
+                self._searches = len([name for name in logged if is_own_search(name)])
                 with contextlib.suppress(EvidenceStoreError, SessionError):
                     await self._in_thread(lambda: forget_old(space))
 

@@ -181,11 +181,9 @@ class EvidenceStore(SessionAccess):
                 return search.best(query, catalogue.by_words(asked), vectors, min_relevance, shown), changes
 
             found, changes = await self._in_thread(again)
-            return (
-                found.without(await self._changed(found.evidence, catalogue, changes))
-                if self._backend.shared
-                else found
-            )
+            if not self._backend.shared:
+                return found
+            return found.without(await self._changed(found.evidence, catalogue, changes))
 
     def _begin(self, asked: tuple[object, ...], offset: int, order: object) -> None:
         """Remember the order of a first page; for a later page, whether it is that order still."""

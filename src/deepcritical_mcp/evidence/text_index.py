@@ -171,13 +171,12 @@ def packed_texts(texts: IndexedTexts, keys: Collection[LookupKey]) -> bytes:
 
 def unpacked_texts(publication: Publication, data: bytes) -> IndexedTexts | None:
     """What `packed_texts` serialized of a publication; None if that was another version."""
-    origin, *layout, keys, units = json.loads(data)
-    if origin != _ORIGIN:
+    row = json.loads(data)
+    if row[0] != _ORIGIN:
         return None
+    _, short, total, keys, units = row
     words = {
-        unit_of(publication.id, part, layout[0]) if part >= 0 else publication.id: HashedWords(
-            base64.b64decode(hashes), base64.b64decode(counts), total
-        )
-        for part, total, hashes, counts in units
+        unit_of(publication.id, part, short): HashedWords(base64.b64decode(hashes), base64.b64decode(counts), length)
+        for part, length, hashes, counts in units
     }
-    return IndexedTexts(Layout(publication, *layout), words, [(kind, value) for kind, value in keys])
+    return IndexedTexts(Layout(publication, short, total), words, [(kind, value) for kind, value in keys])

@@ -34,6 +34,11 @@ MAX_CHARACTERS = 20_000_000
 MAX_COMPRESSED = 4_000_000
 """Characters that a session keeps of one export; BibTeX of 10,000 records takes some 2 million."""
 _LIST = "exports"
+_LAST_NEWS = "last-news"
+MAX_TITLE = 50
+"""Characters of a session's title in a file name; four bytes each at most, and 255 bytes are a name everywhere."""
+MAX_OF_ONE_NAME = 1_000
+_PART = ".export-"
 
 
 class KeptExport(Value):
@@ -122,9 +127,6 @@ def _unpacked(packed: str) -> str:
         raise ExportFileError("This export is damaged: export_evidence with save=true makes it again.") from error
 
 
-_LAST_NEWS = "last-news"
-
-
 async def told_news(store: EvidenceStore, news: News) -> str:
     """The news as Markdown, which is also kept in the session, so that `last_news` can read later parts of it."""
     lines = [
@@ -140,12 +142,6 @@ async def told_news(store: EvidenceStore, news: News) -> str:
 async def last_news(store: EvidenceStore) -> str:
     """The text of `told_news`, as it was told last; "" if there was none."""
     return await store.document(_LAST_NEWS)
-
-
-MAX_TITLE = 50
-"""Characters of a session's title in a file name; four bytes each at most, and 255 bytes are a name everywhere."""
-MAX_OF_ONE_NAME = 1_000
-_PART = ".export-"
 
 
 def export_name(title: str, session_id: str, whole: WholeExport) -> str:

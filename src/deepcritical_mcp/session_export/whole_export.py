@@ -34,8 +34,6 @@ NO_SEARCHES = (
 )
 _MANY = 1_000
 """Records whose export takes seconds."""
-
-
 READ_AT_A_TIME = 200
 """Publications that are read, or rechecked, between two turns of other calls."""
 MAX_REMARKS = 12

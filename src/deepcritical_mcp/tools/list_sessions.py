@@ -22,7 +22,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.kept_sessions import KeptSession
+    from deepcritical_mcp.evidence.storage.stored_items import KeptSession
 
 PAGE = 20
 NO_SESSIONS = (

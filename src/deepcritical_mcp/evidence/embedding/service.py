@@ -27,6 +27,7 @@ from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerSource
 from deepcritical_mcp.net.cache import Cache, cache_key
 from deepcritical_mcp.net.fair_queue import Slots, turn_of
+from deepcritical_mcp.text import batches
 
 if TYPE_CHECKING:
     from deepcritical_mcp.config import Settings
@@ -171,13 +172,13 @@ class EmbeddingService:
         turn = TURN if len(missing) <= TURN * SLICE * workers else 1
         order = sorted(missing, key=lambda key: len(missing[key]), reverse=True)
         size = min(SLICE, -(-len(missing) // workers))
-        batches = iter([order[start : start + size] for start in range(0, len(order), size)])
+        left = batches(order, size)
         found: dict[bytes, bytes] = {}
         failures: list[EmbeddingError] = []
 
         async def work() -> None:
             try:
-                while some := [*islice(batches, turn)]:
+                while some := [*islice(left, turn)]:
                     async with self._turns.slot():
                         for keys in some:
                             batch = {key: missing[key] for key in keys}

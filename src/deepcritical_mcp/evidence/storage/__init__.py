@@ -70,7 +70,7 @@ STORES: tuple[StoreRow, ...] = (
 
 
 def configured_backends(settings: Settings, rows: Sequence[StoreRow] | None = None) -> list[Backend]:
-    """The backends of `stored_items`, of `STORES` by default, that the settings choose. Connects to nothing yet."""
+    """The backends of `rows`, of `STORES` by default, that the settings choose. Connects to nothing yet."""
     kinds: list[type[Backend]] = [pkgutil.resolve_name(row.backend) for row in rows or STORES]
     return [backend for kind in kinds if (backend := kind.configured(settings)) is not None]
 

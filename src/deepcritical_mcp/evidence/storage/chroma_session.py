@@ -37,6 +37,7 @@ from deepcritical_mcp.evidence.storage.chroma_records import (
 )
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, NearPassage, Vector, now
 from deepcritical_mcp.evidence.storage.vector_table import PART, VectorTable, asked, part_id, stacked
+from deepcritical_mcp.text import batches
 
 if TYPE_CHECKING:
     from chromadb import Collection
@@ -158,8 +159,7 @@ class ServerSpace(Space):
         records = [(item, part) for item in items for part in range(firsts[item.id], item.vectors)]
         records.sort(key=lambda record: record[1] == 0)  # the first ones say that the others exist
         with self._writing():
-            for start in range(0, len(records), MAX_RECORDS):
-                some = records[start : start + MAX_RECORDS]
+            for some in batches(records, MAX_RECORDS):
                 new = [vectors[item.id][part - firsts[item.id]] for item, part in some]
                 self._main.upsert(
                     ids=[part_id(item.id, part) for item, part in some],
@@ -216,9 +216,9 @@ class ServerSpace(Space):
         ids = [part_id(id, part) for id, count in unseen for part in range(count)]
         keys: list[str] = []
         rows: list[Any] = []
-        for start in range(0, len(ids), MAX_READ):
+        for some in batches(ids, MAX_READ):
             with translated("read the session"):
-                found = self._main.get(ids=ids[start : start + MAX_READ], include=["embeddings"])
+                found = self._main.get(ids=[*some], include=["embeddings"])
             keys += found["ids"]
             rows += list(found["embeddings"] if found["embeddings"] is not None else ())
         read = stacked(keys, rows)
@@ -244,8 +244,8 @@ class ServerSpace(Space):
         named: dict[str, str] = {}
         if not names or (words := self._known_words()) is None:
             return named
-        for start in range(0, len(names), MAX_READ):
-            ids = [_DOCUMENT + name for name in names[start : start + MAX_READ]]
+        for some in batches(names, MAX_READ):
+            ids = [_DOCUMENT + name for name in some]
             with translated("read the session"):
                 rows = words.get(ids=ids, include=["metadatas"])
             named |= {id: str(row[_TEXT]) for id, row in zip(rows["ids"], rows["metadatas"] or (), strict=True)}

@@ -112,7 +112,9 @@ class SqliteSpace(Space):
         return {row.key: row.value for row in self._file.changed("derived")}
 
     def keep_derived(self, rows: Mapping[str, bytes]) -> None:
-        self._file.put("derived", rows.items())
+        with self._file.writing():
+            if self._file.change == self._seen:  # otherwise another process may have written some of these items since
+                self._file.put("derived", rows.items())
 
     def keep_documents(self, contents: Mapping[str, str]) -> None:
         with self.lock:

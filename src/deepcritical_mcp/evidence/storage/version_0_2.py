@@ -55,10 +55,9 @@ def old_info(folder: Path) -> KeptSession:
         row = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
     title, created = row.get("title"), row.get("created")
     counts = [value if isinstance(value := row.get(name), int) and value >= 0 else -1 for name in ("items", "searches")]
+    owner = _beginning(folder / "used", 256).decode("utf-8", "replace").strip()  # "" if a backup has dropped the file
     return KeptSession(
-        owner=_beginning(folder / "used", 256)
-        .decode("utf-8", "replace")
-        .strip(),  # "" if a backup has dropped the file
+        owner=owner,
         created=float(created) if isinstance(created, int | float) and 0 <= created <= _LATEST else 0.0,
         title=clipped(clean_line(title), 120) if isinstance(title, str) else "",
         items=counts[0],

@@ -32,8 +32,8 @@ from deepcritical_mcp.text import clipped, counted, inert
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from deepcritical_mcp.evidence.kept_sessions import KeptSession
     from deepcritical_mcp.evidence.sessions import SessionRegistry
+    from deepcritical_mcp.evidence.storage.stored_items import KeptSession
     from deepcritical_mcp.evidence.store import EvidenceStore
     from deepcritical_mcp.search.pipeline import SourceSearch
 
