@@ -26,6 +26,12 @@ def word_list(name: str) -> frozenset[str]:
 
 
 @cache
+def word_table(name: str) -> Mapping[str, str]:
+    """A list whose entries are a word, "=" and what stands for it."""
+    return dict(one.split("=") for one in _lists()[name])
+
+
+@cache
 def endings(name: str) -> tuple[str, ...]:
     """The same for `str.endswith` and `str.startswith`."""
     return tuple(_lists()[name])
