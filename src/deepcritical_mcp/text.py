@@ -11,6 +11,7 @@ from typing import Literal, TypeVar, cast
 from unicodedata import normalize
 
 from deepcritical_mcp.data_files import data_lines as data_lines
+from deepcritical_mcp.data_files import data_table
 
 _Item = TypeVar("_Item")
 
@@ -128,7 +129,7 @@ MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_abbr
 """By the first three letters: {"jan": 1, …}."""
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?=\s|$)")
 
-_WORDS = {name: words for name, _, words in (line.partition(": ") for line in data_lines(__file__, "common_words.txt"))}
+_WORDS = data_table(__file__, "common_words.txt")
 FUNCTION_WORDS, QUESTION_WORDS, NEGATIONS, CONJUNCTIONS, PUBMED_STOP_WORDS = (
     frozenset(_WORDS[kind].split()) for kind in ("function", "question", "negation", "conjunction", "PubMed")
 )

@@ -103,10 +103,17 @@ async def test_a_short_block_has_no_shorter_form(ask: Ask):
 
 
 async def test_a_phrase_of_the_user_that_pubmed_does_not_have_becomes_words_near_each_other(ask: Ask):
-    query = (await ask("gout in ski patrollers", unknown=["ski patroller*"])).queries[0].pubmed_query
+    query = (
+        (await ask("gout in volunteer ski patrollers", unknown=["volunteer ski patroller*"])).queries[0].pubmed_query
+    )
+    assert finds(query, "gout ; volunteer patrollers who ski")
+    assert '"volunteer ski patroller*"' not in query
+
+
+async def test_two_words_without_a_heading_are_searched_near_each_other(ask: Ask):
+    query = (await ask("gout in ski patrollers")).queries[0].pubmed_query
     assert finds(query, "gout ; patrollers who ski")
-    assert "[tiab:~" in query
-    assert '"ski patroller*"' not in query
+    assert '"ski patroller"[tiab:~3]' in query
 
 
 async def test_another_name_that_pubmed_does_not_have_as_a_phrase_is_left_out(ask: Ask):

@@ -13,6 +13,7 @@ PERSONS_AND_PARTS = (
     Record(79902, ("Nonagenarians", "Nonagenarian"), "M01.060.116"),
     Record(36861, ("Pregnant Women", "Pregnant Woman"), "M01.975.807"),
     Record(16360, ("Clostridioides difficile", "Clostridium difficile"), "B03.300.390"),
+    Record(13211, ("Staphylococcus aureus",), "B03.300.390.800"),
 )
 
 
@@ -36,6 +37,8 @@ PERSONS_AND_PARTS = (
         ("allopurinol in nonagenarians", ["allopurinol", "nonagenarian"]),
         ("pregnant women with gout", ["pregnant women", "gout"]),
         ("C. difficile and gout", ["Clostridioides difficile", "gout"]),
+        ("gout and S. aureus", ["gout", "Staphylococcus aureus"]),
+        ("gout under topiramate B and C", ["gout", "topiramate"]),
         ("gout in HPV", ["gout", "human papillomavirus"]),
         ("burnout and gout: is topiramate the link", ["burnout", "gout", "topiramate"]),
         ("pulmonary rehab in anemia", ["pulmonary rehabilitation", "anemia"]),

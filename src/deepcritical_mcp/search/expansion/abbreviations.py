@@ -9,7 +9,7 @@ from typing import NamedTuple
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.phrases import definitions, general_stems, stems
 from deepcritical_mcp.search.expansion.topic import Topic
-from deepcritical_mcp.search.expansion.word_lists import word_list
+from deepcritical_mcp.search.expansion.word_lists import word_table
 from deepcritical_mcp.sources.base import Vocabulary
 
 SAMPLE = 60
@@ -62,19 +62,19 @@ class Abbreviation(NamedTuple):
 
 def known_abbreviations(topic: Topic) -> dict[str, str]:
     """The abbreviations of a topic that mean one thing in medicine -> what they mean, as a list has them."""
-    known = dict(one.split("=") for one in word_list("abbreviations"))
-    words = [one.text for one in topic.tokens if one.text.rstrip("s") in known]
-    return {word: f"{known[word.rstrip('s')]}{'s' * word.endswith('s')}" for word in words}
+    known = word_table("abbreviations")
+    plural = {f"{short}s": f"{long}s" for short, long in known.items()}
+    return {one.text: long for one in topic.tokens if (long := known.get(one.text) or plural.get(one.text))}
 
 
 def abbreviations_of(topic: Topic) -> list[str]:
-    """The words of a topic that may be abbreviations: two to six capitals ("MS"), not in a topic all in capitals."""
+    """The words of a topic that may be abbreviations and have to be looked up: two to six capitals ("MS"), not in a
+    topic all in capitals."""
     if topic.syntax or not any(letter.islower() for letter in topic.subject):
         return []
     known = known_abbreviations(topic)
-    words = [word for word in topic.affirmed.split() if word not in known and word.isalpha() and word.isupper()]
-    words = [word for word in words if 2 <= len(word) <= 6]
-    return list(dict.fromkeys(words))
+    words = [word for word in topic.affirmed.split() if 2 <= len(word) <= 6 and word.isalpha() and word.isupper()]
+    return list(dict.fromkeys(word for word in words if word not in known))
 
 
 async def look_up_abbreviation(short: str, topic: Topic, vocabulary: Vocabulary) -> Abbreviation:

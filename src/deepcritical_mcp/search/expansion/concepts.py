@@ -189,6 +189,8 @@ def candidates(topic: Topic) -> dict[str, str]:
         if {span[0], span[-1]} & _BOUNDS or any(one[0] in '",;' for one in span):
             continue
         text = " ".join(span)
+        if len(text) < 2:  # "S. aureus"
+            continue
         last = next((span[-1].removesuffix(end) for end in _CONNECTED if span[-1].endswith(end)), span[-1])
         for form in (last, singular(last), plural(last)):
             name = " ".join([*span[:-1], form])
@@ -234,8 +236,6 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
     "glue"), short names are no drugs of another name, and a metal is meant only if something else says so ("lead")."""
     if record.name == "Acquired Immunodeficiency Syndrome":  # "visual aids"
         return "aids" in {one.text for one in topic.tokens} and "HIV" not in topic.text
-    if text in {short.lower() for short in known_abbreviations(topic)}:
-        return False
     if len(text) <= 3 and record.is_of(_DRUGS) and record.name.lower() != text:  # "MTA" is not only pemetrexed
         return True
     if record.name == "Lead":
@@ -263,9 +263,10 @@ def _found(
     """
     long_forms = {one.short: one for one in abbreviations}
     options: list[tuple[str, MeshDescriptor]] = []
+    written_out = {*known_abbreviations(topic).values()}
     for name, text in candidates(topic).items():
         is_longer = name.endswith(_ENDS_OF_NAMES) and not text.endswith(_ENDS_OF_NAMES)
-        if name in records and not _is_another_sense(text, records[name], topic):
+        if name in records and (name in written_out or not _is_another_sense(text, records[name], topic)):
             if is_longer and records[name].name.lower() != name.replace("'s ", " "):  # "Alzheimer", but no "heart"
                 continue
             options.append((text, records[name]))

@@ -100,7 +100,7 @@ _NEARLY = 1.05
 _LOOSE = 8
 """So many times as much as the direct query a class of drugs alone may find."""
 _FLOOD = 5000
-"""Papers of which nobody reads the titles: from here on the direct query requires one thing more that was said."""
+"""More papers than anybody screens: above it, the direct query requires one more of the things that were said."""
 _MAX_COUNTED = 12
 _MAX_NARROWED = 4
 _MAX_SHORT_FORMS = 3

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache
-from importlib.resources import files
 from typing import Literal, NamedTuple, cast
 
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.models import SearchFilter
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.parts import Part
@@ -47,8 +47,7 @@ class FittingFilter(NamedTuple):
 @cache
 def _own_filters() -> Mapping[str, SearchFilter]:
     """The filters of `filters.txt`, whose lines are a key, a name, a condition and its source, by their keys."""
-    rows = (files("deepcritical_mcp.search.expansion") / "filters.txt").read_text("utf-8").splitlines()
-    read = (row.split("\t") for row in rows)
+    read = (row.split("\t") for row in data_lines(__file__, "filters.txt"))
     return {key: SearchFilter(name=name, pubmed=pubmed, source=source) for key, name, pubmed, source in read}
 
 

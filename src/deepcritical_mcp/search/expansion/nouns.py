@@ -220,7 +220,8 @@ def role_of_item(text: str, concept: TopicConcept | None) -> QueryRole:
 
 
 def _with_letters(items: Sequence[Item]) -> list[Item]:
-    """The items, with a letter or a number that stands alone as the end of the word before it ("influenza A")."""
+    """The items, with a letter or a number that stands alone as the end of the word before it ("influenza A"), and
+    without other letters ("hepatitis B and C")."""
     found: list[Item] = []
     for text, concept in items:
         if found and concept is None and (len(text) == 1 or text.isdigit()):
@@ -228,4 +229,4 @@ def _with_letters(items: Sequence[Item]) -> list[Item]:
             text = f"{before} {text}"
             concept = replace(known, text=text) if known else None
         found.append((text, concept))
-    return found
+    return [one for one in found if one[1] or len(one[0]) > 1 or not one[0].isascii()]

@@ -184,11 +184,11 @@ class Plan:
 
     def _one_of(self, *, is_flood: bool) -> list[Part]:
         """What else the topic says, of which a paper has to name one thing, if what it must be about is no question by
-        itself: a condition, and something sure that is none. A comparison and words that say little never are alone."""
+        itself (a condition, and something sure that is none); never only a comparison, or words that say little."""
         sure = [one for one in self.required if one.evidence >= SURE and one.is_known]
         is_question = len(self.required) > 2 or len({one.is_disease for one in sure}) > 1
         said = [one for one in self.ranking if not one.is_negation and one.role not in _ONLY_RANKING]
-        if self.topic.syntax or (is_question and not is_flood):
+        if is_question and not is_flood:
             return []
         if len(self.required) < 2:
             return [one for one in said if one.evidence or one.text.lower() not in word_list("modifier")]

@@ -58,7 +58,7 @@ _BY_ROLE: Mapping[QueryRole, float] = {
 """What is not here has none."""
 # Of disorders, symptoms and behavior.
 OF_DISEASES = ("C", "F01", "F02", "F03")
-# Of these, organisms, chemicals, techniques and reproduction, papers have to name what they are about.
+# Of these, organisms, chemicals, techniques, reproduction and pregnant women, papers have to name what they are about.
 _SURE = (*OF_DISEASES, "B", "D", "E", "G08", "A11", "M01.975.807")
 SYMPTOMS = ("C23.888",)
 _ADJECTIVE_ENDINGS = endings("adjective endings")

@@ -19,7 +19,7 @@ from deepcritical_mcp.search.expansion.negations import (
 )
 from deepcritical_mcp.search.expansion.other_databases import read_strategy
 from deepcritical_mcp.search.expansion.phrases import phrases, stems
-from deepcritical_mcp.search.expansion.word_lists import word_list
+from deepcritical_mcp.search.expansion.word_lists import word_list, word_table
 from deepcritical_mcp.text import (
     FOREIGN_FUNCTION_WORDS,
     NEGATIONS,
@@ -366,9 +366,8 @@ def _tokens(text: str) -> list[str]:
     """The words without those that open a question; each negation with what it negates is one phrase in quotes, since
     PubMed ignores "without" alone."""
     ends = {**dict.fromkeys(",)]", " ,"), **dict.fromkeys(";:.?!", " ;")}
-    clipped = dict(one.split("=") for one in word_list("clipped"))
     cleaned = [pubmed_syntax.words(word) + ends.get(word[-1], "") for word in text.split()]
-    cleaned = [clipped.get(word.lower(), word) for word in cleaned]
+    cleaned = [word_table("clipped").get(word.lower(), word) for word in cleaned]
     found = [
         word
         for word in _GENUS.sub(r"\1 ", " ".join(cleaned)).split()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+
+from deepcritical_mcp.data_files import data_lines
 
 
 @cache
 def _lists() -> Mapping[str, tuple[str, ...]]:
-    rows = (files("deepcritical_mcp.search.expansion") / "words.txt").read_text("utf-8").splitlines()
-    read = (row.partition("\t") for row in rows if not row.startswith("#"))
+    read = (row.partition("\t") for row in data_lines(__file__, "words.txt"))
     return {name: tuple(words.split("|") if "|" in words else words.split()) for name, _, words in read}
 
 
@@ -23,6 +23,12 @@ def word_list(name: str) -> frozenset[str]:
         KeyError: there is no such list.
     """
     return frozenset(_lists()[name])
+
+
+@cache
+def word_table(name: str) -> Mapping[str, str]:
+    """A list whose entries are a word, "=" and what stands for it."""
+    return dict(one.split("=") for one in _lists()[name])
 
 
 @cache
@@ -57,8 +63,7 @@ def common_words() -> frozenset[str]:
 
 @cache
 def _classes() -> Mapping[str, frozenset[str]]:
-    rows = (files("deepcritical_mcp.search.expansion") / "word_classes.txt").read_text("utf-8").splitlines()
     found: defaultdict[str, set[str]] = defaultdict(set)
-    for name, _, words in (row.partition("\t") for row in rows if not row.startswith("#")):
+    for name, _, words in (row.partition("\t") for row in data_lines(__file__, "word_classes.txt")):
         found[name].update(words.split())
     return {name: frozenset(words) for name, words in found.items()}
