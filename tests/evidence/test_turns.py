@@ -125,13 +125,13 @@ async def test_a_session_that_is_deleted_while_others_write_stays_deleted(
 
 
 async def test_a_turn_that_lasts_is_renewed(chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 0.8)
+    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 3)
     monkeypatch.setattr(chroma_session, "RENEWED_AFTER", 0.2)
     keep = ServerSpace.keep_documents
 
     def slow(self: ServerSpace, contents: Mapping[str, str]) -> None:
         for _ in range(5):
-            time.sleep(0.3)
+            time.sleep(0.8)
             keep(self, contents)
 
     async with processes(chroma_server.url) as stores:
