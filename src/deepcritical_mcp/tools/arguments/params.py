@@ -30,6 +30,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.models.screening import MARKS
 from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools.arguments.names import synonyms
 from deepcritical_mcp.tools.arguments.sizes import MAX_WORD, at_most
 from deepcritical_mcp.urls import is_web_address
 
@@ -39,14 +40,7 @@ _OWN_URI = re.compile(r"\Aevidence://[^/]*/")
 _PLACE = re.compile(rf"(?P<id>.*[^/])@(?P<place>{ANCHOR}|[0-9]{{1,9}}-[0-9]{{0,9}})", re.DOTALL | re.IGNORECASE)
 _FIELDS = {"pubmed": "pmid", "pmc": "pmcid", "doi": "doi", "nct": "nct"}
 _ONLY_DOI = re.compile(r"(?:doi ?:? ?)?10\.\S{1,300}", re.IGNORECASE)
-_MARK_WORDS = {
-    "": ("any", "all", "everything", "none", "null"),
-    "included": ("include", "in"),
-    "excluded": ("exclude", "out"),
-    "cited": ("cite",),
-    "decided": ("screened", "reviewed", "marked"),
-    "undecided": ("unscreened", "not screened", "not decided", "unmarked", "pending"),
-}
+_MARK_WORDS = {word: names.split("|") for word, names in synonyms("mark").items()}
 _NEXT_ID = r"(?=[\"']?(?:\d{5,9}\b|pubmed|pmid|doi|nct|url|text|https?:|10\.\d{4}))"
 _ID_SEPARATOR = re.compile(rf" ?[,;|] | ?[,;|]{_NEXT_ID}| (?:and )?{_NEXT_ID}", re.IGNORECASE)
 _ID_LABEL = re.compile(
@@ -156,20 +150,17 @@ def identified_items(value: object) -> list[object]:
 
 
 def _marked(value: str) -> str:
-    """A mark as `matches_mark` reads it, from other words for a decision."""
+    """A mark as `matches_mark` reads it, from other words for a decision; anything else is a tag."""
     mark = clean_line(value)
     word = mark.casefold()
-    own = _own_mark(word)
-    if own is None and (before := _NEGATION.match(word)) and _own_mark(word[before.end() :]) is not None:
+    own = {name: "" if one == "any" else one for one, names in _MARK_WORDS.items() for name in (one, *names)}
+    if word in own:
+        return own[word]
+    if (before := _NEGATION.match(word)) and word[before.end() :] in own:
         raise ValueError(
             f'"{mark[:40]}" leaves something out, which marked cannot: pass one of {", ".join(MARKS)}, or a tag'
         )
-    return mark if own is None else own
-
-
-def _own_mark(word: str) -> str | None:
-    """The mark that a word means; None for a tag."""
-    return word if word in MARKS else next((own for own, words in _MARK_WORDS.items() if word in words), None)
+    return mark
 
 
 def is_findable(tag: str) -> bool:

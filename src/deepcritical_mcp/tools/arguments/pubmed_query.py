@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.models import QUERY_LIMIT
@@ -15,34 +14,19 @@ from deepcritical_mcp.urls import is_web_address
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"') | dict.fromkeys("‘’", "'"))
 _LABEL = re.compile(r"\A(?:pubmed )?(?:query|search(?: query| term)?|topic)\s*[:=]\s*", re.IGNORECASE)
 _QUOTED_CODE = re.compile(r"(?<![\w`])`{1,3}([^`]{1,1000})`{1,3}(?![\w`])")
+_SOME = "(?:(?: the| some| any)?(?: recent)?)"
 _PAPERS = "(?:papers?|articles?|studies|publications?|literature|abstracts?|evidence|results?|information)"
-_ABOUT = "(?:about|on|for|regarding|concerning|related to|that discuss|discussing)"
+_ABOUT = "(?:about|on|for|regarding|concerning|related to|discussing)"
 _POLITE = "(?:(?:please|kindly|(?:can|could|would|will) you|i(?: want|'d like| need| would like) to|help me) )"
-_FIND = "(?:search|look|find(?! out)|get|fetch|retrieve|show|give|list)(?: (?:me|us))?(?: (?:up|for))?"
-_NEED = "i (?:need|want|am looking for)"
+_FIND = "(?:(?:search|look|find(?! out)|get|fetch|retrieve|show|give|list)(?: me| us)?(?: up| for)?|i (?:need|want))"
 _PLACE = "(?:the |my |our |this |your )?(?:pubmed|medline|web|internet|google|literature|session|notes|evidence)"
 _IN_PLACE = f"(?:search|query|look in|use|check)(?: in| on)? {_PLACE}(?: database)? (?:for|about|to find)"
-_NEWEST = "(?:latest|newest|most recent)"
-_FIRST = "(?:recent|top|first|best)"
-_SOME = rf"(?: (?:the|some|any))?(?: (?:{_NEWEST}|{_FIRST}))?(?: [0-9]{{1,3}})?(?: {_NEWEST})?"
-_KIND = "(?:rcts?|(?:clinical |randomi[sz]ed )?(?:controlled )?trials?|(?:systematic )?reviews?|meta-analys[ei]s)"
 _INSTRUCTION = re.compile(
-    rf"\A(?:{_POLITE}{{0,3}}{_IN_PLACE}(?:{_SOME} {_PAPERS} {_ABOUT})?"
-    rf"|{_POLITE}{{0,3}}(?:{_FIND}|{_NEED}){_SOME} {_PAPERS} {_ABOUT}"
-    rf"|{_POLITE}{{0,3}}(?:{_FIND}|{_NEED}) (?:the )?(?:{_NEWEST} )?[0-9]{{1,3}}(?= {_KIND}\b)"
-    rf"|{_POLITE}{{1,3}}{_FIND}|(?:{_NEWEST} |{_FIRST} )?[0-9]{{1,3}} {_PAPERS} {_ABOUT}) ",
+    rf"\A(?:{_POLITE}{{0,3}}(?:{_IN_PLACE}|{_FIND}{_SOME} {_PAPERS} {_ABOUT})"
+    rf"|{_POLITE}{{1,3}}{_FIND}(?! (?:the )?(?:[0-9]|latest|newest|most recent))) ",
     re.IGNORECASE,
 )
 _UNCLEAR = re.compile(r"\A(?:please|google|(?:search|find|show|look)(?: me| up| for)?) ", re.IGNORECASE)
-_RETURN = "(?:return|give me|show me|show|limit(?:ed)? to|list|top)(?: only)?(?: the)?(?: top| first)?"
-_RESULTS = f"(?: (?:results?|hits?|{_PAPERS}))"
-_WANTED = re.compile(
-    rf"(?:(?:[,;.]| and) {_RETURN} ([0-9]{{1,3}}){_RESULTS}?"
-    rf"| (?:{_RETURN}|max(?:imum)?(?: of)?) ([0-9]{{1,3}}){_RESULTS}"
-    rf"|,? \((?:limit|max(?:imum)?|{_RETURN})[ :=]*([0-9]{{1,3}}){_RESULTS}?\)"
-    r"|[,;]? (?:max_?results|limit|top_k|num_results) ?[:=] ?([0-9]{1,3}))\.?\Z",
-    re.IGNORECASE,
-)
 _THANKS = re.compile(r",? (?:please|thanks|thank you)[.!]?\Z", re.IGNORECASE)
 _PMID = re.compile(r"\b(?:pubmed\s?[:=]\s?|pmid\s?[:=#]?\s?)0{0,9}([1-9][0-9]{0,8})\b(?!\s?\[)", re.IGNORECASE)
 _ONE_PMID = r"(?:(?:pubmed|pmids?)(?: ?[:=#])? ?[\[(]?0{0,9}[1-9][0-9]{0,8}|[1-9][0-9]{4,8})[\])]?"
@@ -51,28 +35,12 @@ _LOWER_OR = re.compile(r"\S or \S")
 _TAG = re.compile(r"\[([^\[\]]{1,80})\]")
 
 
-class Request(NamedTuple):
-    """A search for `text`, for so many results (0 if it does not say), the newest first or not."""
-
-    text: str
-    results: int = 0
-    newest: bool = False
-
-
-def read_request(text: str) -> Request:
-    """`text` without what surrounds a query: code spans, a label, an instruction, a number of results; with straight
-    quotes, on one line."""
+def search_terms(text: str) -> str:
+    """`text` without what surrounds a query: code spans, a label, an instruction; with straight quotes, on one line."""
     if len(text) > QUERY_LIMIT:
-        return Request(text)
-    straight = _QUOTED_CODE.sub(r"\1", clean_line(text.translate(_QUOTES))).strip()
-    line = _THANKS.sub("", _LABEL.sub("", straight))
-    start, end = _INSTRUCTION.match(line), _WANTED.search(line[-80:])
-    said = start[0] if start else ""
-    numbers = [*(filter(None, end.groups()) if end else ()), *re.findall("[0-9]+", said)]
-    asked = line[len(said) : len(line) - len(end[0] if end else "")].strip()
-    if not asked:
-        return Request(straight)
-    return Request(asked, int(numbers[0]) if numbers else 0, re.search(_NEWEST, said, re.IGNORECASE) is not None)
+        return text
+    line = _QUOTED_CODE.sub(r"\1", clean_line(text.translate(_QUOTES))).strip()
+    return _INSTRUCTION.sub("", _THANKS.sub("", _LABEL.sub("", line))).strip() or line
 
 
 def pubmed_terms(text: str) -> str:

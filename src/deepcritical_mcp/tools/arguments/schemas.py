@@ -15,16 +15,8 @@ from pydantic import ValidationError
 from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.text import clean_line, counted
-from deepcritical_mcp.tools.arguments import pubmed_query
-from deepcritical_mcp.tools.arguments.names import (
-    alias,
-    argument_named,
-    instead,
-    is_ignorable,
-    nearest,
-    plain_name,
-    switch,
-)
+from deepcritical_mcp.tools.arguments.names import alias, argument_named, instead, is_ignorable, plain_name, switch
+from deepcritical_mcp.tools.arguments.pubmed_query import pubmed_terms, syntax_notes
 from deepcritical_mcp.tools.arguments.sizes import MAX_EXTRA_FIELDS, check_size, check_sizes
 from deepcritical_mcp.tools.arguments.values import ONE_STATUS, coerced, is_nothing, is_url, understood
 
@@ -52,7 +44,7 @@ def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None =
         parts = (f"[{part}]" if isinstance(part, int) else f".{part[:MAX_NAME_LENGTH]}" for part in row["loc"])
         field = "".join(parts).removeprefix(".")
         if row["type"] == "extra_forbidden":
-            near = suggestion(str(row["loc"][-1]), _sibling_names(row["loc"], schema or {}))
+            near = instead(str(row["loc"][-1]), "", _sibling_names(row["loc"], schema or {}))
             rows[field] = f"{field} is not a known field{near}"
         else:
             words = (schema or {}).get("properties", {}).get(field, {}).get("enum", ())
@@ -105,12 +97,6 @@ def _got(value: object) -> str:
     return kinds.get(type(value), "")
 
 
-def suggestion(name: str, names: Collection[str]) -> str:
-    """The end of a sentence about the unknown `name`: the nearest of `names`, if one is near."""
-    near = nearest(name, names)
-    return f': did you mean "{near}"?' if near else "."
-
-
 _MAX_SHOWN = 80
 _WRAPPERS = re.compile("param(eter)?s|arguments|args|kwargs|inputs?|filters?|options|payload|request")
 _PERIODS = re.compile(
@@ -143,9 +129,9 @@ def read_arguments(
         for name, value in values.items():
             check_size(value, known[name], name)
         return values, []
-    later = [(name, value) for name, value in reading.flat(arguments).items() if not reading.takes(name, value)]
-    reading.take_wishes()
-    reading.refuse([name for name, value in later if not reading.takes_page(name, value)])
+    flat = reading.flat(arguments)
+    later = [name for name, value in flat.items() if not reading.takes(name, value)]
+    reading.refuse([name for name in later if not reading.takes_page(name, flat[name])])
     return reading.values, reading.notes()
 
 
@@ -161,12 +147,15 @@ class _Reading:
         self._read: list[str] = []
         self._remarks: list[str] = []
         self._decides = False
-        self._request, self._asked = pubmed_query.Request(""), ""
 
     def notes(self) -> list[str]:
         """What was read otherwise than written, and what PubMed will not read as it was probably meant."""
-        query = self.values.get("query") if self._tool == "pubmed_search" else None
-        syntax = [*pubmed_query.syntax_notes(self._read_pubmed(query))] if isinstance(query, str) else []
+        query, syntax = self.values.get("query"), list[str]()
+        if self._tool == "pubmed_search" and isinstance(query, str):
+            self.values["query"] = terms = pubmed_terms(query)
+            syntax = [*syntax_notes(terms)]
+            if terms != query:
+                self._read.append(f"{_written('query', query)} as {_written('query', terms)}")
         return [*([f"Read {'; '.join(self._read)}."] if self._read else []), *self._remarks, *syntax]
 
     def flat(self, arguments: Mapping[str, object]) -> dict[str, object]:
@@ -199,18 +188,15 @@ class _Reading:
         if is_nothing(value, known.get(own)):
             return True
         is_on = _SWITCH_WORDS.get(str(value).strip().lower())
-        # For other tools, and as a number, "results" is how many.
-        if key == "results" and "has_results" in known and is_on is not None and not str(value).strip().isdecimal():
-            return self._set("has_results", is_on, name, value)
         if (target := switch(name, known)) and is_on is not None:
             wanted, on = target
             if wanted == "status" and not is_on:
                 raise InvalidInputError(f"{_written(name, value)}: {ONE_STATUS}")
             return self._set(wanted, on if is_on else on is False or known[wanted].get("default"), name, value)
         if self._tool == "pubmed_search" and alias(name, ["pmid"]) and (ids := _records(value)):
-            return self._set("query", pubmed_query.pubmed_terms(ids), name, value)
-        if "min_date" in known and key in ("start", "from", "end", "to"):
-            return self._set_end(key, name, value)
+            return self._set("query", pubmed_terms(ids), name, value)
+        if key in ("start", "from") and "offset" in known and str(value).isdecimal() and len(str(value)) < len("1995"):
+            return self._set("offset", value, name, value)
         if "min_date" in known and _PERIODS.fullmatch(key):
             return self._set_period(name, value, _ends_of(value))
         if own and not _PAGES.fullmatch(key):
@@ -233,23 +219,11 @@ class _Reading:
             first, second = _written(self._given_as[name], earlier), _written(given, shown)
             raise InvalidInputError(f"{first} and {second} do not agree: pass only {name}.")
         self.values[name], self._given_as[name] = read, given
-        if name in ("query", "topic") and isinstance(value, str):
-            self._request, self._asked = pubmed_query.read_request(value), value
         if given != name or (read != [shown] and clean_line(str(read)).lower() != clean_line(str(shown)).lower()):
-            first, second = _written(given, shown), _written(name, read)
-            if first.endswith("…") and first.partition("=")[2] == second.partition("=")[2]:
-                first, second = (given, name) if given != name else _where_they_differ(name, shown, read)
-            self._read.append(f"{first} as {second if read != '' else f'no {name}'}")
+            self._read.append(f"{_written(given, shown)} as {_written(name, read) if read != '' else f'no {name}'}")
         if name in _ENDS and re.search("before|after", f"{given} {shown}".lower()):
             self._remarks.append(f"{_written(name, read)} includes that date.")
         return True
-
-    def take_wishes(self) -> None:
-        """Read how many results, and whether the newest, the text of the query asks for."""
-        number = self._request.results
-        for name, value in (("max_results", number), ("count", number), ("sort", self._request.newest and "date")):
-            if value and name in self._known and name not in self.values:
-                self._set(name, value, "query", self._asked)
 
     def _set_period(self, name: str, value: object, ends: Sequence[object]) -> bool:
         """Read a year or a range of dates as `min_date` and `max_date`."""
@@ -258,37 +232,20 @@ class _Reading:
             raise InvalidInputError(f"{name[:MAX_NAME_LENGTH]}: pass min_date and max_date, e.g. {example}.")
         return all(self._set(own, end, name, value) for own, end in zip(_ENDS, ends, strict=True))
 
-    def _set_end(self, key: str, name: str, value: object) -> bool:
-        """Read `start` and the like, which other tools use for dates and for offsets."""
-        text, is_start = str(value).strip(), key in ("start", "from")
-        if is_start and text.isdecimal() and len(text) < len("1995"):
-            return self._set("offset", value, name, value)
-        if key == "start" and text.isdecimal() and len(text) == len("1995"):
-            raise InvalidInputError(f'start={text} can mean two things: pass min_date="{text}" or offset={text}.')
-        return self._set("min_date" if is_start else "max_date", value, name, value)
-
     def takes_page(self, name: str, value: object) -> bool:
-        """Read a page as an offset; False if it is not a page."""
-        is_page = _PAGES.fullmatch(plain_name(name)) is not None
-        if not is_page and name != "offset":
+        """Read a page as an offset; False if it is not a page, or if the tool has only one."""
+        if not _PAGES.fullmatch(plain_name(name)):
             return False
         page = understood(name, value, {"type": "integer", "minimum": 0})
         size = self.values.get("max_results", self._known.get("max_results", {}).get("default"))
-        if not isinstance(page, int) or not isinstance(size, int):
+        if not isinstance(page, int) or not isinstance(size, int) or (page > 1 and "offset" not in self._known):
             return False
-        if "offset" in self._known:
-            start = max(page - 1, 0) * size
-            if start and is_page:
-                gap = f"If the answer before showed fewer than {size} results, continue with its next_offset instead"
-                self._remarks.append(f"{name}={page} begins at offset={start}. {gap}: nothing is skipped then.")
-            return self._set("offset", start, name, value)
-        if page > is_page:
-            most = self._known["max_results"]["maximum"]
-            if page >= most:
-                raise InvalidInputError(f"{self._tool} returns {most} results at most.")
-            most = min(size * page if is_page else size + page, most)
-            raise InvalidInputError(f"{self._tool} has one page: pass max_results={most} instead of {name}={page}.")
-        return True
+        if page <= 1:
+            return True
+        start = (page - 1) * size
+        gap = f"If the answer before showed fewer than {size} results, continue with its next_offset instead"
+        self._remarks.append(f"{name}={page} begins at offset={start}. {gap}: nothing is skipped then.")
+        return self._set("offset", start, name, value)
 
     def _set_field(self, name: str, value: object) -> bool:
         """Read a field of the only item, which was written outside of it."""
@@ -313,14 +270,6 @@ class _Reading:
         )
         return True
 
-    def _read_pubmed(self, query: str) -> str:
-        """Read what is special about queries to PubMed."""
-        terms = pubmed_query.pubmed_terms(query)
-        if terms != query:
-            self._read.append(f"{_written('query', query)} as {_written('query', terms)}")
-        self.values["query"] = terms
-        return terms
-
     def refuse(self, unknown: Sequence[str]) -> None:
         """Raise InvalidInputError if there are unknown arguments: which ones, and what to pass instead of each."""
         if not unknown:
@@ -335,7 +284,7 @@ class _Reading:
             return f": {ONE_STATUS}"
         if "sort" in self._known and "new" in name.lower():
             return ': pass only_new=true (omits what the session has), or sort="date" (newest first).'
-        return instead(name, self._tool, self._known.keys()) or suggestion(name, self._known.keys())
+        return instead(name, self._tool, self._known.keys())
 
 
 def _ends_of(value: object) -> Sequence[object]:
@@ -348,15 +297,6 @@ def _ends_of(value: object) -> Sequence[object]:
         return pair if len(pair) == len(_ENDS) else ()
     one = dates.readings(str(value))
     return dates.period(str(value)) or (one * 2 if len(one) == 1 else ())
-
-
-def _where_they_differ(name: str, *values: object) -> tuple[str, str]:
-    """Two long values of an argument, from shortly before they differ."""
-    one, other = (json.dumps(value, ensure_ascii=False, default=str) for value in values)
-    same = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
-    start = max(same - 20, 0)
-    first, second = (clean_line(f"{name}=…{text[start : start + _MAX_SHOWN]}…") for text in (one, other))
-    return first, second
 
 
 def _items_of(value: object) -> list[object]:
@@ -372,5 +312,6 @@ def _records(value: object) -> str:
 
 
 def _written(name: str, value: object) -> str:
+    """An argument as it is repeated in a note: of a long one, the beginning and the end."""
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return clean_line(f"{name[:MAX_NAME_LENGTH]}={text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + '…'}")
+    return clean_line(f"{name[:MAX_NAME_LENGTH]}={text if len(text) <= _MAX_SHOWN else f'{text[:50]}…{text[-29:]}'}")

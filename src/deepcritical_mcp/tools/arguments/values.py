@@ -16,7 +16,7 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import SESSION_ID
 from deepcritical_mcp.sources.pubmed.request import near_publication_types, understood_publication_types
 from deepcritical_mcp.text import clean_line, counted
-from deepcritical_mcp.tools.arguments.names import alias, plain_name, rows
+from deepcritical_mcp.tools.arguments.names import alias, plain_name, synonyms
 from deepcritical_mcp.tools.arguments.params import (
     MAX_LIST_LENGTH,
     evidence_id,
@@ -25,48 +25,15 @@ from deepcritical_mcp.tools.arguments.params import (
     identifier_field,
     unwrapped,
 )
-from deepcritical_mcp.tools.arguments.pubmed_query import read_request
+from deepcritical_mcp.tools.arguments.pubmed_query import search_terms
 from deepcritical_mcp.tools.arguments.sizes import Schema, check_size
 from deepcritical_mcp.urls import is_web_address
 
 _FILLERS = frozenset(
     "the a my only first last past this most papers articles results file desc descending pub publication".split()
 )
-# Words of our enums -> other names for the same; "most recent papers" is "recent".
-_ENUM_ALIASES = rows(
-    """
-    relevance: best match|best|relevant|relevancy|score|similarity; date: newest|latest|recent|recency|year|by date;
-    similar: related|neighbors|neighbours; cited_by: cited in|citing|citations|forward; references:
-    refs|bibliography|cited references|backward; bibtex: bib|latex|biblatex|bibliography; ris:
-    zotero|endnote|mendeley|refman|reference manager; csl-json: csl|citeproc; markdown: md; jsonl: json
-    lines|ndjson; pubmed: medline|literature; preprint: biorxiv|medrxiv; trial: clinical trials|clinicaltrials.gov;
-    web: internet|website|online; user: notes|mine|own; page: web page|website; retracted: retractions|withdrawn;
-    concern: expression of concern; corrected: corrections|erratum|errata; passages: snippets|excerpts|short|brief;
-    full: complete|whole|full text; basic: shallow|quick|fast; advanced: deep|thorough; general: web; day:
-    1d|d|24h|24 hours|today; week: 7d|1w|w|7 days; month: 30d|1m|m|30 days; year: 365d|1y|y|12 months; any:
-    all|everything|both|anytime|any time|no filter|all ages|any age; none: any|all|no filter|no; therapy:
-    therapeutic|treatment|intervention|therapy narrow; therapy_broad: broad therapy; diagnosis: diagnostic|diagnostic
-    accuracy|diagnosis narrow; prognosis: prognostic|prognosis narrow; etiology: aetiology|causation|harm|etiology
-    narrow; prediction: clinical prediction guides|prediction model; rct: randomised|randomized|randomized
-    trial|randomised trial|randomized controlled trial|randomised controlled trial; systematic_review: systematic;
-    newborn: neonate|neonatal; infant: infancy|baby|babies; preschool: toddler|preschooler; adolescent: teen|teenager;
-    under_18: children|childhood|kids|paediatric|pediatric|under 18|0 to 18|children and adolescents;
-    adult: 18|19|18 and over|over 18; middle_aged: middle age; aged: elderly|older|older adult|older people|senior|65|65
-    and over|over 65|65 and older|geriatric; over_80: 80|80 and over|80 and older|oldest old; early_phase1: early
-    phase 1|early phase i|0|phase 0; phase1: 1|i|phase i; phase2: 2|ii|phase ii; phase3: 3|iii|phase iii; phase4:
-    4|iv|phase iv; na: not applicable|n a; interventional: intervention|clinical trial; expanded_access: compassionate
-    use; active_not_recruiting: active; included: include|in|yes|keep|accepted|eligible; excluded:
-    exclude|out|no|reject|rejected|ineligible; cited: cite; undecided: undo|unscreened
-    """
-)
-# What to say of a word that is none of the argument's, before they are listed.
-_NO_WORD = {
-    "study_filter": 'For other types pass publication_types, e.g. publication_types=["Meta-Analysis"], or add to the '
-    'query, e.g. query="(…) AND cohort studies[mh]". The filters are',
-    "age_group": 'Other groups are part of the query, e.g. 19 to 24 years: query="(…) AND young adult[mh]". '
-    'age_group="child" is 6 to 12 years, "under_18" all below. The groups are',
-    "decision": 'What is still open may have a tag, e.g. tags=["maybe"], and keeps its decision. The decisions are',
-}
+_OTHER_WORDS = {word: names.split("|") for word, names in synonyms("value").items()}
+_REFUSED = synonyms("refused")
 _DECIDING = ("decision", "include", "reason", "tags")
 """Fields of an item that say something about evidence that is kept under its id."""
 _NOTHING = frozenset({"null", "none", "undefined", "nil", "n/a", "*"})
@@ -77,10 +44,8 @@ _NEW_SESSION = frozenset({"new", "create", "createnew", "startnew", "anew"})
 _QUOTES = " \"'`“”„‘’«»"
 _WITHIN_TITLE = re.compile('["“”„«»]')
 _NEW_TITLE = re.compile(rf"[{_QUOTES}]{{0,9}}new(?: session)? ?[:=]", re.IGNORECASE)
-_TITLE_LABEL = re.compile(r"(?:session(?:[ _]?(?:id|title))?|title) ?[:=] ?", re.IGNORECASE)
-_NUMBER = re.compile(r"(-?[0-9]{1,12}(?:\.[0-9]{1,6})?) ?(%|results?|papers?|articles?|items?|queries)?")
+_TITLE_LABEL = re.compile(rf"\A[{_QUOTES}]{{0,9}}(?:session(?:[ _]?(?:id|title))?|title) ?[:=] ?", re.IGNORECASE)
 _URL = re.compile(r"https?://\S+", re.IGNORECASE)
-_NUMBER_WORDS = "zero one two three four five six seven eight nine ten".split()
 _NEGATED = re.compile(r"\s*(?:[-!~^≠¬]|<>|(?:not?|non|none|without|exclud(?:e|ing)|except|omit)\b)\s*", re.IGNORECASE)
 ONE_STATUS = (
     'status keeps one status and cannot leave one out: pass status="ok" for records that were checked and have no mark '
@@ -193,13 +158,10 @@ def _draft(items: Sequence[object]) -> str:
 def _number(name: str, value: object, schema: Schema) -> object:
     low, high, is_whole = schema.get("minimum", -math.inf), schema.get("maximum", math.inf), schema["type"] == "integer"
     if isinstance(value, str):
-        text = value[:40].strip().casefold()
-        if text in _MOST and high < math.inf and is_whole:
-            value = high
-        elif text in _NUMBER_WORDS:
-            value = _NUMBER_WORDS.index(text)
-        elif found := _NUMBER.fullmatch(text):
-            value = float(found[1]) / (100 if found[2] == "%" else 1)
+        if value.strip().casefold() in _MOST and high < math.inf and is_whole:
+            return high
+        with suppress(ValueError):
+            value = float(value[:40])
     if name == "offset" and value == -1:
         raise InvalidInputError(
             "offset=-1: next_offset is -1 on the last page, nothing follows it. offset=0 begins again."
@@ -217,17 +179,15 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
     """One of `words`, from another spelling or another name for it."""
     if name == "format" and _key(value) == "json":
         raise InvalidInputError('format="json" can mean format="csl-json" (citations) or format="jsonl" (all fields).')
-    known = {_key(other): one for one in words for other in _ENUM_ALIASES.get(one, one).split("|")}
-    found = (known | {_key(one): one for one in words}).get(_key(value), value)
-    if found not in words and name in _NO_WORD and not _NEGATED.match(value):
-        listed = f"{_NO_WORD[name]} {', '.join(words)}."
-        raise InvalidInputError(f'{name} has no "{clean_line(value)[:40]}". {listed}')
-    if name == "sort" or not (negated := _NEGATED.match(value)) or (value[0].isalpha() and found in words):
+    known = {_key(other): one for one in words for other in _OTHER_WORDS.get(one, ())}
+    known |= {_key(one): one for one in words}
+    found, negated = known.get(_key(value), value), _NEGATED.match(value)
+    if not negated or name == "sort" or (value[0].isalpha() and _key(value) in known) or _key(negated[0]) in known:
+        if found not in words and name in _REFUSED:
+            raise InvalidInputError(f'{name} has no "{clean_line(value)[:40]}". {_REFUSED[name]} {", ".join(words)}.')
         return found
     if name == "status" and "retracted" in words:
         raise InvalidInputError(ONE_STATUS)
-    if _key(negated[0]) in known:
-        return found  # "exclude it" leaves nothing out; the refusal lists the words
     meant = [one for one in words if one not in ("any", "none", "unchanged", known.get(_key(value[negated.end() :])))]
     raise InvalidInputError(f'{name} cannot express "not": pass one of {", ".join(meant)}.')
 
@@ -295,12 +255,9 @@ def _by_kind(own: str, value: object, free: Collection[str], *, is_named: bool) 
 
     Only an address is moved out of a field that the caller named as we do.
     """
-    text = value.strip() if isinstance(value, str) else str(value) if type(value) is int else ""
-    if own not in ("pmid", "pmcid", "doi", "nct", "url") or not text:
+    text = value.strip() if isinstance(value, str) else ""
+    if own not in ("pmid", "pmcid", "doi", "nct", "url") or not text or text.isdecimal():
         return own, value
-    if text.isdecimal():  # without a label, a number is what its field says
-        prefix = "PMC" if own == "pmcid" else "NCT" if own == "nct" and len(text) == len("00000620") else ""
-        return own, f"{prefix}{text}" if prefix else value
     kind, found = identifier_field(text)
     is_elsewhere = kind in free and own != "url" and (is_url(text) or not is_named)
     return (kind, found) if is_elsewhere or (kind == own != "url" and is_url(text)) else (own, value)
@@ -320,7 +277,7 @@ def _variant(_: str, value: str) -> str:
     if value.strip().isdecimal() and len(value.strip()) < len("100"):
         count = f"expand_queries count={value.strip()}"
         raise InvalidInputError(f"variants are rephrasings of the query, not their number: {count} proposes some.")
-    return read_request(value).text
+    return search_terms(value)
 
 
 def _date(name: str, value: str) -> str:
@@ -334,8 +291,7 @@ def _date(name: str, value: str) -> str:
 
 
 def _session(_: str, value: str) -> str:
-    opening = _NEW_TITLE.match(value)
-    if opening:
+    if opening := _NEW_TITLE.match(value):
         return f"new: {_title(value[opening.end() :])}"
     if found := SESSION_ID.search(value):
         return found[0]
@@ -345,12 +301,8 @@ def _session(_: str, value: str) -> str:
 
 
 def _title(value: str) -> str:
-    return _unquoted(_TITLE_LABEL.sub("", _unquoted(value)))
-
-
-def _unquoted(value: str) -> str:
-    """A title without the quotes around it; those of words within it stay."""
-    line = clean_line(value)
+    """A title without a label and the quotes around it; if there are quotes within it, all stay."""
+    line = _TITLE_LABEL.sub("", clean_line(value))
     bare = line.strip(_QUOTES)
     return line if _WITHIN_TITLE.search(bare) else bare
 
@@ -365,7 +317,7 @@ def _pmid(name: str, value: str) -> str:
 
 _READERS: Mapping[str, Callable[[str, str], str]] = {
     **dict.fromkeys(("min_date", "max_date"), _date),
-    **dict.fromkeys(("query", "topic"), lambda _, value: read_request(value).text),
+    **dict.fromkeys(("query", "topic"), lambda _, value: search_terms(value)),
     "variants": _variant,
     "session_id": _session,
     "pmid": _pmid,
