@@ -133,7 +133,6 @@ async def test_a_question_gets_the_passages_that_answer_it() -> None:
         ("method", ["s2.1", "s2.2"]),
         ("Patients and methods > Outcomes", ["s2.2"]),
         ("results", ["s3", "t1", "f1"]),
-        ("Findings", ["s3", "t1", "f1"]),
         ("Table 1", ["t1"]),
         ("tables", ["t1"]),
         ("figures", ["f1"]),

@@ -147,22 +147,6 @@ async def test_what_cannot_be_decided_is_rejected_alone(item: dict[str, object],
         assert [one["index"] for one in answer["decided"]] == [1]
 
 
-@pytest.mark.parametrize(
-    "id",
-    [
-        "nct:NCT04114136,doi:10.64898/2026.09.24.26363490",
-        "pubmed:7 and pubmed:8",
-        "10.1000/x; 10.1000/y",
-        "['url:0123456789abcdef0123', 'pubmed:7']",
-    ],
-)
-async def test_an_id_that_holds_two_ids_is_refused(id: str) -> None:
-    async with opened() as desk:
-        answer, text = await desk.mark({"id": id, "decision": "included"})
-        assert not answer["decided"]
-        assert "holds more than one id: pass one id per item" in text
-
-
 async def test_a_note_warns_of_its_retracted_paper_and_is_neither_counted_nor_screened() -> None:
     paper = published("Zinc heals.", source="pubmed", title="Zinc", pmid="7", status="retracted")
     async with Client(fake_server(literature=FakeSearch((paper,)))) as client:
@@ -188,8 +172,6 @@ async def test_a_decision_that_is_not_given_changes_none(word: str) -> None:
         await desk.mark({"id": desk.ids[0], "decision": "included", "reason": "fits PICO"})
         answer, _ = await desk.mark({"id": desk.ids[0], "decision": word, "tags": ["rct"]})
         assert answer["decided"][0]["decision"] == "included: fits PICO; tags: rct"
-        await desk.mark({"id": desk.ids[0], "decision": word, "include": False, "reason": "no controls"})
-        assert await desk.decision(desk.ids[0]) == "excluded: no controls; tags: rct"
 
 
 @pytest.mark.parametrize("word", ["maybe", "unclear", "Unsure", "pending"])
@@ -203,19 +185,12 @@ async def test_a_third_verdict_is_refused_and_erases_no_decision(word: str) -> N
         assert await desk.decision(desk.ids[0]) == "included: fits PICO"
 
 
-async def test_two_decisions_that_do_not_agree_are_refused() -> None:
+async def test_the_last_of_two_decisions_of_one_call_holds_and_says_what_it_replaced() -> None:
     async with opened() as desk:
-        answer, text = await desk.mark({"id": desk.ids[0], "include": True, "decision": "excluded"})
-        assert answer["error"]["code"] == "invalid_input"
-        assert 'include=true and decision="excluded" do not agree' in text
-        answer, _ = await desk.mark(
-            {"id": desk.ids[0], "decision": "included"},
-            {"id": desk.ids[0], "tags": ["rct"]},
-            {"id": desk.ids[0], "decision": "excluded"},
-        )
-        assert [one["index"] for one in answer["decided"]] == [0, 1]
-        assert "item 0 says otherwise" in answer["rejected"][0]["reason"]
-        assert await desk.decision(desk.ids[0]) == "included; tags: rct"
+        id = desk.ids[0]
+        answer, _ = await desk.mark({"id": id, "decision": "included"}, {"id": id, "decision": "excluded"})
+        assert [one["replaced"].split(" ")[0] for one in answer["decided"]] == ["", "included"]
+        assert await desk.decision(id) == "excluded"
 
 
 async def test_a_list_can_be_narrowed_to_a_mark() -> None:

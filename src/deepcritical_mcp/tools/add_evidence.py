@@ -44,7 +44,6 @@ from deepcritical_mcp.tools.arguments.call_session import ToolContext, applicati
 from deepcritical_mcp.tools.arguments.document_ids import read_document_id
 from deepcritical_mcp.tools.arguments.item_decisions import (
     EvidenceItem,
-    contradictions,
     decidable,
     decided,
     decision_problem,
@@ -78,8 +77,6 @@ async def add_evidence(
     kept, unknown = await decidable(session.store, items)
     problems = unknown | problems
     marked = {index: id for index, id in kept.items() if index not in problems}
-    problems |= contradictions(items, marked)
-    marked = {index: id for index, id in marked.items() if index not in problems}
     decisions = await decided(session.store, items, marked)
     new_items = [(index, one) for index, one in enumerate(items) if index not in problems and index not in marked]
     texts = await to_thread.run_sync(_publications, {index: one for index, one in new_items if not _wanted(one)})
@@ -93,8 +90,7 @@ async def add_evidence(
     witness, told = (await application(ctx).services()).witness, list(_unasked(found))
     if _requests_for([one.ids for one in wanted.values()]) < MAX_REQUESTS:
         checked, contested = await witness.completed([*records.values()])
-        records = dict(zip(records, checked, strict=True))
-        told += contested
+        records, told = dict(zip(records, checked, strict=True)), [*told, *contested]
     elif untold := witness.not_asked([*records.values()]):
         told.append(f"{untold}, because looking them up took {MAX_REQUESTS} requests: export_evidence asks it.")
     valid = [index for index, _ in new_items if index not in problems]
@@ -128,24 +124,23 @@ async def add_evidence(
         warnings.append(f"Not asked for records, since switched off on this server: {', '.join(reader.off)}.")
     outcomes = await session.store.add_evidence(list(publications.values()))
     marked = {at: one.publication.id for at, one in zip(valid, outcomes, strict=True) if items[at].decides}
-    unheeded = contradictions(items, marked)
-    warnings += [f"Item {index}: its decision was not kept: {problem}." for index, problem in unheeded.items()]
-    decisions += await decided(session.store, items, {at: id for at, id in marked.items() if at not in unheeded})
+    decisions += await decided(session.store, items, marked)
     new = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "added"}
     known = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "duplicate"}
     await progress(1.0, f"{len(new)} added, {len(known)} already known")
     rejected = tuple(_rejected(index, one, found.get(index)) for index, one in sorted(problems.items()))
+    references = {index: vancouver(one) for index, one in records.items()}
     return AddResult(
         session_id=session.store.session_id,
         added=tuple(
-            AddedItem(index=index, id=one.evidence.id, reference=vancouver(records[index]) if index in records else "")
+            AddedItem(index=index, id=one.evidence.id, reference=references.get(index, ""))
             for index, one in new.items()
         ),
         duplicates=tuple(
             DuplicateItem(
                 index=index,
                 duplicate_of=one.evidence.id,
-                reference=vancouver(records[index]) if index in records else "",
+                reference=references.get(index, ""),
                 similarity=round(one.similarity, 4),
                 reason=one.reason,
             )
@@ -212,6 +207,13 @@ def _problems(items: Sequence[EvidenceItem]) -> dict[int, str]:
     return {index: problem for index, item in enumerate(items) if (problem := _problem(item))}
 
 
+_NUMBERS = (
+    ("pmid", normalize_pmid, "a PMID"),
+    ("pmcid", normalize_pmcid, "a PMCID such as PMC1790863"),
+    ("nct", normalize_trial, "a trial's number such as NCT00000620"),
+)
+
+
 def _problem(item: EvidenceItem) -> str:
     """Why an item cannot be kept or heeded; "" if it can."""
     if (problem := decision_problem(item)) or item.id:
@@ -225,15 +227,13 @@ def _problem(item: EvidenceItem) -> str:
         return f"reference has {len(item.reference):,} characters; pass one reference (at most {MAX_REFERENCE:,})"
     if len(item.content) > MAX_CONTENT_LENGTH:
         return f"content has {len(item.content):,} characters; the limit is {MAX_CONTENT_LENGTH:,}, so split it"
-    doi, pmid, url = normalize_doi(clean_line(item.doi)), clean_line(item.pmid), clean_line(item.url)
+    doi, url = normalize_doi(clean_line(item.doi)), clean_line(item.url)
     if clean_line(item.date) and not _date(item):
         return f"date {_shown(item.date)} is not YYYY, YYYY-MM or YYYY-MM-DD"
-    if pmid and not normalize_pmid(pmid):
-        return f"pmid {_shown(pmid)} is not a PMID"
-    if clean_line(item.pmcid) and not normalize_pmcid(clean_line(item.pmcid)):
-        return f"pmcid {_shown(item.pmcid)} is not a PMCID such as PMC1790863"
-    if clean_line(item.nct) and not normalize_trial(clean_line(item.nct)):
-        return f"nct {_shown(item.nct)} is not a trial's number such as NCT00000620"
+    for name, read, what in _NUMBERS:
+        given = clean_line(getattr(item, name))
+        if given and not read(given):
+            return f"{name} {_shown(given)} is not {what}"
     given = unquote(clean_line(item.doi)).lower()
     found = BARE_DOI.search(given)
     has_more = found is not None and found.end() < len(given)
@@ -251,12 +251,7 @@ def _wanted(item: EvidenceItem) -> DocumentId | None:
         is_id = len(content) <= MAX_DOI_LENGTH and (identifier_field(content)[0] or preprint_number(content))
         return read_document_id(content)[0] if is_id and not is_web_address(content) else None
     url = clean_url(clean_line(item.url))
-    own = RecordIds(
-        pmid=normalize_pmid(clean_line(item.pmid)),
-        pmcid=normalize_pmcid(clean_line(item.pmcid)),
-        doi=normalize_doi(clean_line(item.doi)),
-        nct=normalize_trial(clean_line(item.nct)),
-    )
+    own = _ids(item)
     ids = own if any(own) else record_ids(url)
     reference = item.reference.strip()
     name = next(filter(None, (*ids, url, reference)))
@@ -277,10 +272,10 @@ def _claimed(text: Publication) -> DocumentId | None:
 def _requests_for(documents: Sequence[RecordIds]) -> int:
     """How many requests it takes to look these up: the converter's for PMCIDs, a search for DOIs, one for the records
     of PubMed, and one for trials."""
-    papers = [ids for ids in documents if ids.pmid or ids.pmcid or ids.doi]
-    unnumbered = [ids for ids in papers if not ids.pmid]
-    kinds = (papers, [ids.pmcid for ids in unnumbered], [ids.doi for ids in unnumbered], [ids.nct for ids in documents])
-    return sum(any(kind) for kind in kinds)
+    unnumbered = [ids for ids in documents if not ids.pmid]
+    kinds = ([ids.pmid for ids in documents], [one.pmcid for one in unnumbered], [one.doi for one in unnumbered])
+    papers, *searches = map(any, kinds)
+    return sum((papers or any(searches), *searches, any(ids.nct for ids in documents)))
 
 
 def _date(item: EvidenceItem) -> str:
@@ -307,7 +302,7 @@ def _publication(item: EvidenceItem) -> Publication:
 
     own, url = read_own_text(clean_text(item.content)), clean_url(clean_line(item.url))
     content = own.reading.content
-    ids = record_ids(url)
+    own_ids, of_page = _ids(item), record_ids(url)
     text = Publication.of(
         "note" if item.source == "user" else "page",
         content,
@@ -318,12 +313,19 @@ def _publication(item: EvidenceItem) -> Publication:
         url=url,
         date=_date(item) or UNKNOWN_DATE,
         authors=_authors(item),
-        pmid=normalize_pmid(clean_line(item.pmid)) or ids.pmid,
-        doi=normalize_doi(clean_line(item.doi)) or ids.doi,
-        pmcid=normalize_pmcid(clean_line(item.pmcid)) or ids.pmcid,
-        nct=normalize_trial(clean_line(item.nct)),
+        nct=own_ids.nct,
+        **{name: getattr(own_ids, name) or getattr(of_page, name) for name in ("pmid", "doi", "pmcid")},
     )
     return text.as_claim() if item.source == "web" else text
+
+
+def _ids(item: EvidenceItem) -> RecordIds:
+    return RecordIds(
+        pmid=normalize_pmid(clean_line(item.pmid)),
+        pmcid=normalize_pmcid(clean_line(item.pmcid)),
+        doi=normalize_doi(clean_line(item.doi)),
+        nct=normalize_trial(clean_line(item.nct)),
+    )
 
 
 def _authors(item: EvidenceItem) -> tuple[AuthorName, ...]:

@@ -18,9 +18,8 @@ from pydantic import Field
 from deepcritical_mcp.errors import DeepCriticalError, InvalidInputError, SessionError
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.export import ExportFormat, export_part
-from deepcritical_mcp.export.reference import ET_AL
 from deepcritical_mcp.export.tables import text_in_pieces
-from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, ExportResult, News, Publication
+from deepcritical_mcp.models import NO_ABSTRACT, ExportResult, News, Publication
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, WholeExport, checked_request, exported
 from deepcritical_mcp.session_export.export_request import RECORD_FORMATS, media_type_of
 from deepcritical_mcp.session_export.saved_exports import (
@@ -34,7 +33,6 @@ from deepcritical_mcp.session_export.saved_exports import (
 )
 from deepcritical_mcp.session_export.whole_export import chosen_records, notes_left_out, nothing_to_export, recheck
 from deepcritical_mcp.text import cut_at_sentence
-from deepcritical_mcp.tools.answers.budget import MIN_CONTENT_LENGTH
 from deepcritical_mcp.tools.answers.document_budget import largest
 from deepcritical_mcp.tools.arguments.call_session import (
     MAX_FOUND_BY,
@@ -111,74 +109,42 @@ def fits(text: str, limit: int) -> bool:
     return len(text) <= limit and len(json.dumps(text)) <= limit
 
 
-def text_part(text: str, output: str, *, start: int, limit: int, before: int = 0) -> tuple[str, int, int]:
-    """As many lines of a finished text from the one at `start` on as fit (of JSON, entries; of CSV, rows, with the
-    header), their number, and that of all, if `before` it there were so many others.
-
-    Raises:
-        InvalidInputError: `start` is beyond the end, or an entry of JSON is too long for any part.
-    """
-    pieces = text_in_pieces(text, output, longest=limit // 8)
-    total = before + len(pieces)
-    if start >= total:
-        raise InvalidInputError(f"offset: the last line is at {total - 1:,}. Use a smaller offset.")
-    part, count = pieces.part(start - before, lambda one: fits(one, limit))
-    if not fits(part, limit):
-        raise InvalidInputError(
-            "One entry of this JSON is too long for an answer: pass save=true for the whole file, or another output."
-        )
-    return part, count, total
-
-
 def record_part(
     publications: Sequence[Publication], request: ExportRequest, format: ExportFormat, *, start: int, limit: int
 ) -> tuple[str, int, str]:
-    """The records from `start` on that fit into `limit`, their number, and what a single record had to lose."""
-    text, count = _written(publications, request, format, start=start, limit=limit)
+    """The records from `start` on that fit into `limit`, their number, and what a single record had to lose: as much of
+    its text as does not fit, its further texts and earlier queries.
+
+    Raises:
+        InvalidInputError: a record does not fit even without its text.
+    """
+
+    def written(records: Sequence[Publication], limit: int) -> tuple[str, int]:
+        return export_part(
+            records, format, start=start, limit=limit, abstracts=request.abstracts, fields=request.fields
+        )
+
+    text, count = written(publications, limit)
     while (excess := len(json.dumps(text)) / limit) > 1 and count > 1:
-        text, count = _written(publications, request, format, start=start, limit=int(len(text) / excess * 0.95))
-    return (text, count, "") if excess <= 1 else _shortened(publications, request, format, start=start, limit=limit)
-
-
-def _written(
-    publications: Sequence[Publication], request: ExportRequest, format: ExportFormat, *, start: int, limit: int
-) -> tuple[str, int]:
-    return export_part(
-        publications, format, start=start, limit=limit, abstracts=request.abstracts, fields=request.fields
-    )
-
-
-def _shortened(
-    publications: Sequence[Publication], request: ExportRequest, format: ExportFormat, *, start: int, limit: int
-) -> tuple[str, int, str]:
-    """One record without its earlier queries and further texts, with as much of its text as fits; if none does, with as
-    many authors as fit."""
+        text, count = written(publications, int(len(text) / excess * 0.95))
+    if excess <= 1:
+        return text, count, ""
     whole = publications[start]
-    total, content = len(whole.authors), whole.text.content
-    more = AuthorName(f"et al. ({total:,} authors)") if format == "jsonl" else ET_AL
+    content = whole.text.content
 
-    def written(room: int, authors: int) -> str:
+    def shortened(room: int) -> str:
         kept = content if room >= len(content) else f"{cut_at_sentence(content, room)} {GAP}" if room else NO_ABSTRACT
-        last = whole.authors[-1:] if format == "csl-json" else ()  # a style may print it
-        names = whole.authors if authors == total else (*whole.authors[:authors], more, *last)
         texts = (whole.text.model_copy(update={"content": kept}),)
-        changed = {"texts": texts, "authors": names, "found_by": whole.found_by[-MAX_FOUND_BY:]}
-        brief = whole.model_copy(update=changed)
-        return _written([*publications[:start], brief], request, format, start=start, limit=limit)[0]
+        brief = whole.model_copy(update={"texts": texts, "found_by": whole.found_by[-MAX_FOUND_BY:]})
+        return written([*publications[:start], brief], limit)[0]
 
-    def has_room(room: int, authors: int) -> bool:
-        return fits(written(room, authors), limit)
-
-    shortest = MIN_CONTENT_LENGTH if format == "jsonl" else 0
-    if has_room(MIN_CONTENT_LENGTH, total):
-        room = largest(MIN_CONTENT_LENGTH, len(content), lambda room: has_room(room, total))
-        loss = "its text is cut" if room < len(content) else "its further texts and earlier queries are left out"
-        return written(room, total), 1, loss
-    authors = largest(0, total, lambda authors: has_room(shortest, authors))
-    if not request.abstracts and format != "jsonl":
-        return written(shortest, authors), 1, f"it has {authors:,} of its {total:,} authors"
-    loss = f"it has {authors:,} of its {total:,} authors and {'the beginning' if shortest else 'none'} of its text"
-    return written(shortest, authors), 1, loss
+    room = largest(0, len(content), lambda room: fits(shortened(room), limit))
+    if not fits(text := shortened(room), limit):
+        raise InvalidInputError(
+            f"{whole.id} is too long for an answer: pass save=true for the whole file. offset={start + 1} goes on "
+            "after it."
+        )
+    return text, 1, "its text is cut" if room < len(content) else "its further texts and earlier queries are left out"
 
 
 SHARE_OF_BUDGET, SHARE_OF_MISSING = 0.8, 0.1
@@ -207,7 +173,7 @@ async def export_evidence(
     """Export (download) the session's evidence to a file or text: BibTeX, RIS, CSL (Zotero, EndNote, LaTeX), a
     bibliography or reference list in any style, a table (CSV) of studies, the search log (PRISMA). In parts:
     offset=next_offset."""
-    wanted = await to_thread.run_sync(_ids_of_texts, ids)
+    wanted = await to_thread.run_sync(lambda: tuple(dict.fromkeys(evidence_id(split_place(one)[0]) for one in ids)))
     styles = application(ctx).settings.styles_folder if is_local(ctx) else None
     asked = ExportRequest(format, wanted, style, output, tuple(fields), abstracts, marked, own_styles=styles)
     request = await to_thread.run_sync(checked_request, asked)
@@ -221,10 +187,6 @@ async def export_evidence(
             return await _records(ctx, session, request, request.format, offset)
         whole = await _whole(ctx, session, request, offset)
         return await to_thread.run_sync(_text_result, session, whole, offset, _limit(ctx))
-
-
-def _ids_of_texts(given: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(evidence_id(split_place(one)[0]) for one in given))
 
 
 async def _news(
@@ -291,25 +253,32 @@ async def _report(ctx: ToolContext, session: CallSession, request: ExportRequest
 def _text_result(
     session: CallSession, whole: WholeExport, offset: int, limit: int, step: str = "", before: int = 0
 ) -> ExportResult:
-    """A part of a finished text, which is divided at its lines; `step` is what to do next besides reading on, and
-    `before` is how many records it follows."""
-    request = whole.request
-    text, count, total = text_part(whole.text, request.output, start=offset, limit=limit, before=before)
+    """As many lines of a finished text from `offset` on as fit (of JSON, entries; of CSV, rows, with the header);
+    `step` is what to do next besides reading on, and `before` is how many records it follows."""
+    output = whole.request.output
+    pieces = text_in_pieces(whole.text, output, longest=limit // 8)
+    total = before + len(pieces)
+    if offset >= total:
+        raise InvalidInputError(f"offset: the last line is at {total - 1:,}. Use a smaller offset.")
+    text, count = pieces.part(offset - before, lambda one: fits(one, limit))
+    if not fits(text, limit):
+        raise InvalidInputError(
+            "One entry of this JSON is too long for an answer: pass save=true for the whole file, or another output."
+        )
     following = offset + count
     missing, unnamed = _first(whole.missing, limit)
+    more = f"{total - following:,} more lines: offset={following}, or save=true for the whole file."
+    parts = {"csv": "Each part has the header of the table.", "json": "Each part is a JSON array of its own."}
     steps = (
-        f"{total - following:,} more lines: offset={following}, or save=true for the whole file."
-        if following < total
-        else "",
-        "Each part has the header of the table." if request.output == "csv" and count < total else "",
-        "Each part is a JSON array of its own." if request.output == "json" and count < total else "",
+        more if following < total else "",
+        parts.get(output, "") if count < total else "",
         notes_left_out(whole.left_out),
         unnamed,
         step,
     )
     return ExportResult(
         session_id=session.store.session_id,
-        format=request.format,
+        format=whole.request.format,
         text=text,
         count=count,
         missing=missing,
@@ -327,8 +296,7 @@ async def _records(
     part = (await chosen_records(store, request)).publications[offset : offset + MAX_RECHECKED]
     remarks = await recheck(store, witness, part, is_first_part=not offset)
     chosen = await chosen_records(store, request)
-    publications = chosen.publications
-    limit = _limit(ctx)
+    publications, limit = chosen.publications, _limit(ctx)
     if offset >= len(publications) and (report := await _report(ctx, session, request)):
         following_records = WholeExport(request, [report], 0)
         return await to_thread.run_sync(_text_result, session, following_records, offset, limit, "", len(publications))

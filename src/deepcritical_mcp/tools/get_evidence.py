@@ -64,7 +64,7 @@ async def get_evidence(
     with `about`, verbatim quotations."""
     session = await session_for(ctx, session_id, may_open=False)
     store = session.store
-    parts = list(dict.fromkeys([await _of_right_text(_part(text, offset), store) for text in ids]))
+    parts = list(dict.fromkeys([await _of_abstract(_part(text, offset), store) for text in ids]))
     problems = {part: problem for part in parts if (problem := await _problem(part, store))}
     if len(problems) == len(parts):
         raise InvalidInputError(" ".join(problems.values()))
@@ -73,16 +73,12 @@ async def get_evidence(
     if about:
         places = list(dict.fromkeys(TextPlace(part.id, part.anchor) for part in parts))
         answers, lacking = await store.answers(about, places, ANSWER_LENGTH)
-        silent = [f"{id}@{anchor}" if anchor else id for (id, anchor), items in answers.items() if not items]
-        nothing = (
-            f"No sentence matched in {', '.join(silent)}; it may use other words: read the whole text, without about."
-            if silent
-            else ""
-        )
+        silent = ", ".join(f"{id}@{anchor}" if anchor else id for (id, anchor), items in answers.items() if not items)
+        nothing = f"No sentence matched in {silent}; it may use other words: read the whole text, without about."
         absent = (f"{id} does not contain {', '.join(sorted(terms))}." for id, terms in lacking.items() if terms)
         quotations = [item.model_copy(update={"notes": ()}) for items in answers.values() for item in items]
         lost = [place.id for place in places if place not in answers]
-        listed = await _listed(session, quotations, lost, wrong, *problems.values(), *absent, nothing)
+        listed = await _listed(session, quotations, lost, wrong, *problems.values(), *absent, nothing if silent else "")
         return listed.model_copy(
             update={"warnings": store.warnings_about({split_text_id(place.id)[0] for place in places})}
         )
@@ -122,21 +118,12 @@ def _part(text: str, offset: int) -> _Part:
     return _Part(evidence_id(id), offset, anchor=place)
 
 
-async def _of_right_text(part: _Part, store: EvidenceStore) -> _Part:
-    """`part` under the id of the text that its anchor is of: the abstract, or the publication's only text with parts
-    if it was asked for under another one."""
-    found = await store.text(part.id) if part.anchor else None
-    if found is None:
-        return part
-    publication, text = found
-    if part.anchor == ABSTRACT:
-        of_record = (one.kind == "abstract" and not one.is_users for one in publication.texts)
-        number = next((at for at, is_it in enumerate(of_record, 1) if is_it), 0)
-        if number and publication.texts[number - 1].content != NO_ABSTRACT:
-            return part._replace(id=f"{publication.id}~{number}", anchor="")
-    with_parts = [one for one in publication.texts if one.parts]
-    if not text.parts and len(with_parts) == 1:
-        return part._replace(id=publication.id_of(with_parts[0]))
+async def _of_abstract(part: _Part, store: EvidenceStore) -> _Part:
+    """`part`; of the anchor "abstract", which the outline of a full text has, the text that is the abstract."""
+    found = await store.text(part.id) if part.anchor == ABSTRACT else None
+    for number, text in enumerate(found[0].texts if found else (), start=1):
+        if found and text.kind == "abstract" and not text.is_users and text.content != NO_ABSTRACT:
+            return part._replace(id=f"{found[0].id}~{number}", anchor="")
     return part
 
 

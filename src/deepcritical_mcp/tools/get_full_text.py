@@ -61,22 +61,19 @@ NOTHING_CLOSE = (
 MAX_OUTLINE = 60
 """Parts listed in a first answer; of more, only the outer ones are."""
 
-_NOT_READ: Mapping[DocumentStatus, str] = {
-    "full_text": "",
-    "abstract_only": "Cite what the abstract says as the abstract's.",
-    "not_allowed": "The text is not free to read here: cite the abstract, or ask the user for the document and keep it "
-    "with add_evidence.",
-    "not_found": "Check the number, or find the paper by its title: pubmed_search.",
-    "no_text": "Look for another copy with web_search, or cite the abstract.",
+_FREE = "The text is not free to read here:"
+_ASK_USER = "ask the user for the document and keep it with add_evidence."
+_NOT_READ: Mapping[DocumentStatus, tuple[str, str]] = {
+    "full_text": ("", ""),
+    "abstract_only": ("Cite what the abstract says as the abstract's.", f"There is no abstract either: {_ASK_USER}"),
+    "not_allowed": (f"{_FREE} cite the abstract, or {_ASK_USER}", f"{_FREE} {_ASK_USER}"),
+    "not_found": ("Check the number, or find the paper by its title: pubmed_search.",) * 2,
+    "no_text": (
+        "Look for another copy with web_search, or cite the abstract.",
+        "Look for another copy with web_search, or ask the user for the document.",
+    ),
 }
-
-
-_NOTHING_READ: Mapping[DocumentStatus, str] = {
-    "abstract_only": "There is no abstract either: ask the user for the document and keep it with add_evidence.",
-    "not_allowed": "The text is not free to read here: ask the user for the document and keep it with add_evidence.",
-    "no_text": "Look for another copy with web_search, or ask the user for the document.",
-}
-"""Instead of these, where there is no abstract to cite."""
+"""What to do where there is an abstract, and where there is none."""
 
 
 async def get_full_text(
@@ -119,16 +116,14 @@ class _DocumentAnswer:
         """The outline, the passages, or the sections that were asked for."""
         head, offset = self._head(), page.offset
         if self._found.text is None:
-            pieces, step = self._pieces, _NOT_READ[self._found.status]
-            if not pieces:
-                step = _NOTHING_READ.get(self._found.status, step)
+            step = _NOT_READ[self._found.status][not self._pieces]
             if any(one.status == "failed" for one in self._found.attempts):
                 step = f"Ask again in a minute: not every provider answered. {step}"
-            return self._in_order(head, pieces, [ABSTRACT], offset, step)
+            return self._in_order(head, self._pieces, [ABSTRACT], offset, step)
         if [one.casefold() for one in names] == [OUTLINE]:
             return self._outline(head, offset)
-        chosen, remarks = selected(self._pieces, names) if names else ([], [])
-        head = head.model_copy(update={"warnings": (*head.warnings, *remarks)})
+        chosen, missing = selected(self._pieces, names) if names else ([], "")
+        head = head.model_copy(update={"warnings": (*head.warnings, *filter(None, (missing,)))})
         if question:
             passages, following, problem = await self._best(head, question, chosen, page)
             if passages:
@@ -169,14 +164,12 @@ class _DocumentAnswer:
         shown = shortened_outline(self._pieces, MAX_OUTLINE)
         left = sum(one.kind != "table" for one in self._pieces) - len(shown)
         lists = f'sections=["{OUTLINE}"] lists all'
-        deeper = (
-            (f"The outline leaves out {left} inner parts, counted with what they are in: {lists}.",) if left else ()
-        )
+        note = f"The outline leaves out {left} inner parts, counted with what they are in: {lists}."
         return head.model_copy(
             update={
                 "outline": shown,
                 "tables": tables_of(self._pieces),
-                "warnings": (*head.warnings, *deeper),
+                "warnings": (*head.warnings, *([note] if left else [])),
                 "characters": len(shown),
                 "call": self._call(sections=[OUTLINE]),
             }

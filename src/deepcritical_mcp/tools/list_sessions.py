@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field
 
+from deepcritical_mcp.evidence.kept_sessions import folded_title
 from deepcritical_mcp.models import QUERY_LIMIT, SessionList, SessionSummary
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.arguments.call_session import (
@@ -17,7 +18,6 @@ from deepcritical_mcp.tools.arguments.call_session import (
     finds_titles,
     minute,
     own_sessions,
-    with_words,
 )
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
@@ -45,7 +45,8 @@ async def list_sessions(
 ) -> SessionList:
     """List your kept sessions (earlier, previous research projects) to continue or resume one, last used first."""
     own = await own_sessions(ctx)
-    matching = with_words(query, own)
+    words = [f" {word}" for word in folded_title(query).split()]
+    matching = [one for one in own if all(word in f" {folded_title(one.title).replace('-', ' ')}" for word in words)]
     page = matching[offset : offset + PAGE]
     following = offset + len(page)
     registry = (await application(ctx).services()).sessions

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
-from deepcritical_mcp.tools.arguments.call_session import ToolContext, progress_of, search_of, session_for
+from deepcritical_mcp.tools.arguments.call_session import ToolContext, searched
 from deepcritical_mcp.tools.arguments.params import MoreVariants, OtherSession, Query, Word
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
@@ -29,8 +29,6 @@ async def preprint_search(
 ) -> SearchResult:
     """Search preprints (bioRxiv, medRxiv, Research Square …): manuscripts not yet peer reviewed or published, in plain
     words or Europe PMC syntax; names the article that each became."""
-    session = await session_for(ctx, session_id, about=query)
-    search = await search_of(ctx, "preprints")
     request = PreprintRequest(
         query=query,
         variants=tuple(variants),
@@ -42,8 +40,7 @@ async def preprint_search(
         unpublished_only=unpublished_only,
         only_new=only_new,
     )
-    result = await search.search(request, session.store, progress=progress_of(ctx))
-    return result.model_copy(update={"next_step": session.next_step(*_next_steps(result, request))})
+    return await searched(ctx, "preprints", request, session_id, _next_steps)
 
 
 def _next_steps(result: SearchResult, request: PreprintRequest) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.pubmed.request import AgeGroup, PubMedRequest, Sort, StudyFilter
-from deepcritical_mcp.tools.arguments.call_session import ToolContext, progress_of, search_of, session_for
+from deepcritical_mcp.tools.arguments.call_session import ToolContext, searched
 from deepcritical_mcp.tools.arguments.params import DescribedSession, Query, Variants, Word
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
@@ -42,8 +42,6 @@ async def pubmed_search(
     randomized clinical trials (RCTs), case reports, systematic reviews or a meta-analysis. Find evidence in medical
     journals on a topic, drug, disease or treatment, or by an author, in plain words or PubMed syntax
     ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts, retractions marked."""
-    session = await session_for(ctx, session_id, about=query)
-    search = await search_of(ctx, "pubmed")
     request = PubMedRequest(
         query=query,
         variants=tuple(variants),
@@ -63,17 +61,16 @@ async def pubmed_search(
         include_retracted=include_retracted,
         only_new=only_new,
     )
-    result = await search.search(request, session.store, progress=progress_of(ctx))
-    return result.model_copy(update={"next_step": session.next_step(*_next_steps(result, offset))})
+    return await searched(ctx, "pubmed", request, session_id, _next_steps)
 
 
-def _next_steps(result: SearchResult, offset: int) -> tuple[str, ...]:
+def _next_steps(result: SearchResult, request: PubMedRequest) -> tuple[str, ...]:
     more = f"Continue with offset={result.next_offset}." if result.next_offset >= 0 else ""
     if result.evidence or result.duplicates_removed:
         return more or "For other queries call expand_queries.", FIND_AGAIN
     if not result.total_found:
         return ("Nothing found: try fewer terms, wider dates, or expand_queries for other queries.",)
-    if offset >= result.total_found:
+    if request.offset >= result.total_found:
         return ("There are no results at this offset: use a smaller one.",)
     return "All results were omitted (see the warnings): search with include_retracted=true to see them.", more
 

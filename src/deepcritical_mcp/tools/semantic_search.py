@@ -35,7 +35,6 @@ MIN_PASSAGE, MAX_PASSAGE, WITH_CITATION = 300, 550, 870
 FILLED = 0.85
 """Share of its room that the best sentences of a short text take on average."""
 NEAREST_SHOWN = 3
-ALL = "all"
 MOST_SESSIONS, MOST_RESULTS, MOST_CHARACTERS = 20, 50, 20_000
 """That one search in all sessions asks, and of each."""
 NOTHING_CLOSE = (
@@ -65,6 +64,7 @@ async def semantic_search(
     """Find by meaning (vector search), in the papers, documents and notes saved or collected in this session, your
     library, the passages that answer a question, each a verbatim quote with its source."""
     progress = progress_of(ctx)
+    filters = {"source": source, "kind": kind, "status": status, "marked": marked}
     scope = Scope(
         None if source == "any" else source,
         None if kind == "any" else kind,
@@ -81,7 +81,7 @@ async def semantic_search(
             return await store.sections(found)
         return await store.passages(query, found, [*map(_room, found.evidence)])
 
-    if session_id == ALL:
+    if session_id == "all":
         return await _in_all(ctx, query, search, quoted, PassagePage(characters, max_results, offset))
     session = await session_for(ctx, session_id, may_open=False)
     store = session.store
@@ -107,7 +107,6 @@ async def semantic_search(
 
     page = PassagePage(characters, max_results, offset, length)
     found = await search(store, page)
-    filters = {"source": source, "kind": kind, "status": status, "marked": marked}
     used = ", ".join(f'{name}="{value}"' for name, value in filters.items() if value not in ("any", ""))
     far = f"What is shown has {used}; none of it is close to the words of the question." if used else NOTHING_CLOSE
     if not (found.close or used):

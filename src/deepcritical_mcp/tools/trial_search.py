@@ -9,7 +9,8 @@ from pydantic import AfterValidator, Field
 from deepcritical_mcp.models import QUERY_LIMIT, SearchResult
 from deepcritical_mcp.sources.trials.request import StudyType, TrialPhase, TrialRequest, TrialStatus
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.arguments.call_session import ToolContext, progress_of, search_of, session_for
+from deepcritical_mcp.tools.answers.citation_lines import TRIAL_PAPERS
+from deepcritical_mcp.tools.arguments.call_session import ToolContext, searched
 from deepcritical_mcp.tools.arguments.params import OtherSession, Word
 from deepcritical_mcp.tools.arguments.sizes import at_most
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
@@ -37,8 +38,7 @@ async def trial_search(
 ) -> SearchResult:
     """Find registered clinical trials (ClinicalTrials.gov registry, NCT numbers): ongoing, recruiting, enrolling or
     finished studies, their results, by condition, drug, phase or country."""
-    session = await session_for(ctx, session_id, about=query or ", ".join(filter(None, (intervention, condition))))
-    search = await search_of(ctx, "trials")
+    about = query or ", ".join(filter(None, (intervention, condition)))
     request = TrialRequest(
         query=query,
         condition=condition,
@@ -52,24 +52,23 @@ async def trial_search(
         offset=offset,
         only_new=only_new,
     )
-    result = await search.search(request, session.store, progress=progress_of(ctx))
-    return result.model_copy(update={"next_step": session.next_step(*_next_steps(result, offset))})
+    return await searched(ctx, "trials", request, session_id, _next_steps, about=about)
 
 
-def _next_steps(result: SearchResult, offset: int) -> tuple[str, ...]:
+def _next_steps(result: SearchResult, request: TrialRequest) -> tuple[str, ...]:
     more = f"Continue with offset={result.next_offset}." if result.next_offset >= 0 else ""
     if result.evidence:
-        papers = 'Fetch papers with add_evidence(items=[{"pmid": …}]).' if _has_papers(result) else ""
+        kinds = {notice.kind for item in result.evidence for notice in item.citation.status_notices}
+        papers = "" if kinds.isdisjoint(TRIAL_PAPERS) else 'Fetch papers with add_evidence(items=[{"pmid": …}]).'
         whole = f'A whole trial with results: get_full_text(id="{result.evidence[0].citation.nct}").'
         return more, whole, papers, FIND_AGAIN
     if not result.total_found:
         return ("Nothing found: try other words, or fewer filters.",)
-    return ("There are no results at this offset: use a smaller one.",) if offset >= result.total_found else (more,)
-
-
-def _has_papers(result: SearchResult) -> bool:
-    kinds = {notice.kind for item in result.evidence for notice in item.citation.status_notices}
-    return not kinds.isdisjoint({"result", "derived"})
+    return (
+        ("There are no results at this offset: use a smaller one.",)
+        if request.offset >= result.total_found
+        else (more,)
+    )
 
 
 TOOL = ToolSpec(

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.web.request import Recency, SearchDepth, WebRequest, WebTopic
-from deepcritical_mcp.tools.arguments.call_session import ToolContext, progress_of, search_of, session_for
+from deepcritical_mcp.tools.arguments.call_session import ToolContext, searched
 from deepcritical_mcp.tools.arguments.params import MoreVariants, OtherSession, Query, Word
 from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
 
@@ -31,8 +31,6 @@ async def web_search(
 ) -> SearchResult:
     """Search the web, the internet, online as Google does: news, websites, a guideline, and what guidelines and health
     agencies advise (WHO, FDA, CDC, NICE)."""
-    session = await session_for(ctx, session_id, about=query)
-    search = await search_of(ctx, "web")
     request = WebRequest(
         query=query,
         variants=tuple(variants),
@@ -45,18 +43,19 @@ async def web_search(
         exclude_domains=tuple(exclude_domains),
         only_new=only_new,
     )
-    result = await search.search(request, session.store, progress=progress_of(ctx))
-    return result.model_copy(update={"next_step": session.next_step(_next_step(result))})
+    return await searched(ctx, "web", request, session_id, _next_steps)
 
 
-def _next_step(result: SearchResult) -> str:
+def _next_steps(result: SearchResult, _: WebRequest) -> tuple[str]:
     if result.evidence:
-        return FIND_AGAIN
+        return (FIND_AGAIN,)
     if result.errors:
-        return "Not every provider answered: try again later, or try other queries now."
+        return ("Not every provider answered: try again later, or try other queries now.",)
     if result.total_found:
-        return "All results were omitted (see the warnings): lower min_score, set only_new=false, or try other queries."
-    return "Nothing found: try other queries."
+        return (
+            "All results were omitted (see the warnings): lower min_score, set only_new=false, or try other queries.",
+        )
+    return ("Nothing found: try other queries.",)
 
 
 TOOL = ToolSpec(

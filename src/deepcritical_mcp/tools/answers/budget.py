@@ -13,21 +13,18 @@ from pydantic import BaseModel
 from deepcritical_mcp.checking.report_text import fitting
 from deepcritical_mcp.excerpts import MIN_GAP, Span, first_sentences, without, without_results
 from deepcritical_mcp.models import (
-    AddedItem,
     AddResult,
     CitationReport,
     Document,
-    DuplicateItem,
     Evidence,
     EvidenceList,
     EvidencePage,
-    RecordCandidate,
     SearchResult,
     with_numbers_shown,
 )
 from deepcritical_mcp.models.evidence import RECORD_KINDS
 from deepcritical_mcp.text import clipped, counted, cut_at_sentence
-from deepcritical_mcp.tools.answers.document_budget import fit_document, largest, short_citation
+from deepcritical_mcp.tools.answers.document_budget import few, fit_document, largest, short_citation
 from deepcritical_mcp.tools.answers.render import MAX_QUERY_SHOWN, MAX_SIMILAR
 from deepcritical_mcp.tools.arguments.params import MAX_IDS_READ
 
@@ -45,7 +42,7 @@ SHORT_TEXT = 1_500
 """Characters to which a page or a full text is shortened at most, while other records are shown next to it."""
 MAX_NOTES, MAX_DETAILS, MAX_NOTE_LENGTH = 3, 20, 300
 MAX_QUERY_LENGTH, MAX_TRANSLATION_LENGTH, MAX_REMARK_LENGTH, MAX_ID_LENGTH = 200, 2_000, 500, 100
-MAX_REMARKS = 20
+MAX_REMARKS, MAX_REASON_LENGTH = 20, 160
 """Limits for what a result repeats of its request, when the result is too long."""
 ResultT = TypeVar("ResultT", bound=BaseModel)
 Length = Callable[[Any], int]
@@ -70,7 +67,7 @@ def fit(result: ResultT, limit: int, length: Callable[[ResultT], int], *, saves_
         case EvidencePage():
             fitted = _fewer(partial(_page_of, result), 1, len(result.items), limit, length)
         case AddResult():
-            fitted = _added_fitting(result, limit, length)
+            fitted = _added(result, limit, length)
         case Document():
             fitted = fit_document(result, limit, cast("Callable[[Document], int]", length))
         case CitationReport():
@@ -96,25 +93,25 @@ def _search(result: SearchResult, limit: int, length: Length, *, saves_room: boo
     result_of = partial(_result_of, _brief(result, limit), whole)
     fits = _fits(result_of, limit, length)
     items = [_short_notes(item) for item in items]
-    if not fits(items) and result.providers:
-        longest = max(len(item.content) for item in items)
-        cap = largest(SHORT_ABSTRACT, longest, lambda cap: fits(_capped(items, whole, cap)))
-        items = _capped(items, whole, cap)
-    if not fits(items):
-        long = items
-        share = largest(SHORT_TEXT, limit, lambda cap: fits([_short_page(item, cap) for item in long]))
-        items = [_short_page(item, share) for item in long]
-    if not fits(items):
-        long = items
-        count = largest(0, len(items), lambda count: fits(long[:count]))
-        items = long[:count] or _one(_short_notes(whole[0]), fits, limit)
-    if whole and not items:
-        providers = tuple(one.model_copy(update={"detail": ""}) for one in result.providers[:1])
-        bare = _brief(result, limit).model_copy(update={"queries": (), "providers": providers, "query_translation": ""})
-        result_of = partial(_result_of, bare, whole, named=3)
-        items = _one(whole[0], _fits(result_of, limit, length), limit)
-        items = items or [_beginning(_with_short_citation(whole[0], limit), limit // 10, gap=0)]
-    return result_of(items)
+    if result.providers:
+        longest = max((len(item.content) for item in items), default=0)
+        items = _shorter(items, fits, SHORT_ABSTRACT, longest, partial(_capped, whole=whole))
+    items = _shorter(items, fits, SHORT_TEXT, limit, _short_pages)
+    items = _shorter(items, fits, 0, len(items), lambda items, count: items[:count])
+    if items or not whole or (items := _one(_short_notes(whole[0]), fits, limit)):
+        return result_of(items)
+    providers = tuple(one.model_copy(update={"detail": ""}) for one in result.providers[:1])
+    bare = _brief(result, limit).model_copy(update={"queries": (), "providers": providers, "query_translation": ""})
+    result_of = partial(_result_of, bare, whole, named=3)
+    items = _one(whole[0], _fits(result_of, limit, length), limit)
+    return result_of(items or [_beginning(_with_short_citation(whole[0], limit), limit // 10, gap=0)])
+
+
+def _shorter(
+    items: list[Evidence], fits: Fits, low: int, high: int, shorten: Callable[[list[Evidence], int], list[Evidence]]
+) -> list[Evidence]:
+    """`items` if they fit, or else shortened by the largest number from `low` to `high` by which they do."""
+    return items if fits(items) else shorten(items, largest(low, high, lambda cap: fits(shorten(items, cap))))
 
 
 def _list(result: EvidenceList, limit: int, length: Length) -> EvidenceList:
@@ -127,15 +124,9 @@ def _list(result: EvidenceList, limit: int, length: Length) -> EvidenceList:
     items = [_short_notes(item) for item in result.evidence]
     if not fits(items):
         items = [item.model_copy(update={"details": ()}) for item in items]
-    count = largest(0, len(items), lambda count: fits(items[:count]))
-    shown, rest = items[:count], items[count:]
-    start = result.starts[count] if rest and result.starts else 0
-    if not shown and rest:
-        shown = _one(rest[0], fits, limit, start)
-    elif rest and len(rest[0].content) > limit // 2:
-        cut = _largest_cut(rest[0], lambda part: fits([*shown, *part]), limit, partial(_beginning, start=start))
-        shown += cut if len(cut[0].content) >= SHORT_TEXT and fits([*shown, *cut]) else []
-    return result_of(shown)
+    shown = items[: largest(0, len(items), lambda count: fits(items[:count]))]
+    start = result.starts[0] if result.starts else 0
+    return result_of(shown or (_one(items[0], fits, limit, start) if items else []))
 
 
 def _abridged(result: SearchResult, limit: int, length: Length, roomy: int) -> list[Evidence]:
@@ -151,14 +142,14 @@ def _abridged(result: SearchResult, limit: int, length: Length, roomy: int) -> l
     return items
 
 
-def _capped(items: Sequence[Evidence], whole: Sequence[Evidence], cap: int) -> list[Evidence]:
+def _capped(items: Sequence[Evidence], cap: int, whole: Sequence[Evidence]) -> list[Evidence]:
     """`items`, of which abstracts of more than `cap` characters are shortened again from the `whole` ones."""
-    pairs = zip(items, whole, strict=True)
-    shown = {"content", "content_truncated"}
-    short = ((item, _without_middle(one, cap, least=LEAST_GAP)) for item, one in pairs)
+    pairs = zip(items, (_without_middle(one, cap, least=LEAST_GAP) for one in whole), strict=True)
     return [
-        item.model_copy(update=one.model_dump(include=shown)) if len(one.content) < len(item.content) else item
-        for item, one in short
+        item.model_copy(update=one.model_dump(include={"content", "content_truncated"}))
+        if len(one.content) < len(item.content)
+        else item
+        for item, one in pairs
     ]
 
 
@@ -175,8 +166,8 @@ def _without_middle(item: Evidence, cap: int = 0, *, strict: bool = False, least
     return item.model_copy(update={"content": content, "content_truncated": True})
 
 
-def _short_page(item: Evidence, cap: int) -> Evidence:
-    return item if item.kind in RECORD_KINDS else _beginning(item, cap)
+def _short_pages(items: Sequence[Evidence], cap: int) -> list[Evidence]:
+    return [item if item.kind in RECORD_KINDS else _beginning(item, cap) for item in items]
 
 
 def _shortened(item: Evidence, cap: int) -> Evidence:
@@ -273,16 +264,19 @@ def _paged(result: SearchResult, offset: int) -> dict[str, object]:
 def _remarks(whole: Sequence[Evidence], shown: Sequence[Evidence]) -> list[str]:
     """What was shortened besides the contents, which are marked where they are cut."""
     pairs = list(zip(shown, whole, strict=False))
-    remarks: list[str] = []
-    if any(one.citation != item.citation for one, item in pairs):
-        remarks.append("A citation is shortened; export_evidence has it whole.")
-    if any(one.similar != item.similar for one, item in pairs):
-        remarks.append(f"similar lists only {MAX_SIMILAR} ids.")
-    if any(one.notes != item.notes for one, item in pairs):
-        remarks.append('Notes are shortened: semantic_search with source="user" returns the complete notes.')
-    if any(one.details != item.details for one, item in pairs):
-        remarks.append('Details are shortened: ask for fewer ids, or export_evidence format="jsonl" for all of them.')
-    return remarks
+    return [
+        told
+        for name, told in _SHORTENED.items()
+        if any(getattr(one, name) != getattr(item, name) for one, item in pairs)
+    ]
+
+
+_SHORTENED = {
+    "citation": "A citation is shortened; export_evidence has it whole.",
+    "similar": f"similar lists only {MAX_SIMILAR} ids.",
+    "notes": 'Notes are shortened: semantic_search with source="user" returns the complete notes.',
+    "details": 'Details are shortened: ask for fewer ids, or export_evidence format="jsonl" for all of them.',
+}
 
 
 def _said_once(result: SearchResult) -> SearchResult:
@@ -307,8 +301,8 @@ def _brief(result: SearchResult, limit: int) -> SearchResult:
                 for one in result.queries
             ),
             "query_translation": clipped(result.query_translation, int(MAX_TRANSLATION_LENGTH * share)),
-            "errors": _few(result.errors, int(MAX_REMARKS * share), remark),
-            "warnings": _few(result.warnings, int(MAX_REMARKS * share), remark),
+            "errors": few(result.errors, int(MAX_REMARKS * share), remark),
+            "warnings": few(result.warnings, int(MAX_REMARKS * share), remark),
             "related": result.related if share == 1 else (),
         }
     )
@@ -322,47 +316,36 @@ def _short_notes(item: Evidence) -> Evidence:
     return item.model_copy(update={"similar": item.similar[:MAX_SIMILAR], **short})
 
 
-def _few(remarks: Sequence[str], most: int, length: int) -> tuple[str, ...]:
-    more = (f"And {len(remarks) - most} more remarks.",) if len(remarks) > most else ()
-    return (*(clipped(remark, length) for remark in remarks[:most]), *more)
-
-
 def _fewer(result_of: Callable[[int], ResultT], low: int, high: int, limit: int, length: Length) -> ResultT:
     """The result with as many lines as fit, at least `low`."""
     return result_of(largest(min(low, high), high, lambda lines: length(result_of(lines)) <= limit))
 
 
-def _added_fitting(result: AddResult, limit: int, length: Length) -> AddResult:
-    """`result` with fewer pairs; if that is not enough, with shorter references and reasons too."""
-    fitting = result
-    for longest in (None, 160, 80, 0):
-        fitting = result if longest is None else _with_short_references(result, longest)
-        if length(_pairs_of(fitting, 0)) <= limit:
-            break
-    return _fewer(partial(_pairs_of, fitting), 0, len(fitting.similar), limit, length)
-
-
-def _with_short_references(result: AddResult, longest: int) -> AddResult:
-    """`result` with references of at most so many characters; with the shortest, one candidate of each item is left."""
-
-    def short(item: AddedItem | DuplicateItem | RecordCandidate) -> Any:
-        return item.model_copy(update={"reference": clipped(item.reference, longest) if longest else ""})
-
-    rejected = [
-        one.model_copy(
-            update={
-                "reason": clipped(one.reason, max(longest, 80) * 2),
-                "candidates": tuple(map(short, one.candidates if longest else one.candidates[:1])),
-            }
+def _added(result: AddResult, limit: int, length: Length) -> AddResult:
+    """`result` with fewer pairs; if that is not enough, without references too, and with shorter reasons."""
+    if length(_pairs_of(result, 0)) > limit:
+        bare = {"reference": ""}
+        rejected = (
+            one.model_copy(
+                update={
+                    "reason": clipped(one.reason, MAX_REASON_LENGTH),
+                    "candidates": tuple(candidate.model_copy(update=bare) for candidate in one.candidates[:1]),
+                }
+            )
+            for one in result.rejected
         )
-        for one in result.rejected
-    ]
-    update = {"added": tuple(map(short, result.added)), "duplicates": tuple(map(short, result.duplicates))}
-    length = max(longest, len("undecided"))
-    decided = [one.model_copy(update={"decision": clipped(one.decision, length)}) for one in result.decided]
-    update |= {"decided": tuple(decided), "rejected": tuple(rejected)}
-    note = "References and reasons are shortened here; get_evidence shows the records. "
-    return result.model_copy(update={**update, "next_step": note + result.next_step})
+        update: dict[str, object] = {
+            "added": tuple(one.model_copy(update=bare) for one in result.added),
+            "duplicates": tuple(one.model_copy(update=bare) for one in result.duplicates),
+            "decided": tuple(
+                one.model_copy(update={"decision": clipped(one.decision, len("undecided"))}) for one in result.decided
+            ),
+            "rejected": tuple(rejected),
+            "next_step": "References and reasons are shortened here; get_evidence shows the records. "
+            + result.next_step,
+        }
+        result = result.model_copy(update=update)
+    return _fewer(partial(_pairs_of, result), 0, len(result.similar), limit, length)
 
 
 def _pairs_of(result: AddResult, count: int) -> AddResult:

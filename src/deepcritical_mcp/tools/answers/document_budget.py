@@ -108,6 +108,7 @@ def _with_short_head(document: Document, limit: int, length: Callable[[Document]
 
     if fits(document):
         return document
+    longest = min(MAX_REMARK_LENGTH, limit // 20)
     document = document.model_copy(
         update={
             "citation": short_citation(document.citation, limit),
@@ -115,8 +116,8 @@ def _with_short_head(document: Document, limit: int, length: Callable[[Document]
                 one.model_copy(update={"detail": clipped(one.detail, limit // 100)})
                 for one in document.attempts[:MAX_ATTEMPTS]
             ),
-            "errors": _few(document.errors, limit),
-            "warnings": _few(document.warnings, limit),
+            "errors": few(document.errors, MAX_ATTEMPTS, longest),
+            "warnings": few(document.warnings, MAX_ATTEMPTS, longest),
         }
     )
     tables, outline = document.tables, document.outline
@@ -156,8 +157,10 @@ def short_citation(citation: Citation, limit: int) -> Citation:
     )
 
 
-def _few(remarks: Sequence[str], limit: int) -> tuple[str, ...]:
-    return tuple(clipped(remark, min(MAX_REMARK_LENGTH, limit // 20)) for remark in remarks[:MAX_ATTEMPTS])
+def few(remarks: Sequence[str], most: int, length: int) -> tuple[str, ...]:
+    """The first remarks, each of so many characters at most, and how many more there are."""
+    more = (f"And {len(remarks) - most} more remarks.",) if len(remarks) > most else ()
+    return (*(clipped(remark, length) for remark in remarks[:most]), *more)
 
 
 def largest(low: int, high: int, fits: Callable[[int], bool]) -> int:

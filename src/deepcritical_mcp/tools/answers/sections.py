@@ -37,15 +37,6 @@ _PATH = re.compile(r" ?[>›»/|] ?")
 _BETWEEN_NAMES = re.compile(rf"[,;/|\n]| and | & |(?<=[0-9]) (?={ANCHOR}\b)", re.IGNORECASE)
 _ID_BEFORE = re.compile(r"\A[^\s,;]+@")
 _KINDS: dict[str, PartKind] = {"table": "table", "figure": "figure", "reference": "references"}
-# What a section is called where it has not the name that was asked for.
-_OTHER_NAMES = (
-    "method material methodology procedure experimental protocol",
-    "result finding",
-    "introduction background",
-    "conclusion concluding summary interpretation",
-    "discussion comment",
-    "funding acknowledgement acknowledgment",
-)
 
 
 @dataclass(frozen=True)
@@ -119,38 +110,28 @@ def tables_of(pieces: Sequence[Piece]) -> tuple[TableEntry, ...]:
     )
 
 
-def selected(pieces: Sequence[Piece], names: Sequence[str]) -> tuple[list[Piece], list[str]]:
-    """The parts that `names` mean, with their sub-parts, each once, in the order of the text; and remarks on names that
-    are read as others, or that no part has.
+def selected(pieces: Sequence[Piece], names: Sequence[str]) -> tuple[list[Piece], str]:
+    """The parts that `names` mean, with their sub-parts, each once, in the order of the text; and which names no part
+    has, "" if there are none.
 
     Raises:
-        InvalidInputError: there are none of these; the message names those that there are.
+        InvalidInputError: there are none of these parts; the message names those that there are.
     """
-    chosen: dict[str, Piece] = {}
-    remarks, missing = list[str](), list[str]()
-    for name in (part for one in names for part in _parts(pieces, one)):
-        found = _meant(pieces, name)
-        if not found and (found := _alike(pieces, name)):
-            outer = [one for one in found if one.parent not in {piece.anchor for piece in found}]
-            remarks.append(f"Read sections={_shown(name)} as {_named(outer)}.")
-        missing += [] if found else [_shown(name)]
-        chosen.update((piece.anchor, piece) for piece in found)
+    meant = {part: _meant(pieces, part) for name in names for part in _parts(pieces, name)}
+    chosen = {piece.anchor: piece for found in meant.values() for piece in found}
+    missing = [json.dumps(name[:80], ensure_ascii=False) for name, found in meant.items() if not found]
     told = f"sections: there is no {', '.join(missing)}. {_listed(pieces)}" if missing else ""
     if not chosen:
         raise InvalidInputError(told)
     order = {piece.anchor: number for number, piece in enumerate(pieces)}
-    ordered = sorted(chosen.values(), key=lambda piece: (order[split_paragraph_anchor(piece.anchor)[0]], piece.anchor))
-    return ordered, [*filter(None, (told,)), *remarks]
+    place = {one: (order[split_paragraph_anchor(one)[0]], one) for one in chosen}
+    return sorted(chosen.values(), key=lambda piece: place[piece.anchor]), told
 
 
 def _parts(pieces: Sequence[Piece], name: str) -> list[str]:
     """The names in one text: itself, if a part is called that or nothing separates names in it."""
     parts = [one.strip() for one in _BETWEEN_NAMES.split(name) if one.strip()]
     return parts if len(parts) > 1 and not _meant(pieces, name) else [name.strip()]
-
-
-def _shown(name: str) -> str:
-    return json.dumps(name[:80], ensure_ascii=False)
 
 
 def _meant(pieces: Sequence[Piece], name: str) -> list[Piece]:
@@ -182,7 +163,8 @@ def _with_inner(pieces: Sequence[Piece], anchors: set[str]) -> list[Piece]:
 
 def _titled(pieces: Sequence[Piece], name: str) -> list[Piece]:
     """The parts with that title or, if there are none, with one that has all its words."""
-    path, titles = _path(name), _titles(pieces)
+    path = [words for one in _PATH.split(name) if (words := _words(one))]
+    titles = [(piece, [_words(title) for title in piece.path]) for piece in pieces if piece.path]
     if not path:
         return []
     exact = {piece.anchor for piece, own in titles if own[-len(path) :] == path}
@@ -191,21 +173,6 @@ def _titled(pieces: Sequence[Piece], name: str) -> list[Piece]:
     if not exact and not all("".join(words).isdecimal() for words in path):  # not "1", which may be any
         exact = {piece.anchor for piece, own in titles if _follows(path, own)}
     return _with_inner(pieces, exact)
-
-
-def _alike(pieces: Sequence[Piece], name: str) -> list[Piece]:
-    """The parts whose title may mean the same as one that no part has."""
-    named = set(_path(name)[-1]) if _path(name) else set[str]()
-    others = [set(row.split()) for row in _OTHER_NAMES if named & set(row.split())]
-    return _with_inner(pieces, {piece.anchor for piece, own in _titles(pieces) for row in others if row & set(own[-1])})
-
-
-def _path(name: str) -> list[tuple[str, ...]]:
-    return [_words(one) for one in _PATH.split(name) if _words(one)]
-
-
-def _titles(pieces: Sequence[Piece]) -> list[tuple[Piece, list[tuple[str, ...]]]]:
-    return [(piece, [_words(title) for title in piece.path]) for piece in pieces if piece.path]
 
 
 def _follows(path: Sequence[tuple[str, ...]], own: Sequence[tuple[str, ...]]) -> bool:
@@ -222,13 +189,9 @@ def _words(title: str) -> tuple[str, ...]:
 
 def _listed(pieces: Sequence[Piece]) -> str:
     outer = [piece for piece in pieces if not piece.parent and piece.kind != "table"]
-    return f'There are {_named(outer)}; sections=["{OUTLINE}"] lists all.'
-
-
-def _named(pieces: Sequence[Piece]) -> str:
-    named = [f"{one.anchor} {clipped(one.title, 60)}".strip() for one in pieces[:MAX_NAMED]]
-    more = f", and {len(pieces) - MAX_NAMED} more" if len(pieces) > MAX_NAMED else ""
-    return f"{', '.join(named)}{more}"
+    named = ", ".join(f"{one.anchor} {clipped(one.title, 60)}".strip() for one in outer[:MAX_NAMED])
+    more = f", and {len(outer) - MAX_NAMED} more" if len(outer) > MAX_NAMED else ""
+    return f'There are {named}{more}; sections=["{OUTLINE}"] lists all.'
 
 
 def shortened_outline(pieces: Sequence[Piece], most: int) -> tuple[OutlineEntry, ...]:

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken, principal_components
@@ -26,7 +26,8 @@ from deepcritical_mcp.errors import (
     SessionRequiredError,
 )
 from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX, MAX_TITLE, folded_title
-from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
+from deepcritical_mcp.models import Evidence, QueryReport, SearchResult, split_text_id, with_numbers_shown
+from deepcritical_mcp.sources.base import SearchRequest
 from deepcritical_mcp.text import clipped, counted, inert
 
 if TYPE_CHECKING:
@@ -39,23 +40,15 @@ if TYPE_CHECKING:
 
 Numbered = tuple[tuple[Evidence, ...], tuple[QueryReport, ...]]
 
-NEW = "new"
 MAX_NAMED = 5
 MAX_LATEST = 3
 MAX_TITLE_SHOWN = 60
 NOT_KNOWN = "If an earlier result names another session_id, pass that one."
-_CLOSE = 0.6
-_SHORTEST_WORD = 3
 
 
 def opens_new(session_id: str) -> bool:
     """Whether this asks for a new session: "new", or "new: its title"."""
-    return session_id.partition(":")[0].strip() == NEW
-
-
-def same_title(one: str, other: str) -> bool:
-    """Whether two titles differ in case, blanks and encoding at most."""
-    return folded_title(one) == folded_title(other)
+    return session_id.partition(":")[0].strip() == "new"
 
 
 def described(session: KeptSession) -> str:
@@ -72,7 +65,11 @@ def unknown_title(title: str, sessions: Sequence[KeptSession]) -> str:
         return (
             f"You have no session with this title: a title has at most {MAX_TITLE} characters, and this {len(title)}."
         )
-    near = [f'"{one.title}" ({described(one)})' for one in _like(title, sessions)]
+    titled = {folded_title(one.title): one for one in sessions if one.title}
+    words = [word for word in folded_title(title).split() if len(word) >= len("Lee")]
+    like = get_close_matches(folded_title(title), titled, n=MAX_NAMED)
+    like += [one for one in titled if any(map(f" {one}".__contains__, (f" {word}" for word in words)))]
+    near = [f'"{titled[one].title}" ({described(titled[one])})' for one in dict.fromkeys(like)][:MAX_NAMED]
     meant = f" Did you mean {'; '.join(near)}?" if near else ""
     return f'You have no session whose title is or begins with "{title}".{meant} session_id="new: {title}" opens one.'
 
@@ -95,12 +92,6 @@ def beginning_note(others: Sequence[KeptSession], *, is_new: bool, is_empty: boo
     ).strip()
 
 
-def with_words(words: str, sessions: Sequence[KeptSession]) -> list[KeptSession]:
-    """The sessions whose titles have all these words, or words that begin so."""
-    wanted = folded_title(words).split()
-    return [one for one in sessions if all(_has(word, one.title) for word in wanted)]
-
-
 def minute(at: float) -> str:
     """A time (Unix seconds) as "2026-11-23 04:45" in UTC; "" for 0.0, which is unknown."""
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}" if at else ""
@@ -109,19 +100,6 @@ def minute(at: float) -> str:
 def day(at: float) -> str:
     """A time (Unix seconds) as "2026-11-23" in UTC; "" for 0.0, which is unknown."""
     return minute(at)[: len("2026-11-23")]
-
-
-def _like(title: str, sessions: Sequence[KeptSession]) -> list[KeptSession]:
-    titled = {folded_title(one.title): one for one in reversed(sessions) if one.title}
-    asked = folded_title(title)
-    words = [word for word in asked.split() if len(word) >= _SHORTEST_WORD]
-    close = get_close_matches(asked, titled, n=MAX_NAMED, cutoff=_CLOSE)
-    sharing = [one for one in reversed(titled) if any(_has(word, one) for word in words)]
-    return [titled[one] for one in dict.fromkeys((*close, *sharing))][:MAX_NAMED]
-
-
-def _has(word: str, title: str) -> bool:
-    return any(one.startswith(word) for one in folded_title(title).replace("-", " ").split())
 
 
 SSE_MESSAGES_PATH = "/messages"
@@ -137,6 +115,7 @@ MAX_FOUND_BY = 3
 """An item of evidence names the latest queries that found it, at most this many."""
 
 ToolContext = Context[AppContext, Any]
+RequestT = TypeVar("RequestT", bound=SearchRequest)
 
 
 @dataclass(frozen=True)
@@ -225,20 +204,39 @@ async def continued(ctx: ToolContext, store: EvidenceStore) -> CallSession:
 
 async def read_session(ctx: ToolContext, session_id: str) -> EvidenceStore:
     """The session with that id or title, for what is no call of its own; raises as `session_for` does."""
-    registry = (await application(ctx).services()).sessions
-    if not session_id.startswith(ID_PREFIX):
-        return await _titled(ctx, registry, session_id)
+    registry, owner = (await application(ctx).services()).sessions, caller()
+    is_id = session_id.startswith(ID_PREFIX)
+    if not is_id and not finds_titles(ctx):
+        raise SessionNotFoundError(
+            "On this server, which does not ask who calls, a session is found by its id only: pass the session_id "
+            "exactly as an earlier result shows it."
+        )
     try:
-        return await registry.get(session_id, owner=caller())
+        return await (registry.get if is_id else registry.find)(session_id, owner=owner)
     except SessionNotFoundError as error:
-        raise _unknown_id(registry) from error
+        if not is_id:
+            raise SessionNotFoundError(unknown_title(session_id, await registry.sessions(owner=owner))) from error
+        days = f"{registry.keeps_for / 86_400:.3g}"
+        kept = f"Sessions are kept for {days} days after their last use. " if registry.lasting else ""
+        raise SessionNotFoundError(f"{SessionNotFoundError().message} {kept}".strip()) from error
 
 
 async def _named_session(ctx: ToolContext, session_id: str) -> CallSession:
     if not opens_new(session_id):
         return replace(await continued(ctx, await read_session(ctx, session_id)), announce=False)
-    registry = (await application(ctx).services()).sessions
-    return await continued(ctx, await _opened(ctx, registry, session_id.partition(":")[2].strip()))
+    registry, owner = (await application(ctx).services()).sessions, caller()
+    title = session_id.partition(":")[2].strip()
+    async with registry.naming(owner=owner):  # two calls at once do not open two with the same title
+        own = await registry.sessions(owner=owner) if title and finds_titles(ctx) else []
+        if same := [one for one in own if folded_title(one.title) == folded_title(title)]:
+            latest = same[0]
+            how = f'session_id="{latest.session_id if len(same) > 1 else latest.title}"'
+            raise InvalidInputError(
+                f'You have a session with the title "{latest.title}" already ({described(latest)}). Pass {how} to '
+                "continue it, or another title for a new one.",
+                details={"session_id": latest.session_id},
+            )
+        return await continued(ctx, await registry.open(owner=owner, title=title))
 
 
 async def _default_session(ctx: ToolContext, may_open: bool) -> CallSession:
@@ -263,44 +261,6 @@ async def _others(ctx: ToolContext, session: CallSession, is_empty: bool) -> str
     # Not new is what was searched, or what everything was removed from: that is kept as documents.
     is_new = session.is_new or not await session.store.documents("")
     return beginning_note(others, is_new=is_new, is_empty=is_empty, finds_titles=finds_titles(ctx))
-
-
-async def _opened(ctx: ToolContext, registry: SessionRegistry, title: str) -> EvidenceStore:
-    """A new session; two calls at once do not open two with the same title."""
-    owner = caller()
-    if not title or not finds_titles(ctx):
-        return await registry.open(owner=owner, title=title)
-    async with registry.naming(owner=owner):
-        same = [one for one in await registry.sessions(owner=owner) if same_title(one.title, title)]
-        if same:
-            latest = same[0]
-            how = f'session_id="{latest.session_id if len(same) > 1 else latest.title}"'
-            raise InvalidInputError(
-                f'You have a session with the title "{latest.title}" already ({described(latest)}). Pass {how} to '
-                "continue it, or another title for a new one.",
-                details={"session_id": latest.session_id},
-            )
-        return await registry.open(owner=owner, title=title)
-
-
-async def _titled(ctx: ToolContext, registry: SessionRegistry, title: str) -> EvidenceStore:
-    if not finds_titles(ctx):
-        raise SessionNotFoundError(
-            "On this server, which does not ask who calls, a session is found by its id only: pass the session_id "
-            "exactly as an earlier result shows it."
-        )
-    try:
-        return await registry.find(title, owner=caller())
-    except SessionNotFoundError as error:
-        own = await registry.sessions(owner=caller())
-        raise SessionNotFoundError(unknown_title(title, own)) from error
-
-
-def _unknown_id(registry: SessionRegistry) -> SessionNotFoundError:
-    days = f"{registry.keeps_for / 86_400:.3g}"
-    kept = f"Sessions are kept for {days} days after their last use. " if registry.lasting else ""
-    error = SessionNotFoundError()
-    return SessionNotFoundError(f"{error.message} {kept}".strip())
 
 
 def finds_titles(ctx: ToolContext) -> bool:
@@ -361,6 +321,22 @@ async def search_of(ctx: ToolContext, source: str) -> SourceSearch:
     if source not in searches:
         raise ConfigurationError(f"This server does not search {source}; it has {', '.join(searches) or 'no source'}.")
     return searches[source]
+
+
+async def searched(
+    ctx: ToolContext,
+    source: str,
+    request: RequestT,
+    session_id: str,
+    next_steps: Callable[[SearchResult, RequestT], Iterable[str]],
+    *,
+    about: str = "",
+) -> SearchResult:
+    """What a source finds, kept in the session that the call means; raises as `session_for` and `search_of` do."""
+    session = await session_for(ctx, session_id, about=about or request.query)
+    search = await search_of(ctx, source)
+    result = await search.search(request, session.store, progress=progress_of(ctx))
+    return result.model_copy(update={"next_step": session.next_step(*next_steps(result, request))})
 
 
 def application(ctx: ToolContext) -> AppContext:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from deepcritical_mcp.models import (
     MAX_REASON_LENGTH,
     MAX_TAG_LENGTH,
     MAX_TAGS,
     DecidedItem,
-    Publication,
     ScreeningMark,
     Verdict,
     decision_line,
@@ -36,14 +34,6 @@ from deepcritical_mcp.tools.arguments.sizes import MAX_CALL_LENGTH, at_most
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
 
-_ID_START = re.compile(
-    r"\W{0,3}(?:(?:pubmed|pmid|pmc|doi|nct|url|https?):.|NCT[0-9]{8}|10\.[0-9]{4,9}/)", re.IGNORECASE
-)
-_BETWEEN_IDS = re.compile(r"[\s,;|+&]")
-_INCLUDE = {
-    **dict.fromkeys(("true", "yes", "y", "1"), "included"),
-    **dict.fromkeys(("false", "no", "n", "0"), "excluded"),
-}
 NO_TAGS = "none"
 """The tag that takes all tags away; an empty list means that none were given."""
 
@@ -72,21 +62,6 @@ class EvidenceItem(BaseModel):
     decision: Literal["unchanged", "included", "excluded", "cited", "undecided"] = "unchanged"
     reason: ShortText = ""
     tags: Annotated[list[ShortText], Field(max_length=200)] = []
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_include(cls, values: Any) -> Any:
-        """Reads `include: true` as the decision "included", and `include: false` as "excluded"."""
-        if not isinstance(values, dict) or "include" not in values:
-            return cast("object", values)
-        given = dict(cast("dict[str, object]", values))
-        include = str(given.pop("include")).strip().lower()
-        decision = _INCLUDE.get(include)
-        if decision is None:
-            raise ValueError('include is true or false; or pass decision="included", "excluded" or "cited"')
-        if given.setdefault("decision", decision) not in (decision, "unchanged", ""):
-            raise ValueError(f'include={include} and decision="{given["decision"]}" do not agree: pass only decision')
-        return {**given, "decision": decision}
 
     @property
     def verdict(self) -> Verdict:
@@ -145,16 +120,9 @@ def _id_problem(item: EvidenceItem) -> str:
         return "id is of evidence that is kept: pass decision, reason or tags with it (get_evidence reads it)"
     if item.content.strip() or item.reference.strip():
         return "id is of evidence that is kept: for a note about it pass pmid, doi or url with content, in another item"
-    if _names_several(item.id):
-        return f"{clean_line(item.id)[:100]} holds more than one id: pass one id per item"
     if any(evidence_id(one) != _kept_id(item.id) for one in item.numbers):
         return "id and another identifier are not the same: pass only id"
     return ""
-
-
-def _names_several(given: str) -> bool:
-    """Whether it is a list of ids."""
-    return len({evidence_id(one) for one in _BETWEEN_IDS.split(given) if _ID_START.match(one)}) > 1
 
 
 async def decidable(store: EvidenceStore, items: Sequence[EvidenceItem]) -> tuple[dict[int, str], dict[int, str]]:
@@ -180,35 +148,16 @@ async def decidable(store: EvidenceStore, items: Sequence[EvidenceItem]) -> tupl
 
 
 async def decided(store: EvidenceStore, items: Sequence[EvidenceItem], ids: Mapping[int, str]) -> list[DecidedItem]:
-    """Write the decisions of items about the publications `ids`, and give what is decided then."""
-    found = (
-        await store.decide([replace(items[index].mark(id), by=caller()) for index, id in ids.items()]) if ids else []
-    )
-    return [
-        DecidedItem(index=index, id=one[1].id, decision=_told(one[1]), replaced=decision_replaced(*one))
-        for index, one in zip(ids, found, strict=True)
-        if one
-    ]
-
-
-def _told(publication: Publication) -> str:
-    """What is decided, "undecided; tags: rct" if there are only tags."""
-    line = decision_line(publication)
-    return f"undecided; {line}" if line and not publication.screening else line
-
-
-def contradictions(items: Sequence[EvidenceItem], ids: Mapping[int, str]) -> dict[int, str]:
-    """Why items are not heeded that say otherwise about a publication than an earlier item of the same call."""
-    said: dict[tuple[str, str], tuple[object, int]] = {}
-    problems: dict[int, str] = {}
-    for index, id in ids.items():
-        mark = items[index].mark(id)
-        for name in ("verdict", "reason", "tags"):
-            if value := getattr(mark, name):
-                earlier, place = said.setdefault((id, name), (value, index))
-                if earlier != value:
-                    problems[index] = f"item {place} says otherwise about {id}, and only that one was heeded"
-    return problems
+    """Write the decisions of items about the publications `ids`, and give what is decided then: "undecided; tags: rct"
+    if there are only tags."""
+    marks = [replace(items[index].mark(id), by=caller()) for index, id in ids.items()]
+    told: list[DecidedItem] = []
+    for index, one in zip(ids, await store.decide(marks) if marks else (), strict=True):
+        if one:
+            line = decision_line(one[1])
+            line = f"undecided; {line}" if line and not one[1].screening else line
+            told.append(DecidedItem(index=index, id=one[1].id, decision=line, replaced=decision_replaced(*one)))
+    return told
 
 
 def _kept_id(given: str) -> str:

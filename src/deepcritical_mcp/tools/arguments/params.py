@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Annotated, Literal, cast
 
 from pydantic import AfterValidator, Field
 
-from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import (
     arxiv_doi,
     normalize_doi,
@@ -140,12 +138,7 @@ def identified_items(value: object) -> list[object]:
     if not parts or not all(kind for kind, _ in found) or (given and len(parts) == 1):
         return []
     if all(part.isdecimal() and len(part) < _LEAST_DIGITS for part in parts):
-        if len(parts) == 1:
-            return []
-        note, record = (json.dumps([one]) for one in ({"content": text}, {"pmid": parts[0]}))
-        raise InvalidInputError(
-            f"items: {json.dumps(text)} can be a note, items={note}, or PMIDs, items={record} first."
-        )
+        return []
     return [{kind: number} for kind, number in found]
 
 

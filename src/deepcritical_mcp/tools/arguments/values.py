@@ -34,7 +34,7 @@ _FILLERS = frozenset(
 )
 _OTHER_WORDS = {word: names.split("|") for word, names in synonyms("value").items()}
 _REFUSED = synonyms("refused")
-_DECIDING = ("decision", "include", "reason", "tags")
+_DECIDING = ("decision", "reason", "tags")
 """Fields of an item that say something about evidence that is kept under its id."""
 _NOTHING = frozenset({"null", "none", "undefined", "nil", "n/a", "*"})
 _BARE = ("integer", "number", "boolean")
@@ -90,6 +90,8 @@ def coerced(value: object, schema: Schema) -> object:
         if items is not given and not (isinstance(given, str) and items == [given]):
             check_size(items, schema)
         return [coerced(one, item) for one in items]
+    if isinstance(value, bool) and "enum" in schema:
+        return str(value).lower()
     if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
         return str(int(value)) if float(value).is_integer() else str(value)
     if kind == "string" and isinstance(value, str):
