@@ -133,6 +133,7 @@ async def test_a_question_gets_the_passages_that_answer_it() -> None:
         ("method", ["s2.1", "s2.2"]),
         ("Patients and methods > Outcomes", ["s2.2"]),
         ("results", ["s3", "t1", "f1"]),
+        ("Findings", ["s3", "t1", "f1"]),
         ("Table 1", ["t1"]),
         ("tables", ["t1"]),
         ("figures", ["f1"]),
@@ -625,12 +626,6 @@ async def test_an_offset_past_the_end_is_an_error() -> None:
     async with reader(FakeFullTexts("pmc", copy())) as ours:
         told = await ours.shown("7", sections=["s1"], offset=5_000)
     assert "has 35 characters; nothing follows character 5,000. offset=0 begins again." in told
-
-
-async def test_several_ids_are_refused() -> None:
-    async with reader() as ours:
-        told = await ours.shown("PMID 7, PMID 8")
-    assert 'id is one document, got 2: make one call for each, e.g. id="PMID 7".' in told
 
 
 async def test_a_question_with_an_offset_gets_the_next_best_passages() -> None:

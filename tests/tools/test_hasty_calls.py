@@ -144,7 +144,6 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
     (("pubmed_search", {"query": ["zinc", "sleep"]}), ['variants=["sleep"]', 'query="zinc sleep"']),
     (("pubmed_search", {"queries": ["zinc", "iron"]}), ['query="zinc", variants=["iron"]']),
     (of_pubmed(new_only=True), ["only_new=true", 'sort="date"']),
-    (("pubmed_related", {"pmids": ["31978945", "20358181"]}), ['pmid="31978945"', "one call for each"]),
     (("export_evidence", {"format": "json"}), ['format="csl-json"', 'format="jsonl"']),
     (("semantic_search", {"query": Q, "exclude_retracted": True}), ['status="ok"']),
     *(

@@ -121,9 +121,10 @@ class _DocumentAnswer:
                 step = f"Ask again in a minute: not every provider answered. {step}"
             return self._in_order(head, self._pieces, [ABSTRACT], offset, step)
         if [one.casefold() for one in names] == [OUTLINE]:
-            return self._outline(head, offset)
-        chosen, missing = selected(self._pieces, names) if names else ([], "")
-        head = head.model_copy(update={"warnings": (*head.warnings, *filter(None, (missing,)))})
+            step = self._session.next_step(self._first_step(shortened_outline(self._pieces, MAX_OUTLINE)))
+            return self._outlined(head.model_copy(update={"next_step": step}), outline_of(self._pieces), offset)
+        chosen, remarks = selected(self._pieces, names) if names else ([], [])
+        head = head.model_copy(update={"warnings": (*head.warnings, *remarks)})
         if question:
             passages, following, problem = await self._best(head, question, chosen, page)
             if passages:
@@ -132,7 +133,7 @@ class _DocumentAnswer:
             if offset:
                 raise InvalidInputError(f"offset: no passage follows the first {offset:,}. offset=0 begins again.")
             head = head.model_copy(update={"warnings": (*head.warnings, problem)})
-        head = self._with_outline(head) if not names else head
+        head = self._first_outline(head) if not names else head
         own = own_pieces(self._pieces)
         if not chosen and (offset or sum(len(one.text) for one in own) <= SHORT_TEXT):
             chosen, names = own, [ALL]
@@ -160,33 +161,25 @@ class _DocumentAnswer:
             call=self._call(),
         )
 
-    def _with_outline(self, head: Document) -> Document:
+    def _first_outline(self, head: Document) -> Document:
         shown = shortened_outline(self._pieces, MAX_OUTLINE)
         left = sum(one.kind != "table" for one in self._pieces) - len(shown)
         lists = f'sections=["{OUTLINE}"] lists all'
         note = f"The outline leaves out {left} inner parts, counted with what they are in: {lists}."
-        return head.model_copy(
-            update={
-                "outline": shown,
-                "tables": tables_of(self._pieces),
-                "warnings": (*head.warnings, *([note] if left else [])),
-                "characters": len(shown),
-                "call": self._call(sections=[OUTLINE]),
-            }
-        )
+        warnings = (*head.warnings, *([note] if left else []))
+        return self._outlined(head.model_copy(update={"warnings": warnings}), shown)
 
-    def _outline(self, head: Document, offset: int) -> Document:
-        whole = outline_of(self._pieces)
-        if offset >= len(whole):
-            raise InvalidInputError(f"offset: the outline has {len(whole)} entries; offset {offset:,} is past the end.")
+    def _outlined(self, head: Document, outline: Sequence[OutlineEntry], offset: int = 0) -> Document:
+        if offset >= len(outline) > 0:
+            told = f"offset: the outline has {len(outline)} entries; offset {offset:,} is past the end."
+            raise InvalidInputError(told)
         return head.model_copy(
             update={
-                "outline": whole[offset:],
+                "outline": tuple(outline[offset:]),
                 "tables": () if offset else tables_of(self._pieces),
                 "offset": offset,
-                "characters": len(whole),
+                "characters": len(outline),
                 "call": self._call(sections=[OUTLINE]),
-                "next_step": self._session.next_step(self._first_step(shortened_outline(self._pieces, MAX_OUTLINE))),
             }
         )
 

@@ -43,8 +43,7 @@ async def preprint_search(
     return await searched(ctx, "preprints", request, session_id, _next_steps)
 
 
-def _next_steps(result: SearchResult, request: PreprintRequest) -> tuple[str, ...]:
-    more = f"Continue with offset={result.next_offset}." if result.next_offset >= 0 else ""
+def _next_steps(result: SearchResult, request: PreprintRequest, more: str) -> tuple[str, ...]:
     notices = [notice for item in result.evidence for notice in item.citation.status_notices]
     published = [one for one in notices if one.kind == "published" and (one.pmid or one.doi)]
     if published:
@@ -55,8 +54,6 @@ def _next_steps(result: SearchResult, request: PreprintRequest) -> tuple[str, ..
         return more, FIND_AGAIN
     if not result.total_found:
         return ("Nothing found: a preprint must have all words of the query, so try fewer, or join synonyms with OR.",)
-    if request.offset >= result.total_found:
-        return ("There are no results at this offset: use a smaller one.",)
     if request.unpublished_only and result.left_out:
         return "All results were omitted (see the warnings): search with unpublished_only=false to see them.", more
     return (more or "Europe PMC sent no results from this offset on: try again in a minute, or use a smaller offset.",)

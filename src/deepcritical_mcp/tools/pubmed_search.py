@@ -64,14 +64,11 @@ async def pubmed_search(
     return await searched(ctx, "pubmed", request, session_id, _next_steps)
 
 
-def _next_steps(result: SearchResult, request: PubMedRequest) -> tuple[str, ...]:
-    more = f"Continue with offset={result.next_offset}." if result.next_offset >= 0 else ""
+def _next_steps(result: SearchResult, _: PubMedRequest, more: str) -> tuple[str, ...]:
     if result.evidence or result.duplicates_removed:
         return more or "For other queries call expand_queries.", FIND_AGAIN
     if not result.total_found:
         return ("Nothing found: try fewer terms, wider dates, or expand_queries for other queries.",)
-    if request.offset >= result.total_found:
-        return ("There are no results at this offset: use a smaller one.",)
     return "All results were omitted (see the warnings): search with include_retracted=true to see them.", more
 
 

@@ -55,20 +55,13 @@ async def trial_search(
     return await searched(ctx, "trials", request, session_id, _next_steps, about=about)
 
 
-def _next_steps(result: SearchResult, request: TrialRequest) -> tuple[str, ...]:
-    more = f"Continue with offset={result.next_offset}." if result.next_offset >= 0 else ""
+def _next_steps(result: SearchResult, _: TrialRequest, more: str) -> tuple[str, ...]:
     if result.evidence:
         kinds = {notice.kind for item in result.evidence for notice in item.citation.status_notices}
         papers = "" if kinds.isdisjoint(TRIAL_PAPERS) else 'Fetch papers with add_evidence(items=[{"pmid": …}]).'
         whole = f'A whole trial with results: get_full_text(id="{result.evidence[0].citation.nct}").'
         return more, whole, papers, FIND_AGAIN
-    if not result.total_found:
-        return ("Nothing found: try other words, or fewer filters.",)
-    return (
-        ("There are no results at this offset: use a smaller one.",)
-        if request.offset >= result.total_found
-        else (more,)
-    )
+    return (more if result.total_found else "Nothing found: try other words, or fewer filters.",)
 
 
 TOOL = ToolSpec(

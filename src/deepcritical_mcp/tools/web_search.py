@@ -46,7 +46,7 @@ async def web_search(
     return await searched(ctx, "web", request, session_id, _next_steps)
 
 
-def _next_steps(result: SearchResult, _: WebRequest) -> tuple[str]:
+def _next_steps(result: SearchResult, _: WebRequest, __: str) -> tuple[str]:
     if result.evidence:
         return (FIND_AGAIN,)
     if result.errors:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.passage_quotes import no_paragraphs, paragraphs_read
 from deepcritical_mcp.models import (
@@ -37,6 +38,9 @@ _PATH = re.compile(r" ?[>›»/|] ?")
 _BETWEEN_NAMES = re.compile(rf"[,;/|\n]| and | & |(?<=[0-9]) (?={ANCHOR}\b)", re.IGNORECASE)
 _ID_BEFORE = re.compile(r"\A[^\s,;]+@")
 _KINDS: dict[str, PartKind] = {"table": "table", "figure": "figure", "reference": "references"}
+
+
+_OTHER_NAMES = [frozenset(row.split()) for row in data_lines(__file__, "section_names.txt")]
 
 
 @dataclass(frozen=True)
@@ -110,22 +114,28 @@ def tables_of(pieces: Sequence[Piece]) -> tuple[TableEntry, ...]:
     )
 
 
-def selected(pieces: Sequence[Piece], names: Sequence[str]) -> tuple[list[Piece], str]:
-    """The parts that `names` mean, with their sub-parts, each once, in the order of the text; and which names no part
-    has, "" if there are none.
+def selected(pieces: Sequence[Piece], names: Sequence[str]) -> tuple[list[Piece], list[str]]:
+    """The parts that `names` mean, with their sub-parts, each once, in the order of the text; and remarks on names that
+    are read as others, or that no part has.
 
     Raises:
-        InvalidInputError: there are none of these parts; the message names those that there are.
+        InvalidInputError: there are none of these; the message names those that there are.
     """
-    meant = {part: _meant(pieces, part) for name in names for part in _parts(pieces, name)}
-    chosen = {piece.anchor: piece for found in meant.values() for piece in found}
-    missing = [json.dumps(name[:80], ensure_ascii=False) for name, found in meant.items() if not found]
+    chosen: dict[str, Piece] = {}
+    remarks, missing = list[str](), list[str]()
+    for name in (part for one in names for part in _parts(pieces, one)):
+        found, shown = _meant(pieces, name), json.dumps(name[:80], ensure_ascii=False)
+        if not found and (found := _alike(pieces, name)):
+            inside = {piece.anchor for piece in found}
+            remarks.append(f"Read sections={shown} as {_named([one for one in found if one.parent not in inside])}.")
+        missing += [] if found else [shown]
+        chosen.update((piece.anchor, piece) for piece in found)
     told = f"sections: there is no {', '.join(missing)}. {_listed(pieces)}" if missing else ""
     if not chosen:
         raise InvalidInputError(told)
     order = {piece.anchor: number for number, piece in enumerate(pieces)}
-    place = {one: (order[split_paragraph_anchor(one)[0]], one) for one in chosen}
-    return sorted(chosen.values(), key=lambda piece: place[piece.anchor]), told
+    ordered = sorted(chosen.values(), key=lambda piece: (order[split_paragraph_anchor(piece.anchor)[0]], piece.anchor))
+    return ordered, [*filter(None, (told,)), *remarks]
 
 
 def _parts(pieces: Sequence[Piece], name: str) -> list[str]:
@@ -175,6 +185,13 @@ def _titled(pieces: Sequence[Piece], name: str) -> list[Piece]:
     return _with_inner(pieces, exact)
 
 
+def _alike(pieces: Sequence[Piece], name: str) -> list[Piece]:
+    """The parts whose title may mean the same as one that no part has."""
+    named = set(_words(_PATH.split(name)[-1]))
+    meant = frozenset[str]().union(*(row for row in _OTHER_NAMES if named & row))
+    return _with_inner(pieces, {one.anchor for one in pieces if one.path and meant.intersection(_words(one.title))})
+
+
 def _follows(path: Sequence[tuple[str, ...]], own: Sequence[tuple[str, ...]]) -> bool:
     """Whether the words of each title in `path` are in one of `own`, the last in the last."""
     places = iter(own[:-1])
@@ -189,9 +206,13 @@ def _words(title: str) -> tuple[str, ...]:
 
 def _listed(pieces: Sequence[Piece]) -> str:
     outer = [piece for piece in pieces if not piece.parent and piece.kind != "table"]
-    named = ", ".join(f"{one.anchor} {clipped(one.title, 60)}".strip() for one in outer[:MAX_NAMED])
-    more = f", and {len(outer) - MAX_NAMED} more" if len(outer) > MAX_NAMED else ""
-    return f'There are {named}{more}; sections=["{OUTLINE}"] lists all.'
+    return f'There are {_named(outer)}; sections=["{OUTLINE}"] lists all.'
+
+
+def _named(pieces: Sequence[Piece]) -> str:
+    named = [f"{one.anchor} {clipped(one.title, 60)}".strip() for one in pieces[:MAX_NAMED]]
+    more = f", and {len(pieces) - MAX_NAMED} more" if len(pieces) > MAX_NAMED else ""
+    return f"{', '.join(named)}{more}"
 
 
 def shortened_outline(pieces: Sequence[Piece], most: int) -> tuple[OutlineEntry, ...]:

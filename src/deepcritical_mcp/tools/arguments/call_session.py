@@ -65,10 +65,10 @@ def unknown_title(title: str, sessions: Sequence[KeptSession]) -> str:
         return (
             f"You have no session with this title: a title has at most {MAX_TITLE} characters, and this {len(title)}."
         )
-    titled = {folded_title(one.title): one for one in sessions if one.title}
+    titled = {folded_title(one.title): one for one in reversed(sessions) if one.title}
     words = [word for word in folded_title(title).split() if len(word) >= len("Lee")]
     like = get_close_matches(folded_title(title), titled, n=MAX_NAMED)
-    like += [one for one in titled if any(map(f" {one}".__contains__, (f" {word}" for word in words)))]
+    like += [one for one in reversed(titled) if any(f" {word}" in f" {one}".replace("-", " ") for word in words)]
     near = [f'"{titled[one].title}" ({described(titled[one])})' for one in dict.fromkeys(like)][:MAX_NAMED]
     meant = f" Did you mean {'; '.join(near)}?" if near else ""
     return f'You have no session whose title is or begins with "{title}".{meant} session_id="new: {title}" opens one.'
@@ -328,15 +328,23 @@ async def searched(
     source: str,
     request: RequestT,
     session_id: str,
-    next_steps: Callable[[SearchResult, RequestT], Iterable[str]],
+    next_steps: Callable[[SearchResult, RequestT, str], Iterable[str]],
     *,
     about: str = "",
 ) -> SearchResult:
-    """What a source finds, kept in the session that the call means; raises as `session_for` and `search_of` do."""
+    """What a source finds, kept in the session that the call means; raises as `session_for` and `search_of` do.
+
+    `next_steps` says what the model can do next; its third argument is how to read on, "" after the last page.
+    """
     session = await session_for(ctx, session_id, about=about or request.query)
     search = await search_of(ctx, source)
     result = await search.search(request, session.store, progress=progress_of(ctx))
-    return result.model_copy(update={"next_step": session.next_step(*next_steps(result, request))})
+    more = f"Continue with offset={result.next_offset}." if result.next_offset >= 0 else ""
+    if not result.evidence and request.offset >= result.total_found > 0:
+        steps: Iterable[str] = ("There are no results at this offset: use a smaller one.",)
+    else:
+        steps = next_steps(result, request, more)
+    return result.model_copy(update={"next_step": session.next_step(*steps)})
 
 
 def application(ctx: ToolContext) -> AppContext:

@@ -15,9 +15,6 @@ from deepcritical_mcp.urls import clean_url, is_web_address
 
 _LINKED = re.compile(r"\[[^\[\]]*\]\((https?://\S*)\)")
 _EVIDENCE = re.compile(r"(?:pubmed|doi|nct|url|text):\S+", re.IGNORECASE)
-_SEPARATOR = re.compile(
-    r"[,;|] |[;|]| and | (?=(?:pmid|pmcid|doi|pubmed)\b|https?:|10\.[0-9]{4}|PMC[0-9])", re.IGNORECASE
-)
 _SHOWN = 80
 
 
@@ -34,11 +31,6 @@ def read_document_id(given: str) -> tuple[DocumentId, str]:
     document = _read(text)
     if document:
         return document, section
-    several = [one for one in _SEPARATOR.split(text) if one]
-    if len(several) > 1 and all(map(_read, several)):
-        raise InvalidInputError(
-            f"id is one document, got {len(several)}: make one call for each, e.g. id={json.dumps(several[0])}."
-        )
     if not text:
         raise InvalidInputError("id: pass a PMID, PMCID, DOI, NCT number, address or evidence id.")
     shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -17,21 +17,14 @@ def synonyms(kind: str) -> dict[str, str]:
 
 
 _PARTS = {name: f"(?:{pattern})" for name, pattern in synonyms("part").items()}
+INSTRUCTION = synonyms("request")["instruction"].format_map(_PARTS)
 _ALIASES, _SWITCHES, _ADDED, _TOOLS = (
     {name: pattern.format_map(_PARTS) for name, pattern in synonyms(kind).items()}
     for kind in ("argument", "switch", "added", "tool")
 )
 _TOOL_ADVICE = synonyms("advice")
-# Names that change nothing: what models tell themselves, and settings of other PubMed tools.
-_IGNORED = re.compile(
-    "reason(ing)?|thoughts?|thinking|explanation|explain|rationale|purpose|intent|goal|justification|dummy|meta|verbose"
-    "|(toolcall|request|call|user)id|debug|stream|ret(mode|type)|usehistory|tool|email|apikey|(include|return)?abstracts?"
-)
-_FILE = re.compile("(draft|input|source|local)?(file|path|filename|filepath|url|uri|link|href|docx?|pdf|attachment)s?")
-# Words that turn an argument's meaning around: two names that differ in one of them never stand for each other.
-_POLARITY = frozenset(
-    "include exclude no not without with only min max hide skip allow omit before after start end from to".split()
-)
+_KINDS = synonyms("kind")
+_POLARITY = frozenset(_KINDS["polarity"].split())
 TYPO, SIMILAR = 0.87, 0.75
 """How alike two names are, if one is the other with a typing error, and if it may stand for the other."""
 
@@ -45,7 +38,7 @@ def alias(name: str, known: Collection[str]) -> str:
 
 def argument_named(name: str, known: Collection[str], likeness: float = TYPO) -> str:
     """The known name that `name` stands for: another name for it, or one so much alike; "" if there is none."""
-    return alias(name, known) or (_alike(name, known, likeness) if name.isascii() else "")
+    return alias(name, known) or (_alike(name, known, likeness) if name.isascii() or likeness < TYPO else "")
 
 
 def switch(name: str, known: Collection[str]) -> tuple[str, object] | None:
@@ -57,8 +50,6 @@ def switch(name: str, known: Collection[str]) -> tuple[str, object] | None:
 
 def instead(name: str, tool: str, known: Collection[str]) -> str:
     """The end of a sentence about an argument that `tool` lacks: what to pass instead; "." if that is not certain."""
-    if tool == "check_citations" and _FILE.fullmatch(plain_name(name)):
-        return ": read the file and pass what it contains as text."
     if near := argument_named(name, known, SIMILAR):
         return f': did you mean "{near}"?'
     if tool != "pubmed_search":
@@ -67,10 +58,15 @@ def instead(name: str, tool: str, known: Collection[str]) -> str:
     return f'. Other filters are part of the query, e.g. query="(…) {added}".'
 
 
+def is_of_kind(name: str, kind: str) -> bool:
+    """Whether a name is one of those for which `synonyms.txt` has a pattern of this kind."""
+    return re.fullmatch(_KINDS[kind], plain_name(name)) is not None
+
+
 def is_ignorable(name: str, value: object) -> bool:
     """Whether an argument cannot change what a call means."""
     is_pubmed = str(value).lower() in ("pubmed", "medline")
-    return bool(_IGNORED.fullmatch(plain_name(name))) or (is_pubmed and plain_name(name) in ("db", "database"))
+    return is_of_kind(name, "ignored") or (is_pubmed and plain_name(name) in ("db", "database"))
 
 
 def tool_hint(name: str, tools: Collection[str]) -> str:

@@ -9,23 +9,13 @@ from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion.pubmed_syntax import is_field_tag
 from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools.arguments.names import INSTRUCTION
 from deepcritical_mcp.urls import is_web_address
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»＂", '"') | dict.fromkeys("‘’", "'"))
 _LABEL = re.compile(r"\A(?:pubmed )?(?:query|search(?: query| term)?|topic)\s*[:=]\s*", re.IGNORECASE)
 _QUOTED_CODE = re.compile(r"(?<![\w`])`{1,3}([^`]{1,1000})`{1,3}(?![\w`])")
-_SOME = "(?:(?: the| some| any)?(?: recent)?)"
-_PAPERS = "(?:papers?|articles?|studies|publications?|literature|abstracts?|evidence|results?|information)"
-_ABOUT = "(?:about|on|for|regarding|concerning|related to|discussing)"
-_POLITE = "(?:(?:please|kindly|(?:can|could|would|will) you|i(?: want|'d like| need| would like) to|help me) )"
-_FIND = "(?:(?:search|look|find(?! out)|get|fetch|retrieve|show|give|list)(?: me| us)?(?: up| for)?|i (?:need|want))"
-_PLACE = "(?:the |my |our |this |your )?(?:pubmed|medline|web|internet|google|literature|session|notes|evidence)"
-_IN_PLACE = f"(?:search|query|look in|use|check)(?: in| on)? {_PLACE}(?: database)? (?:for|about|to find)"
-_INSTRUCTION = re.compile(
-    rf"\A(?:{_POLITE}{{0,3}}(?:{_IN_PLACE}|{_FIND}{_SOME} {_PAPERS} {_ABOUT})"
-    rf"|{_POLITE}{{1,3}}{_FIND}(?! (?:the )?(?:[0-9]|latest|newest|most recent))) ",
-    re.IGNORECASE,
-)
+_INSTRUCTION = re.compile(rf"\A{INSTRUCTION} ", re.IGNORECASE)
 _UNCLEAR = re.compile(r"\A(?:please|google|(?:search|find|show|look)(?: me| up| for)?) ", re.IGNORECASE)
 _THANKS = re.compile(r",? (?:please|thanks|thank you)[.!]?\Z", re.IGNORECASE)
 _PMID = re.compile(r"\b(?:pubmed\s?[:=]\s?|pmid\s?[:=#]?\s?)0{0,9}([1-9][0-9]{0,8})\b(?!\s?\[)", re.IGNORECASE)

@@ -14,11 +14,19 @@ from pydantic import ValidationError
 
 from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.text import clean_line, counted
-from deepcritical_mcp.tools.arguments.names import alias, argument_named, instead, is_ignorable, plain_name, switch
+from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.tools.arguments.names import (
+    alias,
+    argument_named,
+    instead,
+    is_ignorable,
+    is_of_kind,
+    plain_name,
+    switch,
+)
 from deepcritical_mcp.tools.arguments.pubmed_query import pubmed_terms, syntax_notes
 from deepcritical_mcp.tools.arguments.sizes import MAX_EXTRA_FIELDS, check_size, check_sizes
-from deepcritical_mcp.tools.arguments.values import ONE_STATUS, coerced, is_nothing, is_url, understood
+from deepcritical_mcp.tools.arguments.values import ONE_STATUS, coerced, is_nothing, understood
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -30,8 +38,6 @@ NO_ID = (
     "show it (list_evidence shows the current one). For a fresh start nothing has to be deleted: pass "
     'session_id="new" to a search or to add_evidence.'
 )
-_EXPECTED = {"bool": "true or false", "int": "a whole number", "float": "a number", "model": "an object"}
-_EXPECTED_TYPES = {"string_type": "text", "list_type": "a list", "dict_type": "an object"}
 
 
 def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None = None) -> InvalidInputError:
@@ -49,9 +55,8 @@ def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None =
         else:
             words = (schema or {}).get("properties", {}).get(field, {}).get("enum", ())
             choice = f": one of {', '.join(words)}" if row["type"] == "missing" and words else ""
-            rows[field] = f"{field}{_problem(row)}{choice}."
-            if row["type"] == "missing" and field == "session_id":  # only the tool that deletes requires it
-                rows[field] = NO_ID
+            is_of_deleting = row["type"] == "missing" and field == "session_id"  # only one tool requires it
+            rows[field] = NO_ID if is_of_deleting else f"{field}{_problem(row)}{choice}."
     return InvalidInputError(first_few(list(rows.values())))
 
 
@@ -69,41 +74,20 @@ def _sibling_names(place: Sequence[str | int], schema: Mapping[str, Any]) -> Col
 
 
 def _problem(row: ErrorDetails) -> str:
-    kind, value, bounds = row["type"], row["input"], row.get("ctx", {})
-    unit = "character" if isinstance(value, str) else "item"
-    match kind:
-        case "missing":
-            return " is required"
-        case "too_long" | "string_too_long":
-            return f": at most {counted(bounds['max_length'], unit)}, got {len(value):,}"
-        case "too_short":
-            return f": at least {counted(bounds['min_length'], unit)}, got {len(value) or 'none'}"
-        case _:
-            message = row["msg"].rstrip(".")
-            known = _EXPECTED_TYPES.get(kind) or _EXPECTED.get(kind.partition("_")[0])
-            expected = known or message.removeprefix("Input should be ")
-            if expected == message:
-                return ": " + message.removeprefix("Value error, ")
-            return f": expected {expected}{_got(value)}"
+    """What is wrong with a field, and what was given."""
+    value, message = row["input"], row["msg"].rstrip(".").removeprefix("Value error, ")
+    expected = message.removeprefix("Input should be ")
+    if row["type"] == "missing":
+        return " is required"
+    if expected == message:
+        return f": {message}"
+    kinds: dict[type, str] = {list: "a list", dict: "an object", type(None): "null"}
+    given = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+    got = kinds.get(type(value)) or (given if len(given) <= MAX_SHOWN else f"{len(given):,} characters")
+    return f": expected {expected}, got {got}"
 
 
-def _got(value: object) -> str:
-    if isinstance(value, str):
-        short = f'"{value[:40]}{"…" if len(value) > 40 else ""}"'
-        return f", got {short if len(value) < 2_000 else f'{len(value):,} characters'}"
-    if isinstance(value, bool | int | float):
-        return f", got {value}"
-    kinds: dict[type, str] = {list: ", got a list", dict: ", got an object", type(None): ", got null"}
-    return kinds.get(type(value), "")
-
-
-_MAX_SHOWN = 80
-_WRAPPERS = re.compile("param(eter)?s|arguments|args|kwargs|inputs?|filters?|options|payload|request")
-_PERIODS = re.compile(
-    "(publication|pub|published)(date|year|range)?|pdat|(date|year)s?(range|filter)?|period|time(frame|period|range)"
-)
-_QUERIES = re.compile("(search)?queries|querylist|searches")
-_PAGES = re.compile("(current)?page(number|num|no)?")
+MAX_SHOWN = 80
 _SWITCH_WORDS: dict[str, bool] = dict.fromkeys("true 1 yes on only".split(), True)
 _SWITCH_WORDS.update(dict.fromkeys("false 0 no off".split(), False))
 _ENDS = ("min_date", "max_date")
@@ -130,8 +114,10 @@ def read_arguments(
             check_size(value, known[name], name)
         return values, []
     flat = reading.flat(arguments)
-    later = [name for name, value in flat.items() if not reading.takes(name, value)]
-    reading.refuse([name for name in later if not reading.takes_page(name, flat[name])])
+    unread = {name: value for name, value in flat.items() if not reading.takes(name, value)}
+    unread = {name: value for name, value in unread.items() if not reading.takes_page(name, value)}
+    if unread and not ("items" in known and reading.takes_fields(unread)):
+        reading.refuse([*unread])
     return reading.values, reading.notes()
 
 
@@ -162,7 +148,7 @@ class _Reading:
         """`arguments`, with those that are inside an object such as "params" next to the others."""
         flat: dict[str, object] = {}
         for name, value in arguments.items():
-            is_wrapper = name not in self._known and _WRAPPERS.fullmatch(plain_name(name)) is not None
+            is_wrapper = name not in self._known and is_of_kind(name, "wrapper")
             inner = coerced(value, {"type": "object", "properties": {}}) if is_wrapper or name == "query" else None
             is_call = isinstance(inner, dict) and (is_wrapper or "query" in inner)
             if is_call:
@@ -177,7 +163,7 @@ class _Reading:
         known, key = self._known, plain_name(name)
         texts = _items_of(value)
         joined = " ".join(map(str, texts))
-        if "variants" in known and texts[1:] and (name == "query" or _QUERIES.fullmatch(key)):
+        if "variants" in known and texts[1:] and (name == "query" or is_of_kind(name, "queries")):
             either = f"{_written('query', texts[0])}, {_written('variants', texts[1:])} (searched one by one)"
             raise InvalidInputError(f"query is one text: pass {either}, or {_written('query', joined)}.")
         if name in known:
@@ -197,14 +183,14 @@ class _Reading:
             return self._set("query", pubmed_terms(ids), name, value)
         if key in ("start", "from") and "offset" in known and str(value).isdecimal() and len(str(value)) < len("1995"):
             return self._set("offset", value, name, value)
-        if "min_date" in known and _PERIODS.fullmatch(key):
+        if "min_date" in known and is_of_kind(name, "period"):
             return self._set_period(name, value, _ends_of(value))
-        if own and not _PAGES.fullmatch(key):
+        if own and not is_of_kind(name, "page"):
             return self._set(own, joined or value if own in ("query", "topic") else value, name, value)
         if is_ignorable(name, value) and not self._decides:
             self._remarks.append(f"Ignored {name[:MAX_NAME_LENGTH]}: {self._tool} has no such argument.")
             return True
-        return "items" in known and self._set_field(name, value)
+        return False
 
     def _set(self, name: str, value: object, given: str, shown: object) -> bool:
         """Take `value` for `name`, which was written as `given`=`shown`."""
@@ -234,7 +220,7 @@ class _Reading:
 
     def takes_page(self, name: str, value: object) -> bool:
         """Read a page as an offset; False if it is not a page, or if the tool has only one."""
-        if not _PAGES.fullmatch(plain_name(name)):
+        if not is_of_kind(name, "page"):
             return False
         page = understood(name, value, {"type": "integer", "minimum": 0})
         size = self.values.get("max_results", self._known.get("max_results", {}).get("default"))
@@ -247,27 +233,20 @@ class _Reading:
         self._remarks.append(f"{name}={page} begins at offset={start}. {gap}: nothing is skipped then.")
         return self._set("offset", start, name, value)
 
-    def _set_field(self, name: str, value: object) -> bool:
-        """Read a field of the only item, which was written outside of it."""
+    def takes_fields(self, fields: Mapping[str, object]) -> bool:
+        """Read fields of the only item, which were written outside of it; several identifiers as an item each."""
         kind = self._known["items"]
         items = cast("list[dict[str, object]]", self.values.get("items")) or [dict[str, object]()]
-        fields = kind["items"]["properties"].keys()
-        own = argument_named(name, fields)
-        several = _items_of(value)
-        if own and (pages := several or [value]) and all(isinstance(one, str) and is_url(one) for one in pages):
-            own = "url"
-        if own in _NUMBERS and several[1:] and items == [{}]:
-            field = name if alias(name, fields) == own else own  # a name for any number, such as "ids"
-            self.values["items"] = understood("items", [{field: one} for one in several], kind)
-            self._read.append(f"{_written(name, value)} as {len(several)} items")
-            return True
-        if not own or len(items) > 1 or items[0].get(own):
+        known = kind["items"]["properties"].keys()
+        if len(items) > 1 or fields.keys() & items[0].keys() or not all(argument_named(one, known) for one in fields):
             return False
-        self.values["items"] = understood("items", [{**items[0], own: value}], kind)
-        read = cast("list[dict[str, object]]", self.values["items"])[0].get(own, value)
-        self._read.append(
-            f"{_written(name, value)} as {own if read in (value, [value]) else _written(own, read)} of an item"
-        )
+        rows: list[dict[str, object]] = [{**items[0], **fields}]
+        for name, value in fields.items():
+            if len(rows[0]) == 1 and alias(name, known) in _NUMBERS and (several := _items_of(value)):
+                rows = [{name: one} for one in several]
+        self.values["items"] = understood("items", rows, kind)
+        given = ", ".join(_written(*one) for one in fields.items())
+        self._read.append(f"{given} as {_written('items', self.values['items'])}")
         return True
 
     def refuse(self, unknown: Sequence[str]) -> None:
@@ -291,7 +270,7 @@ def _ends_of(value: object) -> Sequence[object]:
     """The ends of a period as models write it; () if it is none."""
     if isinstance(value, dict):
         given = cast("dict[str, object]", value)
-        ours = {argument_named({"gte": "min", "lte": "max"}.get(key, key), _ENDS): one for key, one in given.items()}
+        ours = {argument_named(key, _ENDS): one for key, one in given.items()}
         return (ours.get("min_date"), ours.get("max_date")) if ours.keys() <= set(_ENDS) else ()
     if pair := _items_of(value):
         return pair if len(pair) == len(_ENDS) else ()
@@ -305,13 +284,12 @@ def _items_of(value: object) -> list[object]:
 
 def _records(value: object) -> str:
     """The PMIDs in `value`, as a query; "" if it has anything else."""
-    ids = [
-        *map(str, _items_of(understood("ids", value, {"type": "array", "items": {"type": "string"}, "maxItems": 500})))
-    ]
+    kind = {"type": "array", "items": {"type": "string"}, "maxItems": 500}
+    ids = [*map(str, _items_of(understood("ids", value, kind)))]
     return ", ".join(ids) if all(one.startswith("pubmed:") for one in ids) else ""
 
 
 def _written(name: str, value: object) -> str:
     """An argument as it is repeated in a note: of a long one, the beginning and the end."""
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return clean_line(f"{name[:MAX_NAME_LENGTH]}={text if len(text) <= _MAX_SHOWN else f'{text[:50]}…{text[-29:]}'}")
+    return clean_line(f"{name[:MAX_NAME_LENGTH]}={text if len(text) <= MAX_SHOWN else f'{text[:50]}…{text[-29:]}'}")

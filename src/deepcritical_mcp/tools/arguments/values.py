@@ -8,7 +8,6 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
 from typing import cast
 
 from deepcritical_mcp import dates
@@ -29,18 +28,12 @@ from deepcritical_mcp.tools.arguments.pubmed_query import search_terms
 from deepcritical_mcp.tools.arguments.sizes import Schema, check_size
 from deepcritical_mcp.urls import is_web_address
 
-_FILLERS = frozenset(
-    "the a my only first last past this most papers articles results file desc descending pub publication".split()
-)
+_WORDS = {kind: frozenset(words.split("|")) for kind, words in synonyms("words").items()}
 _OTHER_WORDS = {word: names.split("|") for word, names in synonyms("value").items()}
 _REFUSED = synonyms("refused")
 _DECIDING = ("decision", "reason", "tags")
 """Fields of an item that say something about evidence that is kept under its id."""
-_NOTHING = frozenset({"null", "none", "undefined", "nil", "n/a", "*"})
 _BARE = ("integer", "number", "boolean")
-_NO_WISH = frozenset({"any", "unchanged", "unspecified", "not given", "not specified"})
-_CURRENT_SESSION = frozenset({"current", "default", "string", "id", "active", "same", "auto", ""})
-_NEW_SESSION = frozenset({"new", "create", "createnew", "startnew", "anew"})
 _QUOTES = " \"'`“”„‘’«»"
 _WITHIN_TITLE = re.compile('["“”„«»]')
 _NEW_TITLE = re.compile(rf"[{_QUOTES}]{{0,9}}new(?: session)? ?[:=]", re.IGNORECASE)
@@ -51,10 +44,8 @@ ONE_STATUS = (
     'status keeps one status and cannot leave one out: pass status="ok" for records that were checked and have no mark '
     "(this leaves out web pages and most notes), or no status, and heed the marks."
 )
-_MOST = frozenset({"all", "max", "maximum", "unlimited"})
 _ENUM_SEPARATOR = re.compile(r"[|;]|/(?!(?<=\bn/)a\b)|,(?! ?not (?!yet)) ?| (?:or|and) ", re.IGNORECASE)
 """Between words of an enum in one text; not within "active, not recruiting" and "n/a"."""
-_QUOTED = re.compile('["“”]([^"“”]*)["“”]').split
 _NAMES_BETWEEN = {
     "tags": re.compile("[,;|\n]"),
     **dict.fromkeys(("fields", "servers"), re.compile("[,;|\n]| and | or ", re.IGNORECASE)),
@@ -106,7 +97,7 @@ def is_nothing(value: object, schema: Schema | None = None) -> bool:
     words = kind.get("enum") or kind.get("items", {}).get("enum", ())
     if isinstance(value, str) and value.strip():
         text = value.strip().casefold()
-        is_word = text in _NOTHING or (text in _NO_WISH and (words or kind.get("type") in _BARE))
+        is_word = text in _WORDS["nothing"] or (text in _WORDS["no wish"] and (words or kind.get("type") in _BARE))
         return bool(is_word) and text.replace("/", "") not in words
     return value is None or value in ([], {}) or isinstance(value, str)
 
@@ -160,7 +151,7 @@ def _draft(items: Sequence[object]) -> str:
 def _number(name: str, value: object, schema: Schema) -> object:
     low, high, is_whole = schema.get("minimum", -math.inf), schema.get("maximum", math.inf), schema["type"] == "integer"
     if isinstance(value, str):
-        if value.strip().casefold() in _MOST and high < math.inf and is_whole:
+        if value.strip().casefold() in _WORDS["most"] and high < math.inf and is_whole:
             return high
         with suppress(ValueError):
             value = float(value[:40])
@@ -197,7 +188,7 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
 def _key(text: str) -> str:
     """What is compared of a word of an enum: neither case, punctuation, plural nor fillers."""
     parts = re.findall(r"[^\W_]+", text[:80].casefold())
-    return "".join([part for part in parts if part not in _FILLERS] or parts).removesuffix("s")
+    return "".join([part for part in parts if part not in _WORDS["filler"]] or parts).removesuffix("s")
 
 
 def _items(name: str, value: object, schema: Schema) -> list[object]:
@@ -219,9 +210,7 @@ def _items(name: str, value: object, schema: Schema) -> list[object]:
     if name == "ids":
         return [] if value.strip("\"'[]() ").casefold() in ("*", "all") else [*map(evidence_id, id_parts(value))]
     if name in _NAMES_BETWEEN:
-        # What stands between double quotes is one name.
-        split = [_NAMES_BETWEEN[name].split(part) if at % 2 == 0 else [part] for at, part in enumerate(_QUOTED(value))]
-        return [one.strip() for one in chain.from_iterable(split) if one.strip()]
+        return [bare for one in _NAMES_BETWEEN[name].split(value) if (bare := one.strip(' "“”'))]
     return [_READERS[name](name, value) if name in _READERS else value]
 
 
@@ -299,7 +288,7 @@ def _session(_: str, value: str) -> str:
         return found[0]
     title = _title(value)
     key = (plain_name(value) or title).replace("session", "").removeprefix("this")
-    return "new" if key in _NEW_SESSION else "" if key in _CURRENT_SESSION else title
+    return "new" if key in _WORDS["new session"] else "" if key in _WORDS["current session"] else title
 
 
 def _title(value: str) -> str:
@@ -309,11 +298,8 @@ def _title(value: str) -> str:
     return line if _WITHIN_TITLE.search(bare) else bare
 
 
-def _pmid(name: str, value: str) -> str:
+def _pmid(_: str, value: str) -> str:
     found = [evidence_id(one).removeprefix("pubmed:") for one in id_parts(value)]
-    if len(found) > 1 and all(one.isdecimal() for one in found):
-        first = f'{name}="{found[0]}"'
-        raise InvalidInputError(f"{name} is one PMID, got {len(found)}: make one call for each, e.g. {first}.")
     return found[0] if len(found) == 1 and found[0].isdecimal() else value
 
 
