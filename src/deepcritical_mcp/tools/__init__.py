@@ -23,7 +23,6 @@ from deepcritical_mcp.tools import (
     trial_search,
     web_search,
 )
-from deepcritical_mcp.tools.offered import with_names
 from deepcritical_mcp.tools.spec import ToolSpec
 
 Profile = Literal["research", "core", "search-fetch"]
@@ -63,5 +62,5 @@ def tool_choices() -> tuple[str, ...]:
 def tools_chosen(choices: Collection[str]) -> tuple[ToolSpec, ...]:
     """The tools of the profiles and with the names in `choices`; all of "research" if there is none."""
     names = {spec.name for profile, specs in PROFILES.items() if profile in choices for spec in specs}
-    chosen = with_names((*TOOLS, *PROFILES["search-fetch"]), {*names, *choices})
-    return chosen or PROFILES["research"]
+    wanted = {*names, *choices}
+    return tuple(spec for spec in (*TOOLS, *PROFILES["search-fetch"]) if spec.name in wanted) or PROFILES["research"]

@@ -123,10 +123,11 @@ async def add_evidence(
     if any(one.verdict in ("not_found", "outage") for one in fetched) and reader.off:
         warnings.append(f"Not asked for records, since switched off on this server: {', '.join(reader.off)}.")
     outcomes = await session.store.add_evidence(list(publications.values()))
-    marked = {at: one.publication.id for at, one in zip(valid, outcomes, strict=True) if items[at].decides}
+    outcome = dict(zip(valid, outcomes, strict=True))
+    marked = {index: one.publication.id for index, one in outcome.items() if items[index].decides}
     decisions += await decided(session.store, items, marked)
-    new = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "added"}
-    known = {index: one for index, one in zip(valid, outcomes, strict=True) if one.status == "duplicate"}
+    new = {index: one for index, one in outcome.items() if one.status == "added"}
+    known = {index: one for index, one in outcome.items() if one.status == "duplicate"}
     await progress(1.0, f"{len(new)} added, {len(known)} already known")
     rejected = tuple(_rejected(index, one, found.get(index)) for index, one in sorted(problems.items()))
     references = {index: vancouver(one) for index, one in records.items()}
@@ -158,7 +159,7 @@ async def add_evidence(
             *told,
             *(
                 f"Item {index}: its paper is marked {status_label(one.evidence.citation.status)}."
-                for index, one in zip(valid, outcomes, strict=True)
+                for index, one in outcome.items()
                 if is_marked(one.evidence.citation.status)
             ),
         ),

@@ -166,16 +166,16 @@ async def _restored(store: EvidenceStore, ids: Sequence[str]) -> ClearResult:
 
 
 def _brought_back(store: EvidenceStore, back: Sequence[Publication]) -> ClearResult:
-    result = _of_items(store, back, "They are at the end of list_evidence.")
-    return result.model_copy(update={"undone": True})
+    return _of_items(store, back, "They are at the end of list_evidence.", undone=True)
 
 
-def _of_items(store: EvidenceStore, items: Sequence[Publication], step: str) -> ClearResult:
+def _of_items(store: EvidenceStore, items: Sequence[Publication], step: str, *, undone: bool = False) -> ClearResult:
     sources: Counter[CitationSource] = Counter(one.source for one in items)
     return ClearResult(
         session_id=store.session_id,
         removed=len(items),
         ids=tuple(one.id for one in items),
+        undone=undone,
         sources=dict(sources.most_common()),
         next_step=step,
     )

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from deepcritical_mcp.models import AddResult, EvidenceList, SearchResult
-from deepcritical_mcp.tools.spec import ToolSpec
 
 ResultT = TypeVar("ResultT", bound=BaseModel)
 
 _CLAUSE_END = re.compile(r"(?<=[.!?;]) ")
 _CUT_MARK = re.compile(r'(characters left out): get_evidence ids=\["[^"\s]{1,2500}"\] …\]')
-
-
-def with_names(tools: Sequence[ToolSpec], names: Iterable[str]) -> tuple[ToolSpec, ...]:
-    """The tools with these names, in the order of `tools`."""
-    wanted = set(names)
-    return tuple(spec for spec in tools if spec.name in wanted)
 
 
 def hidden_in(text: str, hidden: Collection[str]) -> bool:

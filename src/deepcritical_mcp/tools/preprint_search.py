@@ -11,7 +11,7 @@ from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, searched
 from deepcritical_mcp.tools.arguments.params import MoreVariants, OtherSession, Query, Word
-from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
+from deepcritical_mcp.tools.spec import FIND_AGAIN, search_spec
 
 
 async def preprint_search(
@@ -59,13 +59,4 @@ def _next_steps(result: SearchResult, request: PreprintRequest, more: str) -> tu
     return (more or "Europe PMC sent no results from this offset on: try again in a minute, or use a smaller offset.",)
 
 
-TOOL = ToolSpec(
-    preprint_search,
-    "Search preprints",
-    "📰",
-    SearchResult,
-    hints(read_only=True, open_world=True),
-    changes_session=True,
-    on_board=True,
-    source="preprints",
-)
+TOOL = search_spec(preprint_search, "Search preprints", "📰", "preprints")

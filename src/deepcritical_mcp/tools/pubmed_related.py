@@ -37,10 +37,8 @@ async def pubmed_related(
     notes = [f"Read pmid={clean_line(pmid)} as its PMID {known}."] if known else []
     result = await search.related(known or pmid, kind, max_results, session.store, progress=progress_of(ctx))
     failed = [one.status == "failed" for one in result.queries]
-    again = ""
-    if any(failed):
-        who = "PubMed" if failed[0] else "One of the services"
-        again = f"{who} could not be asked who cites it: try again in a minute."
+    who = "PubMed" if any(failed[:1]) else "One of the services"
+    again = f"{who} could not be asked who cites it: try again in a minute." if any(failed) else ""
     if result.evidence:
         most = min(PubMedRequest.MAX_RESULTS, result.total_found)
         steps = [again, f"Pass max_results={most} for more." if max_results < most else "", FIND_AGAIN]

@@ -10,7 +10,7 @@ from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.pubmed.request import AgeGroup, PubMedRequest, Sort, StudyFilter
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, searched
 from deepcritical_mcp.tools.arguments.params import DescribedSession, Query, Variants, Word
-from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
+from deepcritical_mcp.tools.spec import FIND_AGAIN, search_spec
 
 DateLimit = Annotated[Word, Field(description="YYYY[-MM[-DD]]")]
 
@@ -72,14 +72,4 @@ def _next_steps(result: SearchResult, _: PubMedRequest, more: str) -> tuple[str,
     return "All results were omitted (see the warnings): search with include_retracted=true to see them.", more
 
 
-TOOL = ToolSpec(
-    pubmed_search,
-    "Search PubMed",
-    "🔬",
-    SearchResult,
-    hints(read_only=True, open_world=True),
-    changes_session=True,
-    on_board=True,
-    is_basic=True,
-    source="pubmed",
-)
+TOOL = search_spec(pubmed_search, "Search PubMed", "🔬", "pubmed", is_basic=True)

@@ -13,7 +13,7 @@ from deepcritical_mcp.tools.answers.citation_lines import TRIAL_PAPERS
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, searched
 from deepcritical_mcp.tools.arguments.params import OtherSession, Word
 from deepcritical_mcp.tools.arguments.sizes import at_most
-from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
+from deepcritical_mcp.tools.spec import FIND_AGAIN, search_spec
 
 OneLine = Annotated[str, AfterValidator(clean_line), at_most(QUERY_LIMIT)]
 
@@ -64,13 +64,4 @@ def _next_steps(result: SearchResult, _: TrialRequest, more: str) -> tuple[str, 
     return (more if result.total_found else "Nothing found: try other words, or fewer filters.",)
 
 
-TOOL = ToolSpec(
-    trial_search,
-    "Search clinical trials",
-    "🧪",
-    SearchResult,
-    hints(read_only=True, open_world=True),
-    changes_session=True,
-    on_board=True,
-    source="trials",
-)
+TOOL = search_spec(trial_search, "Search clinical trials", "🧪", "trials")

@@ -10,7 +10,7 @@ from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.web.request import Recency, SearchDepth, WebRequest, WebTopic
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, searched
 from deepcritical_mcp.tools.arguments.params import MoreVariants, OtherSession, Query, Word
-from deepcritical_mcp.tools.spec import FIND_AGAIN, ToolSpec, hints
+from deepcritical_mcp.tools.spec import FIND_AGAIN, search_spec
 
 DomainList = Annotated[list[Word], Field(max_length=50)]
 
@@ -58,13 +58,4 @@ def _next_steps(result: SearchResult, _: WebRequest, __: str) -> tuple[str]:
     return ("Nothing found: try other queries.",)
 
 
-TOOL = ToolSpec(
-    web_search,
-    "Search the web",
-    "🌐",
-    SearchResult,
-    hints(read_only=True, open_world=True),
-    changes_session=True,
-    on_board=True,
-    source="web",
-)
+TOOL = search_spec(web_search, "Search the web", "🌐", "web")

@@ -32,6 +32,8 @@ MIN_CONTENT_LENGTH = 160
 ROOMY = 16_500
 """Characters that an answer of up to ten records may have before its abstracts lose sentences without results; and from
 this limit on, what repeats the request is not shortened further."""
+TIGHT = 4_000
+"""Characters below which an answer says no more than what was found, and names few ids of what does not fit."""
 PER_RECORD = 1_600
 """The same for each record of a longer answer."""
 SHORT_ABSTRACT = 800
@@ -90,7 +92,8 @@ def _search(result: SearchResult, limit: int, length: Length, *, saves_room: boo
     result_of = partial(_result_of, result, whole)
     if _fits(result_of, limit, length)(items):
         return result if all(one is item for one, item in zip(items, whole, strict=True)) else result_of(items)
-    result_of = partial(_result_of, _brief(result, limit), whole)
+    named = 3 if limit < TIGHT else MAX_IDS_READ
+    result_of = partial(_result_of, _brief(result, limit), whole, named=named)
     fits = _fits(result_of, limit, length)
     items = [_short_notes(item) for item in items]
     if result.providers:
@@ -98,13 +101,10 @@ def _search(result: SearchResult, limit: int, length: Length, *, saves_room: boo
         items = _shorter(items, fits, SHORT_ABSTRACT, longest, partial(_capped, whole=whole))
     items = _shorter(items, fits, SHORT_TEXT, limit, _short_pages)
     items = _shorter(items, fits, 0, len(items), lambda items, count: items[:count])
-    if items or not whole or (items := _one(_short_notes(whole[0]), fits, limit)):
-        return result_of(items)
-    providers = tuple(one.model_copy(update={"detail": ""}) for one in result.providers[:1])
-    bare = _brief(result, limit).model_copy(update={"queries": (), "providers": providers, "query_translation": ""})
-    result_of = partial(_result_of, bare, whole, named=3)
-    items = _one(whole[0], _fits(result_of, limit, length), limit)
-    return result_of(items or [_beginning(_with_short_citation(whole[0], limit), limit // 10, gap=0)])
+    items = items or (_one(_short_notes(whole[0]), fits, limit) if whole else [])
+    if whole and not items:
+        items = [_beginning(_with_short_citation(whole[0], limit), limit // 10, gap=0)]
+    return result_of(items)
 
 
 def _shorter(
@@ -292,13 +292,16 @@ def _said_once(result: SearchResult) -> SearchResult:
 def _brief(result: SearchResult, limit: int) -> SearchResult:
     """`result` with shorter queries, translation and remarks, the shorter the smaller `limit` is."""
     share = min(1.0, limit / ROOMY)
+    is_tight = limit < TIGHT
+    providers = tuple(one.model_copy(update={"detail": ""}) for one in result.providers[:1])
     query, remark = int(MAX_QUERY_LENGTH * share), int(MAX_REMARK_LENGTH * share)
     return result.model_copy(
         update={
             "query": clipped(result.query, query),
+            "providers": providers if is_tight else result.providers,
             "queries": tuple(
                 one.model_copy(update={"query": clipped(one.query, query), "detail": clipped(one.detail, remark)})
-                for one in result.queries
+                for one in ([] if is_tight else result.queries)
             ),
             "query_translation": clipped(result.query_translation, int(MAX_TRANSLATION_LENGTH * share)),
             "errors": few(result.errors, int(MAX_REMARKS * share), remark),

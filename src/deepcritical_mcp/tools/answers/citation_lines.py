@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from deepcritical_mcp.identifiers import normalize_trial
 from deepcritical_mcp.models import (
@@ -25,12 +25,6 @@ _IN_HEADING: tuple[NoticeKind, ...] = ("retraction", "partial_retraction", "conc
 """Notices that the heading names with the status."""
 TRIAL_PAPERS: tuple[NoticeKind, ...] = ("result", "derived")
 """Notices that name the papers of a trial."""
-
-
-def registration_number(number: str) -> str:
-    """A trial's as `add_evidence` takes it: "trial NCT02130466"; others as PubMed writes them, "GEO/GSE1"."""
-    trial = normalize_trial(number)
-    return f"trial {trial}" if trial else number
 
 
 def types_shown(citation: Citation) -> tuple[str, ...]:
@@ -58,35 +52,35 @@ def numbers_shown(citation: Citation) -> tuple[str, ...]:
     return numbers if is_named else (*numbers, citation.nct)
 
 
-def _numbers(citation: Citation, numbers: Sequence[str]) -> Iterator[str]:
-    """The trials that a paper registers; of a trial, its former numbers and those of other registers."""
-    if citation.source != "trial":
-        yield from map(registration_number, numbers)
-        return
-    yield from (f"formerly {trial}" for number in numbers if (trial := _nct(number)))
-    if others := [number for number in numbers if not _nct(number)]:
+def _numbers(citation: Citation) -> Iterator[str]:
+    """The trials that a paper registers, as `add_evidence` takes them; of a trial, its former numbers and those of
+    other registers."""
+    others = list[str]()
+    for number in numbers_shown(citation):
+        trial = normalize_trial(number)
+        if citation.source != "trial":
+            yield f"trial {trial}" if trial else number  # others as PubMed writes them, "GEO/GSE1"
+        elif trial.startswith("NCT"):
+            yield f"formerly {trial}"
+        else:
+            others.append(number)
+    if others:
         yield f"other numbers: {', '.join(others)}"
-
-
-def _nct(number: str) -> str:
-    trial = normalize_trial(number)
-    return trial if trial.startswith("NCT") else ""
 
 
 def paper_lines(citation: Citation) -> Iterator[str]:
     """A trial's papers by their PMIDs, a line for each kind, and how to see all of them."""
     papers = [notice for notice in citation.status_notices if notice.kind in TRIAL_PAPERS]
     for kind in TRIAL_PAPERS:
-        if named := [_paper(notice) for notice in papers if notice.kind == kind]:
+        named = [
+            f"PMID {one.pmid}" + (f" ({one.reference})" if one.reference else "") if one.pmid else one.reference
+            for one in papers
+            if one.kind == kind
+        ]
+        if named:
             yield f"{NOTICE_LABELS[kind]}: {'; '.join(map(inert, named))}"
     if len(papers) >= MAX_TRIAL_PAPERS:
         yield f'All of its papers: get_full_text(id="{citation.nct}", sections=["References"])'
-
-
-def _paper(notice: StatusNotice) -> str:
-    if not notice.pmid:
-        return notice.reference
-    return f"PMID {notice.pmid}" + (f" ({notice.reference})" if notice.reference else "")
 
 
 def reference_shown(citation: Citation) -> str:
@@ -109,7 +103,7 @@ def source_lines(citation: Citation) -> Iterator[str]:
     published = [notice for notice in citation.status_notices if notice.kind == "published"]
     yield from (f"{NOTICE_LABELS['published']} {_published(one)}" for one in published)
     yield f"Reference: {inert(reference_shown(citation))}"
-    numbers = [*_numbers(citation, numbers_shown(citation))]
+    numbers = [*_numbers(citation)]
     more = max(len(citation.registrations) - _MAX_REGISTRATIONS, 0)
     unpublished = "its record names no published article" if citation.source == "preprint" and not published else ""
     facts = (

@@ -13,7 +13,6 @@ SHARE_OF_HEAD = 0.5
 """Of a result's characters, for what comes before the text, if there is text."""
 MAX_REMARK_LENGTH, MAX_REFERENCE_LENGTH = 500, 500
 MAX_ATTEMPTS = 10
-MIN_PASSAGE_LENGTH = 160
 
 
 def fit_document(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
@@ -72,31 +71,16 @@ def _continued(document: Document, offset: int) -> Document:
 
 
 def _ranked(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
-    """The best passages that fit; if not even one does, its beginning."""
+    """The best passages that fit, and the anchors of the others."""
     passages = document.passages
 
-    def fits(some: Sequence[DocumentPassage]) -> bool:
-        return length(document.model_copy(update={"passages": tuple(some)})) <= limit
+    def shown(count: int) -> Document:
+        left = [one.anchor for one in passages[count:]]
+        more = counted(len(left), "more passage does", "more passages do")
+        note = f"{more} not fit here: sections={json.dumps(left)}. " if left else ""
+        return document.model_copy(update={"passages": passages[:count], "next_step": f"{note}{document.next_step}"})
 
-    count = largest(0, len(passages), lambda count: fits(passages[:count]))
-    shown = passages[:count]
-    if not shown and passages:
-        best = passages[0]
-        cap = largest(MIN_PASSAGE_LENGTH, min(limit, len(best.text)), lambda cap: fits([_beginning(best, cap)]))
-        shown = (_beginning(best, cap),)
-    left = [one.anchor for one in passages[len(shown) :]]
-    note = f"{counted(len(left), 'more passage does', 'more passages do')} not fit here: sections={json.dumps(left)}. "
-    step = f"{note if left else ''}{document.next_step}"
-    return document.model_copy(update={"passages": shown, "next_step": step})
-
-
-def _beginning(passage: DocumentPassage, cap: int) -> DocumentPassage:
-    if len(passage.text) <= cap:
-        return passage
-    text = cut_at_sentence(passage.text, cap)
-    left = len(passage.text) - len(text)
-    mark = f'[… {left:,} characters left out: sections=["{passage.anchor}"] has them …]'
-    return passage.model_copy(update={"text": f"{text} {mark}"})
+    return shown(largest(0, len(passages), lambda count: length(shown(count)) <= limit))
 
 
 def _with_short_head(document: Document, limit: int, length: Callable[[Document], int]) -> Document:
@@ -120,12 +104,9 @@ def _with_short_head(document: Document, limit: int, length: Callable[[Document]
             "warnings": few(document.warnings, MAX_ATTEMPTS, longest),
         }
     )
-    tables, outline = document.tables, document.outline
-    without = document.model_copy(update={"outline": outline[: len(outline) // 2]})
-    count = largest(0, len(tables), lambda count: fits(without.model_copy(update={"tables": tables[:count]})))
-    if left := len(tables) - count:
-        note = f'{counted(left, "more table")}: sections=["tables"].'
-        document = document.model_copy(update={"tables": tables[:count], "warnings": (*document.warnings, note)})
+    if tables := document.tables if not fits(document) else ():
+        note = f'{counted(len(tables), "more table")}: sections=["tables"].'
+        document = document.model_copy(update={"tables": (), "warnings": (*document.warnings, note)})
     return _with_short_outline(document, fits)
 
 

@@ -97,6 +97,8 @@ def _search(result: SearchResult) -> tuple[str, list[str]]:
     shown, total, many = len(result.evidence), result.total_found, len(result.queries)
     # Without providers it is the session that was searched, and `total` is all that it holds.
     whose = "the session's" if result.session_id else "your sessions'"
+    relevances = [item.relevance for item in result.evidence]
+    falls = any(relevances) and relevances == sorted(relevances, reverse=True)
     of = f"of {counted(total, 'result')}" if result.providers else f"of {whose} {_evidence_count(total)}"
     lines = [
         f"Query translation: {inert(result.query_translation)}" if result.query_translation else "",
@@ -104,7 +106,9 @@ def _search(result: SearchResult) -> tuple[str, list[str]]:
         _left_out(result),
         *_providers(result.providers),
         *_queries(result.queries, searched=bool(result.providers)),
-        f"Order: {inert(result.ordered_by)}{_but(result.evidence)}." if shown > 1 and result.ordered_by else "",
+        f"Order: {inert(result.ordered_by)}{'' if falls else ', not relevance'}."
+        if shown > 1 and result.ordered_by
+        else "",
         *_problems(result.errors, result.warnings),
     ]
     lines = list(filter(None, lines))
@@ -118,12 +122,6 @@ def _search(result: SearchResult) -> tuple[str, list[str]]:
         lines += quoted_lines(related.snippet, "  ")
     what = counted(shown, "passage") if any(item.anchor for item in result.evidence) else f"{shown}"
     return f"{what} {of} for: {inert(clipped(result.query, MAX_QUERY_SHOWN))}", lines
-
-
-def _but(evidence: Sequence[Evidence]) -> str:
-    relevances = [item.relevance for item in evidence]
-    falling = any(relevances) and relevances == sorted(relevances, reverse=True)
-    return "" if falling else ", not relevance"
 
 
 def _left_out(result: SearchResult) -> str:

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -86,10 +87,11 @@ def beginning_note(others: Sequence[KeptSession], *, is_new: bool, is_empty: boo
     titles = (f'"{clipped(one.title, MAX_TITLE_SHOWN)}", ' if one.title else "" for one in latest)
     named = "; ".join(f"{title}{described(one)}" for title, one in zip(titles, latest, strict=True))
     more = " list_sessions lists all." if len(others) > len(latest) else ""
+    stay = f" To stay in this one: {fill.lower()}" if is_empty else ""
     return (
         f"This session is {state}. Kept before, last used first: {named}.{more} To continue the first of these, pass "
-        f'session_id="{latest[0].session_id}". {f"To stay in this one: {fill.lower()}" if is_empty else ""}'
-    ).strip()
+        f'session_id="{latest[0].session_id}".{stay}'
+    )
 
 
 def minute(at: float) -> str:
@@ -159,11 +161,9 @@ class CallSession:
             items = list(evidence)
             owners = [item.id if item.id in kept else split_text_id(item.id)[0] for item in items]
             latest = [kept[id].found_by[-MAX_FOUND_BY:] if id in kept else () for id in owners]
-            numbers: dict[str, int] = {}
-            for query in (query for queries in latest for query in queries):
-                numbers.setdefault(query, len(numbers) + 1)
+            numbers = {query: at for at, query in enumerate(dict.fromkeys(chain.from_iterable(latest)), start=1)}
             found = tuple(
-                item.model_copy(update={"found_by": tuple(sorted(numbers[query] for query in queries))})
+                item.model_copy(update={"found_by": tuple(sorted(map(numbers.__getitem__, queries)))})
                 for item, queries in zip(items, latest, strict=True)
             )
             reports = [

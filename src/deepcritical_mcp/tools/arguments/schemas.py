@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
@@ -50,7 +50,10 @@ def invalid_arguments(error: ValidationError, schema: Mapping[str, Any] | None =
         parts = (f"[{part}]" if isinstance(part, int) else f".{part[:MAX_NAME_LENGTH]}" for part in row["loc"])
         field = "".join(parts).removeprefix(".")
         if row["type"] == "extra_forbidden":
-            near = instead(str(row["loc"][-1]), "", _sibling_names(row["loc"], schema or {}))
+            siblings = (
+                (schema or {}).get("properties", {}).get(row["loc"][0], {}).get("items", {}).get("properties", {})
+            )
+            near = instead(str(row["loc"][-1]), "", siblings)
             rows[field] = f"{field} is not a known field{near}"
         else:
             words = (schema or {}).get("properties", {}).get(field, {}).get("enum", ())
@@ -64,13 +67,6 @@ def first_few(sentences: Sequence[str], *, of: int = 0) -> str:
     """The first sentences, and how many more there are."""
     left = max(of, len(sentences)) - MAX_PROBLEMS_LISTED
     return " ".join([*sentences[:MAX_PROBLEMS_LISTED], *([f"And {left} more."] if left > 0 else [])])
-
-
-def _sibling_names(place: Sequence[str | int], schema: Mapping[str, Any]) -> Collection[str]:
-    """The names of the known fields next to the unknown one at path `place`."""
-    for part in place[:-1]:
-        schema = schema.get("items", {}) if isinstance(part, int) else schema.get("properties", {}).get(part, {})
-    return schema.get("properties", {})
 
 
 def _problem(row: ErrorDetails) -> str:
