@@ -42,12 +42,7 @@ from deepcritical_mcp.search.documents import PUBMED_OFF, DocumentId, FoundRecor
 from deepcritical_mcp.text import clean_line, clean_text, counted, cut_at_sentence
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.arguments.document_ids import read_document_id
-from deepcritical_mcp.tools.arguments.item_decisions import (
-    EvidenceItem,
-    decidable,
-    decided,
-    decision_problem,
-)
+from deepcritical_mcp.tools.arguments.item_decisions import EvidenceItem, decidable, decided, decision_problem
 from deepcritical_mcp.tools.arguments.params import SessionId, evidence_id, identifier_field
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.urls import clean_url, is_web_address

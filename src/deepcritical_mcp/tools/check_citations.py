@@ -45,10 +45,7 @@ def _draft(text: str) -> str:
 async def check_citations(
     ctx: ToolContext,
     text: Annotated[
-        str,
-        AfterValidator(_draft),
-        at_most(MAX_DRAFT, else_told=IN_PIECES),
-        Field(description="all, not a file name"),
+        str, AfterValidator(_draft), at_most(MAX_DRAFT, else_told=IN_PIECES), Field(description="all, not a file name")
     ],
     offset: Annotated[int, Field(ge=0)] = 0,
     read: Annotated[bool, Field(description="full texts too")] = False,

@@ -47,9 +47,7 @@ async def clear_session(
     ctx: ToolContext,
     session_id: Annotated[OtherSession, Field(description="as a result shows it")],
     ids: Annotated[
-        list[GivenId],
-        AfterValidator(_some_ids),
-        Field(max_length=10_000, description="remove only these"),
+        list[GivenId], AfterValidator(_some_ids), Field(max_length=10_000, description="remove only these")
     ] = [],  # noqa: B006  # pydantic copies it
     undo: Annotated[bool, Field(description="bring back what was deleted within a day")] = False,
 ) -> ClearResult:

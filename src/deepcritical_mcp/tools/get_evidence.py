@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from deepcritical_mcp.checking.cited_papers import CITED
 from deepcritical_mcp.errors import InvalidInputError
@@ -13,7 +13,6 @@ from deepcritical_mcp.evidence.passage_quotes import TextPlace, excerpt, no_such
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NOT_OWN,
-    QUERY_LIMIT,
     UNKNOWN_DATE,
     Evidence,
     EvidenceList,
@@ -23,10 +22,16 @@ from deepcritical_mcp.models import (
     section_of,
     split_text_id,
 )
-from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.answers.sections import ABSTRACT
 from deepcritical_mcp.tools.arguments.call_session import CallSession, ToolContext, session_for
-from deepcritical_mcp.tools.arguments.params import MAX_IDS_READ, GivenId, OtherSession, evidence_id, split_place
+from deepcritical_mcp.tools.arguments.params import (
+    MAX_IDS_READ,
+    GivenId,
+    OneLine,
+    OtherSession,
+    evidence_id,
+    split_place,
+)
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:
@@ -46,17 +51,9 @@ async def get_evidence(
     ctx: ToolContext,
     ids: Annotated[
         list[GivenId],
-        Field(
-            min_length=1,
-            max_length=MAX_IDS_READ,
-            description='e.g. "pubmed:12345"; "pubmed:1~2@s3.2": a section',
-        ),
+        Field(min_length=1, max_length=MAX_IDS_READ, description='e.g. "pubmed:12345"; "pubmed:1~2@s3.2": a section'),
     ],
-    about: Annotated[
-        str,
-        AfterValidator(clean_line),
-        Field(max_length=QUERY_LIMIT, description="quote the sentences that answer this"),
-    ] = "",
+    about: Annotated[OneLine, Field(description="quote the sentences that answer this")] = "",
     offset: Annotated[int, Field(ge=0, description="characters to skip")] = 0,
     session_id: OtherSession = "",
 ) -> EvidenceList:

@@ -6,13 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionError
 from deepcritical_mcp.evidence.passage_quotes import PassagePage
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
-    QUERY_LIMIT,
     Citation,
     Document,
     DocumentPassage,
@@ -23,7 +22,7 @@ from deepcritical_mcp.models import (
     split_text_id,
 )
 from deepcritical_mcp.search.documents import DocumentId, FoundText
-from deepcritical_mcp.text import clean_line, clean_text, counted
+from deepcritical_mcp.text import clean_text, counted
 from deepcritical_mcp.tools.answers.render import to_markdown
 from deepcritical_mcp.tools.answers.sections import (
     ABSTRACT,
@@ -47,7 +46,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
     session_for,
 )
 from deepcritical_mcp.tools.arguments.document_ids import read_document_id
-from deepcritical_mcp.tools.arguments.params import Characters, GivenId, OtherSession
+from deepcritical_mcp.tools.arguments.params import Characters, GivenId, OneLine, OtherSession
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 MAX_ID_LENGTH = 2_000
@@ -63,11 +62,12 @@ MAX_OUTLINE = 60
 
 _FREE = "The text is not free to read here:"
 _ASK_USER = "ask the user for the document and keep it with add_evidence."
+_FIND = "Check the number, or find the paper by its title: pubmed_search."
 _NOT_READ: Mapping[DocumentStatus, tuple[str, str]] = {
     "full_text": ("", ""),
     "abstract_only": ("Cite what the abstract says as the abstract's.", f"There is no abstract either: {_ASK_USER}"),
     "not_allowed": (f"{_FREE} cite the abstract, or {_ASK_USER}", f"{_FREE} {_ASK_USER}"),
-    "not_found": ("Check the number, or find the paper by its title: pubmed_search.",) * 2,
+    "not_found": (_FIND, _FIND),
     "no_text": (
         "Look for another copy with web_search, or cite the abstract.",
         "Look for another copy with web_search, or ask the user for the document.",
@@ -79,14 +79,9 @@ _NOT_READ: Mapping[DocumentStatus, tuple[str, str]] = {
 async def get_full_text(
     ctx: ToolContext,
     id: Annotated[str, Field(max_length=MAX_ID_LENGTH, description="PMID, PMCID, DOI, NCT number, URL or evidence id")],
-    question: Annotated[
-        str,
-        AfterValidator(clean_line),
-        Field(max_length=QUERY_LIMIT, description="shows what answers it"),
-    ] = "",
+    question: Annotated[OneLine, Field(description="shows what answers it")] = "",
     sections: Annotated[
-        list[GivenId],
-        Field(max_length=50, description='of the outline: "Methods", "s3"; ["all"] = the whole text'),
+        list[GivenId], Field(max_length=50, description='of the outline: "Methods", "s3"; ["all"] = the whole text')
     ] = [],  # noqa: B006  # pydantic copies it
     offset: Annotated[int, Field(ge=0)] = 0,
     characters: Characters = 3_000,

@@ -47,13 +47,7 @@ async def list_evidence(
 
 
 async def page_of(
-    store: EvidenceStore,
-    offset: int,
-    limit: int,
-    *,
-    status: StatusFilter = "any",
-    marked: str = "",
-    witness: str = "",
+    store: EvidenceStore, offset: int, limit: int, *, status: StatusFilter = "any", marked: str = "", witness: str = ""
 ) -> EvidencePage:
     """At most `limit` lines of a session's evidence of one status and mark from `offset` on, with the session's
     numbers. `witness` is whom an export asks about retractions."""

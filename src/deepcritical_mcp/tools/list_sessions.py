@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from deepcritical_mcp.evidence.kept_sessions import folded_title
-from deepcritical_mcp.models import QUERY_LIMIT, SessionList, SessionSummary
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.models import SessionList, SessionSummary
 from deepcritical_mcp.tools.arguments.call_session import (
     ToolContext,
     application,
@@ -19,6 +18,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
     minute,
     own_sessions,
 )
+from deepcritical_mcp.tools.arguments.params import OneLine
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ NONE_HERE = "A search opens one; to continue it, pass the session_id that its re
 
 async def list_sessions(
     ctx: ToolContext,
-    query: Annotated[str, AfterValidator(clean_line), Field(max_length=QUERY_LIMIT, description="title words")] = "",
+    query: Annotated[OneLine, Field(description="title words")] = "",
     offset: Annotated[int, Field(ge=0)] = 0,
 ) -> SessionList:
     """List your kept sessions (earlier, previous research projects) to continue or resume one, last used first."""
@@ -71,7 +71,7 @@ async def list_sessions(
                     *(f"{one.session_id}: {one.damage}" for one in page if one.damage),
                     *map(_expired, expired[:MAX_EXPIRED]),
                 ),
-            ),
+            )
         ),
         next_step=_next_step(query, own, page) if own or finds_titles(ctx) else NONE_HERE,
     )

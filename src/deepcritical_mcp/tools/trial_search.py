@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from deepcritical_mcp.models import QUERY_LIMIT, SearchResult
+from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.trials.request import StudyType, TrialPhase, TrialRequest, TrialStatus
-from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.answers.citation_lines import TRIAL_PAPERS
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, searched
-from deepcritical_mcp.tools.arguments.params import OtherSession, Word
-from deepcritical_mcp.tools.arguments.sizes import at_most
+from deepcritical_mcp.tools.arguments.params import OneLine, OtherSession, Word
 from deepcritical_mcp.tools.spec import FIND_AGAIN, search_spec
-
-OneLine = Annotated[str, AfterValidator(clean_line), at_most(QUERY_LIMIT)]
 
 MAX_WORDS = 20
 """Of a filter that takes several."""

@@ -292,7 +292,7 @@ def _said_once(result: SearchResult) -> SearchResult:
 def _brief(result: SearchResult, limit: int) -> SearchResult:
     """`result` with shorter queries, translation and remarks, the shorter the smaller `limit` is."""
     share = min(1.0, limit / ROOMY)
-    is_tight = limit < TIGHT
+    is_tight, queries = limit < TIGHT, result.queries if limit >= TIGHT else ()
     providers = tuple(one.model_copy(update={"detail": ""}) for one in result.providers[:1])
     query, remark = int(MAX_QUERY_LENGTH * share), int(MAX_REMARK_LENGTH * share)
     return result.model_copy(
@@ -301,7 +301,7 @@ def _brief(result: SearchResult, limit: int) -> SearchResult:
             "providers": providers if is_tight else result.providers,
             "queries": tuple(
                 one.model_copy(update={"query": clipped(one.query, query), "detail": clipped(one.detail, remark)})
-                for one in ([] if is_tight else result.queries)
+                for one in queries
             ),
             "query_translation": clipped(result.query_translation, int(MAX_TRANSLATION_LENGTH * share)),
             "errors": few(result.errors, int(MAX_REMARKS * share), remark),

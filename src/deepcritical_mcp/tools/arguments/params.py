@@ -168,6 +168,7 @@ Word = Annotated[str, at_most(MAX_WORD)]
 """A name, a date, a word to filter by."""
 GivenId = Annotated[str, at_most(URL_LIMIT)]
 """An id, in whatever it is wrapped, or several in one text."""
+OneLine = Annotated[str, AfterValidator(clean_line), at_most(QUERY_LIMIT)]
 Query = Annotated[str, AfterValidator(_query), at_most(QUERY_LIMIT)]
 MoreVariants = Annotated[
     list[Annotated[str, at_most(QUERY_LIMIT)]], AfterValidator(_variants), Field(max_length=MAX_VARIANTS)

@@ -71,7 +71,7 @@ def first_few(sentences: Sequence[str], *, of: int = 0) -> str:
 
 def _problem(row: ErrorDetails) -> str:
     """What is wrong with a field, and what was given."""
-    value, message = row["input"], row["msg"].rstrip(".").removeprefix("Value error, ")
+    value, message = cast("object", row["input"]), row["msg"].rstrip(".").removeprefix("Value error, ")
     expected = message.removeprefix("Input should be ")
     if row["type"] == "missing":
         return " is required"
