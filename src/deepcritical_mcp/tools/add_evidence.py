@@ -68,13 +68,15 @@ async def add_evidence(
     (include, exclude; with reason) and tags mark (screen) what is added or kept under its id."""
     session = await session_for(ctx, session_id, may_open=not all(item.id for item in items))
     progress = progress_of(ctx)
-    problems = await to_thread.run_sync(_problems, items)
+    problems = await to_thread.run_sync(
+        lambda: {index: problem for index, item in enumerate(items) if (problem := _problem(item))}
+    )
     kept, unknown = await decidable(session.store, items)
     problems = unknown | problems
     marked = {index: id for index, id in kept.items() if index not in problems}
     decisions = await decided(session.store, items, marked)
     new_items = [(index, one) for index, one in enumerate(items) if index not in problems and index not in marked]
-    texts = await to_thread.run_sync(_publications, {index: one for index, one in new_items if not _wanted(one)})
+    texts = await to_thread.run_sync(lambda: {index: _publication(one) for index, one in new_items if not _wanted(one)})
     wanted = {index: _wanted(item) or _claimed(texts[index]) for index, item in new_items}
     wanted = {index: one for index, one in wanted.items() if one}
     reader = (await application(ctx).services()).full_texts
@@ -112,8 +114,10 @@ async def add_evidence(
         unasked = [(one, "PubMed is switched off on this server") for _, one in claims]
         verdicts = await pubmed.verified(claims, session.store) if pubmed else unasked
         for index, (one, problem) in zip(claimed, verdicts, strict=True):
-            publications[index] = _as_note(one) if problem else one
-            if problem:
+            publications[index] = one
+            if problem:  # without the citation, which nobody confirmed
+                about = {"source": "user", "title": one.title, "pmid": one.pmid}
+                publications[index] = Publication.of("note", one.text.content, provider=USER, **about)
                 warnings.append(f"Item {index}: kept as your note, not as PubMed's record: {problem}.")
     if any(one.verdict in ("not_found", "outage") for one in fetched) and reader.off:
         warnings.append(f"Not asked for records, since switched off on this server: {', '.join(reader.off)}.")
@@ -197,10 +201,6 @@ def _again(rejected: Sequence[RejectedItem]) -> str:
     late = sum(one.verdict == "outage" for one in rejected)
     correct = "Correct the rejected items and send them again." if late < len(rejected) else ""
     return f"{correct} {'Items with an outage can be sent again later as they are.' if late else ''}".strip()
-
-
-def _problems(items: Sequence[EvidenceItem]) -> dict[int, str]:
-    return {index: problem for index, item in enumerate(items) if (problem := _problem(item))}
 
 
 _NUMBERS = (
@@ -326,16 +326,6 @@ def _ids(item: EvidenceItem) -> RecordIds:
 
 def _authors(item: EvidenceItem) -> tuple[AuthorName, ...]:
     return tuple(name for author in map(clean_line, item.authors) for name in split_names(author))
-
-
-def _publications(items: Mapping[int, EvidenceItem]) -> dict[int, Publication]:
-    return {index: _publication(item) for index, item in items.items()}
-
-
-def _as_note(claim: Publication) -> Publication:
-    """The user's note on the paper, without the citation, which nobody confirmed."""
-    content, title = claim.text.content, claim.title
-    return Publication.of("note", content, provider=USER, source="user", title=title, pmid=claim.pmid)
 
 
 TOOL = ToolSpec(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field
 
 from deepcritical_mcp.errors import EvidenceStoreError, InvalidInputError, SessionNotFoundError
-from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX, folded_title
+from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX
 from deepcritical_mcp.models import CitationSource, ClearResult, EvidencePage, Publication, split_text_id
 from deepcritical_mcp.text import counted
 from deepcritical_mcp.tools.arguments.call_session import (
@@ -97,13 +97,10 @@ async def _session_restored(ctx: ToolContext, registry: SessionRegistry, session
     if not registry.undo_seconds:
         raise InvalidInputError("undo is unavailable: this server does not keep deleted sessions.")
     session = await continued(ctx, await registry.restore(session_id, owner=caller()))
-    restored = session.store
-    title = folded_title(restored.title)
-    others = [one for one in await registry.sessions(owner=caller()) if one.session_id != session_id]
-    is_shared = title and any(folded_title(one.title) == title for one in others)
-    named = f'Another session has the title "{restored.title}" too: name this one by its id.' if is_shared else ""
-    held, step = await page_of(restored, 0, 0), session.next_step(named)
-    return ClearResult(session_id=session_id, removed=held.total, undone=True, sources=held.sources, next_step=step)
+    held = await page_of(session.store, 0, 0)
+    return ClearResult(
+        session_id=session_id, removed=held.total, undone=True, sources=held.sources, next_step=session.next_step()
+    )
 
 
 async def _titled(ctx: ToolContext, title: str, *, may_delete: bool) -> str:

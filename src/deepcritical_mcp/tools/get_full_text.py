@@ -140,7 +140,9 @@ class _DocumentAnswer:
     def _head(self) -> Document:
         found, text = self._found, self._found.text
         # Nobody must cite what nobody knows: it has a heading only.
-        unknown = Citation.of(_unknown(self._asked)).model_copy(update={"reference": ""})
+        title, ids = f"[Unknown: {self._asked.name}]", self._asked.ids._asdict()
+        page = Publication.of("page", NO_ABSTRACT, provider="", source="web", title=title, url=self._asked.url, **ids)
+        unknown = Citation.of(page).model_copy(update={"reference": ""})
         return Document(
             session_id=self._session.store.session_id,
             id=found.id,
@@ -288,12 +290,6 @@ def _pieces(found: FoundText) -> list[Piece]:
         return pieces_of(found.publication, found.text)
     own = [one.content for one in found.publication.texts if not one.is_users] if found.publication else []
     return [Piece(ABSTRACT, ("Abstract",), one) for one in own[:1] if one != NO_ABSTRACT]
-
-
-def _unknown(asked: DocumentId) -> Publication:
-    """What stands for a document that nobody knows."""
-    title, ids = f"[Unknown: {asked.name}]", asked.ids._asdict()
-    return Publication.of("page", NO_ABSTRACT, provider="", source="web", title=title, url=asked.url, **ids)
 
 
 TOOL = ToolSpec(

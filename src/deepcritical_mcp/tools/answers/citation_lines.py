@@ -135,16 +135,12 @@ def _published(notice: StatusNotice) -> str:
 
 
 def notices_in_heading(citation: Citation) -> str:
+    """Where the notices stand that the heading names; what each is, if the status does not say so."""
     notices = [notice for notice in citation.status_notices if notice.kind in _IN_HEADING]
-    named = [_in_heading(notice) for notice in notices]
+    kinds = [NOTICE_LABELS[one.kind].lower() if one.kind == "partial_retraction" else "" for one in notices]
+    places = [f"PMID {one.pmid}" if one.pmid else _where(one) for one in notices]
+    named = [", ".join(filter(None, pair)) for pair in zip(kinds, places, strict=True)]
     return f" (notice: {inert('; '.join(filter(None, named)))})" if any(named) else ""
-
-
-def _in_heading(notice: StatusNotice) -> str:
-    """Where a notice stands; what it is, if the status does not say so."""
-    where = f"PMID {notice.pmid}" if notice.pmid else _where(notice)
-    kind = NOTICE_LABELS[notice.kind].lower() if notice.kind == "partial_retraction" else ""
-    return ", ".join(filter(None, (kind, where)))
 
 
 def _where(notice: StatusNotice) -> str:

@@ -24,7 +24,6 @@ from deepcritical_mcp.models import (
     ClearResult,
     Concept,
     Document,
-    DocumentPassage,
     DocumentStatus,
     Evidence,
     EvidenceList,
@@ -399,14 +398,11 @@ def _document(result: Document) -> tuple[str, list[str]]:
     if result.tables:
         lines += ["", "## Tables", *(f"- {inert(one.anchor)}: {inert(one.caption)}" for one in result.tables)]
     for passage in result.passages:
-        lines += ["", *_passage(passage)]
+        relevance = f" · relevance {passage.relevance:.3f}" if passage.relevance else ""
+        path = f" {inert(' › '.join(passage.section))}" if passage.section else ""
+        heading_of = f"## {inert(passage.anchor)}{path}{relevance}".strip()
+        lines += ["", heading_of, *quoted_passage(passage.text)]
     return f"{mark}{f'{heading}: ' if heading else ''}{inert(citation.title)}", lines
-
-
-def _passage(passage: DocumentPassage) -> list[str]:
-    relevance = f" · relevance {passage.relevance:.3f}" if passage.relevance else ""
-    path = f" {inert(' › '.join(passage.section))}" if passage.section else ""
-    return [f"## {inert(passage.anchor)}{path}{relevance}".strip(), *quoted_passage(passage.text)]
 
 
 def _missing(ids: Sequence[str]) -> list[str]:

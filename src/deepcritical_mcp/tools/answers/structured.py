@@ -102,10 +102,6 @@ def _search(result: SearchResult) -> SearchResult:
     return result.model_copy(update={"evidence": _items(result.evidence, len(queries)), "queries": queries})
 
 
-def _list(result: EvidenceList) -> EvidenceList:
-    return result.model_copy(update={"evidence": _items(result.evidence, len(result.queries), whole=True)})
-
-
 def _page(result: EvidencePage) -> EvidencePage:
     update: dict[str, object] = {
         "items": tuple(map(_summary, result.items)),
@@ -175,7 +171,7 @@ def _quotation(one: CheckedQuotation) -> CheckedQuotation:
 
 _LEAN: Mapping[type[BaseModel], Callable[[Any], BaseModel]] = {
     SearchResult: _search,
-    EvidenceList: _list,
+    EvidenceList: lambda one: one.model_copy(update={"evidence": _items(one.evidence, len(one.queries), whole=True)}),
     EvidencePage: _page,
     Document: _document,
     CitationReport: _report,

@@ -143,7 +143,9 @@ async def decidable(store: EvidenceStore, items: Sequence[EvidenceItem]) -> tupl
         if len(names) == 1 and "" not in names:
             kept[index] = names.pop()
         elif items[index].id:
-            unknown[index] = _unknown(ids[0])
+            name, number = identifier_field(ids[0])
+            fetch = f' To fetch and mark it, pass {name}="{number}" instead of id.' if name else ""
+            unknown[index] = f"{ids[0][:100]} is not in this session; list_evidence has the ids.{fetch}"
     return kept, unknown
 
 
@@ -163,9 +165,3 @@ async def decided(store: EvidenceStore, items: Sequence[EvidenceItem], ids: Mapp
 def _kept_id(given: str) -> str:
     """The id of a publication or text in the session, from any spelling; of a part of a text, that of the text."""
     return evidence_id(split_place(given)[0])
-
-
-def _unknown(id: str) -> str:
-    name, number = identifier_field(id)
-    fetch = f' To fetch and mark it, pass {name}="{number}" instead of id.' if name else ""
-    return f"{id[:100]} is not in this session; list_evidence has the ids.{fetch}"
