@@ -61,7 +61,7 @@ async def get_evidence(
     with `about`, verbatim quotations."""
     session = await session_for(ctx, session_id, may_open=False)
     store = session.store
-    parts = list(dict.fromkeys([await _of_abstract(_part(text, offset), store) for text in ids]))
+    parts = list(dict.fromkeys([await _of_right_text(_part(text, offset), store) for text in ids]))
     problems = {part: problem for part in parts if (problem := await _problem(part, store))}
     if len(problems) == len(parts):
         raise InvalidInputError(" ".join(problems.values()))
@@ -115,13 +115,18 @@ def _part(text: str, offset: int) -> _Part:
     return _Part(evidence_id(id), offset, anchor=place)
 
 
-async def _of_abstract(part: _Part, store: EvidenceStore) -> _Part:
-    """`part`; of the anchor "abstract", which the outline of a full text has, the text that is the abstract."""
-    found = await store.text(part.id) if part.anchor == ABSTRACT else None
-    for number, text in enumerate(found[0].texts if found else (), start=1):
-        if found and text.kind == "abstract" and not text.is_users and text.content != NO_ABSTRACT:
-            return part._replace(id=f"{found[0].id}~{number}", anchor="")
-    return part
+async def _of_right_text(part: _Part, store: EvidenceStore) -> _Part:
+    """`part` under the id of the text that its anchor is of: the abstract, or the publication's only text with parts
+    if it was asked for under another one."""
+    found = await store.text(part.id) if part.anchor else None
+    if found is None:
+        return part
+    publication, text = found
+    abstracts = [one for one in publication.texts if one.kind == "abstract" and not one.is_users]
+    if part.anchor == ABSTRACT and abstracts and abstracts[0].content != NO_ABSTRACT:
+        return part._replace(id=f"{publication.id}~{publication.texts.index(abstracts[0]) + 1}", anchor="")
+    with_parts = [one for one in publication.texts if one.parts]
+    return part if text.parts or len(with_parts) != 1 else part._replace(id=publication.id_of(with_parts[0]))
 
 
 async def _problem(part: _Part, store: EvidenceStore) -> str:

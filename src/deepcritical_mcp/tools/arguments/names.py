@@ -50,6 +50,8 @@ def switch(name: str, known: Collection[str]) -> tuple[str, object] | None:
 
 def instead(name: str, tool: str, known: Collection[str]) -> str:
     """The end of a sentence about an argument that `tool` lacks: what to pass instead; "." if that is not certain."""
+    if tool == "check_citations" and is_of_kind(name, "file"):
+        return ": read the file and pass what it contains as text."
     if near := argument_named(name, known, SIMILAR):
         return f': did you mean "{near}"?'
     if tool != "pubmed_search":
