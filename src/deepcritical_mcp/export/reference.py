@@ -89,6 +89,7 @@ _NOT_IN_KEYS = FUNCTION_WORDS | set(
 )
 TRIAL_GENRE = "Clinical trial registration"
 """What kind of report a trial's registration is, which is how Zotero keeps those of ClinicalTrials.gov."""
+SEASONS = {"spring": 1, "summer": 2, "fall": 3, "autumn": 3, "winter": 4}
 ET_AL = AuthorName("et al.")
 """The end of a shortened list of authors."""
 
@@ -201,9 +202,11 @@ class Reference:
     def pages(self) -> tuple[str, ...]:
         """First and last page, the last one in full: PubMed shortens 1820-1830 to 1820-30. One text if not a range."""
         match = _PAGES.fullmatch(self.publication.pages)
-        if not match or not _is_range(*match.groups()):
+        first, last = match.groups() if match else ("", "")
+        # Not the parts of an electronic location such as e01611-19.
+        is_range = _ROMAN.fullmatch(first + last) or re.sub(r"\d+", "", first) == re.sub(r"\d+", "", last)
+        if not match or not is_range:
             return (self.publication.pages,)
-        first, last = match.groups()
         is_shortened = first.isdecimal() and last.isdecimal() and len(last) < len(first)
         return first, first[: -len(last)] + last if is_shortened else last
 
@@ -328,11 +331,6 @@ def parts_of_date(date: str) -> tuple[int, ...]:
     return tuple(map(int, date.split("-"))) if date != UNKNOWN_DATE else ()
 
 
-def _is_range(first: str, last: str) -> bool:
-    """Whether these are two pages, and not the parts of an electronic location such as e01611-19."""
-    return bool(_ROMAN.fullmatch(first + last)) or re.sub(r"\d+", "", first) == re.sub(r"\d+", "", last)
-
-
 def _key(publication: Publication) -> str:
     """First author's family name, year and first significant word of the title, e.g. "garcialopez2021metformin"."""
     family = _ascii_letters(publication.authors[0].family)[:30] if publication.authors else ""
@@ -356,19 +354,16 @@ def words_with_case(title: str) -> list[tuple[str, bool]]:
     there.
     """
     words = _SPECIES.sub(lambda name: name[0].replace(" ", "\0"), title).split(" ")
-    words = [word.replace("\0", " ") for word in words]
-    long = [word for word in words if len(word) > 3 and word[1:].islower() and " " not in word]
+    long = [word for word in words if len(word) > 3 and word[1:].islower() and "\0" not in word]
     capitalized = len(long) > 3 and sum(word[:1].isupper() for word in long) > 0.6 * len(long)
     starts = [True, *(word.endswith((":", ".", "?", "!", "-", "–", "—")) for word in words)]
     return [
-        (word, _keeps_case(word, initial_counts=not start and not capitalized))
+        (word.replace("\0", " "), "\0" in word or _keeps_case(word, initial_counts=not start and not capitalized))
         for word, start in zip(words, starts, strict=False)
     ]
 
 
 def _keeps_case(word: str, *, initial_counts: bool) -> bool:
-    if " " in word:
-        return True
     letters = "".join(filter(str.isalnum, word))
     is_symbol = letters[:1].islower() and any(map(str.isdigit, letters))
     return is_symbol or any(map(str.isupper, letters if initial_counts else letters[1:]))
@@ -390,13 +385,9 @@ RECORD_FIELDS = tuple(dict.fromkeys(("id", *Bibliography.model_fields, "authors"
 """What can be chosen for a reference manager's file."""
 
 
-def _known_date(reference: Reference) -> str:
-    return "" if reference.publication.date == UNKNOWN_DATE else reference.publication.date
-
-
 _READ: Mapping[str, Callable[[Reference], str]] = {
     "title": lambda one: one.title,
-    "date": _known_date,
+    "date": lambda one: "" if one.publication.date == UNKNOWN_DATE else one.publication.date,
     "url": lambda one: one.url,
     "status": lambda one: status_label(one.publication.status) or one.publication.status,
     "status_notices": lambda one: one.status_note,

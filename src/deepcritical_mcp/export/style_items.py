@@ -19,7 +19,6 @@ _APOSTROPHES = ("'", "’")
 _PROPER_NAMES = ("container-title", "container-title-short", "publisher")
 SHORT_FORMS = {"title": "title-short", "container-title": "container-title-short"}
 """Variables with a short form, and the variable that has it."""
-SEASONS = {"spring": 1, "summer": 2, "fall": 3, "autumn": 3, "winter": 4}
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 from deepcritical_mcp.export.citation_style import CitationStyle, Node
+from deepcritical_mcp.export.reference import SEASONS
 from deepcritical_mcp.export.rich_text import Rich, joined_text, marked, recased, rich, without_stops
-from deepcritical_mcp.export.style_items import SEASONS, StyleDate, StyleName, with_particle
+from deepcritical_mcp.export.style_items import StyleDate, StyleName, with_particle
 
 _PARTS = ("year", "month", "day")
 _FONTS = ("font-style", "font-weight", "font-variant", "text-decoration", "vertical-align")

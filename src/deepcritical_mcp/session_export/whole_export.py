@@ -225,10 +225,8 @@ def _written(
         gc.collect(1)
         gc.freeze()
     if request.format in RECORD_FORMATS:
-        file = EXPORT_FILES[request.format]
         entries = written_entries(publications, request.format, abstracts=request.abstracts, fields=request.fields)
-        separated = (f"{file.separator if number else ''}{entry}" for number, entry in enumerate(entries))
-        return [file.head, *separated, file.tail], ()
+        return [*EXPORT_FILES[request.format].pieces(entries)], ()
     if request.format == "bibliography":
         folder = request.own_styles
         made: Bibliographies = _late("bibliography:bibliography")(
