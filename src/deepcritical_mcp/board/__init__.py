@@ -28,7 +28,7 @@ from deepcritical_mcp.text import clean_line
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
-    from deepcritical_mcp.export.flow_numbers import ExcludedRecords, FlowNumbers
+    from deepcritical_mcp.export.flow_numbers import FlowNumbers
 
 META_KEY = "deepcritical/board"
 MAX_POINTS = 300
@@ -205,7 +205,7 @@ def flow_chart(numbers: FlowNumbers) -> dict[str, Any]:
         _step("Screening", [f"Records in the session (n = {numbers.records})"], undecided),
     ]
     if numbers.screened:
-        left = numbers.screened - sum(one.records for one in numbers.excluded)
+        left = numbers.screened - sum(numbers.excluded.values())
         excluded = _excluded("Excluded without a full text", numbers.excluded)
         steps.append(_step("Screening", [f"Records decided on (n = {numbers.screened})"], excluded))
         if numbers.excluded_with_text:
@@ -238,24 +238,23 @@ def _removed(numbers: FlowNumbers) -> list[str]:
     return [f"Removed before screening (n = {sum(counts.values())})", *lines] if lines else []
 
 
-def _excluded(title: str, excluded: Sequence[ExcludedRecords]) -> list[str]:
+def _excluded(title: str, excluded: Mapping[str, int]) -> list[str]:
     if not excluded:
         return []
-    shown = excluded if len(excluded) <= _MOST_REASONS else excluded[: _MOST_REASONS - 1]
-    lines = [f"– {one.reason}: {one.records}" for one in shown]
-    rest = excluded[len(shown) :]
-    lines += [f"– {len(rest)} other reasons: {sum(one.records for one in rest)}"] if rest else []
-    return [f"{title} (n = {sum(one.records for one in excluded)})", *lines]
+    reasons = [*excluded.items()]
+    shown = reasons if len(reasons) <= _MOST_REASONS else reasons[: _MOST_REASONS - 1]
+    lines, rest = [f"– {reason}: {count}" for reason, count in shown], reasons[len(shown) :]
+    lines += [f"– {len(rest)} other reasons: {sum(count for _, count in rest)}"] if rest else []
+    return [f"{title} (n = {sum(excluded.values())})", *lines]
 
 
 def _included(numbers: FlowNumbers) -> list[str]:
-    lines = [f"Records included (n = {numbers.included})", *_retracted(numbers.retracted_included)]
-    lines += [f"Records marked as cited (n = {numbers.cited})"] if numbers.cited else []
-    return [*lines, *_retracted(numbers.retracted_cited)]
-
-
-def _retracted(ids: Sequence[str]) -> list[str]:
-    return [f"– retracted of these: {len(ids)}"] if ids else []
+    lines = list[str]()
+    for mark, count in (("included", numbers.included), ("marked as cited", numbers.cited)):
+        retracted = sum(decision == mark.split()[-1] for decision in numbers.retracted.values())
+        lines += [f"Records {mark} (n = {count})"] if count or mark == "included" else []
+        lines += [f"– retracted of these: {retracted}"] if retracted else []
+    return lines
 
 
 def _notes(numbers: FlowNumbers) -> list[str]:

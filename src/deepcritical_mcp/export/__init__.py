@@ -9,7 +9,6 @@ cells.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -22,7 +21,7 @@ from deepcritical_mcp.export.reference import Reference, references, with_fields
 from deepcritical_mcp.export.reference import quotable as quotable
 from deepcritical_mcp.export.reference import with_notes as with_notes
 from deepcritical_mcp.export.reference import without_full_texts as without_full_texts
-from deepcritical_mcp.export.reference_managers import bibtex_entry, csl_item, ris_entry
+from deepcritical_mcp.export.reference_managers import bibtex_entry, csl_entry, ris_entry
 from deepcritical_mcp.models import Publication
 
 ExportFormat = Literal["bibtex", "ris", "csl-json", "markdown", "jsonl"]
@@ -49,9 +48,7 @@ NOTES_IN: tuple[ExportFormat, ...] = ("markdown", "jsonl")
 EXPORT_FILES: Mapping[ExportFormat, ExportFile] = {
     "bibtex": ExportFile(bibtex_entry, separator="\n"),
     "ris": ExportFile(ris_entry, separator="\n"),
-    "csl-json": ExportFile(
-        lambda one: json.dumps(csl_item(one), ensure_ascii=False), head="[\n", separator=",\n", tail="\n]\n"
-    ),
+    "csl-json": ExportFile(csl_entry, head="[\n", separator=",\n", tail="\n]\n"),
     "markdown": ExportFile(markdown.entry, separator="\n"),
     "jsonl": ExportFile(lambda one: f"{one.publication.model_dump_json(exclude_defaults=True)}\n"),
 }
