@@ -352,7 +352,7 @@ def test_a_path_is_read_only_where_paths_are_allowed(tmp_path: Path) -> None:
         (b"<html/>", "not a CSL style"),
         (b'<!DOCTYPE style [<!ENTITY a "b">]><style>&a;</style>', "document type declaration"),
         (b"<style>" + b" " * 1_000_001 + b"</style>", "too large"),
-        (b"<style>" * 300 + b"</style>" * 300, "nested too deeply"),
+        (b"<style>" * 300 + b"</style>" * 300, "not well-formed"),
         (
             b'<style><info><link rel="independent-parent" href="http://x/styles/harvard"/></info></style>',
             'points to "harvard"',
@@ -361,7 +361,7 @@ def test_a_path_is_read_only_where_paths_are_allowed(tmp_path: Path) -> None:
         (
             b'<style><macro name="a"><text macro="a"/></macro><bibliography><layout><text macro="a"/></layout>'
             b"</bibliography></style>",
-            "calls itself",
+            "call themselves",
         ),
         (
             b"<style>"

@@ -170,7 +170,7 @@ def style_tree(source: bytes) -> Node:
     """The root of a CSL file, which may not have a document type declaration, and so no entities of its own.
 
     Raises:
-        InvalidInputError: it is not XML, nested too deeply, or too large.
+        InvalidInputError: it is not XML, or too large.
     """
     if len(source) > MAX_STYLE_BYTES:
         raise InvalidInputError(f"The style is too large: at most {MAX_STYLE_BYTES:,} bytes.")

@@ -159,88 +159,58 @@ _INCLUDED = re.compile(
 )
 """How a sentence says whom a study included."""
 _MENTIONED = re.compile(_some(_PEOPLE))
-_APART = re.compile(
-    _some(r"(?:healthy|normal|controls?)\b", adjectives=3)
-    + rf"|{_some(_PEOPLE, name='second')} (?:met|fulfilled|satisfied|remained)\b"
-)
-"""Controls, and those of the people whom a study wanted."""
 _STUDIES_INCLUDED = re.compile(
     rf"{_some(_STUDIES, adjectives=4)}{_MORE}{{0,8}}? {_WERE}included\b"
     rf"|{_some(_STUDIES, adjectives=4, name='second')} met (?:the |our )?(?:inclusion|eligibility)"
 )
 _LONGEST = 2_000
 """Characters of a sentence that is read."""
-_ANY_NUMBER = re.compile(rf"[0-9]|\b(?:{'|'.join((*_TENS, *list(_WORDS)[2:]))})\b")
+_ANY_NUMBER = re.compile(rf"[0-9]|\b(?:{'|'.join((*_TENS, *list(_WORDS)[2:]))}|hundred|thousand|million|dozen)\b")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z0-9])|\n")
 _IN_BRACKETS = re.compile(r" ?\([^()]{0,300}\)| ?\[[^\[\]]{0,300}\]")
-_OTHERS_STUDY = re.compile(
-    r"\b(?:previous|prior|earlier|another|recent)(?:ly)? (?:stud|trial|report|work|publi)|\b(?:will|have) be|\bper\b"
-    r"|\b(?:hundred|thousand|million|dozen|in addition|additionally|database included|registry included)"
-)
-_TELLING = (
-    "enrol includ random recruit analy studied participated took met treated evaluated examined assessed interviewed "
-    "surveyed"
-).split()
-_PART = re.compile(
-    r"(?<!study )(?<!patient )\b(?:group|arm|subgroup|subset|validation|training|replication|additional|further|other"
-    r"|remaining|excluded)\b"
-)
-"""What says, near the number, that it is of some of the people."""
-_IN_GROUP = re.compile(r" in(?:to)? (?:[\w-]{1,20} ){0,4}(?:group|arm|cohort|subset)\b")
 _HARMLESS = re.compile(
     r"\b(?:19|20)[0-9]{2}\b"
-    rf"|(?:(?<![0-9.,])[0-9.,]{{1,12}}\+?|\b(?:{'|'.join(_WORDS)})) ?"
-    r"(?:%|[mµμ]?g|mcg|kg|m?l|iu|m?mol|[mc]m|years?|weeks?|months?|days?|hours?|h|min|cent(?:er|re)s|hospitals|sites"
-    r"|countries|clinics|groups|arms|conditions|treatments|periods|sessions|doses|times)\b"
-    r"|(?<![0-9])[0-9]{1,8}(?:[-–]| to )[0-9]{1,8}|\b[a-z]{2,10}-?[0-9][a-z0-9]{0,12}\b|[<>≤≥] ?[0-9.]{1,8}"
-    r"|\b(?:phase|stage|grade|type|group|class) [0-9]\b"
+    rf"|\b(?:[0-9.,]{{1,12}}|{'|'.join(_WORDS)}) ?"
+    r"(?:%|years?|weeks?|months?|days?|hours?|cent(?:er|re)s|hospitals|sites|countries|clinics|groups|arms)"
 )
+"""Numbers near that of the people that cannot be meant."""
 
 
 def people_included(abstract: str, designs: Collection[str]) -> str:
-    """The number of people in digits; "" if the abstract does not say it, or if more than one number could be meant.
+    """The number of people in digits; "" if the abstract does not say it, or mentions any other number of people.
 
     Of a review it is the number in the studies that were included.
     """
     if NOT_STUDIES & {*designs} or ("review" in designs and len(designs) == 1):
         return ""
+    sentences = [_IN_BRACKETS.sub("", one.casefold()) for one in _SENTENCE.split(abstract)]
+    mentioned = {_value(found) for one in sentences for found in _MENTIONED.finditer(one)}
     is_review = bool(SECONDARY & {*designs})
-    found = {value for one in _sentences(abstract) for value in _numbers(one, is_review=is_review)}
-    if len(found) != 1:
+    if len(mentioned) != 1 or not any(_says_included(one, is_review=is_review) for one in sentences):
         return ""
-    (value,) = found
-    whole = _IN_BRACKETS.sub("", abstract).casefold()
-    is_largest = all(_value(one) <= value for one in _MENTIONED.finditer(whole))
-    return str(value) if is_largest and all(_value(one) == value for one in _APART.finditer(whole)) else ""
+    return str(mentioned.pop())
 
 
 def studies_included(abstract: str, designs: Collection[str]) -> str:
     """The number of studies that a systematic review included; "" as for `people_included`."""
     if not (SECONDARY - {"review"}) & {*designs}:
         return ""
-    found = {_value(hit) for one in _sentences(abstract) for hit in _STUDIES_INCLUDED.finditer(one)}
+    hits = _STUDIES_INCLUDED.finditer(_IN_BRACKETS.sub("", abstract.casefold()))
+    found = {_value(hit) for hit in hits}
     return str(found.pop()) if len(found) == 1 else ""
 
 
-def _sentences(abstract: str) -> list[str]:
-    """Those that may say who or what was included, in lower case and without what stands in brackets."""
-    split = (one.casefold() for one in _SENTENCE.split(abstract))
-    return [_IN_BRACKETS.sub("", one) for one in split if any(word in one for word in _TELLING)]
-
-
-def _numbers(sentence: str, *, is_review: bool) -> Iterator[int]:
-    """The number of people whom a study included; none if the sentence has another number that could be meant."""
-    if len(sentence) > _LONGEST or _OTHERS_STUDY.search(sentence) or (is_review and not re.search(_STUDIES, sentence)):
-        return
+def _says_included(sentence: str, *, is_review: bool) -> bool:
+    """Whether a sentence says whom a study included, and has no other number that could be meant."""
+    if len(sentence) > _LONGEST or (is_review and not re.search(_STUDIES, sentence)):
+        return False
     for found in _INCLUDED.finditer(sentence):
         start, end = found.span(str(found.lastgroup))
         rest = _HARMLESS.sub("", f"{sentence[:start]} {sentence[end:]}")
         rest = re.sub(rf"{_NUMBER} {_WORD}{{0,4}}?{_STUDIES}", "", rest) if is_review else rest
-        is_year = len(found[found.lastgroup or 0]) == 4 and 1900 <= _value(found) < 2100
-        near = sentence[max(0, found.start() - 60) : found.end()]
-        is_part = _PART.search(near) or _IN_GROUP.match(sentence, found.end())
-        if not (is_year or is_part or _ANY_NUMBER.search(rest)):
-            yield _value(found)
+        if not re.fullmatch("(?:19|20)[0-9]{2}", sentence[start:end]) and not _ANY_NUMBER.search(rest):
+            return True
+    return False
 
 
 def _value(found: re.Match[str]) -> int:
