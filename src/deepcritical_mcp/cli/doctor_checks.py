@@ -286,7 +286,7 @@ def _client(client: McpClient) -> Check:
     outcomes: dict[ConfiguredState, tuple[State, str, str]] = {
         "configured": ("ok", f"configured for this server: {client.path}", ""),
         "stale": ("warning", f"its configured command does not exist: {client.path}", install),
-        "unreadable": ("warning", f"its file cannot be read: {client.path}", "Fix the file; it was not changed."),
+        "unreadable": ("warning", f"its file is not plain JSON: {client.path}", "install cannot change it."),
         "unknown": ("off", "installed, but not configured for this server", install),
     }
     return Check(client.title, *outcomes[configured_state(client)])
