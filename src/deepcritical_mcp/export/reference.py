@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
-from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.identifiers import normalize_doi, record_ids
 from deepcritical_mcp.models import (
@@ -29,7 +28,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.models.publication import Bibliography
 from deepcritical_mcp.models.screening import decision_of
-from deepcritical_mcp.text import FUNCTION_WORDS, MONTHS, clean_line, cut_at_sentence, normalized
+from deepcritical_mcp.text import FUNCTION_WORDS, MONTHS, cut_at_sentence, normalized
 from deepcritical_mcp.urls import normalize_url
 
 SHORT_QUOTE, OPEN_QUOTE = 300, 1_500
@@ -399,17 +398,6 @@ _READ: Mapping[str, Callable[[Reference], str]] = {
 }
 LISTED_FIELDS = tuple(dict.fromkeys((*RECORD_FIELDS, *_READ, "tags")))
 """What can be chosen for a list or a table of values."""
-
-
-def checked_fields(fields: Collection[str], known: Sequence[str]) -> tuple[str, ...]:
-    """`fields` once each.
-
-    Raises:
-        InvalidInputError: one is not `known`; the message lists those that are.
-    """
-    if unknown := [one for one in fields if one not in known]:
-        raise InvalidInputError(f'There is no field "{clean_line(unknown[0])[:40]}". There are {", ".join(known)}.')
-    return tuple(dict.fromkeys(fields))
 
 
 def with_fields(reference: Reference, fields: Collection[str]) -> Reference:
