@@ -21,12 +21,7 @@ from deepcritical_mcp.export.citation_style import (
 )
 from deepcritical_mcp.export.reference import Reference, parts_of_date, references
 from deepcritical_mcp.export.rich_text import Rich, appended, as_html, as_markdown, plain, rich
-from deepcritical_mcp.export.style_items import (
-    StyleDate,
-    StyleItem,
-    style_item,
-    with_particle,
-)
+from deepcritical_mcp.export.style_items import StyleDate, StyleItem, style_item, with_particle
 from deepcritical_mcp.export.style_rendering import EntryWriter
 from deepcritical_mcp.export.style_values import sortable_date, written_date_of
 from deepcritical_mcp.models import NoticeKind, Publication, status_label, vancouver

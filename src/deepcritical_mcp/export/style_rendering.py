@@ -8,14 +8,7 @@ from typing import NamedTuple
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export.citation_style import CitationStyle, Node
-from deepcritical_mcp.export.rich_text import (
-    Rich,
-    in_quotes,
-    joined_text,
-    plain,
-    rich,
-    with_quotation_marks,
-)
+from deepcritical_mcp.export.rich_text import Rich, in_quotes, joined_text, plain, rich, with_quotation_marks
 from deepcritical_mcp.export.style_items import SHORT_FORMS, StyleItem
 from deepcritical_mcp.export.style_values import (
     finished,

@@ -148,12 +148,7 @@ class WholeExport:
 
 
 async def exported(
-    store: EvidenceStore,
-    request: ExportRequest,
-    *,
-    witness: Witness,
-    report: str = "",
-    offset: int = -1,
+    store: EvidenceStore, request: ExportRequest, *, witness: Witness, report: str = "", offset: int = -1
 ) -> WholeExport:
     """What `request`, which was checked, asks for, whole; for news see `told_news`.
 
