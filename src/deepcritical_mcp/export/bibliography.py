@@ -109,19 +109,7 @@ _MARKED: Mapping[str, tuple[NoticeKind, ...]] = {
 _WHOLE_DATE = Node("date", {"form": "text"})
 _STYLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,100}")
 _LIST_NUMBER = re.compile(r"[0-9]+\.")
-_HEAD = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>Bibliography</title>
-<style>
-body { font: 12pt/1.5 serif; margin: 2em auto; max-width: 45em; padding: 0 1em; }
-p { margin: 0 0 0.5em; overflow-wrap: anywhere; }
-p.hanging { padding-left: 2em; text-indent: -2em; }
-</style>
-</head>
-<body>
-"""
+_HEAD, _TAIL = Path(__file__).with_name("bibliography.html").read_text("utf-8").split("@ENTRIES@\n")
 
 
 @dataclass(frozen=True)
@@ -182,7 +170,7 @@ def _bibliography(cited: Mapping[str, Reference], style: CitationStyle, output: 
     more = f" and {len(unformed) - 5:,} more" if len(unformed) > 5 else ""
     listed = f"The style has no form for these, which are in Vancouver style: {', '.join(unformed[:5])}{more}."
     remarks = tuple(filter(None, (style.remark, listed if unformed else "")))
-    return Bibliographies((_HEAD, *entries, "</body>\n</html>\n") if output == "html" else (*entries,), remarks)
+    return Bibliographies((_HEAD, *entries, _TAIL) if output == "html" else (*entries,), remarks)
 
 
 def _with_status(body: Rich, reference: Reference, style: CitationStyle) -> Rich:

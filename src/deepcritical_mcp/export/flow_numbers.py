@@ -98,19 +98,6 @@ def repetitions(log: Sequence[LoggedSearch]) -> set[int]:
     return found
 
 
-def made_good(log: Sequence[LoggedSearch]) -> dict[int, int]:
-    """The positions of entries that failed or were incomplete, each with that of the later entry in which the same
-    search was complete."""
-    missed, found = dict[tuple[object, ...], list[int]](), dict[int, int]()
-    for place, one in enumerate(log):
-        key = (*_asked(one), _lasting(one), one.first, has_since(one))
-        if one.is_whole:
-            found |= dict.fromkeys(missed.pop(key, ()), place)
-        else:
-            missed.setdefault(key, []).append(place)
-    return found
-
-
 def _asked(one: LoggedSearch) -> tuple[object, ...]:
     return one.kind, one.source, tuple(dict.fromkeys(query.query for query in one.queries))
 

@@ -7,7 +7,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from deepcritical_mcp.export.flow_numbers import (
     PAGING_LIMITS,
@@ -20,7 +19,6 @@ from deepcritical_mcp.export.flow_numbers import (
     distinct_searches,
     flow_numbers,
     has_since,
-    made_good,
     repetitions,
     searched_source,
 )
@@ -46,7 +44,7 @@ def methods_paragraph(log: Sequence[LoggedSearch], numbers: FlowNumbers) -> str:
         sentences = [*_searched(answered, distinct), *_limits(numbered), *_reach(distinct)]
     sentences += [*_other_methods(others), *_updates([log[place] for place in sorted(again)])]
     counts = _counts(numbers) if answered or others or numbers.records else ()
-    return " ".join([*sentences, *counts, *_failures(numbered, made_good(log))])
+    return " ".join([*sentences, *counts, *_failures(numbered)])
 
 
 def _searched(answered: Sequence[LoggedSearch], distinct: Sequence[DistinctSearch]) -> Iterator[str]:
@@ -166,22 +164,16 @@ def _was(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def _failures(log: Mapping[int, LoggedSearch], later: Mapping[int, int]) -> Iterator[str]:
-    """Which entries failed or were incomplete; `later` has the positions of the entries that made up for them."""
-    for is_good, is_failure in product((False, True), (True, False)):
+def _failures(log: Mapping[int, LoggedSearch]) -> Iterator[str]:
+    """Which entries failed or were incomplete, whether or not a later one made up for them."""
+    for is_failure in (True, False):
         missed = {number: one for number, one in log.items() if not one.is_whole and one.failed == is_failure}
-        some = {number: one for number, one in missed.items() if (number - 1 in later) == is_good}
-        if not some:
-            continue
-        said = [f"{number} ({plain_line(one.title)}, {_day(one.at)})" for number, one in some.items()]
-        more = f" and {len(said) - _MAX_LISTED} more" if len(said) > _MAX_LISTED else ""
-        what = "failed" if is_failure else f"{_was(len(said))} incomplete"
-        end = "; the table says why."
-        if is_good:
-            again = [*dict.fromkeys(str(later[number - 1] + 1) for number in some)]
-            numbers = f"{'entry' if len(again) == 1 else 'entries'} {_listed(again)}"
-            end = f", but {_was(len(said))} repeated in full later ({numbers})."
-        yield f"{'Entry' if len(said) == 1 else 'Entries'} {_listed(said[:_MAX_LISTED])}{more} {what}{end}"
+        if missed:
+            said = [f"{number} ({plain_line(one.title)}, {_day(one.at)})" for number, one in missed.items()]
+            more = f" and {len(said) - _MAX_LISTED} more" if len(said) > _MAX_LISTED else ""
+            what = "failed" if is_failure else f"{_was(len(said))} incomplete"
+            entries = f"{'Entry' if len(said) == 1 else 'Entries'} {_listed(said[:_MAX_LISTED])}{more}"
+            yield f"{entries} {what}; the table says why."
 
 
 def _listed(texts: Sequence[str]) -> str:

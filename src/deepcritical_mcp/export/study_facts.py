@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.text import data_lines
+from deepcritical_mcp.text import data_lines, data_table
 
 SECONDARY = frozenset({"systematic review", "meta-analysis", "network meta-analysis", "scoping review", "review"})
 """Designs that are about other studies."""
@@ -79,11 +79,8 @@ _AREA = r"(?:[Rr]ural|[Uu]rban|[Cc]entral|(?:[Nn]orth|[Ss]outh)(?:east|west|east
 _COUNTRY_IN_TITLE = re.compile(rf"\b[Ii]n (?:{_AREA} )?(?:the )?(?P<country>{_NAMES})(?![\w-]|\.\w| (?:and|Sea|pig)\b)")
 _COUNTRY_NAMED = re.compile(rf"(?<![\w-])(?:{_NAMES})(?!\w)")
 _REGISTRIES = tuple(_DESIGNS["registry"])
-_TRIAL_NUMBER = re.compile(
-    r"\b(?:NCT[0-9]{8}|ISRCTN ?[0-9]{8}|ACTRN[0-9]{14}|ChiCTR[-A-Z]{0,8}[0-9]{8,12}|CRD ?[0-9]{11}|DRKS[0-9]{8}"
-    r"|UMIN[0-9]{9}|IRCT[0-9A-Z]{10,20}|PACTR[0-9]{15}|CTRI/[0-9]{4}/[0-9]{2,3}/[0-9]{6}"
-    r"|20[0-9]{2}-[0-9]{6}-[0-9]{2}(?:-[0-9]{2})?)\b"
-)
+_SAYS = data_table(__file__, "study_words.txt")
+_TRIAL_NUMBER = re.compile(rf"\b(?:{_SAYS['registration numbers']})\b")
 _REGISTERED = re.compile(r"regist|clinicaltrials\.gov|clinical trials?\.gov|prospero|eudract", re.IGNORECASE)
 _NEAR = 120
 """Characters before a number within which a text says that it is a registration."""
@@ -123,22 +120,14 @@ def trial_numbers(record: Publication) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found[0].replace(" ", "") if found else one for found, one in numbers))
 
 
-_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-_WORDS = {word: value for value, word in enumerate(f"{_UNITS} seventeen eighteen nineteen".split())}
-_TENS = {
-    word: 10 * value for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
-}
+_WORDS = {word: value for value, word in enumerate(_SAYS["small numbers"].split())}
+_TENS = {word: 10 * value for value, word in enumerate(_SAYS["tens"].split(), 2)}
 _NUMBER = (
     rf"(?<![\w.,/±<>=≤≥-])(?P<number>[0-9]{{1,3}}(?:[,  ][0-9]{{3}}){{1,3}}|[0-9]{{1,8}}"
     rf"|(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_WORDS)}))?|{'|'.join(_WORDS)})(?![\w%]|[.,/:][0-9])"
 )
 _WORD = r"(?:(?!(?:of|in|to|and|or|with|from|were|was|per|for|than|by|studies|trials)\b)[^\W\d][\w'’-]{0,24},? )"
-_PEOPLE = (
-    r"(?:patients|participants|subjects|adults|children|women|men|individuals|people|persons|volunteers|infants|"
-    r"neonates|newborns|adolescents|students|nurses|physicians|veterans|survivors|mothers|girls|boys|males|females|"
-    r"respondents|residents|controls|cases)\b"
-)
-_STUDIES = r"(?:studies|trials|rcts|articles|papers|reports|publications)\b"
+_PEOPLE, _STUDIES = rf"(?:{_SAYS['people']})\b", rf"(?:{_SAYS['studies']})\b"
 
 
 def _some(what: str, *, adjectives: int = 5, name: str = "number") -> str:
@@ -148,10 +137,7 @@ def _some(what: str, *, adjectives: int = 5, name: str = "number") -> str:
 
 _MORE = r"(?:,? [^\s;:]{1,25})"
 _WERE = r"(?:were|was) (?:\w{1,20}ly )?"
-_ENROLLED = (
-    r"(?:enrolled|included|randomi[sz]ed|recruited|analy[sz]ed|studied|treated|evaluated|examined|assessed|interviewed"
-    r"|surveyed|randomly (?:assigned|allocated|selected|divided))"
-)
+_ENROLLED = f"(?:{_SAYS['enrolled']})"
 _INCLUDED = re.compile(
     rf"\b{_ENROLLED} (?:data (?:from|on|of) )?(?:a total of )?{_some(_PEOPLE)}"
     rf"|{_some(_PEOPLE, name='second')}{_MORE}{{0,12}}? {_WERE}{_ENROLLED}\b"
@@ -169,9 +155,7 @@ _ANY_NUMBER = re.compile(rf"[0-9]|\b(?:{'|'.join((*_TENS, *list(_WORDS)[2:]))}|h
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z0-9])|\n")
 _IN_BRACKETS = re.compile(r" ?\([^()]{0,300}\)| ?\[[^\[\]]{0,300}\]")
 _HARMLESS = re.compile(
-    r"\b(?:19|20)[0-9]{2}\b"
-    rf"|\b(?:[0-9.,]{{1,12}}|{'|'.join(_WORDS)}) ?"
-    r"(?:%|years?|weeks?|months?|days?|hours?|cent(?:er|re)s|hospitals|sites|countries|clinics|groups|arms)"
+    rf"\b(?:19|20)[0-9]{{2}}\b|\b(?:[0-9.,]{{1,12}}|{'|'.join(_WORDS)}) ?(?:{_SAYS['units']})",
 )
 """Numbers near that of the people that cannot be meant."""
 
@@ -195,8 +179,7 @@ def studies_included(abstract: str, designs: Collection[str]) -> str:
     """The number of studies that a systematic review included; "" as for `people_included`."""
     if not (SECONDARY - {"review"}) & {*designs}:
         return ""
-    hits = _STUDIES_INCLUDED.finditer(_IN_BRACKETS.sub("", abstract.casefold()))
-    found = {_value(hit) for hit in hits}
+    found = {_value(hit) for hit in _STUDIES_INCLUDED.finditer(_IN_BRACKETS.sub("", abstract.casefold()))}
     return str(found.pop()) if len(found) == 1 else ""
 
 
