@@ -188,7 +188,7 @@ def test_a_full_disk_is_one_sentence_and_the_file_stays_intact(environment: dict
         check=False,
     )
     assert refused.returncode == 1
-    assert "no space left" in refused.stderr
+    assert "file too large" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert json.loads(path.read_text(encoding="utf-8")) == OTHERS
     assert [one.name for one in path.parent.iterdir()] == [path.name]
