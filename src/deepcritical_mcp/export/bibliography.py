@@ -25,7 +25,7 @@ from deepcritical_mcp.export.style_items import StyleDate, StyleItem, style_item
 from deepcritical_mcp.export.style_rendering import EntryWriter
 from deepcritical_mcp.export.style_values import sortable_date, written_date_of
 from deepcritical_mcp.models import NoticeKind, Publication, status_label, vancouver
-from deepcritical_mcp.text import normalized
+from deepcritical_mcp.text import data_lines, normalized
 
 _MANY = "100000000"
 
@@ -82,22 +82,10 @@ def _collated(text: str) -> str:
     return " ".join(kept.split())
 
 
-STYLES: Mapping[str, str] = {
-    "vancouver": "nlm-citation-sequence",
-    "ama": "american-medical-association",
-    "apa": "apa",
-    "nature": "nature",
-    "ieee": "ieee",
-    "chicago": "chicago-author-date",
-    "chicago-notes": "chicago-notes-bibliography",
-}
+_ROWS = [row.split(" | ") for row in data_lines(__file__, "style_names.txt")]
+STYLES = {name: file for name, file, _ in _ROWS}
 """The shipped styles by the name that users give, and their files of the CSL project."""
-_OTHER_NAMES: Mapping[str, str] = {
-    **{name: name for name in STYLES},
-    **dict.fromkeys(("nlm", "icmje", "vancouver icmje"), "vancouver"),
-    **dict.fromkeys(("jama", "american medical association"), "ama"),
-    **dict.fromkeys(("chicago notes bibliography", "chicago footnotes", "chicago notes"), "chicago-notes"),
-}
+_OTHER_NAMES = {other: name for name, _, others in _ROWS for other in (name, *others.split(", "))}
 _IDLE_WORDS = re.compile(
     r"(?<![0-9])[0-9]{1,2}(?:st|nd|rd|th)?\b|\b(?:ed|edition|style|format|the|and|author|date)\b|[^a-z0-9]+"
 )

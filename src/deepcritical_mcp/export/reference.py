@@ -28,21 +28,13 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.models.publication import Bibliography
 from deepcritical_mcp.models.screening import decision_of
-from deepcritical_mcp.text import FUNCTION_WORDS, MONTHS, cut_at_sentence, normalized
+from deepcritical_mcp.text import FUNCTION_WORDS, MONTHS, cut_at_sentence, data_lines, data_table, normalized
 from deepcritical_mcp.urls import normalize_url
 
 SHORT_QUOTE, OPEN_QUOTE = 300, 1_500
 """Characters that are quoted of a full text: without an open licence, and with one."""
-# What the words of a licence must have, all of a row: licences that let everybody pass the text on.
-_OPEN = [
-    set(row.split())
-    for row in (
-        "cc by|cc0|cc zero|cc 0|creativecommons by|creativecommons publicdomain|creative commons attribution|"
-        "public domain|government work"
-    ).split("|")
-]
-_CLOSED = frozenset("nc nd non no noncommercial commercial noderivatives noderivs derivatives reserved".split())
-"""A licence with one of these allows less, or may."""
+_LICENCES = data_table(__file__, "licences.txt")
+_OPEN, _CLOSED = [set(row.split()) for row in _LICENCES["open"].split("|")], {*_LICENCES["closed"].split()}
 
 
 def is_open(licence: str) -> bool:
@@ -101,28 +93,9 @@ class Names(NamedTuple):
     csl: str
 
 
-TYPES: Mapping[PublicationForm, Names] = {
-    "article": Names("article", "JOUR", "article-journal"),
-    "preprint": Names("misc", "UNPB", "article"),
-    "chapter": Names("incollection", "CHAP", "chapter"),
-    "book": Names("book", "BOOK", "book"),
-    "trial": Names("techreport", "RPRT", "report"),
-    "page": Names("online", "ELEC", "webpage"),
-    # Zotero refuses a whole file over one CSL type that it does not know, as "document" was until lately.
-    "other": Names("misc", "GEN", "article"),
-}
-FIELDS: Mapping[str, Names] = {
-    "short_journal": Names("shortjournal", "J2", "container-title-short"),
-    "publisher": Names("publisher", "PB", "publisher"),
-    "publisher_place": Names("address", "CY", "publisher-place"),
-    "volume": Names("volume", "VL", "volume"),
-    "issue": Names("number", "IS", "issue"),
-    "version": Names("version", "ET", "version"),
-    "isbn": Names("isbn", "", "ISBN"),
-    "issn": Names("issn", "", "ISSN"),
-    "pmid": Names("pmid", "AN", "PMID"),
-    "pmcid": Names("pmcid", "C2", "PMCID"),
-}
+_ROWS = [[cell.strip() for cell in row.split("|")] for row in data_lines(__file__, "reference_names.txt")]
+TYPES = {row[1]: Names(*row[2:]) for row in _ROWS if row[0] == "type"}
+FIELDS = {row[1]: Names(*row[2:]) for row in _ROWS if row[0] == "field"}
 """The fields of a publication that reference managers store as they are."""
 
 

@@ -35,12 +35,7 @@ _HTML_TAGS: Mapping[str, tuple[str, str]] = {
     "sup": ("<sup>", "</sup>"),
     "sub": ("<sub>", "</sub>"),
 }
-_MARKDOWN_TAGS: Mapping[str, tuple[str, str]] = {
-    "italic": ("*", "*"),
-    "bold": ("**", "**"),
-    "sup": ("<sup>", "</sup>"),
-    "sub": ("<sub>", "</sub>"),
-}
+_MARKDOWN_TAGS = {"italic": ("*", "*"), "bold": ("**", "**"), **{name: _HTML_TAGS[name] for name in ("sup", "sub")}}
 
 
 class Run(NamedTuple):
