@@ -34,6 +34,7 @@ META_KEY = "deepcritical/board"
 MAX_POINTS = 300
 SCRIPTS = ("dom", "evidence", "host", "board", "decisions", "cards", "table", "map", "timeline", "log", "files", "main")
 
+_ON_MAP = {"title", "source", "date", "status", "status_checked"}
 _RECORD = {"date", "authors", "journal", "publisher", "pmid", "pmcid", "doi", "nct", "url", "status_notices"}
 
 NO_LOG = (
@@ -75,17 +76,16 @@ def board_meta(
     The first `MAX_POINTS` with a place of `evidence` are used: the result's own first, then more from the session.
     """
     placed = list({item.id: item for item in evidence if item.id in places}.values())[:MAX_POINTS]
-    spots = [{**_summary(item), "x": places[item.id][0], "y": places[item.id][1]} for item in placed]
+    spots = [
+        {"id": one.id, **one.citation.model_dump(include=_ON_MAP), "x": places[one.id][0], "y": places[one.id][1]}
+        for one in placed
+    ]
     groups = [group._asdict() for group in named_groups(placed, places)]
-    return {
-        META_KEY: {
-            "session_id": session_id,
-            "total": total,
-            "map": spots,
-            "groups": groups,
-            "records": [*map(_record, shown)],
-        }
-    }
+    records = [
+        {"id": one.id, **one.citation.model_dump(mode="json", include=_RECORD, exclude_defaults=True)} for one in shown
+    ]
+    meta = {"session_id": session_id, "total": total, "map": spots, "groups": groups, "records": records}
+    return {META_KEY: meta}
 
 
 def board_report(
@@ -130,42 +130,25 @@ def board_report(
 
 
 def _searches(log: Sequence[LoggedSearch], publications: Sequence[Publication]) -> dict[str, object]:
+    left_out = {"ids", "request"}
     rows = [
-        {
-            **one.model_dump(mode="json", exclude={"ids", "request"}),
-            "failed": one.failed,
-            "known": len(one.ids) - one.new,
-        }
+        {**one.model_dump(mode="json", exclude=left_out), "failed": one.failed, "known": len(one.ids) - one.new}
         for one in log
     ]
     return {"log": rows, "flow": flow_chart(flow_numbers(log, publications))}
 
 
-def _summary(item: Evidence) -> dict[str, object]:
-    return {"id": item.id, **item.citation.model_dump(include={"title", "source", "date", "status", "status_checked"})}
-
-
-def _record(item: Evidence) -> dict[str, object]:
-    return {"id": item.id, **item.citation.model_dump(mode="json", include=_RECORD, exclude_defaults=True)}
-
-
 def _assemble(title: str, data: object) -> str:
     style, script = _source("board.css"), _script()
-    policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    parts = {"CSP": policy, "TITLE": html.escape(title), "STYLE": style, "SCRIPT": script, "DATA": _embedded(data)}
+    digests = (base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in (script, style))
+    policy = "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
+    embedded = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for letter in "<>&\u2028\u2029":  # so that it cannot close the HTML element around it
+        embedded = embedded.replace(letter, f"\\u{ord(letter):04x}")
+    parts = {"CSP": policy.format(*digests), "TITLE": html.escape(title), "STYLE": style, "SCRIPT": script}
+    parts |= {"DATA": embedded}
     # In one pass, so that a placeholder inside a title or the data is not filled.
-    return re.sub(r"@([A-Z]+)@", lambda place: parts[place[1]], _source("board.html"))
-
-
-def _embedded(data: object) -> str:
-    """JSON that cannot close the HTML element around it."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    for letter in "<>&\u2028\u2029":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return text
+    return re.sub("@([A-Z]+)@", lambda place: parts[place[1]], _source("board.html"))
 
 
 @cache
@@ -173,23 +156,15 @@ def _script() -> str:
     parts = "\n".join(_source(f"js/{name}.js") for name in SCRIPTS)
     script = f'(() => {{\n"use strict";\n{parts}}})();\n'
     gravest_first = {status: label or "No notice" for status, label in [*STATUSES.items()][::-1]}
-    script = script.replace("@VERSION@", __version__).replace('"@STATUSES@"', _as_js(gravest_first))
-    script = script.replace('"@NOTICES@"', _as_js(NOTICE_LABELS))
-    return script.replace('"@SOURCES@"', _as_js(SOURCE_LABELS))
-
-
-def _as_js(labels: Mapping[Any, str]) -> str:
-    """A string literal of JavaScript with the labels as JSON, so that their order and every character stay."""
-    return json.dumps(json.dumps(dict(labels)))
+    for name, labels in {"STATUSES": gravest_first, "NOTICES": NOTICE_LABELS, "SOURCES": SOURCE_LABELS}.items():
+        # A string literal with the labels as JSON, so that their order and every character stay.
+        script = script.replace(f'"@{name}@"', json.dumps(json.dumps(dict(labels))))
+    return script.replace("@VERSION@", __version__)
 
 
 @cache
 def _source(name: str) -> str:
     return files(__name__).joinpath(name).read_text("utf-8")
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 _MOST_REASONS = 8
@@ -229,11 +204,9 @@ def _identified(numbers: FlowNumbers) -> list[str]:
 
 
 def _removed(numbers: FlowNumbers) -> list[str]:
-    counts = {
-        "Duplicates": numbers.duplicates,
-        "Left out by filters": numbers.left_out,
-        "Removed from the session": numbers.removed,
-    }
+    """What was removed before screening."""
+    counts = {"Duplicates": numbers.duplicates, "Left out by filters": numbers.left_out}
+    counts |= {"Removed from the session": numbers.removed}
     lines = [f"– {name}: {count}" for name, count in counts.items() if count]
     return [f"Removed before screening (n = {sum(counts.values())})", *lines] if lines else []
 

@@ -33,22 +33,6 @@ class Machine:
     home: Path = field(default_factory=Path.home)
     variables: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
-    @property
-    def settings_folder(self) -> Path:
-        """The folder in which desktop applications keep their settings."""
-        if self.system == "win32":
-            return self.folder("APPDATA", self.home / "AppData" / "Roaming")
-        if self.system == "darwin":
-            return self.home / "Library" / "Application Support"
-        return self.folder("XDG_CONFIG_HOME", self.home / ".config")
-
-    @property
-    def claude_desktop_folder(self) -> Path:
-        """Claude Desktop's settings, which Windows redirects if it was installed from the Microsoft Store."""
-        packages = self.folder("LOCALAPPDATA", self.home / "AppData" / "Local") / "Packages"
-        packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude")) if self.system == "win32" else []
-        return packaged[0] if packaged else self.settings_folder / "Claude"
-
     def folder(self, variable: str, default: Path) -> Path:
         """The folder that `variable` names, if it is set."""
         value = self.variables.get(variable, "")
@@ -92,12 +76,17 @@ class McpClient:
 def known_clients(machine: Machine | None = None) -> tuple[McpClient, ...]:
     """All supported clients, with their paths on this machine."""
     machine = machine or Machine()
-    folders = {
-        "home": machine.home,
-        "settings": machine.settings_folder,
-        "claude": machine.claude_desktop_folder,
-        "claude_code": machine.folder("CLAUDE_CONFIG_DIR", machine.home),
-    }
+    home, is_windows = machine.home, machine.system == "win32"
+    settings = machine.folder("XDG_CONFIG_HOME", home / ".config")
+    if is_windows:
+        settings = machine.folder("APPDATA", home / "AppData" / "Roaming")
+    elif machine.system == "darwin":
+        settings = home / "Library" / "Application Support"
+    # Windows redirects the settings of Claude Desktop if it was installed from the Microsoft Store.
+    packages = machine.folder("LOCALAPPDATA", home / "AppData" / "Local") / "Packages"
+    packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude")) if is_windows else []
+    claude, claude_code = (*packaged, settings / "Claude")[0], machine.folder("CLAUDE_CONFIG_DIR", home)
+    folders = {"home": home, "settings": settings, "claude": claude, "claude_code": claude_code}
     clients = list[McpClient]()
     for row in data_lines(__file__, "clients.txt"):
         name, title, path, folder, key, options, hint = (field.strip() for field in row.split("|"))

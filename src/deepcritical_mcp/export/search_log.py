@@ -104,13 +104,12 @@ def _reach(distinct: Sequence[DistinctSearch]) -> Iterator[str]:
     if not depths:
         yield "None of the searches had any results." if len(distinct) > 1 else "The search had no results."
         return
-    if not beyond:
-        yield "All results were collected."
-        return
     depth = f"{depths[0]:,}" if len(depths) == 1 else f"{depths[0]:,} to {depths[-1]:,}"
     yield (
         f"Results were collected in the order in which the source gave them, {depth} of each search; {beyond} of "
         f"{counted(len(distinct), 'search', 'searches')} had more results than were collected (see the table)."
+        if beyond
+        else "All results were collected."
     )
 
 
