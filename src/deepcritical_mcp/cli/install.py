@@ -20,7 +20,6 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from deepcritical_mcp.cli import json_edits
 from deepcritical_mcp.cli.clients import (
     SERVER_NAME,
     ClientName,
@@ -180,12 +179,10 @@ def _backup_path(client: McpClient) -> Path:
 def _invalid_file_reported(client: McpClient) -> Generator[None]:
     try:
         yield
-    except UnicodeDecodeError:
-        raise ConfigurationError(f"{client.path} is not UTF-8 text and was not changed.") from None
-    except json_edits.JsonError as error:
+    except ValueError as error:  # UnicodeDecodeError, JsonError
         raise ConfigurationError(
-            f"{client.path} is not plain JSON ({error}) and was not changed. Correct it, or remove its comments and "
-            "trailing commas, then try again; or add the server by hand, as docs/clients.md shows."
+            f"{client.path} is not plain JSON in UTF-8 ({error}) and was not changed. Correct it, or remove its "
+            "comments and trailing commas, then try again; or add the server by hand, as docs/clients.md shows."
         ) from error
 
 
@@ -201,7 +198,5 @@ def _write(path: Path, content: bytes, *, like: Path) -> None:
         if like.exists():
             Path(name).chmod(stat.S_IMODE(like.stat().st_mode))
         os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    finally:
+        Path(name).unlink(missing_ok=True)

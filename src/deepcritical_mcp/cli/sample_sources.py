@@ -74,10 +74,6 @@ class SampleArticles(SampleSource):
     two_step = True
     links = {"similar": "articles similar to", "cited_by": "articles that cite", "references": "references of"}  # noqa: RUF012
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._articles = {one.pmid: one for one in sample_records("pubmed")}
-
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         assert isinstance(request, PubMedRequest)
         found = [one for one in self._index.ranked(variant) if _fits(one, request)]
@@ -86,20 +82,19 @@ class SampleArticles(SampleSource):
         return Answer(tuple(one.pmid for one in found[offset : offset + limit]), len(found))
 
     async def fetch(self, ids: Sequence[str]) -> Fetched:
-        return Fetched({pmid: self._articles[pmid] for pmid in ids if pmid in self._articles})
+        return Fetched({one.pmid: one for one in sample_records("pubmed") if one.pmid in ids})
 
     def stub(self, id: str) -> Publication:
         return Publication.of("abstract", NO_ABSTRACT, provider=self.name, source="pubmed", title=NO_TITLE, pmid=id)
 
     def known_id(self, text: str) -> str:
         if not (pmid := normalize_pmid(text)):
-            raise InvalidInputError(f"The sample library's PMIDs are numbers from {min(self._articles)} on.")
+            raise InvalidInputError("The sample library's PMIDs are numbers, such as 900000001.")
         return pmid
 
     async def related(self, id: str, kind: str) -> Sequence[str]:
-        if id not in self._articles or kind != "similar":
-            return ()
-        return [one.pmid for one in self._index.similar(self._articles[id])[:_SIMILAR]]
+        found = [one for one in sample_records("pubmed") if one.pmid == id and kind == "similar"]
+        return [one.pmid for record in found for one in self._index.similar(record)[:_SIMILAR]]
 
 
 class SamplePreprints(SampleSource):

@@ -243,14 +243,12 @@ def flow_numbers(log: Sequence[LoggedSearch], publications: Iterable[Publication
 def _identified(
     searches: Sequence[DistinctSearch], looked_up: int, look_ups: int, unlogged: int
 ) -> tuple[IdentifiedRecords, ...]:
-    records, times = Counter[SearchedSource](), Counter[SearchedSource]()
+    records, times = Counter[SearchedSource](), Counter(one.source for one in searches)
     for one in searches:
         records[one.source] += len(one.ids) + one.duplicates + one.left_out
-        times[one.source] += 1
-    if looked_up:
-        records[LOOK_UPS], times[LOOK_UPS] = looked_up, look_ups
-    if unlogged:
-        records[UNLOGGED] = unlogged
+    times[LOOK_UPS] = look_ups
+    others = {LOOK_UPS: looked_up, UNLOGGED: unlogged}
+    records.update({source: count for source, count in others.items() if count})
     order = ("database", "register", "website", "citation searching", "look-up", "other")
     sources = sorted(records, key=lambda source: order.index(source.method))
     return tuple(IdentifiedRecords(source, records[source], times[source]) for source in sources)

@@ -11,7 +11,6 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,7 +160,14 @@ def save_export(folder: Path, name: str, whole: WholeExport) -> tuple[Path, int]
     part: Path | None = None
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part = _written(folder, whole.chunks, "utf-8-sig" if whole.request.output == "csv" else "utf-8")
+        encoding = "utf-8-sig" if whole.request.output == "csv" else "utf-8"
+        with tempfile.NamedTemporaryFile(
+            "w", prefix=_PART, dir=folder, delete=False, encoding=encoding, errors="replace", newline=""
+        ) as file:
+            part = Path(file.name)
+            file.writelines(whole.chunks)
+            file.flush()
+            os.fsync(file.fileno())  # on disk, and not only in memory
         path = _placed(part, folder / name)
         return path, path.stat().st_size
     except OSError as error:
@@ -174,20 +180,6 @@ def save_export(folder: Path, name: str, whole: WholeExport) -> tuple[Path, int]
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
-
-
-def _written(folder: Path, chunks: Iterable[str], encoding: str) -> Path:
-    """A new file, on disk and not only in memory."""
-    handle, name = tempfile.mkstemp(prefix=_PART, dir=folder)
-    try:
-        with open(handle, "w", encoding=encoding, errors="replace", newline="") as file:
-            file.writelines(chunks)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return Path(name)
 
 
 def _placed(part: Path, wanted: Path) -> Path:
