@@ -409,3 +409,8 @@ def test_an_electronic_location_is_no_range_of_pages() -> None:
     one = ARTICLE.model_copy(update={"pages": "e01887-19"})
     for style in STYLES:
         assert "e01887-19" in bibliography([one], style, "text").text
+
+
+def test_a_style_that_names_authors_without_a_label_shows_editors_of_a_book_in_their_place(tmp_path: Path) -> None:
+    style = own_style(tmp_path, '<names variable="author"><name/></names><text variable="title" prefix=" "/>')
+    assert "Berg" in bibliography([BOOK], style, styles_folder=tmp_path).text

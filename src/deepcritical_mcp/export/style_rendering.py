@@ -242,7 +242,8 @@ class EntryWriter:
             return text
         plural = label.get("plural") == "always" or (label.get("plural") != "never" and len(names) > 1)
         word = finished(rich(self.style.term(variable, label.get("form", "long"), plural=plural)), label.options)
-        is_first = node in form.children and form.children.index(label) < form.children.index(node or label)
+        tags = [child.tag for child in form.children if child.tag in ("label", "name")]
+        is_first = tags == ["label", "name"]
         return joined_text([word, text] if is_first else [text, word])
 
     def _substitute(self, node: Node) -> _Written:
