@@ -84,7 +84,13 @@ def board_meta(
     records = [
         {"id": one.id, **one.citation.model_dump(mode="json", include=_RECORD, exclude_defaults=True)} for one in shown
     ]
-    meta = {"session_id": session_id, "total": total, "map": spots, "groups": groups, "records": records}
+    meta: dict[str, object] = {
+        "session_id": session_id,
+        "total": total,
+        "map": spots,
+        "groups": groups,
+        "records": records,
+    }
     return {META_KEY: meta}
 
 
