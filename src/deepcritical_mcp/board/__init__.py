@@ -69,7 +69,7 @@ async def session_meta(store: EvidenceStore, shown: Sequence[Evidence]) -> Mappi
 
 def board_meta(
     session_id: str, evidence: Sequence[Evidence], places: Places, *, total: int = 0, shown: Sequence[Evidence] = ()
-) -> dict[str, dict[str, object]]:
+) -> Mapping[str, Mapping[str, object]]:
     """The `_meta` of a tool result for the board: the map of a session of `total` items, and the records of what is
     `shown` in fields, since its structured form has them in a reference.
 
@@ -84,13 +84,7 @@ def board_meta(
     records = [
         {"id": one.id, **one.citation.model_dump(mode="json", include=_RECORD, exclude_defaults=True)} for one in shown
     ]
-    meta: dict[str, object] = {
-        "session_id": session_id,
-        "total": total,
-        "map": spots,
-        "groups": groups,
-        "records": records,
-    }
+    meta = {"session_id": session_id, "total": total, "map": spots, "groups": groups, "records": records}
     return {META_KEY: meta}
 
 
