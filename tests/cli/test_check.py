@@ -196,7 +196,7 @@ def test_nothing_is_kept_whatever_the_settings_say(command: Command, library: di
 @pytest.mark.parametrize(
     ("arguments", "stdin", "told"),
     [
-        (("missing.md",), "", "no such file or folder (missing.md)"),
+        (("missing.md",), "", "no such file or directory (missing.md)"),
         ((".",), "", "is a folder"),
         (("-",), "  \n", "The draft is empty"),
         (("-",), "x" * 200_001, "200,001 characters"),

@@ -92,7 +92,10 @@ def test_output_to_a_full_disk_is_one_sentence(environment: dict[str, str], argu
             check=False,
         )
     assert done.returncode == 1
-    assert done.stderr == "deepcritical-mcp: no space left on the device. Free some space, then try again.\n"
+    assert (
+        done.stderr
+        == "deepcritical-mcp: no space left on device. Check the path, its permissions and the space on the disk.\n"
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes behave differently there")

@@ -94,13 +94,12 @@ def test_a_file_in_another_encoding_is_left_alone(command: Command, home: Path):
     assert path.read_bytes() == '{"name": "Jürgen"}'.encode("latin-1")
 
 
-def test_comments_in_the_file_of_vs_code_are_kept(command: Command, home: Path):
+def test_a_file_with_comments_is_left_alone_and_the_message_says_what_helps(command: Command, home: Path):
     content = '{\n\t// mine\n\t"servers": {},\n}\n'
     path = _written(home, "vscode", content)
-    command("install", "--client", "vscode", "--yes")
-    assert "// mine" in path.read_text(encoding="utf-8")
-    assert '"type": "stdio"' in path.read_text(encoding="utf-8")
-    command("install", "--client", "vscode", "--undo", "--yes")
+    refused = command("install", "--client", "vscode", "--yes")
+    assert refused.returncode == 2
+    assert "remove its comments" in refused.stderr
     assert path.read_text(encoding="utf-8") == content
 
 
@@ -189,7 +188,7 @@ def test_a_full_disk_is_one_sentence_and_the_file_stays_intact(environment: dict
         check=False,
     )
     assert refused.returncode == 1
-    assert "no space left" in refused.stderr
+    assert "file too large" in refused.stderr
     assert "Traceback" not in refused.stderr
     assert json.loads(path.read_text(encoding="utf-8")) == OTHERS
     assert [one.name for one in path.parent.iterdir()] == [path.name]

@@ -352,7 +352,7 @@ def test_a_path_is_read_only_where_paths_are_allowed(tmp_path: Path) -> None:
         (b"<html/>", "not a CSL style"),
         (b'<!DOCTYPE style [<!ENTITY a "b">]><style>&a;</style>', "document type declaration"),
         (b"<style>" + b" " * 1_000_001 + b"</style>", "too large"),
-        (b"<style>" * 300 + b"</style>" * 300, "nested too deeply"),
+        (b"<style>" * 300 + b"</style>" * 300, "not well-formed"),
         (
             b'<style><info><link rel="independent-parent" href="http://x/styles/harvard"/></info></style>',
             'points to "harvard"',
@@ -361,7 +361,7 @@ def test_a_path_is_read_only_where_paths_are_allowed(tmp_path: Path) -> None:
         (
             b'<style><macro name="a"><text macro="a"/></macro><bibliography><layout><text macro="a"/></layout>'
             b"</bibliography></style>",
-            "calls itself",
+            "call themselves",
         ),
         (
             b"<style>"
@@ -409,3 +409,8 @@ def test_an_electronic_location_is_no_range_of_pages() -> None:
     one = ARTICLE.model_copy(update={"pages": "e01887-19"})
     for style in STYLES:
         assert "e01887-19" in bibliography([one], style, "text").text
+
+
+def test_a_style_that_names_authors_without_a_label_shows_editors_of_a_book_in_their_place(tmp_path: Path) -> None:
+    style = own_style(tmp_path, '<names variable="author"><name/></names><text variable="title" prefix=" "/>')
+    assert "Berg" in bibliography([BOOK], style, styles_folder=tmp_path).text

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from deepcritical_mcp.export.flow_numbers import (
     NO_REASON,
-    ExcludedRecords,
     FlowNumbers,
     flow_numbers,
 )
@@ -76,11 +75,10 @@ def test_exclusions_are_counted_by_reason_whatever_their_case_and_by_whether_the
 
     numbers = flow_numbers([], records)
 
-    assert numbers.excluded == (ExcludedRecords("Animals", 2), ExcludedRecords(NO_REASON, 1))
-    assert numbers.excluded_with_text == (ExcludedRecords("No control group", 1),)
+    assert numbers.excluded == {"Animals": 2, NO_REASON: 1}
+    assert numbers.excluded_with_text == {"No control group": 1}
     assert (numbers.screened, numbers.included, numbers.cited, numbers.undecided) == (6, 1, 1, 1)
-    assert (numbers.retracted, numbers.retracted_included) == (("pubmed:6", "pubmed:7"), ())
-    assert numbers.retracted_cited == ("pubmed:6",)
+    assert numbers.retracted == {"pubmed:6": "cited", "pubmed:7": ""}
     assert numbers.retrieved == 1
     assert_sums(numbers)
 

@@ -28,12 +28,13 @@ from deepcritical_mcp.text import clean_line
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
-    from deepcritical_mcp.export.flow_numbers import ExcludedRecords, FlowNumbers
+    from deepcritical_mcp.export.flow_numbers import FlowNumbers
 
 META_KEY = "deepcritical/board"
 MAX_POINTS = 300
 SCRIPTS = ("dom", "evidence", "host", "board", "decisions", "cards", "table", "map", "timeline", "log", "files", "main")
 
+_ON_MAP = {"title", "source", "date", "status", "status_checked"}
 _RECORD = {"date", "authors", "journal", "publisher", "pmid", "pmcid", "doi", "nct", "url", "status_notices"}
 
 NO_LOG = (
@@ -68,24 +69,23 @@ async def session_meta(store: EvidenceStore, shown: Sequence[Evidence]) -> Mappi
 
 def board_meta(
     session_id: str, evidence: Sequence[Evidence], places: Places, *, total: int = 0, shown: Sequence[Evidence] = ()
-) -> dict[str, dict[str, object]]:
+) -> Mapping[str, Mapping[str, object]]:
     """The `_meta` of a tool result for the board: the map of a session of `total` items, and the records of what is
     `shown` in fields, since its structured form has them in a reference.
 
     The first `MAX_POINTS` with a place of `evidence` are used: the result's own first, then more from the session.
     """
     placed = list({item.id: item for item in evidence if item.id in places}.values())[:MAX_POINTS]
-    spots = [{**_summary(item), "x": places[item.id][0], "y": places[item.id][1]} for item in placed]
+    spots = [
+        {"id": one.id, **one.citation.model_dump(include=_ON_MAP), "x": places[one.id][0], "y": places[one.id][1]}
+        for one in placed
+    ]
     groups = [group._asdict() for group in named_groups(placed, places)]
-    return {
-        META_KEY: {
-            "session_id": session_id,
-            "total": total,
-            "map": spots,
-            "groups": groups,
-            "records": [*map(_record, shown)],
-        }
-    }
+    records = [
+        {"id": one.id, **one.citation.model_dump(mode="json", include=_RECORD, exclude_defaults=True)} for one in shown
+    ]
+    meta = {"session_id": session_id, "total": total, "map": spots, "groups": groups, "records": records}
+    return {META_KEY: meta}
 
 
 def board_report(
@@ -130,42 +130,25 @@ def board_report(
 
 
 def _searches(log: Sequence[LoggedSearch], publications: Sequence[Publication]) -> dict[str, object]:
+    left_out = {"ids", "request"}
     rows = [
-        {
-            **one.model_dump(mode="json", exclude={"ids", "request"}),
-            "failed": one.failed,
-            "known": len(one.ids) - one.new,
-        }
+        {**one.model_dump(mode="json", exclude=left_out), "failed": one.failed, "known": len(one.ids) - one.new}
         for one in log
     ]
     return {"log": rows, "flow": flow_chart(flow_numbers(log, publications))}
 
 
-def _summary(item: Evidence) -> dict[str, object]:
-    return {"id": item.id, **item.citation.model_dump(include={"title", "source", "date", "status", "status_checked"})}
-
-
-def _record(item: Evidence) -> dict[str, object]:
-    return {"id": item.id, **item.citation.model_dump(mode="json", include=_RECORD, exclude_defaults=True)}
-
-
 def _assemble(title: str, data: object) -> str:
     style, script = _source("board.css"), _script()
-    policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    parts = {"CSP": policy, "TITLE": html.escape(title), "STYLE": style, "SCRIPT": script, "DATA": _embedded(data)}
+    digests = (base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in (script, style))
+    policy = "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
+    embedded = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for letter in "<>&\u2028\u2029":  # so that it cannot close the HTML element around it
+        embedded = embedded.replace(letter, f"\\u{ord(letter):04x}")
+    parts = {"CSP": policy.format(*digests), "TITLE": html.escape(title), "STYLE": style, "SCRIPT": script}
+    parts |= {"DATA": embedded}
     # In one pass, so that a placeholder inside a title or the data is not filled.
-    return re.sub(r"@([A-Z]+)@", lambda place: parts[place[1]], _source("board.html"))
-
-
-def _embedded(data: object) -> str:
-    """JSON that cannot close the HTML element around it."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    for letter in "<>&\u2028\u2029":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return text
+    return re.sub("@([A-Z]+)@", lambda place: parts[place[1]], _source("board.html"))
 
 
 @cache
@@ -173,23 +156,15 @@ def _script() -> str:
     parts = "\n".join(_source(f"js/{name}.js") for name in SCRIPTS)
     script = f'(() => {{\n"use strict";\n{parts}}})();\n'
     gravest_first = {status: label or "No notice" for status, label in [*STATUSES.items()][::-1]}
-    script = script.replace("@VERSION@", __version__).replace('"@STATUSES@"', _as_js(gravest_first))
-    script = script.replace('"@NOTICES@"', _as_js(NOTICE_LABELS))
-    return script.replace('"@SOURCES@"', _as_js(SOURCE_LABELS))
-
-
-def _as_js(labels: Mapping[Any, str]) -> str:
-    """A string literal of JavaScript with the labels as JSON, so that their order and every character stay."""
-    return json.dumps(json.dumps(dict(labels)))
+    for name, labels in {"STATUSES": gravest_first, "NOTICES": NOTICE_LABELS, "SOURCES": SOURCE_LABELS}.items():
+        # A string literal with the labels as JSON, so that their order and every character stay.
+        script = script.replace(f'"@{name}@"', json.dumps(json.dumps(dict(labels))))
+    return script.replace("@VERSION@", __version__)
 
 
 @cache
 def _source(name: str) -> str:
     return files(__name__).joinpath(name).read_text("utf-8")
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 _MOST_REASONS = 8
@@ -205,7 +180,7 @@ def flow_chart(numbers: FlowNumbers) -> dict[str, Any]:
         _step("Screening", [f"Records in the session (n = {numbers.records})"], undecided),
     ]
     if numbers.screened:
-        left = numbers.screened - sum(one.records for one in numbers.excluded)
+        left = numbers.screened - sum(numbers.excluded.values())
         excluded = _excluded("Excluded without a full text", numbers.excluded)
         steps.append(_step("Screening", [f"Records decided on (n = {numbers.screened})"], excluded))
         if numbers.excluded_with_text:
@@ -229,33 +204,30 @@ def _identified(numbers: FlowNumbers) -> list[str]:
 
 
 def _removed(numbers: FlowNumbers) -> list[str]:
-    counts = {
-        "Duplicates": numbers.duplicates,
-        "Left out by filters": numbers.left_out,
-        "Removed from the session": numbers.removed,
-    }
+    """What was removed before screening."""
+    counts = {"Duplicates": numbers.duplicates, "Left out by filters": numbers.left_out}
+    counts |= {"Removed from the session": numbers.removed}
     lines = [f"– {name}: {count}" for name, count in counts.items() if count]
     return [f"Removed before screening (n = {sum(counts.values())})", *lines] if lines else []
 
 
-def _excluded(title: str, excluded: Sequence[ExcludedRecords]) -> list[str]:
+def _excluded(title: str, excluded: Mapping[str, int]) -> list[str]:
     if not excluded:
         return []
-    shown = excluded if len(excluded) <= _MOST_REASONS else excluded[: _MOST_REASONS - 1]
-    lines = [f"– {one.reason}: {one.records}" for one in shown]
-    rest = excluded[len(shown) :]
-    lines += [f"– {len(rest)} other reasons: {sum(one.records for one in rest)}"] if rest else []
-    return [f"{title} (n = {sum(one.records for one in excluded)})", *lines]
+    reasons = [*excluded.items()]
+    shown = reasons if len(reasons) <= _MOST_REASONS else reasons[: _MOST_REASONS - 1]
+    lines, rest = [f"– {reason}: {count}" for reason, count in shown], reasons[len(shown) :]
+    lines += [f"– {len(rest)} other reasons: {sum(count for _, count in rest)}"] if rest else []
+    return [f"{title} (n = {sum(excluded.values())})", *lines]
 
 
 def _included(numbers: FlowNumbers) -> list[str]:
-    lines = [f"Records included (n = {numbers.included})", *_retracted(numbers.retracted_included)]
-    lines += [f"Records marked as cited (n = {numbers.cited})"] if numbers.cited else []
-    return [*lines, *_retracted(numbers.retracted_cited)]
-
-
-def _retracted(ids: Sequence[str]) -> list[str]:
-    return [f"– retracted of these: {len(ids)}"] if ids else []
+    lines = list[str]()
+    for mark, count in (("included", numbers.included), ("marked as cited", numbers.cited)):
+        retracted = sum(decision == mark.split()[-1] for decision in numbers.retracted.values())
+        lines += [f"Records {mark} (n = {count})"] if count or mark == "included" else []
+        lines += [f"– retracted of these: {retracted}"] if retracted else []
+    return lines
 
 
 def _notes(numbers: FlowNumbers) -> list[str]:

@@ -132,9 +132,7 @@ def demo(
 
 
 @app.command()
-def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-) -> None:
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False) -> None:
     """Check every component and say how to fix problems; exit code 1 if the server cannot do its main job."""
     from deepcritical_mcp.cli.doctor import examine
 
@@ -230,8 +228,7 @@ def report(
     source: Annotated[
         str,
         typer.Argument(
-            help="A kept session, by its id or title, or a JSON Lines export of one; - reads stdin.",
-            show_default=False,
+            help="A kept session, by its id or title, or a JSON Lines export of one; - reads stdin.", show_default=False
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),

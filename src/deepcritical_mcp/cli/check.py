@@ -28,7 +28,7 @@ from deepcritical_mcp.errors import DeadlineExceededError, InvalidInputError
 from deepcritical_mcp.evidence.storage import STORES
 from deepcritical_mcp.models import CheckedReference, CitationReport, findings_of, with_findings
 from deepcritical_mcp.reading import UTF_16, decoded
-from deepcritical_mcp.text import clean_line, clipped, counted
+from deepcritical_mcp.text import clean_line, clipped
 
 MAX_FILE = 100 * 1024 * 1024
 """Bytes of a file; those of word processors contain figures."""
@@ -124,13 +124,10 @@ def _converted(data: bytes, name: str, kind: str) -> str:
     try:
         done = subprocess.run(command, input=data, capture_output=True, timeout=_PANDOC_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        seconds = counted(_PANDOC_SECONDS, "second")
-        raise InvalidInputError(f"pandoc could not convert {name} within {seconds}.") from None
-    words = done.stderr.decode("utf-8", "replace").strip()[:300]
-    if done.returncode and "nknown" in words and "format" in words:
-        raise InvalidInputError(f"The installed pandoc cannot read {kind} files: update it, or save {name} as .docx.")
+        raise InvalidInputError(f"pandoc could not convert {name} within {_PANDOC_SECONDS} seconds.") from None
     if done.returncode:
-        raise InvalidInputError(f"pandoc cannot convert {name}: {words or f'exit code {done.returncode}'}")
+        words = done.stderr.decode("utf-8", "replace").strip()[:300] or f"exit code {done.returncode}"
+        raise InvalidInputError(f"pandoc cannot convert {name}: {words}. Update it, or save {name} as .docx.")
     text = done.stdout.decode("utf-8")
     for pattern, new in _LEFT:
         text = pattern.sub(new, text)
@@ -162,7 +159,10 @@ def check_draft(sources: Sequence[str], *, accepted: Sequence[str], read: bool, 
     logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # the report says what failed
     text = read_drafts(sources)
     report, is_complete = anyio.run(_check, text, load_settings(), read)
-    report = _for_shell(report)
+    # Without what only a client could use, since the session ends here.
+    warnings = tuple(one.replace("read=true", "--read") for one in report.warnings)
+    nothing = {"session_id": "", "report_uri": "", "next_step": "", "next_offset": -1}
+    report = report.model_copy(update={**nothing, "warnings": warnings})
     if as_json:  # ASCII, since a pipe on Windows may have any encoding
         print(json.dumps(report.model_dump(mode="json"), indent=2))
     else:
@@ -173,14 +173,6 @@ def check_draft(sources: Sequence[str], *, accepted: Sequence[str], read: bool, 
     if wrong or misquoted or any(_BROKEN in one.rpartition("” (")[2] for one in report.unread):
         return WRONG
     return FINE if is_complete and all(one.verdict != "outage" for one in references) else INCOMPLETE
-
-
-def _for_shell(report: CitationReport) -> CitationReport:
-    """Without what only a client could use, since the session ends here."""
-    warnings = tuple(one.replace("read=true", "--read") for one in report.warnings)
-    return report.model_copy(
-        update={"session_id": "", "report_uri": "", "next_step": "", "next_offset": -1, "warnings": warnings}
-    )
 
 
 def _without_accepted(references: Sequence[CheckedReference], accepted: Sequence[str]) -> list[CheckedReference]:

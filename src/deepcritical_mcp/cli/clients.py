@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shlex
 import shutil
 import stat
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
 
-from deepcritical_mcp.cli import jsonc
+from deepcritical_mcp.cli import json_edits
 from deepcritical_mcp.data_files import data_lines
 
 SERVER_NAME = "deepcritical"
@@ -32,22 +33,6 @@ class Machine:
     home: Path = field(default_factory=Path.home)
     variables: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
-    @property
-    def settings_folder(self) -> Path:
-        """The folder in which desktop applications keep their settings."""
-        if self.system == "win32":
-            return self.folder("APPDATA", self.home / "AppData" / "Roaming")
-        if self.system == "darwin":
-            return self.home / "Library" / "Application Support"
-        return self.folder("XDG_CONFIG_HOME", self.home / ".config")
-
-    @property
-    def claude_desktop_folder(self) -> Path:
-        """Claude Desktop's settings, which Windows redirects if it was installed from the Microsoft Store."""
-        packages = self.folder("LOCALAPPDATA", self.home / "AppData" / "Local") / "Packages"
-        packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude")) if self.system == "win32" else []
-        return packaged[0] if packaged else self.settings_folder / "Claude"
-
     def folder(self, variable: str, default: Path) -> Path:
         """The folder that `variable` names, if it is set."""
         value = self.variables.get(variable, "")
@@ -61,7 +46,6 @@ class McpClient:
     Attributes:
         restart_hint: how the user makes the client read the file again.
         key: the object in the file that contains the servers.
-        comments: whether the client accepts comments and trailing commas in the file.
         names_transport: whether an entry states that it uses stdio.
     """
 
@@ -71,7 +55,6 @@ class McpClient:
     folder: Path
     restart_hint: str
     key: str = "mcpServers"
-    comments: bool = False
     names_transport: bool = False
 
     @property
@@ -83,29 +66,33 @@ class McpClient:
 
     def document(self, text: str) -> dict[str, object]:
         """The configuration in `text`; {} if it is empty or not an object. JsonError if the client cannot read it."""
-        return json_object(jsonc.parse(text, comments=self.comments))
+        return json_object(json_edits.parse(text))
 
     def edited(self, text: str, entry: object) -> str:
         """`text` with this entry of the server, or without one if it is None; JsonError as `document`."""
-        return jsonc.edited(text, (self.key, SERVER_NAME), entry, comments=self.comments)
+        return json_edits.edited(text, (self.key, SERVER_NAME), entry)
 
 
 def known_clients(machine: Machine | None = None) -> tuple[McpClient, ...]:
     """All supported clients, with their paths on this machine."""
     machine = machine or Machine()
-    folders = {
-        "home": machine.home,
-        "settings": machine.settings_folder,
-        "claude": machine.claude_desktop_folder,
-        "claude_code": machine.folder("CLAUDE_CONFIG_DIR", machine.home),
-    }
-    return tuple(_client(row, folders) for row in data_lines(__file__, "clients.txt"))
-
-
-def _client(row: str, folders: Mapping[str, Path]) -> McpClient:
-    name, title, path, folder, key, options, hint = (field.strip() for field in row.split("|"))
-    file, place = (Path(one.format_map(folders)) for one in (path, folder))
-    return McpClient(cast("ClientName", name), title, file, place, hint, key, "comments" in options, "type" in options)
+    home, is_windows = machine.home, machine.system == "win32"
+    settings = machine.folder("XDG_CONFIG_HOME", home / ".config")
+    if is_windows:
+        settings = machine.folder("APPDATA", home / "AppData" / "Roaming")
+    elif machine.system == "darwin":
+        settings = home / "Library" / "Application Support"
+    # Windows redirects the settings of Claude Desktop if it was installed from the Microsoft Store.
+    packages = machine.folder("LOCALAPPDATA", home / "AppData" / "Local") / "Packages"
+    packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude")) if is_windows else []
+    claude, claude_code = (*packaged, settings / "Claude")[0], machine.folder("CLAUDE_CONFIG_DIR", home)
+    folders = {"home": home, "settings": settings, "claude": claude, "claude_code": claude_code}
+    clients = list[McpClient]()
+    for row in data_lines(__file__, "clients.txt"):
+        name, title, path, folder, key, options, hint = (field.strip() for field in row.split("|"))
+        file, place = (Path(one.format_map(folders)) for one in (path, folder))
+        clients.append(McpClient(cast("ClientName", name), title, file, place, hint, key, options == "type"))
+    return tuple(clients)
 
 
 def client_named(name: str, machine: Machine | None = None) -> McpClient:
@@ -149,10 +136,16 @@ def configured_state(client: McpClient) -> ConfiguredState:
         servers = json_object(client.document((content or b"").decode()).get(client.key))
     except (OSError, ValueError):
         return "unreadable"
-    entries = [entry for name, value in servers.items() if _is_ours(name, entry := json_object(value))]
+    entries = [
+        entry
+        for name, entry in ((name, json_object(value)) for name, value in servers.items())
+        if entry
+        and (name == SERVER_NAME or re.search("deepcritical[-_]mcp", f"{entry.get('command')}{entry.get('args')}"))
+    ]
     if not entries:
         return "unknown"
-    return "configured" if any(_can_start(entry) for entry in entries) else "stale"
+    starts = ("url" in entry or shutil.which(str(entry.get("command", ""))) for entry in entries)
+    return "configured" if any(starts) else "stale"
 
 
 def content_of(path: Path) -> bytes | None:
@@ -168,13 +161,3 @@ def content_of(path: Path) -> bytes | None:
 def json_object(value: object) -> dict[str, object]:
     """`value`, if it is an object; otherwise {}."""
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}
-
-
-def _is_ours(name: str, entry: Mapping[str, object]) -> bool:
-    words = f"{entry.get('command', '')}{entry.get('args', '')}"
-    return bool(entry) and (name == SERVER_NAME or "deepcritical-mcp" in words or "deepcritical_mcp" in words)
-
-
-def _can_start(entry: Mapping[str, object]) -> bool:
-    command = entry.get("command")
-    return "url" in entry or (isinstance(command, str) and bool(shutil.which(command)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 import traceback
@@ -15,7 +14,6 @@ from deepcritical_mcp.errors import ConfigurationError, DeepCriticalError
 FAILED = 1
 USAGE_ERROR = 2
 INTERRUPTED = 130
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -61,20 +59,12 @@ def _message(error: BaseException, failed: int, *, debug: bool) -> tuple[str, in
     if isinstance(error, DeepCriticalError):
         return error.message, USAGE_ERROR if isinstance(error, ConfigurationError) else failed
     if isinstance(error, OSError):
-        return _os_error_message(error), failed
+        reason = error.strerror or type(error).__name__
+        where = f" ({error.filename})" if error.filename else ""
+        helps = "Check the path, its permissions and the space on the disk."
+        return f"{reason[:1].lower()}{reason[1:]}{where}. {helps}", failed
     more = "" if debug else " Run the command again with --debug for a traceback, and please report it."
     return f"unexpected {type(error).__name__}: this is a bug in deepcritical-mcp.{more}", failed
-
-
-def _os_error_message(error: OSError) -> str:
-    where = f" ({error.filename})" if error.filename else ""
-    if error.errno in NO_ROOM:
-        return f"no space left on the device{where}. Free some space, then try again."
-    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        return f"access denied{where}: {error.strerror}. Check the permissions, or choose another path."
-    if error.errno in (errno.ENOENT, errno.EISDIR, errno.ENOTDIR):
-        return f"no such file or folder{where}. Check the path."
-    return f"operating system error{where}: {error.strerror or type(error).__name__}."
 
 
 def _discard_unwritten() -> None:

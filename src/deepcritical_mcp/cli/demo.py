@@ -8,7 +8,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
 from typing import IO, Any, NamedTuple
 
 import anyio
@@ -50,9 +49,8 @@ _EXAMPLE = Story(
 )
 
 
-def story_for(question: str) -> Story:
+def _story_for(question: str) -> Story:
     """The story for `question`; the example if it is blank."""
-    question = clean_line(question)
     if not question:
         return _EXAMPLE
     return Story(
@@ -64,55 +62,48 @@ def story_for(question: str) -> Story:
     )
 
 
-class DemoSession:
-    """One session; `failed` names the tools that failed, in the order of the calls."""
+async def _played(story: Story, client: Client, screen: Screen, *, is_sample: bool) -> list[str]:
+    """Play all steps; a failure is shown, and the next step follows. The names of the tools that failed, in order."""
+    failed = list[str]()
 
-    def __init__(self, client: Client, screen: Screen, *, is_sample: bool) -> None:
-        self.failed: list[str] = []
-        self._client = client
-        self._screen = screen
-        self._is_sample = is_sample
-
-    async def play(self, story: Story) -> None:
-        """Play all steps; a failure is shown, and the next step follows."""
-        self._screen.step(1, "A question")
-        self._screen.say(story.question, style="bold", indent=2)
-        self._screen.step(2, "More queries for it")
-        expansion = await self._call("expand_queries", topic=story.question, count=3)
-        query, *variants = [one["query"] for one in expansion.get("queries", ())] or [story.question]
-        self._screen.step(3, "The literature")
-        found = await self._call("pubmed_search", query=query, variants=variants, max_results=5)
-        papers = found.get("evidence", ())
-        if found and not papers and self._is_sample:
-            self._screen.warning(_SAMPLES_ONLY)
-        self._screen.step(4, "The web")
-        await self._call("web_search", query=query, max_results=3)
-        self._screen.step(5, "A paper, beyond its abstract")
-        whole = [one["id"] for one in papers if "PMCID" in one["citation"]["reference"]]
-        for id in [*whole, *(one["id"] for one in papers)][:1]:
-            await self._call("get_full_text", id=id, question=story.question)
-        self._screen.step(6, "Everything found, searched by meaning")
-        await self._call("semantic_search", query=story.question, max_results=3)
-        items = [{"title": story.note_title, "content": story.note}]
-        self._screen.step(7, "Your own note")
-        await self._call("add_evidence", items=items)
-        self._screen.step(8, "Found again by meaning")
-        await self._call("semantic_search", query=story.recall, source="user", max_results=1)
-        self._screen.step(9, "Adding the same note again")
-        await self._call("add_evidence", items=items)
-
-    async def _call(self, tool: str, **arguments: object) -> Mapping[str, Any]:
+    async def call(tool: str, **arguments: object) -> Mapping[str, Any]:
         """Call a tool; show the call and what a model reads of the answer. The structured result; {} if it fails."""
-        self._screen.call(tool, arguments)
-        async with self._screen.working(tool) as report:
-            result = await self._client.call_tool(tool, arguments, progress_callback=report)
+        screen.call(tool, arguments)
+        async with screen.working(tool) as report:
+            result = await client.call_tool(tool, arguments, progress_callback=report)
         text = "\n".join(part.text for part in result.content if isinstance(part, TextContent))
         if result.is_error:
-            self.failed.append(tool)
-            self._screen.failure(clean_line(text))
+            failed.append(tool)
+            screen.failure(clean_line(text))
             return {}
-        self._screen.answer(text)
+        screen.answer(text)
         return result.structured_content or {}
+
+    screen.step(1, "A question")
+    screen.say(story.question, style="bold", indent=2)
+    screen.step(2, "More queries for it")
+    expansion = await call("expand_queries", topic=story.question, count=3)
+    query, *variants = [one["query"] for one in expansion.get("queries", ())] or [story.question]
+    screen.step(3, "The literature")
+    found = await call("pubmed_search", query=query, variants=variants, max_results=5)
+    papers = found.get("evidence", ())
+    if found and not papers and is_sample:
+        screen.warning(_SAMPLES_ONLY)
+    screen.step(4, "The web")
+    await call("web_search", query=query, max_results=3)
+    screen.step(5, "A paper, beyond its abstract")
+    for id in [one["id"] for one in sorted(papers, key=lambda one: "PMCID" not in one["citation"]["reference"])][:1]:
+        await call("get_full_text", id=id, question=story.question)
+    screen.step(6, "Everything found, searched by meaning")
+    await call("semantic_search", query=story.question, max_results=3)
+    items = [{"title": story.note_title, "content": story.note}]
+    screen.step(7, "Your own note")
+    await call("add_evidence", items=items)
+    screen.step(8, "Found again by meaning")
+    await call("semantic_search", query=story.recall, source="user", max_results=1)
+    screen.step(9, "Adding the same note again")
+    await call("add_evidence", items=items)
+    return failed
 
 
 _READ_TIMEOUT = 90.0
@@ -124,21 +115,23 @@ class DemoError(DeepCriticalError):
 
 def play(question: str, *, offline: bool, debug: bool) -> None:
     """Play the session on the terminal; DemoError if the server stops unexpectedly, or its main tools fail."""
-    anyio.run(_play, story_for(question), load_settings(), offline, debug)
+    anyio.run(_play, _story_for(clean_line(question)), load_settings(), offline, debug)
 
 
 async def _play(story: Story, settings: Settings, offline: bool, debug: bool) -> None:
     screen = Screen()
     screen.say(f"deepcritical-mcp {__version__}: a research session, from question to evidence", style="bold")
     screen.say("A real MCP client talks to the real server over stdio, as your client would.", style="dim")
-    with ExitStack() as stack:
-        is_sample = await _is_sample(screen, settings, offline)
-        log = sys.stderr if debug else _log(stack)
+    is_sample = await _is_sample(screen, settings, offline)
+    # Where the server's log goes, read only if the server stops unexpectedly.
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:
-            failed = await _research(story, screen, log, is_sample=is_sample)
+            failed = await _research(story, screen, sys.stderr if debug else log, is_sample=is_sample)
         except* (MCPError, TimeoutError) as group:
-            last = "" if debug else _last_line(log)
-            raise DemoError(f"the server stopped unexpectedly. {last}".strip()) from group
+            log.seek(0)
+            lines = [clean_line(line) for line in log if line.strip()] or ["Run the demo with --debug to see its log."]
+            last = "" if debug else f" Its last words: {lines[-1][:300]}"
+            raise DemoError(f"the server stopped unexpectedly.{last}") from group
     _next_steps(screen, settings)
     if {"pubmed_search", "web_search"} <= {*failed} and not is_sample:
         raise DemoError(
@@ -180,20 +173,7 @@ async def _research(story: Story, screen: Screen, log: IO[str], *, is_sample: bo
         tools = len((await client.list_tools()).tools)
         took = time.monotonic() - began
         screen.say(f"The server started in {took:.1f} s and offers {tools} tools.", style="dim")
-        session = DemoSession(client, screen, is_sample=is_sample)
-        await session.play(story)
-        return session.failed
-
-
-def _log(stack: ExitStack) -> IO[str]:
-    """Where the server's log goes, read only if the server stops unexpectedly."""
-    return stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
-
-
-def _last_line(log: IO[str]) -> str:
-    log.seek(0)
-    lines = [clean_line(line) for line in log.read().splitlines() if line.strip()]
-    return f"Its last log line: {lines[-1][:300]}" if lines else "Run the demo with --debug to see its log."
+        return await _played(story, client, screen, is_sample=is_sample)
 
 
 def _next_steps(screen: Screen, settings: Settings) -> None:

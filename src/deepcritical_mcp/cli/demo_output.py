@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partialmethod
+from textwrap import fill
 from typing import cast
 
 from mcp.shared.dispatcher import ProgressFnT
@@ -32,7 +33,9 @@ class Screen:
 
     def say(self, text: str, *, style: str = "", indent: int = 0, hang: int = 0) -> None:
         """Print a paragraph; `hang` is the extra indentation of its second and later lines."""
-        self._print(Text(text, style=style), indent=indent, hang=hang)
+        first, later = " " * indent, " " * (indent + hang)
+        text = fill(text, max(self._console.width, 20), initial_indent=first, subsequent_indent=later)
+        self._console.print(Text(text, style=style), soft_wrap=True)  # the console would pad every line with spaces
 
     failure = partialmethod(say, style="red", indent=2)
     """Print a failure after which the demo continues."""
@@ -52,10 +55,8 @@ class Screen:
 
     def call(self, tool: str, arguments: dict[str, object]) -> None:
         """Print a tool call."""
-        line = Text("→ ", style="cyan")
-        line.append(tool, style="bold cyan")
-        line.append(f"({', '.join(f'{name}={_shortened(value)}' for name, value in arguments.items())})", style="cyan")
-        self._print(line, hang=2)
+        named = ", ".join(f"{name}={_shortened(value)}" for name, value in arguments.items())
+        self.say(f"→ {tool}({named})", style="cyan", hang=2)
 
     @asynccontextmanager
     async def working(self, title: str) -> AsyncGenerator[ProgressFnT]:
@@ -86,14 +87,6 @@ class Screen:
             shown += 1
             style = "bold" if line.startswith("#") else "dim" if is_quote else ""
             self.say(clipped(line.lstrip("#> "), _MAX_LINE), style=style, indent=2, hang=2)
-
-    def _print(self, text: Text, *, indent: int = 0, hang: int = 0) -> None:
-        """Wrap here, because the console would pad every line with spaces."""
-        width = max(self._console.width - indent - hang, 20)
-        for number, line in enumerate(text.wrap(self._console, width)):
-            line.rstrip()
-            blanks = " " * (indent + (hang if number else 0))
-            self._console.print(Text(blanks).append_text(line), soft_wrap=True)
 
 
 def _shortened(value: object) -> str:

@@ -16,8 +16,9 @@ from rich.text import Text
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.cli import doctor_checks
+from deepcritical_mcp.cli.clients import known_clients
 from deepcritical_mcp.cli.doctor_checks import Check
-from deepcritical_mcp.config import Settings, load_settings, unknown_variables
+from deepcritical_mcp.config import load_settings, unknown_variables
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.logs import hide
 from deepcritical_mcp.sources.base import State
@@ -34,7 +35,7 @@ def examine(*, as_json: bool) -> bool:
     """Check every component and show the results; returns whether the main job works."""
     logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # the table says what went wrong
     console = Console(highlight=False)
-    found = [*doctor_checks.python_and_package(), *doctor_checks.mistyped_settings(unknown_variables())]
+    found = doctor_checks.this_installation(unknown_variables())
     settings = None
     try:
         settings = load_settings()
@@ -44,8 +45,13 @@ def examine(*, as_json: bool) -> bool:
     except ConfigurationError as error:
         advice = "Correct or unset it; until then the server does not start and nothing more can be checked."
         found.append(Check("Settings", "broken", error.message.removesuffix(" Correct or unset it."), advice))
-    found = [_without_keys(check, settings) for check in (*found, *doctor_checks.clients())]
-    works = settings is not None and _main_job_works(found)
+    found += map(doctor_checks.client_check, known_clients())
+    secrets = settings.secrets if settings else ()
+    found = [replace(one, finding=hide(one.finding, secrets), advice=hide(one.advice, secrets)) for one in found]
+    # The store works, and at least one source answers.
+    sources = [one for one in found if one.area not in ("", "model", "store")]
+    works = settings is not None and any(one.state in ("ok", "warning") for one in sources)
+    works = works and all(one.state != "broken" for one in found if one.area == "store")
     if as_json:
         rows = [{name: value for name, value in asdict(check).items() if name != "area"} for check in found]
         print(json.dumps({"works": works, "version": __version__, "checks": rows}, indent=2, ensure_ascii=False))
@@ -53,18 +59,6 @@ def examine(*, as_json: bool) -> bool:
         _show_table(console, found)
         console.print(_conclusion(found, works=works))
     return works
-
-
-def _main_job_works(found: Sequence[Check]) -> bool:
-    """The store works, and at least one source answers."""
-    store = all(check.state != "broken" for check in found if check.area == "store")
-    sources = [check for check in found if check.area not in ("", "model", "store")]
-    return store and any(check.state in ("ok", "warning") for check in sources)
-
-
-def _without_keys(check: Check, settings: Settings | None) -> Check:
-    secrets = settings.secrets if settings else ()
-    return replace(check, finding=hide(check.finding, secrets), advice=hide(check.advice, secrets))
 
 
 def _show_table(console: Console, found: Sequence[Check]) -> None:

@@ -11,7 +11,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,8 +26,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from deepcritical_mcp import sources as tables
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.cli.clients import ConfiguredState, McpClient, configured_state, known_clients, shell_command
-from deepcritical_mcp.cli.command_failures import NO_ROOM
+from deepcritical_mcp.cli.clients import ConfiguredState, McpClient, configured_state, shell_command
 from deepcritical_mcp.config import Settings, user_data_folder, variable_name
 from deepcritical_mcp.errors import (
     AuthenticationError,
@@ -76,27 +75,23 @@ async def run_checks(settings: Settings) -> list[Check]:
     """The checks that need settings, all at the same time, in the order in which they are shown."""
     found = await asyncio.gather(servers(settings), _model_and_store(settings), sources(settings))
     at_servers, at_store, at_sources = found
-    return [*at_servers, *at_store, *_folders(settings), *_proxies(), *at_sources]
+    # Only hosts of proxies are shown, since an address can hold a password.
+    proxies = sorted(one for one in getproxies().items() if one[0] in ("http", "https", "all"))
+    named = ", ".join(f"{scheme} through {address.rpartition('@')[2]}" for scheme, address in proxies)
+    return [*at_servers, *at_store, *_folders(settings), *([Check("Proxy", "ok", named)] if named else []), *at_sources]
 
 
-def python_and_package() -> list[Check]:
-    """The versions of Python and of this package."""
+def this_installation(unknown: Mapping[str, str]) -> list[Check]:
+    """The versions of Python and of this package, and variables that look like settings but are not."""
     system = f"{platform.python_version()} on {platform.system()} {platform.machine()}, {sys.executable}"
-    package = f"{__version__} in {Path(__file__).resolve().parents[1]}"
-    return [Check("Python", "ok", system), Check("deepcritical-mcp", "ok", package)]
-
-
-def mistyped_settings(unknown: Mapping[str, str]) -> list[Check]:
-    """Variables that look like settings but are not."""
     return [
-        Check(name, "warning", "is not a setting and has no effect", f"Did you mean {nearest}?")
-        for name, nearest in sorted(unknown.items())
+        Check("Python", "ok", system),
+        Check("deepcritical-mcp", "ok", f"{__version__} in {Path(__file__).resolve().parents[1]}"),
+        *(
+            Check(name, "warning", "is not a setting and has no effect", f"Did you mean {nearest}?")
+            for name, nearest in sorted(unknown.items())
+        ),
     ]
-
-
-def clients() -> list[Check]:
-    """Which clients are installed on this machine and configured for this server."""
-    return [_client(client) for client in known_clients()]
 
 
 async def _run(check: SourceCheck, area: Area = "") -> Check:
@@ -123,13 +118,19 @@ async def _run(check: SourceCheck, area: Area = "") -> Check:
 
 
 async def servers(settings: Settings) -> list[Check]:
+    """Whether the server starts, and where it keeps sessions and the request rate."""
     start = SourceCheck("Server", _server, f"Run {shell_command()} --debug and read its output.")
     running = [_run(start, "store")]
     for store in configured_backends(_of_stdio(settings))[:-1]:  # the last one is memory, which `_store` checks
         running.append(_run(SourceCheck(store.title, partial(_kept, store), store.advice), "store"))
+
+    async def redis() -> Finding:
+        await run_sync(RedisPlace(url, "deepcritical:doctor").change, max, abandon_on_cancel=True)
+        return Finding("keeps the request rate")
+
     if url := settings.redis_url.get_secret_value():
         advice = "Correct DEEPCRITICAL_REDIS_URL, start the Redis that it names, or unset it."
-        running.append(_run(SourceCheck("Redis", partial(_redis, url), advice)))
+        running.append(_run(SourceCheck("Redis", redis, advice)))
     return await asyncio.gather(*running)
 
 
@@ -165,11 +166,6 @@ async def _kept(store: Backend) -> Finding:
     return Finding(f"sessions can be kept: {counted(count, 'session')}{f' in {folder}' if folder else ''}")
 
 
-async def _redis(url: str) -> Finding:
-    await run_sync(RedisPlace(url, "deepcritical:doctor").change, max, abandon_on_cancel=True)
-    return Finding("keeps the request rate")
-
-
 async def _model_and_store(settings: Settings) -> list[Check]:
     """One after the other, because both use the model."""
     embedder = EmbeddingService(settings.model_copy(update={"data_dir": None}))
@@ -186,12 +182,11 @@ async def _model_and_store(settings: Settings) -> list[Check]:
 async def _model(settings: Settings, embedder: EmbeddingService) -> Finding:
     """Whether the embedding model loads and embeds."""
     vector = await embedder.embed(_SENTENCE)
-    named = settings.embedding_model or f"{embedder.name}, shipped with the package"
-    finding = f"{named}: {len(vector)} dimensions"
-    if embedder.calibration is None:
-        advice = "Unset DEEPCRITICAL_EMBEDDING_MODEL to use the calibrated one."
-        return Finding(f"{finding}. {UNCALIBRATED}", "warning", advice)
-    return Finding(finding)
+    finding = f"{settings.embedding_model or f'{embedder.name}, shipped with the package'}: {len(vector)} dimensions"
+    if embedder.calibration:
+        return Finding(finding)
+    advice = "Unset DEEPCRITICAL_EMBEDDING_MODEL to use the calibrated one."
+    return Finding(f"{finding}. {UNCALIBRATED}", "warning", advice)
 
 
 async def _store(settings: Settings, embedder: EmbeddingService) -> Finding:
@@ -230,21 +225,11 @@ async def sources(settings: Settings, rows: Sequence[SourceRow] | None = None) -
         if rows is None:
             others = created(Service, (*tables.FULL_TEXTS, *tables.LOOKUPS), settings, net)
             running += [_run(check) for one in others for check in one.checks()]
-        return [*await asyncio.gather(*running), *_switched_off(settings.off, rows)]
-
-
-def _switched_off(off: Collection[str], rows: Sequence[SourceRow] | None) -> list[Check]:
-    """The sources that a setting switches off, each once."""
+        asked = await asyncio.gather(*running)
     every = (*tables.SOURCES, *tables.FULL_TEXTS, *tables.LOOKUPS) if rows is None else rows
-    titles = {str(pkgutil.resolve_name(row.source).title): why for row in every if (why := why_off(row, off))}
-    return [Check(title, "off", f'switched off: {variable_name("off")} names "{why}"') for title, why in titles.items()]
-
-
-def _proxies() -> list[Check]:
-    """The proxies that requests go through; only their hosts are shown, since an address can hold a password."""
-    found = sorted((scheme, address) for scheme, address in getproxies().items() if scheme in ("http", "https", "all"))
-    named = [f"{scheme} through {address.rpartition('@')[2]}" for scheme, address in found]
-    return [Check("Proxy", "ok", ", ".join(named))] if named else []
+    off = {str(pkgutil.resolve_name(row.source).title): why for row in every if (why := why_off(row, settings.off))}
+    named = variable_name("off")
+    return [*asked, *(Check(title, "off", f'switched off: {named} names "{why}"') for title, why in off.items())]
 
 
 def _folders(settings: Settings) -> list[Check]:
@@ -261,8 +246,7 @@ def _folders(settings: Settings) -> list[Check]:
 
 def _folder(part: str, path: Path, variable: str, consequence: str) -> Check:
     """Whether `path`, or the place where it would be created, is writable and has space."""
-    move = f"set {variable} to a folder that you may write to."
-    make_room = f"Free some space, or {move}"
+    advice = f"Free some space, or set {variable} to a folder that you may write to."
     try:
         place = next((one for one in (path, *path.parents) if one.exists()), path)
         with tempfile.TemporaryFile(dir=place) as file:
@@ -270,23 +254,23 @@ def _folder(part: str, path: Path, variable: str, consequence: str) -> Check:
             file.flush()
         free = shutil.disk_usage(place).free
     except OSError as error:
-        advice = make_room if error.errno in NO_ROOM else f"S{move[1:]}"
         return Check(part, "warning", f"{path} is not writable ({error.strerror}); {consequence}", advice)
     if free < _MIN_FREE_BYTES:
-        return Check(part, "warning", f"{path}: only {free // 2**20} MB are free", make_room)
+        return Check(part, "warning", f"{path}: only {free // 2**20} MB are free", advice)
     if sys.platform != "win32" and path.exists() and path.stat().st_mode & stat.S_IWOTH:
         return Check(part, "warning", f"every user of this machine can write to {path}", f'Run: chmod 700 "{path}"')
     return Check(part, "ok", str(path))
 
 
-def _client(client: McpClient) -> Check:
+def client_check(client: McpClient) -> Check:
+    """Whether a client is installed on this machine and configured for this server."""
     if not client.is_installed:
         return Check(client.title, "off", "not found on this machine")
     install = f"Run {shell_command()} install --client {client.name}"
     outcomes: dict[ConfiguredState, tuple[State, str, str]] = {
         "configured": ("ok", f"configured for this server: {client.path}", ""),
         "stale": ("warning", f"its configured command does not exist: {client.path}", install),
-        "unreadable": ("warning", f"its file cannot be read: {client.path}", "Fix the file; it was not changed."),
+        "unreadable": ("warning", f"its file is not plain JSON: {client.path}", "install cannot change it."),
         "unknown": ("off", "installed, but not configured for this server", install),
     }
     return Check(client.title, *outcomes[configured_state(client)])

@@ -20,7 +20,6 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from deepcritical_mcp.cli import jsonc
 from deepcritical_mcp.cli.clients import (
     SERVER_NAME,
     ClientName,
@@ -40,16 +39,13 @@ _COLORS = {"+": "green", "-": "red"}
 
 @dataclass(frozen=True)
 class Change:
-    """A planned change of a client's configuration file: its bytes `before` and `after`, None if there is no file.
-
-    `backup` is the backup to write, if any; if the change `restores_backup`, the backup is no longer needed.
-    """
+    """A planned change of a client's configuration file: its bytes `before` and `after`, None if there is no file, and
+    the backup to write, if any."""
 
     client: McpClient
     before: bytes | None
     after: bytes | None
     backup: bytes | None = None
-    restores_backup: bool = False
 
 
 def install_server(name: ClientName, *, undo: bool, yes: bool, variables: Iterable[str]) -> None:
@@ -84,7 +80,10 @@ def installation(client: McpClient, env: Mapping[str, str]) -> Change:
     with _invalid_file_reported(client):
         text = (before or b"").decode()
         old = _server_entry(text, client)
-        entry = _completed(json_object(old), server_entry(client, env))
+        new, kept = server_entry(client, env), json_object(old)
+        variables = json_object(kept.get("env")) | dict(env)
+        entry = {name: value for name, value in kept.items() if name not in ("type", "url", "headers")} | new
+        entry |= {"env": variables} if variables else {}
         after = text if old == entry else client.edited(text, entry)
     needs_backup = before is not None and (old is None or not _backup_path(client).exists())
     return Change(client, before, after.encode(), backup=before if needs_backup else None)
@@ -103,7 +102,7 @@ def removal(client: McpClient) -> Change:
     if not document.get(client.key) and not original.get(client.key):  # added with the server
         document, original = ({name: doc[name] for name in doc if name != client.key} for doc in (document, original))
     if backup is not None and document == original:
-        return Change(client, before, backup, restores_backup=True)
+        return Change(client, before, backup)
     return Change(client, before, None if backup is None and after != text and not document else after.encode())
 
 
@@ -121,8 +120,8 @@ def apply(change: Change) -> None:
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         _write(path, change.after, like=path)
-    if change.restores_backup:
-        backup.unlink(missing_ok=True)
+    if change.backup is None and change.after == content_of(backup):
+        backup.unlink(missing_ok=True)  # the original is back
 
 
 def _environment(variables: Iterable[str]) -> dict[str, str]:
@@ -172,12 +171,6 @@ def _server_entry(text: str, client: McpClient) -> object:
     return json_object(client.document(text).get(client.key)).get(SERVER_NAME)
 
 
-def _completed(old: dict[str, object], new: dict[str, object]) -> dict[str, object]:
-    env = json_object(old.get("env")) | json_object(new.get("env"))
-    kept = {name: value for name, value in old.items() if name not in ("type", "url", "headers")}
-    return kept | new | ({"env": env} if env else {})
-
-
 def _backup_path(client: McpClient) -> Path:
     return client.path.with_name(client.path.name + BACKUP_SUFFIX)
 
@@ -186,12 +179,10 @@ def _backup_path(client: McpClient) -> Path:
 def _invalid_file_reported(client: McpClient) -> Generator[None]:
     try:
         yield
-    except UnicodeDecodeError:
-        raise ConfigurationError(f"{client.path} is not UTF-8 text and was not changed.") from None
-    except jsonc.JsonError as error:
+    except ValueError as error:  # UnicodeDecodeError, JsonError
         raise ConfigurationError(
-            f"{client.path} is not JSON that {client.title} can read ({error}) and was not changed. Fix the file, then "
-            "try again."
+            f"{client.path} is not plain JSON in UTF-8 ({error}) and was not changed. Correct it, or remove its "
+            "comments and trailing commas, then try again; or add the server by hand, as docs/clients.md shows."
         ) from error
 
 
@@ -207,7 +198,5 @@ def _write(path: Path, content: bytes, *, like: Path) -> None:
         if like.exists():
             Path(name).chmod(stat.S_IMODE(like.stat().st_mode))
         os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    finally:
+        Path(name).unlink(missing_ok=True)

@@ -50,19 +50,19 @@ async def _refresh(names: Sequence[str], web: bool, as_json: bool) -> int:
 async def _refresh_one(name: str, services: Services, *, web: bool, as_json: bool) -> int:
     """Print what is new in one session; after a failure, the others follow."""
     try:
-        registry = services.sessions
-        store = await registry.get((await kept_session(registry, name)).session_id)
+        store = await services.sessions.get((await kept_session(services.sessions, name)).session_id)
         news = await gather_news(store, services.searches, services.witness, web=web)
-    except SessionBusyError:
-        _fail(name, "another program has locked this session; refresh it when that has finished.", as_json=as_json)
-        return INCOMPLETE
     except DeepCriticalError as error:
-        _fail(name, error.message, as_json=as_json)
-        return FAILED
+        is_busy = isinstance(error, SessionBusyError)
+        busy = "another program has locked this session; refresh it when that has finished."
+        message = busy if is_busy else error.message
+        if as_json:
+            typer.echo(json.dumps({"session": name, "error": message}))
+        else:
+            typer.echo(f"{clipped(name, _MAX_NAME)}: {message}", err=True)
+        return INCOMPLETE if is_busy else FAILED
     _show(store, news, as_json=as_json)
-    if news.items:
-        return SOMETHING_NEW
-    return NOTHING_NEW if news.is_complete else INCOMPLETE
+    return SOMETHING_NEW if news.items else NOTHING_NEW if news.is_complete else INCOMPLETE
 
 
 def _show(store: EvidenceStore, news: News, *, as_json: bool) -> None:
@@ -77,10 +77,3 @@ def _show(store: EvidenceStore, news: News, *, as_json: bool) -> None:
         typer.echo(f"  {item.line}")
     for error in news.errors:
         typer.echo(f"  Not asked: {error}", err=True)
-
-
-def _fail(name: str, message: str, *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps({"session": name, "error": message}))
-    else:
-        typer.echo(f"{clipped(name, _MAX_NAME)}: {message}", err=True)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import sys
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import anyio
 
 from deepcritical_mcp.board import MAX_POINTS, Places, board_report
 from deepcritical_mcp.cli.session_commands import kept_services, opened_session
-from deepcritical_mcp.config import Settings, load_settings
+from deepcritical_mcp.config import load_settings
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import EmbeddingError, InvalidInputError
 from deepcritical_mcp.evidence.chunking import passages
 from deepcritical_mcp.evidence.embedding.projection import project
 from deepcritical_mcp.evidence.kept_sessions import search_log
 from deepcritical_mcp.export import read_jsonl
-from deepcritical_mcp.models import Evidence, LoggedSearch, Publication
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.reading import UTF_16
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.passage_embedder import Embedder
@@ -33,64 +34,41 @@ def write_report(source: str, output: Path, *, title: str) -> tuple[int, Sequenc
     InvalidInputError if `source` is neither, has no evidence or is open elsewhere; EvidenceStoreError if the
     session cannot be read.
     """
-    contents = anyio.run(_read, source, load_settings())
-    publications = contents.publications
-    if not publications:
+    count, remarks, written = anyio.run(_read, source)
+    if not count:
         raise InvalidInputError("The input contains no evidence, so there is nothing to report.")
     created = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
-    page = board_report(
-        publications,
-        contents.evidence,
-        contents.places,
-        title=title or contents.title or "Evidence report",
-        session_id=contents.session_id,
-        created=created,
-        log=contents.log,
-        remarks=contents.remarks,
-    )
+    page = written(created=created, title=title) if title else written(created=created)
     output.write_text(page, encoding="utf-8")
-    return len(publications), contents.remarks
+    return count, remarks
 
 
-class _Contents(NamedTuple):
-    """What a report shows, and remarks on it. An exported file has no log: None."""
-
-    publications: Sequence[Publication]
-    evidence: Sequence[Evidence]
-    places: Places
-    session_id: str
-    remarks: Sequence[str]
-    title: str = ""
-    log: Sequence[LoggedSearch] | None = None
-
-
-async def _read(source: str, settings: Settings) -> _Contents:
+async def _read(source: str) -> tuple[int, Sequence[str], Callable[..., str]]:
+    """How many publications there are, remarks on their status, and `board_report` for them."""
     if source != "-" and not source.endswith(".jsonl") and not await anyio.Path(source).exists():
         async with kept_services() as services:
             store = await opened_session(services.sessions, source)
             ids = await store.ids()
             remarks = (await services.witness.refresh(store, ids)).remarks
             kept, shown = await store.publications(ids), await store.get(ids)
-            places = await store.places(ids, limit=MAX_POINTS)
-            log, shown_items = await search_log(store), list(shown.values())
-            return _Contents(list(kept.values()), shown_items, places, store.session_id, remarks, store.title, log)
-    app = AppContext(settings)
+            places, log = await store.places(ids, limit=MAX_POINTS), await search_log(store)
+            report = partial(board_report, [*kept.values()], [*shown.values()], places, log=log, remarks=remarks)
+            title = store.title or "Evidence report"
+            return len(kept), remarks, partial(report, session_id=store.session_id, title=title)
+    app = AppContext(load_settings())
     try:
         services = await app.services()
         data = sys.stdin.buffer.read() if source == "-" else await anyio.Path(source).read_bytes()
-        asked = await services.witness.rechecked(read_jsonl(_decoded(data)))
+        try:  # Windows PowerShell writes UTF-16 when output is redirected
+            text = data.decode("utf-16" if data.startswith(UTF_16) else "utf-8")
+        except UnicodeDecodeError:
+            raise InvalidInputError("The input is not UTF-8 text. Export the session again as jsonl.") from None
+        asked = await services.witness.rechecked(read_jsonl(text))
         places = await places_of(asked.publications, services.embedder)
-        return _Contents(asked.publications, (), places, "", asked.remarks)
+        report = partial(board_report, asked.publications, (), places, remarks=asked.remarks)
+        return len(asked.publications), asked.remarks, report
     finally:
         await app.aclose()
-
-
-def _decoded(data: bytes) -> str:
-    """The text of a file in UTF-8, or in UTF-16, as Windows PowerShell writes what is redirected to a file."""
-    try:
-        return data.decode("utf-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8")
-    except UnicodeDecodeError:
-        raise InvalidInputError("The input is not UTF-8 text. Export the session again as jsonl.") from None
 
 
 async def places_of(publications: Sequence[Publication], embedder: Embedder) -> Places:

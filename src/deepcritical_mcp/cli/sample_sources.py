@@ -74,10 +74,6 @@ class SampleArticles(SampleSource):
     two_step = True
     links = {"similar": "articles similar to", "cited_by": "articles that cite", "references": "references of"}  # noqa: RUF012
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._articles = {one.pmid: one for one in sample_records("pubmed")}
-
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         assert isinstance(request, PubMedRequest)
         found = [one for one in self._index.ranked(variant) if _fits(one, request)]
@@ -86,20 +82,19 @@ class SampleArticles(SampleSource):
         return Answer(tuple(one.pmid for one in found[offset : offset + limit]), len(found))
 
     async def fetch(self, ids: Sequence[str]) -> Fetched:
-        return Fetched({pmid: self._articles[pmid] for pmid in ids if pmid in self._articles})
+        return Fetched({one.pmid: one for one in sample_records("pubmed") if one.pmid in ids})
 
     def stub(self, id: str) -> Publication:
         return Publication.of("abstract", NO_ABSTRACT, provider=self.name, source="pubmed", title=NO_TITLE, pmid=id)
 
     def known_id(self, text: str) -> str:
         if not (pmid := normalize_pmid(text)):
-            raise InvalidInputError(f"The sample library's PMIDs are numbers from {min(self._articles)} on.")
+            raise InvalidInputError("The sample library's PMIDs are numbers, such as 900000001.")
         return pmid
 
     async def related(self, id: str, kind: str) -> Sequence[str]:
-        if id not in self._articles or kind != "similar":
-            return ()
-        return [one.pmid for one in self._index.similar(self._articles[id])[:_SIMILAR]]
+        found = [one for one in sample_records("pubmed") if one.pmid == id and kind == "similar"]
+        return [one.pmid for record in found for one in self._index.similar(record)[:_SIMILAR]]
 
 
 class SamplePreprints(SampleSource):
@@ -173,7 +168,11 @@ class _WordOverlap:
     """Ranks records by the share of a query's words they contain; understands AND, OR, NOT and field tags roughly."""
 
     def __init__(self, records: Sequence[Publication]) -> None:
-        self._stems = {one: _stems(_indexed_text(one)) for one in records}
+        self._stems = dict[Publication, frozenset[str]]()
+        for one in records:
+            groups = [name.family for name in one.authors if not name.given]
+            words = "\n".join([one.text.content, one.title, *one.mesh_terms, *groups])
+            self._stems[one] = _stems(_NOT_WORDS.sub("", words))
         every = frozenset[str]().union(*self._stems.values())
         self._weights = {
             stem: math.log((len(records) + 1) / sum(stem in one for one in self._stems.values())) for stem in every
@@ -183,7 +182,10 @@ class _WordOverlap:
         """The records that match `query`, best first."""
         parts = [part.split(" OR ") for part in _QUERY_PART.split(_FIELD_TAG.sub(" ", query))]
         asked = [some for part in parts if (some := [stems for one in part if (stems := _stems(one))])]
-        scores = {one: self._score(asked, stems) for one, stems in self._stems.items()}
+        scores = dict[Publication, float]()
+        for one, stems in self._stems.items() if asked else ():
+            best = (max(self._weight(some & stems) / self._weight(some) for some in part) for part in asked)
+            scores[one] = sum(best) / len(asked)
         return sorted((one for one in scores if scores[one] >= MIN_SCORE), key=lambda one: -scores[one])
 
     def similar(self, record: Publication) -> list[Publication]:
@@ -192,18 +194,9 @@ class _WordOverlap:
         scores = {one: self._weight(own & stems) for one, stems in self._stems.items() if one != record}
         return sorted(scores, key=lambda one: -scores[one])
 
-    def _score(self, asked: Sequence[Sequence[frozenset[str]]], stems: frozenset[str]) -> float:
-        best = [max(self._weight(one & stems) / self._weight(one) for one in part) for part in asked]
-        return sum(best) / len(best) if best else 0.0
-
     def _weight(self, stems: frozenset[str]) -> float:
         rare = math.log(len(self._stems) + 1)  # words that no record contains weigh most
         return sum(self._weights.get(stem, rare) for stem in stems)
-
-
-def _indexed_text(record: Publication) -> str:
-    groups = [name.family for name in record.authors if not name.given]
-    return _NOT_WORDS.sub("", "\n".join([record.text.content, record.title, *record.mesh_terms, *groups]))
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -180,23 +180,14 @@ def kept_place() -> str:
 
 
 def _table(sessions: Sequence[KeptSession]) -> list[str]:
-    rows = [("TITLE", "ITEMS", "SEARCHES", "LAST USED", "KEPT UNTIL", "ID"), *map(_row, sessions)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    right = (1, 2)
+    rows = [("TITLE", "ITEMS", "SEARCHES", "LAST USED", "KEPT UNTIL", "ID")]
+    for one in sessions:
+        items, searches = (str(count) if count >= 0 else "?" for count in (one.items, one.searches))
+        used, until = (datetime.fromtimestamp(seconds).astimezone() for seconds in (one.used, one.expires))
+        title = clipped(one.title, TITLE_WIDTH) or "(no title)"
+        rows.append((title, items, searches, f"{used:%Y-%m-%d %H:%M}", f"{until:%Y-%m-%d}", one.session_id))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
-        "  ".join(
-            cell.rjust(width) if column in right else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, "<>><<<", widths, strict=True)).rstrip()
         for row in rows
     ]
-
-
-def _row(one: KeptSession) -> tuple[str, ...]:
-    counts = (str(count) if count >= 0 else "?" for count in (one.items, one.searches))
-    title = clipped(one.title, TITLE_WIDTH) or "(no title)"
-    return (title, *counts, _when(one.used, "%Y-%m-%d %H:%M"), _when(one.expires, "%Y-%m-%d"), one.session_id)
-
-
-def _when(seconds: float, form: str) -> str:
-    return datetime.fromtimestamp(seconds).astimezone().strftime(form)

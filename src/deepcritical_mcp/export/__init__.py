@@ -37,13 +37,11 @@ class ExportFile:
     separator: str = ""
     tail: str = ""
 
-    def combined(self, entries: Iterable[str]) -> str:
-        """A file of these records."""
-        return f"{self.head}{self.separator.join(entries)}{self.tail}"
-
-
-def _jsonl(reference: Reference) -> str:
-    return f"{reference.publication.model_dump_json(exclude_defaults=True)}\n"
+    def pieces(self, entries: Iterable[str]) -> Iterator[str]:
+        """A file of these records, in pieces."""
+        yield self.head
+        yield from (f"{self.separator if number else ''}{entry}" for number, entry in enumerate(entries))
+        yield self.tail
 
 
 NOTES_IN: tuple[ExportFormat, ...] = ("markdown", "jsonl")
@@ -52,7 +50,7 @@ EXPORT_FILES: Mapping[ExportFormat, ExportFile] = {
     "ris": ExportFile(ris_entry, separator="\n"),
     "csl-json": ExportFile(csl_entry, head="[\n", separator=",\n", tail="\n]\n"),
     "markdown": ExportFile(markdown.entry, separator="\n"),
-    "jsonl": ExportFile(_jsonl),
+    "jsonl": ExportFile(lambda one: f"{one.publication.model_dump_json(exclude_defaults=True)}\n"),
 }
 
 
@@ -78,14 +76,10 @@ def written_entries(
     """
     file = EXPORT_FILES[format]
     for reference in references(map(without_full_texts, publications), start):
-        if format == "jsonl":
-            yield file.entry(reference)
-        elif fields and format == "markdown":
+        if fields and format == "markdown":
             yield markdown.entry_of_fields(reference, fields)
-        elif fields:
-            yield file.entry(with_fields(reference, fields))
         else:
-            yield file.entry(replace(reference, has_texts=abstracts))
+            yield file.entry(with_fields(reference, fields) if fields else replace(reference, has_texts=abstracts))
 
 
 def export_part(
@@ -105,7 +99,7 @@ def export_part(
         if entries and length + len(file.head) + len(file.tail) > limit:
             break
         entries.append(text)
-    return file.combined(entries), len(entries)
+    return "".join(file.pieces(entries)), len(entries)
 
 
 def export_entries(publications: Sequence[Publication], format: Literal["bibtex", "ris"]) -> dict[str, str]:
@@ -120,17 +114,14 @@ def read_jsonl(text: str) -> list[Publication]:
     Raises:
         InvalidInputError: a line is not a publication; the message names the line and the problem.
     """
-    lines = text.removeprefix("\ufeff").split("\n")
-    return [_publication(line, number) for number, line in enumerate(lines, start=1) if line.strip()]
-
-
-def _publication(line: str, number: int) -> Publication:
-    try:
-        return Publication.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        reason = f"{where} is missing or invalid" if where else "it is not a JSON object"
-        raise InvalidInputError(
-            f"Line {number} is not a publication ({reason}). Export the session again as jsonl."
-        ) from None
+    publications = list[Publication]()
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        try:
+            publications += [Publication.model_validate_json(line)] if line.strip() else []
+        except ValidationError as error:
+            where = ".".join(map(str, error.errors(include_url=False, include_input=False)[0]["loc"]))
+            reason = f"{where} is missing or invalid" if where else "it is not a JSON object"
+            raise InvalidInputError(
+                f"Line {number} is not a publication ({reason}). Export the session again as jsonl."
+            ) from None
+    return publications

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export.citation_style import (
@@ -18,39 +17,28 @@ from deepcritical_mcp.export.citation_style import (
     parent_style,
     read_style,
     shipped_style,
+    style_tree,
 )
 from deepcritical_mcp.export.reference import Reference, parts_of_date, references
 from deepcritical_mcp.export.rich_text import Rich, appended, as_html, as_markdown, plain, rich
-from deepcritical_mcp.export.style_items import (
-    StyleDate,
-    StyleItem,
-    StyleName,
-    style_item,
-    with_particle,
-)
+from deepcritical_mcp.export.style_items import StyleDate, StyleItem, style_item, with_particle
 from deepcritical_mcp.export.style_rendering import EntryWriter
 from deepcritical_mcp.export.style_values import sortable_date, written_date_of
 from deepcritical_mcp.models import NoticeKind, Publication, status_label, vancouver
-from deepcritical_mcp.text import normalized
+from deepcritical_mcp.text import data_lines, normalized
 
 _MANY = "100000000"
 
 
 def in_style_order(items: Sequence[StyleItem], style: CitationStyle) -> list[StyleItem]:
-    """The publications as the style sorts them; as they are if it does not."""
-    sort = style.layouts["bibliography"].first("sort")
-    return _sorted(items, [one for one in sort.children if one.tag == "key"] if sort else [], style)
-
-
-def _sorted(items: Sequence[StyleItem], keys: Sequence[Node], style: CitationStyle) -> list[StyleItem]:
-    """Sort by the first key, and by the next ones where it is equal. Entries without a value come last."""
-    if not keys or len(items) < 2:
-        return list(items)
-    groups = defaultdict[str, list[StyleItem]](list)
-    for item in items:
-        groups[_value(keys[0], item, style)].append(item)
-    values = sorted(filter(None, groups), reverse=keys[0].get("sort") == "descending")
-    return [item for value in (*values, "") for item in _sorted(groups.get(value, ()), keys[1:], style)]
+    """The publications as the style sorts them, those without a value last; as they are if it does not."""
+    sort, ordered = style.layouts["bibliography"].first("sort"), list(items)
+    for key in reversed([one for one in sort.children if one.tag == "key"] if sort else []):
+        values = {item.key: _value(key, item, style) for item in ordered}
+        having = [item for item in ordered if values[item.key]]
+        having.sort(key=lambda item: values[item.key], reverse=key.get("sort") == "descending")
+        ordered = [*having, *(item for item in ordered if not values[item.key])]
+    return ordered
 
 
 def year_suffixes(ordered: Sequence[StyleItem], style: CitationStyle) -> dict[str, str]:
@@ -60,24 +48,11 @@ def year_suffixes(ordered: Sequence[StyleItem], style: CitationStyle) -> dict[st
     citation = style.layouts["citation"]
     options = {"et-al-min": _MANY, "form": "long"} if citation.get("disambiguate-add-names") == "true" else {}
     alike = defaultdict[str, list[str]](list)
-    for item in _possibly_alike(ordered):
-        _, cited = EntryWriter(style, item, scope="citation", name_options=options).entry()
-        if cited:
-            alike[plain(cited)].append(item.key)
-    groups = [keys for keys in alike.values() if len(keys) > 1]
-    return {key: _letters(place) for keys in groups for place, key in enumerate(keys)}
-
-
-def _possibly_alike(ordered: Sequence[StyleItem]) -> list[StyleItem]:
-    """Those that share year and first name, or title if they name nobody, with another one."""
-    groups = defaultdict[object, list[StyleItem]](list)
     for item in ordered:
-        first = next((names[0] for names in item.names.values() if names), None)
-        issued = item.dates.get("issued")
-        who = first.family or first.literal if first else plain(item.texts.get("title", ()))
-        groups[who, issued.begin[:1] if issued else ()].append(item)
-    shared = {item.key for group in groups.values() if len(group) > 1 for item in group}
-    return [item for item in ordered if item.key in shared]
+        _, cited = EntryWriter(style, item, scope="citation", name_options=options).entry()
+        alike[plain(cited)].append(item.key)
+    groups = [keys for cited, keys in alike.items() if cited and len(keys) > 1]
+    return {key: _letters(place) for keys in groups for place, key in enumerate(keys)}
 
 
 def _letters(place: int) -> str:
@@ -88,21 +63,16 @@ def _letters(place: int) -> str:
 
 def _value(key: Node, item: StyleItem, style: CitationStyle) -> str:
     if macro := key.get("macro"):
-        options = {"name-as-sort-order": "all", "et-al-min": key.get("names-min")}
-        options["et-al-use-first"] = key.get("names-use-first")
-        options["et-al-use-last"] = key.get("names-use-last")
-        given = {name: value for name, value in options.items() if value}
-        return _collated(plain(EntryWriter(style, item, name_options=given, sorting=True).macro(macro)))
+        cuts = {"et-al-min": key.get("names-min"), "et-al-use-first": key.get("names-use-first")}
+        options = {"name-as-sort-order": "all"} | {name: value for name, value in cuts.items() if value}
+        return _collated(plain(EntryWriter(style, item, name_options=options, sorting=True).macro(macro)))
     name = key.get("variable")
     if name in item.dates:
         return sortable_date(item.dates[name])
-    if name in item.names:
-        return _collated("; ".join(map(_sorted_name, item.names[name])))
-    return _collated(plain(item.texts.get(name, ())))
-
-
-def _sorted_name(name: StyleName) -> str:
-    return f"{with_particle(name.particle, name.family)}, {name.given}" if not name.literal else name.literal
+    names = (
+        one.literal or f"{with_particle(one.particle, one.family)}, {one.given}" for one in item.names.get(name, ())
+    )
+    return _collated("; ".join(names) or plain(item.texts.get(name, ())))
 
 
 def _collated(text: str) -> str:
@@ -112,22 +82,10 @@ def _collated(text: str) -> str:
     return " ".join(kept.split())
 
 
-STYLES: Mapping[str, str] = {
-    "vancouver": "nlm-citation-sequence",
-    "ama": "american-medical-association",
-    "apa": "apa",
-    "nature": "nature",
-    "ieee": "ieee",
-    "chicago": "chicago-author-date",
-    "chicago-notes": "chicago-notes-bibliography",
-}
+_ROWS = [row.split(" | ") for row in data_lines(__file__, "style_names.txt")]
+STYLES = {name: file for name, file, _ in _ROWS}
 """The shipped styles by the name that users give, and their files of the CSL project."""
-_OTHER_NAMES: Mapping[str, str] = {
-    **{name: name for name in STYLES},
-    **dict.fromkeys(("nlm", "icmje", "vancouver icmje"), "vancouver"),
-    **dict.fromkeys(("jama", "american medical association"), "ama"),
-    **dict.fromkeys(("chicago notes bibliography", "chicago footnotes", "chicago notes"), "chicago-notes"),
-}
+_OTHER_NAMES = {other: name for name, _, others in _ROWS for other in (name, *others.split(", "))}
 _IDLE_WORDS = re.compile(
     r"(?<![0-9])[0-9]{1,2}(?:st|nd|rd|th)?\b|\b(?:ed|edition|style|format|the|and|author|date)\b|[^a-z0-9]+"
 )
@@ -139,19 +97,7 @@ _MARKED: Mapping[str, tuple[NoticeKind, ...]] = {
 _WHOLE_DATE = Node("date", {"form": "text"})
 _STYLE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,100}")
 _LIST_NUMBER = re.compile(r"[0-9]+\.")
-_HEAD = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>Bibliography</title>
-<style>
-body { font: 12pt/1.5 serif; margin: 2em auto; max-width: 45em; padding: 0 1em; }
-p { margin: 0 0 0.5em; overflow-wrap: anywhere; }
-p.hanging { padding-left: 2em; text-indent: -2em; }
-</style>
-</head>
-<body>
-"""
+_HEAD, _TAIL = Path(__file__).with_name("bibliography.html").read_text("utf-8").split("@ENTRIES@\n")
 
 
 @dataclass(frozen=True)
@@ -185,58 +131,60 @@ def bibliography(
         InvalidInputError: there is no such style, or the style's file cannot be used.
     """
     chosen = _style(style.strip() or "vancouver", styles_folder, allow_paths=allow_paths)
-    cited = {one.key: one for one in references(publications)}
+    try:
+        return _bibliography({one.key: one for one in references(publications)}, chosen, output)
+    except RecursionError:
+        raise InvalidInputError(
+            "The style's macros call themselves or are nested too deeply. Choose another style."
+        ) from None
+
+
+def _bibliography(cited: Mapping[str, Reference], style: CitationStyle, output: str) -> Bibliographies:
     items, suffixes = map(style_item, cited.values()), dict[str, str]()
-    if chosen.compares_entries:
-        items = in_style_order([*items], chosen)
-        suffixes = year_suffixes(items, chosen)
-    form, unformed, entries = _FORMS[output], list[str](), list[str]()
+    if style.compares_entries:
+        items = in_style_order([*items], style)
+        suffixes = year_suffixes(items, style)
+    unformed, entries = list[str](), list[str]()
     for number, item in enumerate(items, start=1):
-        label, body = _written(
-            item, partial(EntryWriter, chosen, number=number, year_suffix=suffixes.get(item.key, ""))
-        )
+        writer = partial(EntryWriter, style, number=number, year_suffix=suffixes.get(item.key, ""))
+        label, body = writer(item).entry()
+        if item.is_without_authors and item.names["editor"][0].family not in plain(body):
+            label, body = writer(item.with_editors_first()).entry()
         if not plain(body).strip():
             body = rich(vancouver(cited[item.key].publication))
             unformed.append(cited[item.key].publication.id)
-        body = _with_status(_with_update(body, cited[item.key], chosen), cited[item.key])
-        entry = form.entry(label, body, chosen)
-        entries.append(f"{form.separator}{entry}" if entries else entry)
-    return Bibliographies((form.head, *entries, form.tail), (*_remarks(chosen, unformed),))
+        entry = _written(label, _with_status(body, cited[item.key], style), style, output)
+        entries.append(f"\n{entry}" if entries and output == "markdown" else entry)
+    more = f" and {len(unformed) - 5:,} more" if len(unformed) > 5 else ""
+    listed = f"The style has no form for these, which are in Vancouver style: {', '.join(unformed[:5])}{more}."
+    remarks = tuple(filter(None, (style.remark, listed if unformed else "")))
+    return Bibliographies((_HEAD, *entries, _TAIL) if output == "html" else (*entries,), remarks)
 
 
-def _written(item: StyleItem, writer: Callable[[StyleItem], EntryWriter]) -> tuple[Rich, Rich]:
-    label, body = writer(item).entry()
-    if item.is_without_authors and item.names["editor"][0].family not in plain(body):
-        return writer(item.with_editors_first()).entry()
-    return label, body
-
-
-def _remarks(style: CitationStyle, unformed: Sequence[str]) -> Iterator[str]:
-    if style.remark:
-        yield style.remark
-    if unformed:
-        more = f" and {len(unformed) - 5:,} more" if len(unformed) > 5 else ""
-        yield f"The style has no form for these, which are in Vancouver style: {', '.join(unformed[:5])}{more}."
-
-
-def _with_update(body: Rich, reference: Reference, style: CitationStyle) -> Rich:
-    """The entry, with the day of the chapter's last update at the end, for which styles have no place."""
-    if reference.form != "chapter" or not (day := parts_of_date(reference.publication.revised_date)):
-        return body
-    written = written_date_of(StyleDate(day), _WHOLE_DATE, style)
-    return appended(body, rich(f" [Updated {plain(written)}]"))
-
-
-def _with_status(body: Rich, reference: Reference) -> Rich:
-    """The entry, with what must be known of its status at the end: the mark, unless the style shows it, and where the
-    notice was published."""
-    status = reference.publication.status
+def _with_status(body: Rich, reference: Reference, style: CitationStyle) -> Rich:
+    """The entry, followed by what styles have no place for: the day of a chapter's last update, the mark of a
+    retraction or a concern unless the style shows it, and where the notice was published."""
+    status, day = reference.publication.status, parts_of_date(reference.publication.revised_date)
+    if reference.form == "chapter" and day:
+        written = written_date_of(StyleDate(day), _WHOLE_DATE, style)
+        body = appended(body, rich(f" [Updated {plain(written)}]"))
     if status not in _MARKED:
         return body
     label, notices = status_label(status), reference.notices(_MARKED[status])
     is_said = any(label.lower() in text.lower() for text in (plain(body), *notices))
     marks = notices if is_said else [label, *notices]
     return appended(body, rich(f" [{'. '.join(marks)}]")) if marks else body
+
+
+def _written(label: Rich, body: Rich, style: CitationStyle, output: str) -> str:
+    if output == "html":
+        hanging = ' class="hanging"' if style.layouts["bibliography"].get("hanging-indent") == "true" else ""
+        return f"<p{hanging}>{' '.join(filter(None, (as_html(label), as_html(body))))}</p>\n"
+    number, text = plain(label).strip(), plain(body)
+    if output == "markdown":
+        number = number if _LIST_NUMBER.fullmatch(number) else as_markdown(rich(number))  # "1." makes a list
+        text = as_markdown(body)
+    return f"{' '.join(filter(None, (number, text)))}\n"
 
 
 def _style(name: str, folder: Path | None, *, allow_paths: bool) -> CitationStyle:
@@ -251,12 +199,11 @@ def _style(name: str, folder: Path | None, *, allow_paths: bool) -> CitationStyl
         names = ", ".join(STYLES)
         where = f", or put a file {known[:50]}.csl into {folder}" if folder and _STYLE_NAME.fullmatch(name) else ""
         raise InvalidInputError(f'There is no style "{name[:100]}". Choose one of: {names}{where}.')
-    content = _content(path)
-    if parent := parent_style(content):
-        if parent in STYLES.values():
-            return shipped_style(parent)
-        content = _content(found) if (found := _style_file(parent, path.parent, allow_paths=False)) else content
-    return read_style(content)
+    tree = _tree(path)
+    if (parent := parent_style(tree)) in STYLES.values():
+        return shipped_style(parent)
+    found = _style_file(parent, path.parent, allow_paths=False) if parent else None
+    return read_style(_tree(found) if found else tree)
 
 
 def _style_file(name: str, folder: Path | None, *, allow_paths: bool) -> Path | None:
@@ -272,41 +219,9 @@ def _style_file(name: str, folder: Path | None, *, allow_paths: bool) -> Path | 
     return path if path.is_file() else None
 
 
-def _content(path: Path) -> bytes:
+def _tree(path: Path) -> Node:
     try:
         with path.open("rb") as file:
-            return file.read(MAX_STYLE_BYTES + 1)
+            return style_tree(file.read(MAX_STYLE_BYTES + 1))
     except OSError as error:
         raise InvalidInputError(f"The style {path.name[:100]} cannot be read: {error.strerror}.") from None
-
-
-def _as_text(label: Rich, body: Rich, style: CitationStyle) -> str:
-    return f"{' '.join(filter(None, (plain(label).strip(), plain(body))))}\n"
-
-
-def _as_markdown(label: Rich, body: Rich, style: CitationStyle) -> str:
-    """Numbers such as "1." make a list; all others are text."""
-    number = plain(label).strip()
-    front = number if _LIST_NUMBER.fullmatch(number) else as_markdown(rich(number))
-    return f"{' '.join(filter(None, (front, as_markdown(body))))}\n"
-
-
-def _as_html(label: Rich, body: Rich, style: CitationStyle) -> str:
-    start = '<p class="hanging">' if style.layouts["bibliography"].get("hanging-indent") == "true" else "<p>"
-    return f"{start}{' '.join(filter(None, (as_html(label), as_html(body))))}</p>\n"
-
-
-class _Form(NamedTuple):
-    """How an output writes an entry, and combines entries to a file."""
-
-    entry: Callable[[Rich, Rich, CitationStyle], str]
-    head: str = ""
-    separator: str = ""
-    tail: str = ""
-
-
-_FORMS: Mapping[str, _Form] = {
-    "text": _Form(_as_text),
-    "markdown": _Form(_as_markdown, separator="\n"),
-    "html": _Form(_as_html, head=_HEAD, tail="</body>\n</html>\n"),
-}

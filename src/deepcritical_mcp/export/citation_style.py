@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
 from itertools import pairwise
@@ -14,10 +14,6 @@ from deepcritical_mcp.reading.xml_tree import XmlError, read_xml
 
 MAX_STYLE_BYTES = 1_000_000
 """The largest style of the CSL project has a quarter of this."""
-_MAX_NESTING = 120
-"""Of elements within elements, macros included; Chicago's has 60."""
-_MAX_STEPS = 1_000_000
-"""Elements that one entry can take, macros included."""
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _LOCALES = ("en-US", "en-GB")
 _OF_ACCESS = ("retrieved", "accessed", "cited")
@@ -74,17 +70,12 @@ class CitationStyle:
     dates: Mapping[str, Node]
     takes_stops_into_quotes: bool
     remark: str = ""
-    _limits: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
 
     def term(self, name: str, form: str = "long", *, plural: bool = False) -> str:
         """A word in a form, or else in the next longer one; "" if there is none."""
-        wanted: str = form
-        while True:
-            if found := self.terms.get((name, wanted)):
-                return found[plural]
-            if wanted == "long":
-                return ""
-            wanted = {"verb-short": "verb", "symbol": "short"}.get(wanted, "long")
+        while not (found := self.terms.get((name, form))) and form != "long":
+            form = {"verb-short": "verb", "symbol": "short"}.get(form, "long")
+        return found[plural] if found else ""
 
     @cached_property
     def quotation_marks(self) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -100,11 +91,10 @@ class CitationStyle:
     @cached_property
     def access_terms(self) -> frozenset[Node]:
         """Terms in front of the day on which something was read ("Retrieved"), which say nothing without it."""
-        every = [one for top in (self.root, *self.macros.values()) for one in top.walk()]
-        pairs = (pair for one in every for pair in pairwise(one.children))
         return frozenset(
             term
-            for term, after in pairs
+            for one in self.root.walk()
+            for term, after in pairwise(one.children)
             if term.get("term") in _OF_ACCESS
             and any(one.tag == "date" and one.get("variable") == "accessed" for one in after.walk())
         )
@@ -120,136 +110,93 @@ class CitationStyle:
         """Whether an entry, or its place, depends on the others."""
         return self.has_year_suffixes or self.layouts["bibliography"].first("sort") is not None
 
-    def check(self) -> None:
-        """Raises InvalidInputError if a macro is missing, calls itself, or the style is too deep or too long."""
-        for layout in self.layouts.values():
-            nesting, steps = self._measured(layout, ())
-            if nesting > _MAX_NESTING or steps > _MAX_STEPS:
-                raise InvalidInputError("The style is too complex to be used. Choose another one.")
 
-    def _measured(self, node: Node, within: tuple[str, ...]) -> tuple[int, int]:
-        """How deep the elements go, and how many steps an entry can take."""
-        if len(within) > _MAX_NESTING:
-            raise InvalidInputError("The style's macros are nested too deeply. Choose another style.")
-        parts = [self._measured(child, within) for child in node.children]
-        if name := node.get("macro"):
-            if name in within:
-                raise InvalidInputError(f'The style\'s macro "{name[:50]}" calls itself. Choose another style.')
-            if name not in self.macros:
-                raise InvalidInputError(f'The style has no macro "{name[:50]}", but uses it. Choose another style.')
-            if name not in self._limits:
-                self._limits[name] = self._measured(self.macros[name], (*within, name))
-            parts.append(self._limits[name])
-        nesting = 1 + max((one for one, _ in parts), default=0)
-        steps = [many for _, many in parts]
-        return nesting, 1 + (max(steps, default=0) + len(steps) if node.tag == "choose" else sum(steps))
-
-
-def parent_style(source: bytes) -> str:
-    """The name of the style that a dependent style only points to; "" for a style of its own.
-
-    Raises:
-        InvalidInputError: it is no XML file, or too large.
-    """
-    root = _tree(source)
-    return "" if root.first("bibliography") else _parent(root)
-
-
-def _parent(root: Node) -> str:
-    links = (root.first("info") or _NOTHING).children
+def parent_style(root: Node) -> str:
+    """The name of the style that a dependent style only points to; "" for a style of its own."""
+    links = (root.first("info") or _NOTHING).children if not root.first("bibliography") else ()
     parents = [one.get("href") for one in links if one.get("rel") == "independent-parent"]
     return parents[0].rsplit("/", 1)[-1][:100] if parents else ""
 
 
-def read_style(source: bytes) -> CitationStyle:
-    """A style from the text of a CSL file.
+def read_style(root: Node) -> CitationStyle:
+    """A style from its XML, see `style_tree`.
 
     Raises:
-        InvalidInputError: it is not a style of its own with a bibliography, or it is too large or complex.
+        InvalidInputError: it is not a style of its own with a bibliography.
     """
-    root = _tree(source)
     if root.tag != "style":
         raise InvalidInputError("The file is not a CSL style: its first element is not <style>.")
-    bibliography = root.first("bibliography")
-    if bibliography is None:
-        if parent := _parent(root):
-            raise InvalidInputError(
-                f'The style only points to "{parent}". Put {parent}.csl into the same folder, or choose another style.'
-            )
+    if parent := parent_style(root):
+        raise InvalidInputError(
+            f'The style only points to "{parent}". Put {parent}.csl into the same folder, or choose another style.'
+        )
+    layouts = {node.tag: node for node in root.children if node.tag in ("bibliography", "citation")}
+    if "bibliography" not in layouts:
         raise InvalidInputError("The style has no bibliography, only citations or notes. Choose another style.")
-    layouts = {node.tag: node for node in (bibliography, root.first("citation")) if node}
     if any(node.first("layout") is None for node in layouts.values()):
         raise InvalidInputError("The style has no layout. Choose another style.")
+    macros = {node.get("name"): node for node in root.children if node.tag == "macro"}
+    if missing := {node.get("macro") for node in root.walk()} - {"", *macros}:
+        raise InvalidInputError(f'The style has no macro "{min(missing)[:50]}", but uses it. Choose another style.')
     language = root.get("default-locale", "en-US")
-    locales = [*_shipped_locales(language), *_own_locales(root, language)]
-    style = CitationStyle(
+    order = ("", language.split("-")[0], language)
+    own = [node for node in root.children if node.tag == "locale" and node.get(_LANGUAGE) in order]
+    locales = [_shipped_locale(name) for name in _LOCALES if name in ("en-US", language)]
+    locales += sorted(own, key=lambda node: order.index(node.get(_LANGUAGE)))
+    quotes = [one.get("punctuation-in-quote") for node in locales if (one := node.first("style-options"))]
+    return CitationStyle(
         root,
-        macros={node.get("name"): node for node in root.children if node.tag == "macro"},
-        layouts=layouts,
-        terms={key: words for locale in locales for key, words in _terms(locale)},
+        macros,
+        layouts,
+        terms={
+            (node.get("name"), node.get("form", "long")): _words(node)
+            for locale in locales
+            for node in (locale.first("terms") or _NOTHING).children
+        },
         dates={node.get("form"): node for locale in locales for node in locale.children if node.tag == "date"},
-        takes_stops_into_quotes=_takes_stops(locales),
+        takes_stops_into_quotes=[*filter(None, quotes)][-1:] == ["true"],
         remark=""
         if language.startswith("en")
         else f"The style is for {language[:20]}; the words and dates that it does not define itself are in English.",
     )
-    style.check()
-    return style
 
 
-def _tree(source: bytes) -> Node:
-    """The root of an XML document without a document type declaration, and so without entities of its own."""
+def _words(term: Node) -> tuple[str, str]:
+    single, multiple = term.first("single"), term.first("multiple")
+    return (single.text, multiple.text) if single and multiple else (term.text, term.text)
+
+
+def style_tree(source: bytes) -> Node:
+    """The root of a CSL file, which may not have a document type declaration, and so no entities of its own.
+
+    Raises:
+        InvalidInputError: it is not XML, or too large.
+    """
     if len(source) > MAX_STYLE_BYTES:
         raise InvalidInputError(f"The style is too large: at most {MAX_STYLE_BYTES:,} bytes.")
     if b"<!DOCTYPE" in source:
         raise InvalidInputError("The style has a document type declaration, which is not allowed in a CSL file.")
     try:
-        root, _, is_damaged = read_xml(source, is_huge=True)
+        root, _, is_damaged = read_xml(source)
     except XmlError:
         is_damaged, root = True, None
     if is_damaged or root is None:
         raise InvalidInputError("The file is not a CSL style: it is not well-formed XML.")
-    return _node(root, 1)
+    return _node(root)
 
 
-def _node(element: Element, depth: int) -> Node:
-    if depth > _MAX_NESTING:
-        raise InvalidInputError("The style's elements are nested too deeply. Choose another style.")
+def _node(element: Element) -> Node:
     texts = [element.text or "", *(child.tail or "" for child in element)]
-    children = tuple(_node(child, depth + 1) for child in element)
+    children = tuple(map(_node, element))
     return Node(element.tag.rpartition("}")[2], dict(element.attrib), children, "".join(texts))
 
 
 @cache
 def shipped_style(name: str) -> CitationStyle:
     """A style that comes with the server, by the name of its file in the CSL project."""
-    return read_style((_STYLES / f"{name}.csl").read_bytes())
+    return read_style(style_tree((_STYLES / f"{name}.csl").read_bytes()))
 
 
 @cache
 def _shipped_locale(name: str) -> Node:
-    return _tree((_STYLES / f"locales-{name}.xml").read_bytes())
-
-
-def _shipped_locales(language: str) -> list[Node]:
-    return [_shipped_locale(name) for name in _LOCALES if name in ("en-US", language)]
-
-
-def _own_locales(root: Node, language: str) -> list[Node]:
-    """The style's own locales that apply, the most specific one last."""
-    order = ("", language.split("-")[0], language)
-    found = [node for node in root.children if node.tag == "locale" and node.get(_LANGUAGE) in order]
-    return sorted(found, key=lambda node: order.index(node.get(_LANGUAGE)))
-
-
-def _terms(locale: Node) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
-    for node in (locale.first("terms") or _NOTHING).children:
-        single, multiple = node.first("single"), node.first("multiple")
-        words = (single.text, multiple.text) if single and multiple else (node.text, node.text)
-        yield (node.get("name"), node.get("form", "long")), words
-
-
-def _takes_stops(locales: list[Node]) -> bool:
-    options = [node.first("style-options") for node in locales]
-    said = [one.get("punctuation-in-quote") for one in options if one and "punctuation-in-quote" in one.options]
-    return bool(said) and said[-1] == "true"
+    return style_tree((_STYLES / f"locales-{name}.xml").read_bytes())

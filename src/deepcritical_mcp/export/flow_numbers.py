@@ -44,6 +44,8 @@ def searched_source(search: LoggedSearch) -> SearchedSource:
 
 PAGING_LIMITS = ("at most ", "only results new")
 """The beginnings of limits that do not make it another search."""
+_SINCE = ("added to ", "posted since ")
+"""Those of the limit with which a watch looks for what was added since a day."""
 
 
 @dataclass(frozen=True)
@@ -96,36 +98,19 @@ def repetitions(log: Sequence[LoggedSearch]) -> set[int]:
     return found
 
 
-def made_good(log: Sequence[LoggedSearch]) -> dict[int, int]:
-    """The positions of entries that failed or were incomplete, each with that of the later entry in which the same
-    search was complete."""
-    missed, found = dict[tuple[object, ...], list[int]](), dict[int, int]()
-    for place, one in enumerate(log):
-        key = (*_asked(one), _lasting(one), one.first, has_since(one))
-        if one.is_whole:
-            found |= dict.fromkeys(missed.pop(key, ()), place)
-        else:
-            missed.setdefault(key, []).append(place)
-    return found
-
-
 def _asked(one: LoggedSearch) -> tuple[object, ...]:
     return one.kind, one.source, tuple(dict.fromkeys(query.query for query in one.queries))
 
 
 def _lasting(one: LoggedSearch) -> tuple[str, ...]:
     """The limits without those of one run."""
-    return tuple(limit for limit in one.filters if not limit.startswith(PAGING_LIMITS) and not _is_since(one, limit))
+    of_one_run = (*PAGING_LIMITS, *(_SINCE if one.is_watch else ()))
+    return tuple(limit for limit in one.filters if not limit.startswith(of_one_run))
 
 
 def has_since(one: LoggedSearch) -> bool:
     """Whether a watch asked only for what had been added since a day."""
-    return any(_is_since(one, limit) for limit in one.filters)
-
-
-def _is_since(one: LoggedSearch, limit: str) -> bool:
-    """Whether it is the day from which on a watch looks for what was added."""
-    return one.is_watch and limit.startswith(("added to ", "posted since "))
+    return one.is_watch and any(limit.startswith(_SINCE) for limit in one.filters)
 
 
 def _together(runs: Sequence[LoggedSearch]) -> DistinctSearch:
@@ -167,14 +152,6 @@ class IdentifiedRecords:
 
 
 @dataclass(frozen=True)
-class ExcludedRecords:
-    """How many records were excluded for a reason; `NO_REASON` if none was given."""
-
-    reason: str
-    records: int
-
-
-@dataclass(frozen=True)
 class FlowNumbers:
     """The numbers of a flow diagram. `total_identified` = `duplicates` + `left_out` + `removed` + `records`, and
     `records` = `excluded_records` + `included` + `cited` + `undecided`.
@@ -185,14 +162,14 @@ class FlowNumbers:
         left_out: results that filters or limits left out after the source had answered.
         removed: records that searches had led to and that the session does not have any more.
         records: distinct records in the session, without the user's notes.
-        excluded: of `records`, with reasons, most frequent first; those whose full text is not in the session.
+        excluded: how many of `records`, by their reason (`NO_REASON` if none was given), most frequent first; those
+            whose full text is not in the session.
         excluded_with_text: the same for records whose full text is in the session.
         included: of `records`, those marked as included; `cited` are those marked as cited only, and not among them.
         undecided: of `records`, those without a decision.
         retrieved: of `records`, those whose full text, page or whole registration is in the session.
         not_retrieved: of `records`, those whose full text was asked for but not found, and is not in the session.
-        retracted: ids of the `records` that are retracted; `retracted_included` and `retracted_cited` of those that
-            are marked so.
+        retracted: ids of the `records` that are retracted, each with its decision.
         asked: when the status of the records was last asked; `unchecked` is how many nobody was asked about.
     """
 
@@ -201,16 +178,14 @@ class FlowNumbers:
     left_out: int
     removed: int
     records: int
-    excluded: tuple[ExcludedRecords, ...]
-    excluded_with_text: tuple[ExcludedRecords, ...]
+    excluded: Mapping[str, int]
+    excluded_with_text: Mapping[str, int]
     included: int
     cited: int
     undecided: int
     retrieved: int
     not_retrieved: int
-    retracted: tuple[str, ...]
-    retracted_included: tuple[str, ...]
-    retracted_cited: tuple[str, ...]
+    retracted: Mapping[str, str]
     asked: str
     unchecked: int
 
@@ -222,7 +197,7 @@ class FlowNumbers:
     @property
     def excluded_records(self) -> int:
         """Records that were excluded, for whatever reason."""
-        return sum(one.records for one in (*self.excluded, *self.excluded_with_text))
+        return sum(self.excluded.values()) + sum(self.excluded_with_text.values())
 
     @property
     def screened(self) -> int:
@@ -242,7 +217,10 @@ def flow_numbers(log: Sequence[LoggedSearch], publications: Iterable[Publication
     found = {now.get(id, id) for search in searches for id in search.ids}
     looked_up = {now.get(id, id) for one in look_ups for id in one.ids} - found
     asked = {now.get(id, id) for one in log if one.tool == _FULL_TEXT_TOOL for id in one.ids}
-    excluded = [one for one in records if one.screening == "excluded"]
+    excluded, decisions = (
+        [one for one in records if one.screening == "excluded"],
+        Counter(one.screening for one in records),
+    )
     return FlowNumbers(
         identified=_identified(searches, len(looked_up), len(look_ups), len(known.keys() - found - looked_up)),
         duplicates=sum(len(one.ids) + one.duplicates for one in searches) - len(found),
@@ -251,14 +229,12 @@ def flow_numbers(log: Sequence[LoggedSearch], publications: Iterable[Publication
         records=len(records),
         excluded=_reasons(one for one in excluded if not has_whole_text(one)),
         excluded_with_text=_reasons(one for one in excluded if has_whole_text(one)),
-        included=sum(one.screening == "included" for one in records),
-        cited=sum(one.screening == "cited" for one in records),
-        undecided=sum(not one.screening for one in records),
+        included=decisions["included"],
+        cited=decisions["cited"],
+        undecided=decisions[""],
         retrieved=sum(map(has_whole_text, records)),
         not_retrieved=sum(not has_whole_text(known[id]) for id in asked & known.keys()),
-        retracted=_retracted(records),
-        retracted_included=_retracted(one for one in records if one.screening == "included"),
-        retracted_cited=_retracted(one for one in records if one.screening == "cited"),
+        retracted={one.id: one.screening for one in records if one.status == "retracted"},
         asked=asked_on(*(one.status_checked for one in records)),
         unchecked=sum(not one.status_checked for one in records),
     )
@@ -267,35 +243,29 @@ def flow_numbers(log: Sequence[LoggedSearch], publications: Iterable[Publication
 def _identified(
     searches: Sequence[DistinctSearch], looked_up: int, look_ups: int, unlogged: int
 ) -> tuple[IdentifiedRecords, ...]:
-    records, times = Counter[SearchedSource](), Counter[SearchedSource]()
+    records, times = Counter[SearchedSource](), Counter(one.source for one in searches)
     for one in searches:
         records[one.source] += len(one.ids) + one.duplicates + one.left_out
-        times[one.source] += 1
-    if looked_up:
-        records[LOOK_UPS], times[LOOK_UPS] = looked_up, look_ups
-    if unlogged:
-        records[UNLOGGED] = unlogged
+    times[LOOK_UPS] = look_ups
+    others = {LOOK_UPS: looked_up, UNLOGGED: unlogged}
+    records.update({source: count for source, count in others.items() if count})
     order = ("database", "register", "website", "citation searching", "look-up", "other")
     sources = sorted(records, key=lambda source: order.index(source.method))
     return tuple(IdentifiedRecords(source, records[source], times[source]) for source in sources)
 
 
-def _reasons(excluded: Iterable[Publication]) -> tuple[ExcludedRecords, ...]:
+def _reasons(excluded: Iterable[Publication]) -> Mapping[str, int]:
     """Reasons that differ in case or a full stop only are one."""
     written, counts = dict[str, str](), Counter[str]()
     for one in excluded:
         reason = clean_line(one.screening_reason).rstrip(".") or NO_REASON
         counts[written.setdefault(reason.casefold(), reason)] += 1
-    return tuple(ExcludedRecords(reason, count) for reason, count in counts.most_common())
+    return dict(counts.most_common())
 
 
 def has_whole_text(record: Publication) -> bool:
     """Whether the session has more of it than a record or a note: a full text, a page or a registration with parts."""
     return any(text.kind == "full_text" or text.parts for text in record.texts)
-
-
-def _retracted(records: Iterable[Publication]) -> tuple[str, ...]:
-    return tuple(one.id for one in records if one.status == "retracted" and one.source != "user")
 
 
 def _present_ids(records: Iterable[Publication]) -> dict[str, str]:

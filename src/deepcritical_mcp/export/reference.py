@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
-from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.identifiers import normalize_doi, record_ids
 from deepcritical_mcp.models import (
@@ -29,21 +28,13 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.models.publication import Bibliography
 from deepcritical_mcp.models.screening import decision_of
-from deepcritical_mcp.text import FUNCTION_WORDS, MONTHS, clean_line, cut_at_sentence, normalized
+from deepcritical_mcp.text import FUNCTION_WORDS, MONTHS, cut_at_sentence, data_lines, data_table, normalized
 from deepcritical_mcp.urls import normalize_url
 
 SHORT_QUOTE, OPEN_QUOTE = 300, 1_500
 """Characters that are quoted of a full text: without an open licence, and with one."""
-# What the words of a licence must have, all of a row: licences that let everybody pass the text on.
-_OPEN = [
-    set(row.split())
-    for row in (
-        "cc by|cc0|cc zero|cc 0|creativecommons by|creativecommons publicdomain|creative commons attribution|"
-        "public domain|government work"
-    ).split("|")
-]
-_CLOSED = frozenset("nc nd non no noncommercial commercial noderivatives noderivs derivatives reserved".split())
-"""A licence with one of these allows less, or may."""
+_LICENCES = data_table(__file__, "licences.txt")
+_OPEN, _CLOSED = [set(row.split()) for row in _LICENCES["open"].split("|")], {*_LICENCES["closed"].split()}
 
 
 def is_open(licence: str) -> bool:
@@ -89,6 +80,7 @@ _NOT_IN_KEYS = FUNCTION_WORDS | set(
 )
 TRIAL_GENRE = "Clinical trial registration"
 """What kind of report a trial's registration is, which is how Zotero keeps those of ClinicalTrials.gov."""
+SEASONS = {"spring": 1, "summer": 2, "fall": 3, "autumn": 3, "winter": 4}
 ET_AL = AuthorName("et al.")
 """The end of a shortened list of authors."""
 
@@ -101,28 +93,9 @@ class Names(NamedTuple):
     csl: str
 
 
-TYPES: Mapping[PublicationForm, Names] = {
-    "article": Names("article", "JOUR", "article-journal"),
-    "preprint": Names("misc", "UNPB", "article"),
-    "chapter": Names("incollection", "CHAP", "chapter"),
-    "book": Names("book", "BOOK", "book"),
-    "trial": Names("techreport", "RPRT", "report"),
-    "page": Names("online", "ELEC", "webpage"),
-    # Zotero refuses a whole file over one CSL type that it does not know, as "document" was until lately.
-    "other": Names("misc", "GEN", "article"),
-}
-FIELDS: Mapping[str, Names] = {
-    "short_journal": Names("shortjournal", "J2", "container-title-short"),
-    "publisher": Names("publisher", "PB", "publisher"),
-    "publisher_place": Names("address", "CY", "publisher-place"),
-    "volume": Names("volume", "VL", "volume"),
-    "issue": Names("number", "IS", "issue"),
-    "version": Names("version", "ET", "version"),
-    "isbn": Names("isbn", "", "ISBN"),
-    "issn": Names("issn", "", "ISSN"),
-    "pmid": Names("pmid", "AN", "PMID"),
-    "pmcid": Names("pmcid", "C2", "PMCID"),
-}
+_ROWS = [[cell.strip() for cell in row.split("|")] for row in data_lines(__file__, "reference_names.txt")]
+TYPES = {row[1]: Names(*row[2:]) for row in _ROWS if row[0] == "type"}
+FIELDS = {row[1]: Names(*row[2:]) for row in _ROWS if row[0] == "field"}
 """The fields of a publication that reference managers store as they are."""
 
 
@@ -201,9 +174,11 @@ class Reference:
     def pages(self) -> tuple[str, ...]:
         """First and last page, the last one in full: PubMed shortens 1820-1830 to 1820-30. One text if not a range."""
         match = _PAGES.fullmatch(self.publication.pages)
-        if not match or not _is_range(*match.groups()):
+        first, last = match.groups() if match else ("", "")
+        # Not the parts of an electronic location such as e01611-19.
+        is_range = _ROMAN.fullmatch(first + last) or re.sub(r"\d+", "", first) == re.sub(r"\d+", "", last)
+        if not match or not is_range:
             return (self.publication.pages,)
-        first, last = match.groups()
         is_shortened = first.isdecimal() and last.isdecimal() and len(last) < len(first)
         return first, first[: -len(last)] + last if is_shortened else last
 
@@ -328,11 +303,6 @@ def parts_of_date(date: str) -> tuple[int, ...]:
     return tuple(map(int, date.split("-"))) if date != UNKNOWN_DATE else ()
 
 
-def _is_range(first: str, last: str) -> bool:
-    """Whether these are two pages, and not the parts of an electronic location such as e01611-19."""
-    return bool(_ROMAN.fullmatch(first + last)) or re.sub(r"\d+", "", first) == re.sub(r"\d+", "", last)
-
-
 def _key(publication: Publication) -> str:
     """First author's family name, year and first significant word of the title, e.g. "garcialopez2021metformin"."""
     family = _ascii_letters(publication.authors[0].family)[:30] if publication.authors else ""
@@ -356,19 +326,16 @@ def words_with_case(title: str) -> list[tuple[str, bool]]:
     there.
     """
     words = _SPECIES.sub(lambda name: name[0].replace(" ", "\0"), title).split(" ")
-    words = [word.replace("\0", " ") for word in words]
-    long = [word for word in words if len(word) > 3 and word[1:].islower() and " " not in word]
+    long = [word for word in words if len(word) > 3 and word[1:].islower() and "\0" not in word]
     capitalized = len(long) > 3 and sum(word[:1].isupper() for word in long) > 0.6 * len(long)
     starts = [True, *(word.endswith((":", ".", "?", "!", "-", "–", "—")) for word in words)]
     return [
-        (word, _keeps_case(word, initial_counts=not start and not capitalized))
+        (word.replace("\0", " "), "\0" in word or _keeps_case(word, initial_counts=not start and not capitalized))
         for word, start in zip(words, starts, strict=False)
     ]
 
 
 def _keeps_case(word: str, *, initial_counts: bool) -> bool:
-    if " " in word:
-        return True
     letters = "".join(filter(str.isalnum, word))
     is_symbol = letters[:1].islower() and any(map(str.isdigit, letters))
     return is_symbol or any(map(str.isupper, letters if initial_counts else letters[1:]))
@@ -390,13 +357,9 @@ RECORD_FIELDS = tuple(dict.fromkeys(("id", *Bibliography.model_fields, "authors"
 """What can be chosen for a reference manager's file."""
 
 
-def _known_date(reference: Reference) -> str:
-    return "" if reference.publication.date == UNKNOWN_DATE else reference.publication.date
-
-
 _READ: Mapping[str, Callable[[Reference], str]] = {
     "title": lambda one: one.title,
-    "date": _known_date,
+    "date": lambda one: "" if one.publication.date == UNKNOWN_DATE else one.publication.date,
     "url": lambda one: one.url,
     "status": lambda one: status_label(one.publication.status) or one.publication.status,
     "status_notices": lambda one: one.status_note,
@@ -408,17 +371,6 @@ _READ: Mapping[str, Callable[[Reference], str]] = {
 }
 LISTED_FIELDS = tuple(dict.fromkeys((*RECORD_FIELDS, *_READ, "tags")))
 """What can be chosen for a list or a table of values."""
-
-
-def checked_fields(fields: Collection[str], known: Sequence[str]) -> tuple[str, ...]:
-    """`fields` once each.
-
-    Raises:
-        InvalidInputError: one is not `known`; the message lists those that are.
-    """
-    if unknown := [one for one in fields if one not in known]:
-        raise InvalidInputError(f'There is no field "{clean_line(unknown[0])[:40]}". There are {", ".join(known)}.')
-    return tuple(dict.fromkeys(fields))
 
 
 def with_fields(reference: Reference, fields: Collection[str]) -> Reference:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import calendar
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from deepcritical_mcp.export.reference import (
     ET_AL,
     FIELDS,
+    SEASONS,
     TRIAL_GENRE,
     TYPES,
     Reference,
@@ -26,7 +27,6 @@ from deepcritical_mcp.export.reference import (
 from deepcritical_mcp.models import UNKNOWN_DATE, AuthorName, language_names, language_tag, status_label
 from deepcritical_mcp.text import clean_line
 
-_SEASONS = {"spring": 21, "summer": 22, "fall": 23, "autumn": 23, "winter": 24}
 _ESCAPES = str.maketrans(
     {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
     | {sign: f"\\{sign}" for sign in "&%$#_{}"}
@@ -35,7 +35,7 @@ _NOT_IN_ADDRESSES = re.compile(r"[\s{}\\^`\"|]")
 
 
 def bibtex_entry(reference: Reference) -> str:
-    """One bibtex_entry, with a line break at its end."""
+    """One entry, with a line break at its end."""
     lines = [f"  {name} = {value}," for name, value in _bibtex_fields(reference).items() if value not in ("", "{}")]
     return "\n".join([f"@{TYPES[reference.form].bibtex}{{{reference.key},", *lines, "}", ""])
 
@@ -45,24 +45,28 @@ def _bibtex_fields(reference: Reference) -> dict[str, str]:
     year, month, day = (*reference.date, 0, 0, 0)[:3]
     languages = language_names(publication.language)
     words = "" if reference.within_year[:1].isdecimal() else reference.within_year
+    # As biblatex reads it: "2013-11/2013-12", "1990-21" for the spring of 1990.
+    dates = "/".join("-".join(f"{part:02d}" for part in date) for date in reference.issued)
+    if season := SEASONS.get(reference.within_year.lower()):
+        dates = f"{year:04d}-{20 + season}"
     fields = {
         "title": f"{{{_bibtex_title(reference.title)}}}",
         "origtitle": _value(reference.original_title),
-        "author": _people(publication.authors),
-        "editor": _people(publication.editors),
+        "author": _joined(map(_bibtex_name, publication.authors)),
+        "editor": _joined(map(_bibtex_name, publication.editors)),
         "year": f"{{{year:04d}}}" if year else "",
         "month": _value(words) if words else calendar.month_abbr[month].lower(),
-        "date": f"{{{_edtf(reference)}}}" if day or publication.issue_date else "",
+        "date": f"{{{dates}}}" if day or publication.issue_date else "",
         "booktitle" if reference.form == "chapter" else "journal": _value(container),
         **{names.bibtex: _value(getattr(publication, field)) for field, names in FIELDS.items()},
         "pages": f"{{{escaped_text('--'.join(reference.pages), dashes=True)}}}",
-        "language": f"{{{' and '.join(map(_name_part, languages))}}}",
+        "language": _joined(map(_name_part, languages)),
         "langid": _value(languages[0].lower()) if len(languages) == 1 and languages != ["English"] else "",
         "doi": f"{{{_address(publication.doi)}}}",
         "url": f"{{{_address(reference.url)}}}",
         "urldate": _value(reference.accessed),
         "note": _value(" ".join(reference.notes)),
-        "keywords": f"{{{', '.join(map(_keyword, reference.keywords))}}}",
+        "keywords": f"{{{', '.join(_value(one) if ',' in one else escaped_text(one) for one in reference.keywords)}}}",
         "abstract": _value(reference.abstract),
         "annote": _value(reference.remark),
     }
@@ -75,19 +79,12 @@ def _bibtex_fields(reference: Reference) -> dict[str, str]:
     return fields
 
 
-def _edtf(reference: Reference) -> str:
-    """The date as biblatex reads it: "2013-11/2013-12", "1990-21" for the spring of 1990."""
-    if season := _SEASONS.get(reference.within_year.lower()):
-        return f"{reference.date[0]:04d}-{season}"
-    return "/".join("-".join(f"{part:02d}" for part in date) for date in reference.issued)
-
-
 def _value(text: str) -> str:
     return f"{{{escaped_text(text)}}}"
 
 
-def _people(names: Sequence[AuthorName]) -> str:
-    return f"{{{' and '.join(map(_bibtex_name, names))}}}"
+def _joined(parts: Iterable[str]) -> str:
+    return f"{{{' and '.join(parts)}}}"
 
 
 def escaped_text(text: str, *, dashes: bool = False) -> str:
@@ -122,11 +119,7 @@ def _bibtex_name(author: AuthorName) -> str:
 def _name_part(part: str) -> str:
     """In braces if readers would divide it: a lone escaped sign takes the space before the next "and" with it."""
     divides = "," in part or re.search(r"(?:^|\s)(?:and|[&%$#_{}]+)(?:\s|$)", part, re.IGNORECASE)
-    return f"{{{escaped_text(part)}}}" if divides else escaped_text(part)
-
-
-def _keyword(word: str) -> str:
-    return f"{{{escaped_text(word)}}}" if "," in word else escaped_text(word)
+    return _value(part) if divides else escaped_text(part)
 
 
 def _address(address: str) -> str:
@@ -142,16 +135,12 @@ _OVERRIDING = re.compile(r"[^:.]*:")
 
 
 def csl_entry(reference: Reference) -> str:
-    """One csl_item of the array."""
+    """One item of the array."""
     return json.dumps(csl_item(reference), ensure_ascii=False)
 
 
 def csl_item(reference: Reference) -> dict[str, object]:
     """A reference's fields in CSL-JSON, without empty ones."""
-    return {name: value for name, value in _csl_fields(reference).items() if value}
-
-
-def _csl_fields(reference: Reference) -> dict[str, object]:
     publication, pages = reference.publication, "-".join(reference.pages)
     # The words: Zotero would take a season's number for a month.
     season = reference.within_year if len(reference.date) == len(reference.issued) == 1 else ""
@@ -182,15 +171,15 @@ def _csl_fields(reference: Reference) -> dict[str, object]:
         fields |= {"container-title": "", "container-title-short": "", "page": ""}
     if reference.form == "trial":
         fields |= {"genre": TRIAL_GENRE, "number": publication.nct}
-    return fields
+    return {name: value for name, value in fields.items() if value}
 
 
 def _csl_title(title: str) -> str:
     """The title, with the words marked that pandoc's and Zotero's styles must leave as they are."""
-    mark = f"{status_label('retracted')}: "
-    words = words_with_case(title.removeprefix(mark))
-    return (mark if title.startswith(mark) else "") + " ".join(
-        _CORE.sub(_protected, word) if keeps and not {"<", ">"} & set(word) else word for word, keeps in words
+    mark = f"{status_label('retracted')}: " if title.startswith(f"{status_label('retracted')}: ") else ""
+    return mark + " ".join(
+        _CORE.sub(_protected, word) if keeps and not {"<", ">"} & set(word) else word
+        for word, keeps in words_with_case(title.removeprefix(mark))
     )
 
 
@@ -215,13 +204,10 @@ def _date(*dates: tuple[int, ...]) -> dict[str, object]:
 def _csl_name(author: AuthorName) -> dict[str, str]:
     if not author.given:
         return {"literal": author.family}
-    parts = (author.family, _INITIALS.sub(_spaced, author.given), author.suffix)
-    return {name: part for name, part in zip(("family", "given", "suffix"), parts, strict=True) if part}
-
-
-def _spaced(initials: re.Match[str]) -> str:
-    """ "J A" for "JA", of which styles would make "J."."""
-    return " ".join(initials[0])
+    # "J A" for "JA", of which styles would make "J.".
+    given = _INITIALS.sub(lambda initials: " ".join(initials[0]), author.given)
+    parts = {"family": author.family, "given": given, "suffix": author.suffix}
+    return {name: part for name, part in parts.items() if part}
 
 
 def ris_entry(reference: Reference) -> str:

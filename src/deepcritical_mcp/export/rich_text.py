@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from html import escape
+from itertools import groupby
 from typing import NamedTuple
 
 from deepcritical_mcp.export.markdown import escaped, escaped_start
@@ -18,6 +20,7 @@ _SPAN = re.compile(r'<(span class="nocase"|i|b|sup|sub)>([^<>]*)</(?:span|i|b|su
 _SPAN_MARKS = {"i": "italic", "b": "bold", "sup": "sup", "sub": "sub"}
 _TOKEN = re.compile(r"\S+")
 _PART = re.compile(r"[^-–—/]+")
+_FIRST_OF, _SECOND_OF = "!. !: ?. ?: :. ;. ;:".split(), (":!", ":?", ";!", ";?", " ,", " .", " ;", " :")
 _STRAIGHT_OPENING = re.compile(r'(?<![^\s(\[/–—-])"')
 _STOP_WORDS = frozenset(
     """a an and as at but by c ca d de down et for from in into nor of on onto or over so the till to up v van via von
@@ -32,12 +35,7 @@ _HTML_TAGS: Mapping[str, tuple[str, str]] = {
     "sup": ("<sup>", "</sup>"),
     "sub": ("<sub>", "</sub>"),
 }
-_MARKDOWN_TAGS: Mapping[str, tuple[str, str]] = {
-    "italic": ("*", "*"),
-    "bold": ("**", "**"),
-    "sup": ("<sup>", "</sup>"),
-    "sub": ("<sub>", "</sub>"),
-}
+_MARKDOWN_TAGS = {"italic": ("*", "*"), "bold": ("**", "**"), **{name: _HTML_TAGS[name] for name in ("sup", "sub")}}
 
 
 class Run(NamedTuple):
@@ -114,13 +112,10 @@ def _without_first(text: Rich) -> Rich:
 
 def _kept(last: str, first: str) -> str:
     """Which of two characters remains where texts meet, as the test suite of CSL has it."""
-    if last == first and last in " .,:;!?":
+    both = last + first
+    if both in _FIRST_OF or (last == first and last in " .,:;!?"):
         return "first"
-    if (last in "!?" and first in ".:") or (last in ":;" and first == ".") or last + first == ";:":
-        return "first"
-    if (last in ":;" and first in "!?") or (last == " " and first in ",.;:"):
-        return "second"
-    return ""
+    return "second" if both in _SECOND_OF else ""
 
 
 def without_stops(text: Rich) -> Rich:
@@ -132,17 +127,15 @@ def without_stops(text: Rich) -> Rich:
 def in_quotes(text: Rich, outer: tuple[str, str], inner: tuple[str, str], *, takes_stops: bool) -> Rich:
     """`text` in quotation marks; those within it become `inner` ones. `takes_stops`: see `CLOSING`."""
     runs = tuple(Run(_requoted(run.text, outer, inner), run.marks) for run in text)
-    marks = frozenset({CLOSING}) if takes_stops else _NO_MARKS
-    return (Run(outer[0]), *runs, Run(outer[1], marks))
+    return (Run(outer[0]), *runs, Run(outer[1], frozenset({CLOSING}) if takes_stops else _NO_MARKS))
 
 
 def with_quotation_marks(text: Rich, marks: tuple[str, str], *, takes_stops: bool) -> Rich:
     """`text` with `marks` for typewriter quotation marks; see `CLOSING` for one at its end."""
-    runs = [Run(_requoted(run.text, ("“", "”"), marks), run.marks) if '"' in run.text else run for run in text]
-    end = runs[-1]
+    *runs, end = (Run(_requoted(run.text, ("“", "”"), marks), run.marks) if '"' in run.text else run for run in text)
     if takes_stops and end.text[-1] == marks[1]:
-        runs[-1:] = [*rich(end.text[:-1]), Run(marks[1], end.marks | {CLOSING})]
-    return (*runs,)
+        return (*runs, *rich(end.text[:-1]), Run(marks[1], end.marks | {CLOSING}))
+    return (*runs, end)
 
 
 def _requoted(text: str, outer: tuple[str, str], inner: tuple[str, str]) -> str:
@@ -164,26 +157,14 @@ def recased(text: Rich, case: str) -> Rich:
     return (*kept,)
 
 
-def _upper(text: str) -> str:
-    """In capitals, as many characters as before: "ß" stays."""
-    return "".join(letter.upper() if len(letter.upper()) == 1 else letter for letter in text)
-
-
-def _lower(text: str) -> str:
-    return "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
+def _each(change: Callable[[str], str], text: str) -> str:
+    """`text` with each letter changed, as many characters as before: "ß" stays."""
+    return "".join(new if len(new := change(letter)) == 1 else letter for letter in text)
 
 
 def _first_upper(text: str) -> str:
     start = next((place for place, letter in enumerate(text) if letter.isalnum()), 0)
-    return text[:start] + _upper(text[start : start + 1]) + text[start + 1 :]
-
-
-def _sentence(text: str) -> str:
-    return _first_upper(_lower(text) if text.isupper() else text)
-
-
-def _each_word(text: str) -> str:
-    return _TOKEN.sub(lambda word: _first_upper(word[0]), text)
+    return text[:start] + _each(str.upper, text[start : start + 1]) + text[start + 1 :]
 
 
 def _title(text: str) -> str:
@@ -202,18 +183,18 @@ def _title(text: str) -> str:
             if part[0].islower() and not is_small and not is_prefix:
                 letters[start:end] = _first_upper(part[0])
             elif is_small and part[0][:1].isupper() and part[0][1:].islower():
-                letters[start:end] = _lower(part[0])
+                letters[start:end] = _each(str.lower, part[0])
             starts = False
         starts = token[0][-1] in ":?!." or token[0] in "–—"
     return "".join(letters)
 
 
 _CASES: Mapping[str, Callable[[str], str]] = {
-    "lowercase": _lower,
-    "uppercase": _upper,
+    "lowercase": partial(_each, str.lower),
+    "uppercase": partial(_each, str.upper),
     "capitalize-first": _first_upper,
-    "capitalize-all": _each_word,
-    "sentence": _sentence,
+    "capitalize-all": lambda text: _TOKEN.sub(lambda word: _first_upper(word[0]), text),
+    "sentence": lambda text: _first_upper(_each(str.lower, text) if text.isupper() else text),
     "title": _title,
 }
 
@@ -241,11 +222,5 @@ def _tagged(run: Run, body: str, tags: Mapping[str, tuple[str, str]]) -> str:
 
 def _merged(text: Rich) -> Rich:
     """Neighbours with the same visible marks as one run."""
-    runs = list[Run]()
-    for run in text:
-        marks = run.marks - {KEEP, CLOSING}
-        if runs and runs[-1].marks == marks:
-            runs[-1] = Run(runs[-1].text + run.text, marks)
-        else:
-            runs.append(Run(run.text, marks))
-    return (*runs,)
+    together = groupby(text, key=lambda run: run.marks - {KEEP, CLOSING})
+    return tuple(Run(plain((*runs,)), marks) for marks, runs in together)

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import calendar
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from deepcritical_mcp.export.flow_numbers import (
     PAGING_LIMITS,
     SEARCHED,
     UNLOGGED,
     DistinctSearch,
-    ExcludedRecords,
     FlowNumbers,
     IdentifiedRecords,
     SearchedSource,
     distinct_searches,
     flow_numbers,
     has_since,
-    made_good,
     repetitions,
     searched_source,
 )
@@ -48,7 +44,7 @@ def methods_paragraph(log: Sequence[LoggedSearch], numbers: FlowNumbers) -> str:
         sentences = [*_searched(answered, distinct), *_limits(numbered), *_reach(distinct)]
     sentences += [*_other_methods(others), *_updates([log[place] for place in sorted(again)])]
     counts = _counts(numbers) if answered or others or numbers.records else ()
-    return " ".join([*sentences, *counts, *_failures(numbered, made_good(log))])
+    return " ".join([*sentences, *counts, *_failures(numbered)])
 
 
 def _searched(answered: Sequence[LoggedSearch], distinct: Sequence[DistinctSearch]) -> Iterator[str]:
@@ -93,7 +89,10 @@ def _limits(log: Mapping[int, LoggedSearch]) -> Iterator[str]:
     if not limited:
         yield "No limits were set, e.g. by date, language or study type, other than those in the queries themselves."
         return
-    said = [f"{plain_line(limit)} ({_numbered(where)})" for limit, where in [*limited.items()][:_MAX_LISTED]]
+    said = [
+        f"{plain_line(limit)} ({'search' if len(where) == 1 else 'searches'} {_listed([*map(str, where)])})"
+        for limit, where in [*limited.items()][:_MAX_LISTED]
+    ]
     more = len(limited) - len(said)
     others = f"; {more} more {'is' if more == 1 else 'are'} in the table" if more else ""
     yield f"Limits were: {'; '.join(said)}{others}. No others were set, except in the queries themselves."
@@ -105,13 +104,12 @@ def _reach(distinct: Sequence[DistinctSearch]) -> Iterator[str]:
     if not depths:
         yield "None of the searches had any results." if len(distinct) > 1 else "The search had no results."
         return
-    if not beyond:
-        yield "All results were collected."
-        return
     depth = f"{depths[0]:,}" if len(depths) == 1 else f"{depths[0]:,} to {depths[-1]:,}"
     yield (
         f"Results were collected in the order in which the source gave them, {depth} of each search; {beyond} of "
         f"{counted(len(distinct), 'search', 'searches')} had more results than were collected (see the table)."
+        if beyond
+        else "All results were collected."
     )
 
 
@@ -119,9 +117,9 @@ def _other_methods(log: Sequence[LoggedSearch]) -> Iterator[str]:
     links = [one for one in log if one.kind == "citations"]
     looks = [one for one in log if one.kind == "lookup" and not one.is_check]
     if links:
-        yield f"Citing, cited or similar papers were looked for {_times(len(links))} ({_period(links)})."
+        yield f"Citing, cited or similar papers were looked for {counted(len(links), 'time')} ({_period(links)})."
     if looks:
-        yield f"Known records were fetched by identifier or reference {_times(len(looks))}."
+        yield f"Known records were fetched by identifier or reference {counted(len(looks), 'time')}."
 
 
 def _updates(repeated: Sequence[LoggedSearch]) -> Iterator[str]:
@@ -136,10 +134,6 @@ def _updates(repeated: Sequence[LoggedSearch]) -> Iterator[str]:
         )
     if failed := sum(one.failed or bool(one.errors) for one in repeated):
         yield f"{counted(failed, 'repetition')} failed or {_was(failed)} incomplete; the table says why."
-
-
-def _times(count: int) -> str:
-    return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def _counts(numbers: FlowNumbers) -> Iterator[str]:
@@ -169,26 +163,16 @@ def _was(count: int) -> str:
     return "was" if count == 1 else "were"
 
 
-def _failures(log: Mapping[int, LoggedSearch], later: Mapping[int, int]) -> Iterator[str]:
-    """Which entries failed or were incomplete; `later` has the positions of the entries that made up for them."""
-    for is_good, is_failure in product((False, True), (True, False)):
+def _failures(log: Mapping[int, LoggedSearch]) -> Iterator[str]:
+    """Which entries failed or were incomplete, whether or not a later one made up for them."""
+    for is_failure in (True, False):
         missed = {number: one for number, one in log.items() if not one.is_whole and one.failed == is_failure}
-        some = {number: one for number, one in missed.items() if (number - 1 in later) == is_good}
-        if not some:
-            continue
-        said = [f"{number} ({plain_line(one.title)}, {_day(one.at)})" for number, one in some.items()]
-        more = f" and {len(said) - _MAX_LISTED} more" if len(said) > _MAX_LISTED else ""
-        what = "failed" if is_failure else f"{_was(len(said))} incomplete"
-        end = "; the table says why."
-        if is_good:
-            again = [*dict.fromkeys(str(later[number - 1] + 1) for number in some)]
-            numbers = f"{'entry' if len(again) == 1 else 'entries'} {_listed(again)}"
-            end = f", but {_was(len(said))} repeated in full later ({numbers})."
-        yield f"{'Entry' if len(said) == 1 else 'Entries'} {_listed(said[:_MAX_LISTED])}{more} {what}{end}"
-
-
-def _numbered(numbers: Sequence[int]) -> str:
-    return f"{'search' if len(numbers) == 1 else 'searches'} {_listed(list(map(str, numbers)))}"
+        if missed:
+            said = [f"{number} ({plain_line(one.title)}, {_day(one.at)})" for number, one in missed.items()]
+            more = f" and {len(said) - _MAX_LISTED} more" if len(said) > _MAX_LISTED else ""
+            what = "failed" if is_failure else f"{_was(len(said))} incomplete"
+            entries = f"{'Entry' if len(said) == 1 else 'Entries'} {_listed(said[:_MAX_LISTED])}{more}"
+            yield f"{entries} {what}; the table says why."
 
 
 def _listed(texts: Sequence[str]) -> str:
@@ -198,10 +182,7 @@ def _listed(texts: Sequence[str]) -> str:
 def _period(searches: Iterable[LoggedSearch]) -> str:
     days = sorted(one.at[:10] for one in searches)
     first, last = _day(days[0]), _day(days[-1])
-    if first == last:
-        return f"on {first}"
-    is_same_month = days[0][:7] == days[-1][:7]
-    return f"from {first.partition(' ')[0] if is_same_month else first} to {last}"
+    return f"on {first}" if first == last else f"from {first} to {last}"
 
 
 def _day(at: str) -> str:
@@ -229,10 +210,6 @@ def left_to_the_author(log: Sequence[LoggedSearch]) -> Iterator[str]:
     yield from (f"{item} ({what}): {BLANK}" for item, what in (*left.items(), *_ALWAYS_LEFT))
 
 
-_ADVICE = re.compile(r"Try again\b[^.]{0,120}(?:\.|$)")
-"""What a message tells the caller and does not belong in an appendix."""
-
-
 @dataclass(frozen=True)
 class _Row:
     """A query of a logged search: the first one's row has the counts of the whole search; a watch may have repeated
@@ -248,15 +225,9 @@ class _Row:
         return str(number) if self.is_first and not self.search.failed else ""
 
     @property
-    def state(self) -> str:
-        is_ok = self.query.status == "ok"
-        return ("answered" if is_ok else "FAILED") + (" when repeated" if self.is_repeated else "")
-
-    @property
     def remarks(self) -> str:
-        remarks = (self.query.detail, *(self.search.errors if self.is_first else ()))
-        told = (_ADVICE.sub("", one).strip().rstrip(".") for one in remarks)
-        return "; ".join(dict.fromkeys(filter(None, told)))
+        told = (self.query.detail, *(self.search.errors if self.is_first else ()))
+        return "; ".join(dict.fromkeys(filter(None, (one.strip().rstrip(".") for one in told))))
 
 
 _CELLS: Mapping[str, Callable[[_Row], str]] = {
@@ -275,7 +246,9 @@ _CELLS: Mapping[str, Callable[[_Row], str]] = {
     "Already known": lambda row: row.count(max(0, len(row.search.ids) - row.search.new)),
     "Duplicates": lambda row: row.count(row.search.duplicates),
     "Left out": lambda row: row.count(row.search.left_out),
-    "State": lambda row: row.state,
+    "State": lambda row: (
+        f"{'answered' if row.query.status == 'ok' else 'FAILED'}{' when repeated' if row.is_repeated else ''}"
+    ),
     "Remarks": lambda row: row.remarks,
     "Tool": lambda row: row.search.tool,
 }
@@ -286,6 +259,9 @@ COLUMNS = tuple(_CELLS)
 _CODE = ("Query", "Query as sent", "Query as the source read it")
 _ONLY_IN_CSV = (*_CODE[::2], "Results of the search", "First result examined", "Duplicates", "Left out", "Tool")
 _SHOWN = tuple(name for name in COLUMNS if name not in _ONLY_IN_CSV)
+
+
+_NO_LOG = "No search is in the log of this session. What was searched elsewhere or before the log began is not known."
 
 
 def search_log_export(
@@ -303,21 +279,15 @@ def search_log_export(
     numbers = flow_numbers(log, publications)
     heading = f"# Search log: {plain_line(title)}" if title else "# Search log"
     sections = {
-        heading: _table(log),
+        heading: markdown_table(_SHOWN, ([_shown(name, row) for name in _SHOWN] for row in _rows(log)))
+        if log
+        else _NO_LOG,
         "## Queries as the sources read them": _translations(log),
         "## For the methods section": methods_paragraph(log, numbers),
         "## Numbers for a PRISMA 2020 flow diagram": flow_table(numbers),
         "## Left for the author (PRISMA-S)": "".join(f"- {one}\n" for one in left_to_the_author(log)),
     }
     return "\n".join(f"{name}\n\n{text.rstrip()}\n" for name, text in sections.items() if text)
-
-
-def _table(log: Sequence[LoggedSearch]) -> str:
-    if not log:
-        return (
-            "No search is in the log of this session. What was searched elsewhere or before the log began is not known."
-        )
-    return markdown_table(_SHOWN, ([_shown(name, row) for name in _SHOWN] for row in _rows(log)))
 
 
 def _translations(log: Sequence[LoggedSearch]) -> str:
@@ -351,13 +321,9 @@ def flow_table(numbers: FlowNumbers) -> str:
 def _steps(numbers: FlowNumbers) -> Iterator[tuple[str, str, str]]:
     for one in numbers.identified:
         label = one.source.method if one.source.method in ("database", "register", "website") else "other methods"
-        times = _origin(one)
-        yield f"Identified: {cell(one.source.name)} ({label})", str(one.records), times
-    yield (
-        "Identified in all",
-        str(numbers.total_identified),
-        "the same record counts once for each search that found it",
-    )
+        yield f"Identified: {cell(one.source.name)} ({label})", str(one.records), _origin(one)
+    total = str(numbers.total_identified)
+    yield "Identified in all", total, "the same record counts once for each search that found it"
     yield "Duplicates removed", str(numbers.duplicates), "found again, by the same search or by another one"
     yield "Left out", str(numbers.left_out), "by filters and limits, after the source had answered"
     if numbers.removed:
@@ -371,21 +337,21 @@ def _steps(numbers: FlowNumbers) -> Iterator[tuple[str, str, str]]:
     named = f": {_ids(numbers.retracted)}" if numbers.retracted else ""
     if numbers.records:
         yield "Retracted among the records", str(len(numbers.retracted)), f"{numbers.asked}{never}{named}"
-    if numbers.retracted:
-        for what, ids in (("included", numbers.retracted_included), ("cited", numbers.retracted_cited)):
-            if ids or what == "included":
-                yield f"Retracted among the {what}", str(len(ids)), _ids(ids)
+    for mark in ("included", "cited") if numbers.retracted else ():
+        ids = [id for id, decision in numbers.retracted.items() if decision == mark]
+        if ids or mark == "included":
+            yield f"Retracted among the {mark}", str(len(ids)), _ids(ids)
 
 
 def _origin(one: IdentifiedRecords) -> str:
-    if one.source.method == "other" and not one.searches:
+    if one.source.method == "look-up":
+        return f"{counted(one.searches, 'look-up')}; only what no search found"
+    if one.source == UNLOGGED:
         return "added by hand, or before searches were logged; notes do not count"
-    what = "look-up" if one.source.method == "look-up" else "search"
-    only = "; only what no search found" if what == "look-up" else ", pages and repetitions counted once"
-    return f"{counted(one.searches, what, f'{what}es' if what == 'search' else '')}{only}"
+    return f"{counted(one.searches, 'search', 'searches')}, pages and repetitions counted once"
 
 
-def _ids(ids: Sequence[str]) -> str:
+def _ids(ids: Iterable[str]) -> str:
     return ", ".join(map(cell, ids))
 
 
@@ -396,13 +362,11 @@ def _decided(numbers: FlowNumbers) -> Iterator[tuple[str, str, str]]:
     yield "Screened", str(numbers.screened), "records with a decision"
     yield "Undecided", str(numbers.undecided), "records without one; whether they were read is not known"
     yield "Excluded", str(numbers.excluded_records), "for the reasons below"
-    yield from _excluded(numbers.excluded, "the full text is not in the session")
-    yield from _excluded(numbers.excluded_with_text, "the full text is in the session")
+    for reasons, where in ((numbers.excluded, "not in"), (numbers.excluded_with_text, "in")):
+        yield from (
+            (f"Excluded: {cell(reason)}", str(count), f"the full text is {where} the session")
+            for reason, count in reasons.items()
+        )
     yield "Included", str(numbers.included), "records marked as included"
     if numbers.cited:
         yield "Cited", str(numbers.cited), "records marked as cited, which are not among the included"
-
-
-def _excluded(reasons: Sequence[ExcludedRecords], where: str) -> Iterator[tuple[str, str, str]]:
-    for one in reasons:
-        yield f"Excluded: {cell(one.reason)}", str(one.records), where

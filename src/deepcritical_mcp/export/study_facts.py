@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.text import data_lines
+from deepcritical_mcp.text import data_lines, data_table
 
 SECONDARY = frozenset({"systematic review", "meta-analysis", "network meta-analysis", "scoping review", "review"})
 """Designs that are about other studies."""
@@ -79,11 +79,8 @@ _AREA = r"(?:[Rr]ural|[Uu]rban|[Cc]entral|(?:[Nn]orth|[Ss]outh)(?:east|west|east
 _COUNTRY_IN_TITLE = re.compile(rf"\b[Ii]n (?:{_AREA} )?(?:the )?(?P<country>{_NAMES})(?![\w-]|\.\w| (?:and|Sea|pig)\b)")
 _COUNTRY_NAMED = re.compile(rf"(?<![\w-])(?:{_NAMES})(?!\w)")
 _REGISTRIES = tuple(_DESIGNS["registry"])
-_TRIAL_NUMBER = re.compile(
-    r"\b(?:NCT[0-9]{8}|ISRCTN ?[0-9]{8}|ACTRN[0-9]{14}|ChiCTR[-A-Z]{0,8}[0-9]{8,12}|CRD ?[0-9]{11}|DRKS[0-9]{8}"
-    r"|UMIN[0-9]{9}|IRCT[0-9A-Z]{10,20}|PACTR[0-9]{15}|CTRI/[0-9]{4}/[0-9]{2,3}/[0-9]{6}"
-    r"|20[0-9]{2}-[0-9]{6}-[0-9]{2}(?:-[0-9]{2})?)\b"
-)
+_SAYS = data_table(__file__, "study_words.txt")
+_TRIAL_NUMBER = re.compile(rf"\b(?:{_SAYS['registration numbers']})\b")
 _REGISTERED = re.compile(r"regist|clinicaltrials\.gov|clinical trials?\.gov|prospero|eudract", re.IGNORECASE)
 _NEAR = 120
 """Characters before a number within which a text says that it is a registration."""
@@ -123,22 +120,14 @@ def trial_numbers(record: Publication) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found[0].replace(" ", "") if found else one for found, one in numbers))
 
 
-_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-_WORDS = {word: value for value, word in enumerate(f"{_UNITS} seventeen eighteen nineteen".split())}
-_TENS = {
-    word: 10 * value for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)
-}
+_WORDS = {word: value for value, word in enumerate(_SAYS["small numbers"].split())}
+_TENS = {word: 10 * value for value, word in enumerate(_SAYS["tens"].split(), 2)}
 _NUMBER = (
     rf"(?<![\w.,/±<>=≤≥-])(?P<number>[0-9]{{1,3}}(?:[,  ][0-9]{{3}}){{1,3}}|[0-9]{{1,8}}"
     rf"|(?:{'|'.join(_TENS)})(?:[- ](?:{'|'.join(_WORDS)}))?|{'|'.join(_WORDS)})(?![\w%]|[.,/:][0-9])"
 )
 _WORD = r"(?:(?!(?:of|in|to|and|or|with|from|were|was|per|for|than|by|studies|trials)\b)[^\W\d][\w'’-]{0,24},? )"
-_PEOPLE = (
-    r"(?:patients|participants|subjects|adults|children|women|men|individuals|people|persons|volunteers|infants|"
-    r"neonates|newborns|adolescents|students|nurses|physicians|veterans|survivors|mothers|girls|boys|males|females|"
-    r"respondents|residents|controls|cases)\b"
-)
-_STUDIES = r"(?:studies|trials|rcts|articles|papers|reports|publications)\b"
+_PEOPLE, _STUDIES = rf"(?:{_SAYS['people']})\b", rf"(?:{_SAYS['studies']})\b"
 
 
 def _some(what: str, *, adjectives: int = 5, name: str = "number") -> str:
@@ -148,10 +137,7 @@ def _some(what: str, *, adjectives: int = 5, name: str = "number") -> str:
 
 _MORE = r"(?:,? [^\s;:]{1,25})"
 _WERE = r"(?:were|was) (?:\w{1,20}ly )?"
-_ENROLLED = (
-    r"(?:enrolled|included|randomi[sz]ed|recruited|analy[sz]ed|studied|treated|evaluated|examined|assessed|interviewed"
-    r"|surveyed|randomly (?:assigned|allocated|selected|divided))"
-)
+_ENROLLED = f"(?:{_SAYS['enrolled']})"
 _INCLUDED = re.compile(
     rf"\b{_ENROLLED} (?:data (?:from|on|of) )?(?:a total of )?{_some(_PEOPLE)}"
     rf"|{_some(_PEOPLE, name='second')}{_MORE}{{0,12}}? {_WERE}{_ENROLLED}\b"
@@ -159,88 +145,55 @@ _INCLUDED = re.compile(
 )
 """How a sentence says whom a study included."""
 _MENTIONED = re.compile(_some(_PEOPLE))
-_APART = re.compile(
-    _some(r"(?:healthy|normal|controls?)\b", adjectives=3)
-    + rf"|{_some(_PEOPLE, name='second')} (?:met|fulfilled|satisfied|remained)\b"
-)
-"""Controls, and those of the people whom a study wanted."""
 _STUDIES_INCLUDED = re.compile(
     rf"{_some(_STUDIES, adjectives=4)}{_MORE}{{0,8}}? {_WERE}included\b"
     rf"|{_some(_STUDIES, adjectives=4, name='second')} met (?:the |our )?(?:inclusion|eligibility)"
 )
 _LONGEST = 2_000
 """Characters of a sentence that is read."""
-_ANY_NUMBER = re.compile(rf"[0-9]|\b(?:{'|'.join((*_TENS, *list(_WORDS)[2:]))})\b")
+_ANY_NUMBER = re.compile(rf"[0-9]|\b(?:{'|'.join((*_TENS, *list(_WORDS)[2:]))}|hundred|thousand|million|dozen)\b")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z0-9])|\n")
 _IN_BRACKETS = re.compile(r" ?\([^()]{0,300}\)| ?\[[^\[\]]{0,300}\]")
-_OTHERS_STUDY = re.compile(
-    r"\b(?:previous|prior|earlier|another|recent)(?:ly)? (?:stud|trial|report|work|publi)|\b(?:will|have) be|\bper\b"
-    r"|\b(?:hundred|thousand|million|dozen|in addition|additionally|database included|registry included)"
-)
-_TELLING = (
-    "enrol includ random recruit analy studied participated took met treated evaluated examined assessed interviewed "
-    "surveyed"
-).split()
-_PART = re.compile(
-    r"(?<!study )(?<!patient )\b(?:group|arm|subgroup|subset|validation|training|replication|additional|further|other"
-    r"|remaining|excluded)\b"
-)
-"""What says, near the number, that it is of some of the people."""
-_IN_GROUP = re.compile(r" in(?:to)? (?:[\w-]{1,20} ){0,4}(?:group|arm|cohort|subset)\b")
 _HARMLESS = re.compile(
-    r"\b(?:19|20)[0-9]{2}\b"
-    rf"|(?:(?<![0-9.,])[0-9.,]{{1,12}}\+?|\b(?:{'|'.join(_WORDS)})) ?"
-    r"(?:%|[mµμ]?g|mcg|kg|m?l|iu|m?mol|[mc]m|years?|weeks?|months?|days?|hours?|h|min|cent(?:er|re)s|hospitals|sites"
-    r"|countries|clinics|groups|arms|conditions|treatments|periods|sessions|doses|times)\b"
-    r"|(?<![0-9])[0-9]{1,8}(?:[-–]| to )[0-9]{1,8}|\b[a-z]{2,10}-?[0-9][a-z0-9]{0,12}\b|[<>≤≥] ?[0-9.]{1,8}"
-    r"|\b(?:phase|stage|grade|type|group|class) [0-9]\b"
+    rf"\b(?:19|20)[0-9]{{2}}\b|\b(?:[0-9.,]{{1,12}}|{'|'.join(_WORDS)}) ?(?:{_SAYS['units']})",
 )
+"""Numbers near that of the people that cannot be meant."""
 
 
 def people_included(abstract: str, designs: Collection[str]) -> str:
-    """The number of people in digits; "" if the abstract does not say it, or if more than one number could be meant.
+    """The number of people in digits; "" if the abstract does not say it, or mentions any other number of people.
 
     Of a review it is the number in the studies that were included.
     """
     if NOT_STUDIES & {*designs} or ("review" in designs and len(designs) == 1):
         return ""
+    sentences = [_IN_BRACKETS.sub("", one.casefold()) for one in _SENTENCE.split(abstract)]
+    mentioned = {_value(found) for one in sentences for found in _MENTIONED.finditer(one)}
     is_review = bool(SECONDARY & {*designs})
-    found = {value for one in _sentences(abstract) for value in _numbers(one, is_review=is_review)}
-    if len(found) != 1:
+    if len(mentioned) != 1 or not any(_says_included(one, is_review=is_review) for one in sentences):
         return ""
-    (value,) = found
-    whole = _IN_BRACKETS.sub("", abstract).casefold()
-    is_largest = all(_value(one) <= value for one in _MENTIONED.finditer(whole))
-    return str(value) if is_largest and all(_value(one) == value for one in _APART.finditer(whole)) else ""
+    return str(mentioned.pop())
 
 
 def studies_included(abstract: str, designs: Collection[str]) -> str:
     """The number of studies that a systematic review included; "" as for `people_included`."""
     if not (SECONDARY - {"review"}) & {*designs}:
         return ""
-    found = {_value(hit) for one in _sentences(abstract) for hit in _STUDIES_INCLUDED.finditer(one)}
+    found = {_value(hit) for hit in _STUDIES_INCLUDED.finditer(_IN_BRACKETS.sub("", abstract.casefold()))}
     return str(found.pop()) if len(found) == 1 else ""
 
 
-def _sentences(abstract: str) -> list[str]:
-    """Those that may say who or what was included, in lower case and without what stands in brackets."""
-    split = (one.casefold() for one in _SENTENCE.split(abstract))
-    return [_IN_BRACKETS.sub("", one) for one in split if any(word in one for word in _TELLING)]
-
-
-def _numbers(sentence: str, *, is_review: bool) -> Iterator[int]:
-    """The number of people whom a study included; none if the sentence has another number that could be meant."""
-    if len(sentence) > _LONGEST or _OTHERS_STUDY.search(sentence) or (is_review and not re.search(_STUDIES, sentence)):
-        return
+def _says_included(sentence: str, *, is_review: bool) -> bool:
+    """Whether a sentence says whom a study included, and has no other number that could be meant."""
+    if len(sentence) > _LONGEST or (is_review and not re.search(_STUDIES, sentence)):
+        return False
     for found in _INCLUDED.finditer(sentence):
         start, end = found.span(str(found.lastgroup))
         rest = _HARMLESS.sub("", f"{sentence[:start]} {sentence[end:]}")
         rest = re.sub(rf"{_NUMBER} {_WORD}{{0,4}}?{_STUDIES}", "", rest) if is_review else rest
-        is_year = len(found[found.lastgroup or 0]) == 4 and 1900 <= _value(found) < 2100
-        near = sentence[max(0, found.start() - 60) : found.end()]
-        is_part = _PART.search(near) or _IN_GROUP.match(sentence, found.end())
-        if not (is_year or is_part or _ANY_NUMBER.search(rest)):
-            yield _value(found)
+        if not re.fullmatch("(?:19|20)[0-9]{2}", sentence[start:end]) and not _ANY_NUMBER.search(rest):
+            return True
+    return False
 
 
 def _value(found: re.Match[str]) -> int:

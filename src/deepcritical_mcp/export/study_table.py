@@ -41,15 +41,10 @@ def registered_facts(record: Publication) -> Mapping[str, str]:
     facts = {label: said.removesuffix(".") for label, said in _LINE.findall(text.content)}
     parts = [part for part in facts.get("Design", "").split("; ") if part and ":" not in part]
     allocation = [part for part in parts if part.casefold() in ("randomized", "non-randomized", "non randomized")]
-    countries = _SITES.sub("", facts.get("Countries", ""))
-    facts["Enrollment"] = _enrollment(facts.get("Enrollment", ""), facts.get("Status", ""))
+    countries, said = _SITES.sub("", facts.get("Countries", "")), facts.get("Enrollment", "")
+    count, is_open = _COUNT.fullmatch(said), facts.get("Status", "").casefold() in _NOT_YET_WHOLE
+    facts["Enrollment"] = f"{count[1]} (planned)" if count and (count[0] != count[1] or is_open) else said
     return facts | {"Design": "; ".join(parts), "Allocation": "".join(allocation[:1]), "Countries": countries}
-
-
-def _enrollment(said: str, status: str) -> str:
-    count = _COUNT.fullmatch(said)
-    is_planned = count and (count[0] != count[1] or status.casefold() in _NOT_YET_WHOLE)
-    return f"{count[1]} (planned)" if count and is_planned else said
 
 
 _MAX_NAME = 40

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from itertools import takewhile
+from typing import Any, cast
 
 from deepcritical_mcp.export.reference import ET_AL, Reference
 from deepcritical_mcp.export.reference_managers import csl_item
-from deepcritical_mcp.export.rich_text import KEEP, Rich, marked, read_title, rich
+from deepcritical_mcp.export.rich_text import KEEP, Rich, marked, read_title
 from deepcritical_mcp.models import status_label
 
 _PARTICLES = re.compile(r"(?:[a-zà-ÿ][\w’'-]{0,12}(?:(?<=[’'])|\s))+(?=\S)")
@@ -18,7 +19,6 @@ _APOSTROPHES = ("'", "’")
 _PROPER_NAMES = ("container-title", "container-title-short", "publisher")
 SHORT_FORMS = {"title": "title-short", "container-title": "container-title-short"}
 """Variables with a short form, and the variable that has it."""
-SEASONS = {"spring": 1, "summer": 2, "fall": 3, "autumn": 3, "winter": 4}
 
 
 @dataclass(frozen=True)
@@ -81,18 +81,19 @@ def style_item(reference: Reference) -> StyleItem:
     texts, names, dates = dict[str, Rich](), dict[str, Sequence[StyleName]](), dict[str, StyleDate]()
     item = style_fields(reference)
     for name, value in item.items():
-        if isinstance(value, str):
-            text = read_title(value)
-            texts[name] = marked(text, KEEP) if name in _PROPER_NAMES and _keeps_first(value) else text
-        elif isinstance(value, list):
+        if isinstance(value, list):
             names[name] = [_name(one) for one in cast("list[dict[str, str]]", value)]
         elif isinstance(value, dict):
-            dates[name] = _date(cast("dict[str, object]", value))
+            date = cast("dict[str, Any]", value)
+            dates[name] = StyleDate(*date["date-parts"][:2], season=date.get("season", ""))
+        else:
+            text, word = read_title(str(value)), str(value).split(" ")[0]
+            has_own_case = name in _PROPER_NAMES and word[:1].islower() and not word.islower()  # medRxiv
+            texts[name] = marked(text, KEEP) if has_own_case else text
     if reference.form == "book" and (years := _YEARS.fullmatch(reference.publication.book_years)):
         end = (int(years[2]),) if years[2] else ()
         dates["issued"] = StyleDate((int(years[1]),), end, is_open=not end)
     cut = ET_AL in reference.publication.authors
-    texts["citation-label"] = rich(_label(names, dates))
     kind, language = str(item["type"]), str(item.get("language", ""))
     return StyleItem(reference.key, kind, language, texts, names, dates, names_cut=cut)
 
@@ -142,42 +143,16 @@ def dotted(abbreviation: str, journal: str) -> str:
     return abbreviation if has_own else " ".join(w if ok else f"{w}." for w, ok in zip(words, is_word, strict=True))
 
 
-def _label(names: Mapping[str, Sequence[StyleName]], dates: Mapping[str, StyleDate]) -> str:
-    """What label styles call a publication, as other processors do: "Smit20", "SmBe20", "SmBJ20", "SBJL20"."""
-    people = names.get("author") or names.get("editor") or ()
-    letters = {1: (4,), 2: (2, 2), 3: (2, 1, 1)}.get(len(people), (1, 1, 1, 1))
-    who = "".join((one.family or one.literal)[:count] for one, count in zip(people, letters, strict=False))
-    return f"{who}{str(dates['issued'].begin[0])[-2:] if 'issued' in dates else ''}"
-
-
-def _keeps_first(name: str) -> bool:
-    """Whether a name begins with a small letter of its own, as medRxiv does."""
-    word = name.split(" ")[0]
-    return word[:1].islower() and not word.islower()
-
-
 def _name(value: Mapping[str, str]) -> StyleName:
     if "literal" in value:
         return StyleName(literal=value["literal"])
-    family, given = value.get("family", ""), value.get("given", "")
+    family, words = value.get("family", ""), value.get("given", "").split()
     before = _PARTICLES.match(family)
     particle = before[0].strip() if before else ""
-    words = given.split()
-    kept = len(words)
-    while kept > 1 and words[kept - 1].islower() and words[kept - 1].isalpha():
-        kept -= 1
-    return StyleName(
-        family[len(particle) :].strip(),
-        " ".join(words[:kept]),
-        " ".join(words[kept:]),
-        particle,
-        value.get("suffix", ""),
-    )
-
-
-def _date(value: Mapping[str, object]) -> StyleDate:
-    parts = cast("Sequence[tuple[int, ...]]", value["date-parts"])
-    return StyleDate(tuple(parts[0]), tuple(parts[1]) if len(parts) > 1 else (), str(value.get("season", "")))
+    dropping = [*takewhile(lambda word: word.islower() and word.isalpha(), reversed(words[1:]))][::-1]
+    given = " ".join(words[: len(words) - len(dropping)])
+    suffix = value.get("suffix", "")
+    return StyleName(family[len(particle) :].strip(), given, " ".join(dropping), particle, suffix)
 
 
 def with_particle(particle: str, family: str) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from deepcritical_mcp.export.citation_style import CitationStyle, Node
-from deepcritical_mcp.export.rich_text import Rich, appended, joined_text, marked, recased, rich, without_stops
-from deepcritical_mcp.export.style_items import SEASONS, StyleDate, StyleName, with_particle
+from deepcritical_mcp.export.reference import SEASONS
+from deepcritical_mcp.export.rich_text import Rich, joined_text, marked, recased, rich, without_stops
+from deepcritical_mcp.export.style_items import StyleDate, StyleName, with_particle
 
 _PARTS = ("year", "month", "day")
-
-
+_FONTS = ("font-style", "font-weight", "font-variant", "text-decoration", "vertical-align")
+_MARKS = ("italic", "bold", "small-caps", "underline", "sup", "sub")
 _DatePart = tuple[str, Mapping[str, str]]
 """A part's name and its options."""
 
@@ -20,24 +20,23 @@ _DatePart = tuple[str, Mapping[str, str]]
 def written_date_of(date: StyleDate, node: Node, style: CitationStyle, suffix: str = "") -> Rich:
     """A date or a range of dates by a `cs:date` element; `suffix` follows the year."""
     parts, delimiter = _date_parts(node, style)
-    writer = _DateWriter(style, f"{suffix}–" if date.is_open else suffix)
-    if not date.end:
-        return joined_text((writer.part(part, date.begin, date.season) for part in parts), delimiter)
+
+    def written(some: Sequence[_DatePart], numbers: tuple[int, ...], *, bare: bool = False) -> Rich:
+        """These parts of a date; `bare` without what follows the last one, as before the dash of a range."""
+        texts = (rich(_date_text(name, options, numbers, date, style, suffix)) for name, options in some)
+        pairs = zip(texts, some, strict=True)
+        return joined_text((finished(text, one[1], bare=bare and one is some[-1]) for text, one in pairs), delimiter)
+
     known = min(len(date.begin), len(date.end))
-    parts = [part for part in parts if _PARTS.index(part[0]) < known]
     differs = next((place for place in range(known) if date.begin[place] != date.end[place]), known)
-    apart = [place for place, part in enumerate(parts) if _PARTS.index(part[0]) >= differs]
+    parts = [part for part in parts if not date.end or _PARTS.index(part[0]) < known]
+    apart = [place for place, part in enumerate(parts) if date.end and _PARTS.index(part[0]) >= differs]
     if not apart:
-        return joined_text((writer.part(part, date.begin) for part in parts), delimiter)
+        return written(parts, date.begin)
     before, among, after = parts[: apart[0]], parts[apart[0] : apart[-1] + 1], parts[apart[-1] + 1 :]
-    first = joined_text((writer.part(part, date.begin, bare=part is among[-1]) for part in among), delimiter)
-    last = joined_text((writer.part(part, date.end) for part in among), delimiter)
-    dash = among[0][1].get("range-delimiter", "–")
-    middle = appended(appended(first, rich(dash)), last) if first and last else first or last
-    start = joined_text((writer.part(part, date.begin) for part in before), delimiter)
-    return joined_text(
-        [start, middle, joined_text((writer.part(part, date.begin) for part in after), delimiter)], delimiter
-    )
+    both = [written(among, date.begin, bare=True), written(among, date.end)]
+    middle = joined_text(both, among[0][1].get("range-delimiter", "–"))
+    return joined_text([written(before, date.begin), middle, written(after, date.begin)], delimiter)
 
 
 def sortable_date(date: StyleDate) -> str:
@@ -62,70 +61,36 @@ def _date_parts(node: Node, style: CitationStyle) -> tuple[Sequence[_DatePart], 
     return parts, node.get("delimiter") or localized.get("delimiter")
 
 
-class _DateWriter(NamedTuple):
-    style: CitationStyle
-    suffix: str
-
-    def part(self, part: _DatePart, numbers: tuple[int, ...], season: str = "", *, bare: bool = False) -> Rich:
-        """One part; `bare` without what follows it, as before the dash of a range."""
-        name, options = part
-        place = _PARTS.index(name)
-        if place < len(numbers):
-            text = self._written(name, options.get("form", "long"), numbers[place])
-        elif name == "month" and season:
-            number = SEASONS.get(season.lower(), 0)
-            text = self.style.term(f"season-{number:02}") if number else season
-        else:
-            return ()
-        return finished_part(rich(text), options, bare=bare)
-
-    def _written(self, name: str, form: str, number: int) -> str:
-        if name == "month" and form in ("long", "short"):
-            return self.style.term(f"month-{number:02}", form)
-        if name == "year":
-            return (str(number)[-2:] if form == "short" else str(number)) + self.suffix
-        if form == "ordinal":
-            return ordinal(number, self.style)
-        return f"{number:02}" if form == "numeric-leading-zeros" else str(number)
+def _date_text(
+    name: str, options: Mapping[str, str], numbers: tuple[int, ...], date: StyleDate, style: CitationStyle, suffix: str
+) -> str:
+    """One part of a date; a season where it has no month."""
+    place, form = _PARTS.index(name), options.get("form", "long")
+    if place >= len(numbers):
+        season = date.season if name == "month" else ""
+        known = season.lower() in SEASONS
+        return style.term(f"season-{SEASONS[season.lower()]:02}") if known else season
+    number = numbers[place]
+    if name == "month" and form in ("long", "short"):
+        return style.term(f"month-{number:02}", form)
+    if name == "year":
+        return f"{str(number)[-2:] if form == 'short' else number}{suffix}{'–' if date.is_open else ''}"
+    if form == "ordinal":
+        exact = style.term(f"ordinal-{number:02}") if number > 9 else ""
+        return f"{number}{exact or style.term(f'ordinal-{number % 10:02}') or style.term('ordinal')}"
+    return f"{number:02}" if form == "numeric-leading-zeros" else str(number)
 
 
-def finished_part(text: Rich, options: Mapping[str, str], *, bare: bool = False) -> Rich:
-    """`text` with the periods, case, formatting and affixes that `options` ask for."""
+def finished(text: Rich, options: Mapping[str, str], *, bare: bool = False) -> Rich:
+    """`text` as `options` ask for: without full stops, in a case, in a font and, unless `bare`, with affixes."""
     if not text:
         return ()
     if options.get("strip-periods") == "true":
         text = without_stops(text)
-    if case := options.get("text-case"):
-        text = recased(text, case)
-    text = formatted(text, options)
-    return text if bare else affixed(text, options)
-
-
-def formatted(text: Rich, options: Mapping[str, str]) -> Rich:
-    """`text` with the font that `options` ask for."""
-    for option, value in options.items():
-        if option in ("font-style", "font-weight", "font-variant", "text-decoration", "vertical-align"):
-            mark = "italic" if value == "oblique" else value
-            if mark in ("italic", "bold", "small-caps", "underline", "sup", "sub"):
-                text = marked(text, mark)
-    return text
-
-
-def affixed(text: Rich, options: Mapping[str, str]) -> Rich:
-    """`text` with the prefix and suffix of `options`."""
-    if not text or not ("prefix" in options or "suffix" in options):
-        return text
-    return joined_text([rich(options.get("prefix", "")), text, rich(options.get("suffix", ""))])
-
-
-def ordinal(number: int, style: CitationStyle) -> str:
-    """ "2nd"."""
-    ending = (
-        (style.term(f"ordinal-{number % 100:02}") if number % 100 > 9 else "")
-        or style.term(f"ordinal-{number % 10:02}")
-        or style.term("ordinal")
-    )
-    return f"{number}{ending}"
+    text = recased(text, options.get("text-case", ""))
+    for mark in map(options.get, _FONTS):
+        text = marked(text, mark) if mark in _MARKS else text
+    return text if bare else joined_text([rich(options.get("prefix", "")), text, rich(options.get("suffix", ""))])
 
 
 _DEFAULTS = {
@@ -169,32 +134,24 @@ def written_names(names: Sequence[StyleName], options: NameOptions, et_al: Rich,
     """The names with delimiters. `cut`: more names than these are not known, so that "et al." follows in any case."""
     least, first = _number(options, "et-al-min"), max(1, _number(options, "et-al-use-first"))
     is_shortened = bool(least) and len(names) >= least and len(names) > first
-    shown = names[:first] if is_shortened else names
-    pieces = [_written_name(name, place, options) for place, name in enumerate(shown)]
-    delimiter = options["delimiter"]
+    pieces = [
+        _written_name(name, place, options) for place, name in enumerate(names[:first] if is_shortened else names)
+    ]
+    delimiter, last = options["delimiter"], pieces[-1]
+    before, option = pieces[:-1], "delimiter-precedes-last"
     if is_shortened and options["et-al-use-last"] == "true" and len(names) > first + 1 and not cut:
         last = _written_name(names[-1], len(names) - 1, options)
-        return joined_text([joined_text(pieces, delimiter), joined_text([rich("… "), last])], delimiter)
+        return joined_text([*pieces, joined_text([rich("… "), last])], delimiter)
     if is_shortened or cut:
-        between = delimiter if _precedes(options, "delimiter-precedes-et-al", len(pieces), 2) else " "
-        return joined_text([joined_text(pieces, delimiter), et_al], between)
-    return _with_and(pieces, options, delimiter)
-
-
-def _with_and(pieces: list[Rich], options: NameOptions, delimiter: str) -> Rich:
-    word = {"text": options["and-word"], "symbol": "&"}.get(options["and"], "")
-    if not word or len(pieces) < 2:
+        before, last, option = pieces, et_al, "delimiter-precedes-et-al"
+    elif (word := {"text": options["and-word"], "symbol": "&"}.get(options["and"], "")) and before:
+        last = joined_text([rich(f"{word} "), last])
+    else:
         return joined_text(pieces, delimiter)
-    before = delimiter if _precedes(options, "delimiter-precedes-last", len(pieces) - 1, 2) else " "
-    return joined_text([joined_text(pieces[:-1], delimiter), joined_text([rich(f"{word} "), pieces[-1]])], before)
-
-
-def _precedes(options: NameOptions, option: str, before: int, enough: int) -> bool:
-    """Whether the delimiter stands there after `before` names."""
     how = options[option]
-    if how == "after-inverted-name":
-        return _is_inverted(options, before - 1)
-    return how == "always" or (how == "contextual" and before >= enough)
+    is_apart = _is_inverted(options, len(before) - 1) if how == "after-inverted-name" else how == "always"
+    is_apart = is_apart or (how == "contextual" and len(before) > 1)
+    return joined_text([joined_text(before, delimiter), last], delimiter if is_apart else " ")
 
 
 def _is_inverted(options: NameOptions, place: int) -> bool:
@@ -208,7 +165,10 @@ def _written_name(name: StyleName, place: int, options: NameOptions) -> Rich:
     if options["form"] == "short":
         return rich(with_particle(name.particle, name.family))
     given = initialed(name.given, options) if "initialize-with" in options else name.given
-    suffix = _suffix(name.suffix, options)
+    # "Jr." without a full stop where the style's initials have none.
+    has_stop = "." in options["initialize-with"] or "initialize-with" not in options
+    bare = name.suffix.removesuffix(".")
+    suffix = f"{bare}." if has_stop and bare in _SHORTENED else bare
     if _CJK.search(name.family):
         return rich(f"{name.family}{name.given}")
     if not _is_inverted(options, place):
@@ -220,13 +180,6 @@ def _written_name(name: StyleName, place: int, options: NameOptions) -> Rich:
     else:
         family = with_particle(name.particle, name.family)
     return rich(options["sort-separator"].join(filter(None, (family, " ".join(filter(None, after)), suffix))))
-
-
-def _suffix(suffix: str, options: NameOptions) -> str:
-    """ "Jr." as the style's initials: without a full stop where these have none."""
-    bare = suffix.removesuffix(".")
-    has_stop = "." in options["initialize-with"] or "initialize-with" not in options
-    return f"{bare}." if has_stop and bare in _SHORTENED else bare
 
 
 def initialed(given: str, options: NameOptions) -> str:
@@ -279,22 +232,15 @@ def _one(pages: str, how: str, dash: str) -> str:
 
 
 def _last(prefix: str, first: str, last: str, how: str) -> str:
+    """The last page, without the digits that it shares with the first, as far as `how` says. The Chicago Manual (9.63)
+    has 3-10, 71-72, 100-104, 101-8, 321-25, 1087-89, 1496-1500."""
+    same = next((place for place in range(len(first)) if first[place] != last[place : place + 1]), len(first))
+    least = 2 if how == "minimal-two" else 1
     if how.startswith("chicago"):
-        return _chicago(prefix, first, last, how)
+        least = 1 if int(first) % 100 < 10 else 2
+        is_long = how != "chicago-16" and len(first) == 4 and len(first) - same > 2
+        if int(first) < 100 or int(first) % 100 == 0 or is_long:
+            return prefix + last
     if how == "expanded" or len(first) != len(last):
         return prefix + last
-    least = 2 if how == "minimal-two" else 1
-    same = next((place for place in range(len(first)) if first[place] != last[place]), len(first))
     return last[min(same, len(last) - least) :] if len(last) > least else last
-
-
-def _chicago(prefix: str, first: str, last: str, how: str) -> str:
-    """The Chicago Manual's rule (9.63): 3-10, 71-72, 100-104, 101-8, 321-25, 1087-89, 1496-1500."""
-    number, same_length = int(first), len(first) == len(last)
-    if number < 100 or number % 100 == 0 or not same_length:
-        return prefix + last
-    least = 1 if number % 100 < 10 else 2
-    same = next((place for place in range(len(first)) if first[place] != last[place]), len(first))
-    if how != "chicago-16" and len(first) == 4 and len(first) - same > 2:
-        return prefix + last
-    return last[min(same, len(last) - least) :]

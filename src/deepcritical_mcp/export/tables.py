@@ -59,19 +59,13 @@ def code_cell(text: str) -> str:
     return cell(line) if not line or _NOT_IN_CODE & {*line} else f"`{line}`"
 
 
-_RULE = re.compile(r"\|[ :|-]{1,500}\|?\s*")
-"""The line below the head of a Markdown table."""
-
-
 @dataclass(frozen=True)
 class TextPieces:
-    """The pieces of a text; put together, all of them are that text.
-
-    `headings` has what to repeat before a piece where a part starts with it, e.g. the head of a table; "" for nothing.
-    """
+    """The pieces of a text; put together, all of them are that text. Of a table, its head, the first `repeated` pieces,
+    stands at the start of each part."""
 
     pieces: Sequence[str]
-    headings: Sequence[str]
+    repeated: int = 0
     head: str = ""
     separator: str = ""
     tail: str = ""
@@ -89,7 +83,8 @@ class TextPieces:
 
     def _combined(self, start: int, count: int) -> str:
         body = self.separator.join(self.pieces[start : start + count])
-        return f"{self.head}{self.headings[start]}{body}{self.tail}"
+        table_head = "".join(self.pieces[: self.repeated]) if start >= self.repeated else ""
+        return f"{self.head}{table_head}{body}{self.tail}"
 
 
 def text_in_pieces(text: str, output: str, *, longest: int) -> TextPieces:
@@ -97,12 +92,11 @@ def text_in_pieces(text: str, output: str, *, longest: int) -> TextPieces:
     A line that is longer than `longest` is divided."""
     if output == "json":
         entries = [json.dumps(one, ensure_ascii=False) for one in cast("list[object]", json.loads(text))]
-        return TextPieces(entries, [""] * len(entries), head="[\n", separator=",\n", tail="\n]\n")
+        return TextPieces(entries, head="[\n", separator=",\n", tail="\n]\n")
     lines = _rows(text) if output == "csv" else text.splitlines(keepends=True)
     pieces = [line[at : at + longest] for line in lines for at in range(0, len(line), longest)]
-    if output == "csv":
-        return TextPieces(pieces, ["", *pieces[:1] * (len(pieces) - 1)])
-    return TextPieces(pieces, _table_heads(pieces) if output == "markdown" else [""] * len(pieces))
+    is_table = output == "markdown" and text.startswith("|")
+    return TextPieces(pieces, repeated=1 if output == "csv" else 2 if is_table else 0)
 
 
 def _rows(text: str) -> list[str]:
@@ -114,14 +108,3 @@ def _rows(text: str) -> list[str]:
             rows.append(open_row)
             open_row = ""
     return [*rows, open_row] if open_row else rows
-
-
-def _table_heads(lines: Sequence[str]) -> list[str]:
-    """For each line, the head of the Markdown table whose body it belongs to; "" outside of one."""
-    heads, head = list[str](), ""
-    for at, line in enumerate(lines):
-        if at > 1 and _RULE.fullmatch(lines[at - 1]) and lines[at - 2].startswith("|"):
-            head = f"{lines[at - 2]}{lines[at - 1]}"
-        head = head if line.startswith("|") else ""
-        heads.append(head)
-    return heads

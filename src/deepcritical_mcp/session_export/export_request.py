@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import ExportFormat
-from deepcritical_mcp.export.reference import LISTED_FIELDS, RECORD_FIELDS, checked_fields
+from deepcritical_mcp.export.reference import LISTED_FIELDS, RECORD_FIELDS
 from deepcritical_mcp.text import clean_line
 
 AnyFormat = Literal[ExportFormat, "bibliography", "search-log", "table", "news"]
@@ -91,7 +91,9 @@ def checked_request(request: ExportRequest) -> ExportRequest:
     format, outputs = request.format, OUTPUTS[request.format]
     request = replace(request, output=request.output.strip().lower())
     if request.output and request.output not in outputs:
-        raise InvalidInputError(_no_output(format, request.output))
+        written = f'format={format} has no output "{clean_line(request.output)[:40]}"'
+        helps = f"pass one of {', '.join(outputs)}" if len(outputs) > 1 else "leave output out"
+        raise InvalidInputError(f"{written}: {helps}.")
     if request.style and format != "bibliography":
         raise InvalidInputError(f'style is for format="bibliography"; format={format} has none.')
     if request.abstracts and format not in RECORD_FORMATS:
@@ -108,7 +110,9 @@ def checked_request(request: ExportRequest) -> ExportRequest:
         )
     if fields and request.abstracts:
         fields += ("abstract",)
-    return replace(request, output=request.output or outputs[0], fields=checked_fields(fields, known))
+    if unknown := [one for one in fields if one not in known]:
+        raise InvalidInputError(f'There is no field "{clean_line(unknown[0])[:40]}". There are {", ".join(known)}.')
+    return replace(request, output=request.output or outputs[0], fields=tuple(dict.fromkeys(fields)))
 
 
 def media_type_of(name: str) -> str:
@@ -119,15 +123,4 @@ def media_type_of(name: str) -> str:
 def _known_fields(format: AnyFormat) -> tuple[str, ...]:
     if format == "table":
         return pkgutil.resolve_name("deepcritical_mcp.export.study_table:TABLE_COLUMNS")
-    if format == "markdown":
-        return LISTED_FIELDS
-    return RECORD_FIELDS if format in ("bibtex", "ris", "csl-json") else ()
-
-
-def _no_output(format: AnyFormat, output: str) -> str:
-    written = clean_line(output)[:40]
-    if len(OUTPUTS[format]) == 1:
-        fitting = [name for name, forms in OUTPUTS.items() if output in forms and len(forms) > 1]
-        which = f" Formats with output={written}: {', '.join(fitting)}." if fitting else ""
-        return f'output "{written}": format={format} has one form only, leave output out.{which}'
-    return f'format={format} has no output "{written}": pass one of {", ".join(OUTPUTS[format])}.'
+    return {"markdown": LISTED_FIELDS, "jsonl": ()}.get(format, RECORD_FIELDS if format in RECORD_FORMATS else ())

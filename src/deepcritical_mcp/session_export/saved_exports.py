@@ -11,7 +11,6 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,7 +67,7 @@ async def keep_export(store: EvidenceStore, name: str, whole: WholeExport) -> tu
     earlier = [one for one in kept if one.name != name]
     others = earlier[-(MAX_KEPT - 1) :]
     while len(packed) + sum(one.packed for one in others) > MAX_KEPT_COMPRESSED:
-        others = others[1:]
+        del others[0]
     used = {one.place for one in others}
     place = next(f"export:{n}" for n in range(MAX_KEPT) if f"export:{n}" not in used)
     media_type = whole.request.file_type.media_type
@@ -129,12 +128,8 @@ def _unpacked(packed: str) -> str:
 
 async def told_news(store: EvidenceStore, news: News) -> str:
     """The news as Markdown, which is also kept in the session, so that `last_news` can read later parts of it."""
-    lines = [
-        inert(news.summary),
-        *(["", *(f"- {inert(one.line)}" for one in news.items)] if news.items else []),
-        *(["", *(f"- Not asked: {inert(one)}" for one in news.errors)] if news.errors else []),
-    ]
-    text = "".join(f"{line}\n" for line in lines)
+    told = [f"- {inert(one.line)}" for one in news.items], [f"- Not asked: {inert(one)}" for one in news.errors]
+    text = "\n".join("".join(f"{line}\n" for line in lines) for lines in ([inert(news.summary)], *told) if lines)
     await store.keep_document(_LAST_NEWS, text)
     return text
 
@@ -150,7 +145,8 @@ def export_name(title: str, session_id: str, whole: WholeExport) -> str:
     words = re.sub(r"[^\w-]", " ", plain)[: 4 * MAX_TITLE].split()
     about = " ".join(words)[:MAX_TITLE].strip(" -_") or session_id[:11]
     request = whole.request
-    kind = f"{request.style} bibliography" if request.style and _is_name(request.style) else request.format
+    is_named = re.fullmatch(r"[\w-]{1,30}", request.style)
+    kind = f"{request.style} bibliography" if is_named else request.format
     return f"{about} {kind} {current_date().isoformat()}{request.file_type.suffix}"
 
 
@@ -164,7 +160,14 @@ def save_export(folder: Path, name: str, whole: WholeExport) -> tuple[Path, int]
     part: Path | None = None
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part = _written(folder, whole.chunks, "utf-8-sig" if whole.request.output == "csv" else "utf-8")
+        encoding = "utf-8-sig" if whole.request.output == "csv" else "utf-8"
+        with tempfile.NamedTemporaryFile(
+            "w", prefix=_PART, dir=folder, delete=False, encoding=encoding, errors="replace", newline=""
+        ) as file:
+            part = Path(file.name)
+            file.writelines(whole.chunks)
+            file.flush()
+            os.fsync(file.fileno())  # on disk, and not only in memory
         path = _placed(part, folder / name)
         return path, path.stat().st_size
     except OSError as error:
@@ -177,24 +180,6 @@ def save_export(folder: Path, name: str, whole: WholeExport) -> tuple[Path, int]
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
-
-
-def _is_name(style: str) -> bool:
-    return re.fullmatch(r"[\w-]{1,30}", style) is not None
-
-
-def _written(folder: Path, chunks: Iterable[str], encoding: str) -> Path:
-    """A new file, on disk and not only in memory."""
-    handle, name = tempfile.mkstemp(prefix=_PART, dir=folder)
-    try:
-        with open(handle, "w", encoding=encoding, errors="replace", newline="") as file:
-            file.writelines(chunks)
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    return Path(name)
 
 
 def _placed(part: Path, wanted: Path) -> Path:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import pkgutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -53,11 +54,14 @@ class ChosenRecords(NamedTuple):
 
 async def chosen_records(store: EvidenceStore, request: ExportRequest) -> ChosenRecords:
     """The publications that a request selects, as its format lists them; a note on one of them is part of it."""
-    everything = await _all_of(store)
+    everything: dict[str, Publication] = {}
+    for some in batches(await store.ids(), READ_AT_A_TIME):
+        everything |= await store.publications(some)
+        await anyio.lowlevel.checkpoint()
     found = await store.publications(request.ids) if request.ids else everything
-    listed, notes = await run_sync(_as_listed, everything, found, request, abandon_on_cancel=True)
+    wanted, listed = await run_sync(_as_listed, everything, found, request, abandon_on_cancel=True)
     missing = [one for one in request.ids if one not in found]
-    return ChosenRecords(listed, missing, notes, len(everything))
+    return ChosenRecords(listed, missing, len(wanted) - len(listed), len(everything))
 
 
 async def recheck(
@@ -67,18 +71,18 @@ async def recheck(
     which records were not reached. Those that were asked about longest ago come first. A further part of an export uses
     the answers given for the earlier parts."""
     oldest_first = sorted(publications, key=lambda one: one.status_checked)
-    within, remarks, done = 0.0 if is_first_part else OF_ONE_EXPORT, dict[str, None](), 0
+    within, remarks, reached = 0.0 if is_first_part else OF_ONE_EXPORT, dict[str, None](), set[str]()
     with anyio.move_on_after(seconds_for(TO_RECHECK_EXPORT)):
         for some in batches([*dict.fromkeys(map(_asked_about, oldest_first))], READ_AT_A_TIME):
             asked = await witness.refresh(store, some, within=within)
             remarks |= dict.fromkeys(asked.remarks)
-            done += len(some)
+            reached.update(some)
             if asked.is_down:
                 break
     shown = [*remarks][:MAX_REMARKS]
     if more := len(remarks) - len(shown):
         shown.append(f"And {counted(more, 'more remark')} on the status of records.")
-    if left := [one for one in oldest_first[done:] if has_askable_status(one)]:
+    if left := [one for one in oldest_first if _asked_about(one) not in reached and has_askable_status(one)]:
         shown.append(
             f"The status of {named_with_days(left)} was not asked again, for lack of time or because a service failed, "
             "and may be out of date. The next export begins with these."
@@ -91,25 +95,26 @@ def _asked_about(publication: Publication) -> str:
     return publication_id(publication.model_copy(update={"source": "web"})) if publication.about else publication.id
 
 
-async def _all_of(store: EvidenceStore) -> dict[str, Publication]:
-    found: dict[str, Publication] = {}
-    for some in batches(await store.ids(), READ_AT_A_TIME):
-        found |= await store.publications(some)
-        await anyio.lowlevel.checkpoint()
-    return found
-
-
 def _as_listed(
     everything: dict[str, Publication], found: dict[str, Publication], request: ExportRequest
-) -> tuple[list[Publication], int]:
+) -> tuple[list[Publication], list[Publication]]:
+    """What is wanted, and what a file of the format lists of it."""
     cited = everything if request.format == "jsonl" else with_notes(everything.values())
     chosen = {cited[one.id].id: cited[one.id] for one in found.values()}.values()
     wanted = [one for one in chosen if matches_mark(one, request.marked)]
-    listed = [one for one in wanted if request.format in NOTES_IN or not one.is_note]
-    return listed, len(wanted) - len(listed)
+    return wanted, [one for one in wanted if request.format in NOTES_IN or not one.is_note]
 
 
 _Written = tuple[Sequence[str], tuple[str, ...]]
+
+
+class _WrittenOf(NamedTuple):
+    """All that the text of an export depends on."""
+
+    request: ExportRequest
+    publications: Sequence[Publication]
+    log: Sequence[LoggedSearch]
+    title: str
 
 
 @dataclass(frozen=True)
@@ -130,10 +135,11 @@ class WholeExport:
     missing: tuple[str, ...] = ()
     left_out: int = 0
     remarks: tuple[str, ...] = ()
-    size: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", sum(map(len, self.chunks)))
+    @cached_property
+    def size(self) -> int:
+        """In characters."""
+        return sum(map(len, self.chunks))
 
     @property
     def text(self) -> str:
@@ -142,12 +148,7 @@ class WholeExport:
 
 
 async def exported(
-    store: EvidenceStore,
-    request: ExportRequest,
-    *,
-    witness: Witness,
-    report: str = "",
-    offset: int = -1,
+    store: EvidenceStore, request: ExportRequest, *, witness: Witness, report: str = "", offset: int = -1
 ) -> WholeExport:
     """What `request`, which was checked, asks for, whole; for news see `told_news`.
 
@@ -170,20 +171,16 @@ async def exported(
         raise InvalidInputError(nothing_to_export(request, chosen))
     remarks = await recheck(store, witness, chosen.publications, is_first_part=offset <= 0)
     chosen = await chosen_records(store, request)
-    if log:
-        text = await run_sync(
-            _written_log, log, chosen.publications, request.output, store.title, abandon_on_cancel=True
-        )
-        return WholeExport(request, text.splitlines(keepends=True), len(log), remarks=remarks)
     last = _in_parts.get(store) if offset > 0 else None
-    chunks, more = await run_sync(_written, request, chosen.publications, last, abandon_on_cancel=True)
+    written_of = _WrittenOf(request, chosen.publications, log, store.title)
+    chunks, more = await run_sync(_written, written_of, last, abandon_on_cancel=True)
     if offset >= 0:
         _in_parts.clear()
-        _in_parts[store] = (request, chosen.publications), (chunks, more)
+        _in_parts[store] = written_of, (chunks, more)
     chunks = [*chunks, report] if report else chunks
-    return WholeExport(
-        request, chunks, len(chosen.publications), tuple(chosen.missing), chosen.notes, (*remarks, *more)
-    )
+    notes = 0 if log else chosen.notes
+    count = len(log or chosen.publications)
+    return WholeExport(request, chunks, count, tuple(chosen.missing), notes, (*remarks, *more))
 
 
 def nothing_to_export(request: ExportRequest, chosen: ChosenRecords) -> str:
@@ -210,36 +207,32 @@ def notes_left_out(count: int) -> str:
     return f"Left out, because notes are not references: {counted(count, 'note')}. format=markdown and jsonl have them."
 
 
-def _written_log(log: Sequence[LoggedSearch], publications: Sequence[Publication], output: str, title: str) -> str:
-    return _late("search_log:search_log_export")(log, publications, output, title=title)
-
-
-def _written(
-    request: ExportRequest, publications: Sequence[Publication], last: tuple[object, _Written] | None
-) -> _Written:
+def _written(of: _WrittenOf, last: tuple[_WrittenOf, _Written] | None) -> _Written:
     """The text in chunks, and remarks: those of the `last` export if it was of the same. For a worker thread."""
-    if last and last[0] == (request, publications):
+    if last and last[0] == of:
         return last[1]
+    request, publications, log, title = of
     if len(publications) >= _MANY:
         # A collection would stop the process for half a second to look at all of the session.
         gc.collect(1)
         gc.freeze()
     if request.format in RECORD_FORMATS:
-        file = EXPORT_FILES[request.format]
         entries = written_entries(publications, request.format, abstracts=request.abstracts, fields=request.fields)
-        separated = (f"{file.separator if number else ''}{entry}" for number, entry in enumerate(entries))
-        return [file.head, *separated, file.tail], ()
+        return [*EXPORT_FILES[request.format].pieces(entries)], ()
     if request.format == "bibliography":
         folder = request.own_styles
         made: Bibliographies = _late("bibliography:bibliography")(
             publications, request.style, request.output, styles_folder=folder, allow_paths=folder is not None
         )
         return made.pieces, made.remarks
-    text: str = _late("study_table:study_table")(publications, request.output, fields=request.fields)
+    if request.format == "search-log":
+        text: str = _late("search_log:search_log_export")(log, publications, request.output, title=title)
+    else:
+        text = _late("study_table:study_table")(publications, request.output, fields=request.fields)
     return text.splitlines(keepends=True), ()
 
 
-_in_parts: WeakKeyDictionary[EvidenceStore, tuple[object, _Written]] = WeakKeyDictionary()
+_in_parts: WeakKeyDictionary[EvidenceStore, tuple[_WrittenOf, _Written]] = WeakKeyDictionary()
 """The last export that was shown in parts, of all sessions: writing thousands of records takes seconds."""
 
 
