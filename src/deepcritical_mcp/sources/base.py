@@ -16,7 +16,6 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import (
     MAX_VARIANTS,
-    AuthorName,
     CitationSource,
     ProviderReport,
     Publication,
@@ -371,18 +370,6 @@ class Source(Service):
     async def spelling(self, query: str) -> str:
         """Another spelling for a query that found nothing, "" if the source suggests none."""
         return ""
-
-
-def author_of(
-    family: str, given: str = "", suffix: str = "", *, initials: str = "", whole: str = ""
-) -> AuthorName | None:
-    """An author in parts, with initials only where they are not those of the given name; one without a family name, or
-    a group, as a `whole`; None without any name."""
-    if not family:
-        return AuthorName(whole or given) if whole or given else None
-    ours = AuthorName(family, given or initials, suffix)
-    theirs = ours._replace(initials=initials)
-    return theirs if initials and theirs.short != ours.short else ours
 
 
 S = TypeVar("S", bound=Service)

@@ -5,11 +5,12 @@ Each row of a table names a field of `Publication`, how it is read, and the path
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid
+from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.net.json_fields import list_of, plain_abstract, rows_of, text_of, texts_of
 from deepcritical_mcp.text import clean_line
 
@@ -38,7 +39,7 @@ _READERS: Mapping[str, Callable[[Texts], object]] = {
 }
 
 
-def field_table(module: str, name: str = "fields.txt") -> Table:
+def field_table(module: str, name: str) -> Table:
     """The table in a data file next to a module (its `__file__`): "field | reader | path | path"."""
     rows = (line.split(" | ") for line in data_lines(module, name))
     return [(field, reader, paths) for field, reader, *paths in rows]
@@ -59,3 +60,18 @@ def json_texts(record: Mapping[str, object], path: str) -> Texts:
     for name in path.split("."):
         found = [one.get(name) for several in found for one in rows_of(several)]
     return [text for one in found for text in (texts_of(one) if list_of(one) else (text_of(one),)) if text]
+
+
+def authors_at(people: Iterable[R], table: Table, texts_at: Callable[[R, str], Texts]) -> tuple[AuthorName, ...]:
+    """Authors by a table of `whole` (of a group), `family`, `given`, `suffix` and `initials`, which are told where they
+    are not those of the given name."""
+    found: list[AuthorName] = []
+    for one in people:
+        whole, family, given, suffix, initials = map(str, fields_at(one, table, texts_at).values())
+        if whole or not family:
+            found += [AuthorName(whole or given)] if whole or given else []
+            continue
+        ours = AuthorName(family, given or initials, suffix)
+        theirs = ours._replace(initials=initials)
+        found.append(theirs if initials and theirs.short != ours.short else ours)
+    return tuple(found)

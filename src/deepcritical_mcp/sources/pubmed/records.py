@@ -24,8 +24,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.reading.jats_text import SUBSCRIPTS, SUPERSCRIPTS, in_script
 from deepcritical_mcp.reading.xml_tree import XmlError, first, new_element, read_xml
-from deepcritical_mcp.sources.base import author_of
-from deepcritical_mcp.sources.fields import field_table, fields_at
+from deepcritical_mcp.sources.fields import authors_at, field_table, fields_at
 from deepcritical_mcp.sources.pubmed.eutils_answers import refuse_other_data, refuse_xml_errors, unreadable
 from deepcritical_mcp.text import MONTHS, clean_line, clean_text, limited
 
@@ -80,7 +79,7 @@ _YEAR = re.compile(r"(?<!\d)(1[4-9]|20|21)\d\d(?!\d)")
 _MONTH = re.compile(rf"\b({'|'.join(MONTHS)})[a-z]*\b", re.IGNORECASE)
 
 
-_ARTICLE, _BOOK = field_table(__file__, "article_fields.txt"), field_table(__file__, "book_fields.txt")
+_ARTICLE, _BOOK, _AUTHOR = (field_table(__file__, f"{of}_fields.txt") for of in ("article", "book", "author"))
 
 
 def article(record: Element) -> Publication:
@@ -215,14 +214,7 @@ def _names(*parents: Element, editors: bool = False) -> tuple[AuthorName, ...]:
         for author in one.iterfind("Author")
         if author.get("ValidYN") != "N"
     )
-    return tuple(filter(None, map(_name, people)))
-
-
-def _name(author: Element) -> AuthorName | None:
-    whole = text_at(author, "CollectiveName")
-    given, initials = text_at(author, "ForeName", "FirstName", "Initials"), text_at(author, "Initials")
-    family = "" if whole else text_at(author, "LastName")
-    return author_of(family, given, text_at(author, "Suffix"), initials=initials, whole=whole)
+    return authors_at(people, _AUTHOR, texts_at)
 
 
 def _older_pmcid(record: Element) -> str:
