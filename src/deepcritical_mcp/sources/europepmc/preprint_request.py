@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import ClassVar, NamedTuple, Self
 
@@ -14,10 +14,9 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import arxiv_doi, normalize_doi, preprint_number, record_ids
 from deepcritical_mcp.models import Publication, StatusNotice
 from deepcritical_mcp.sources.base import (
+    DatedRequest,
     Hit,
-    SearchRequest,
-    checked_limits,
-    dates_in_words,
+    any_of,
 )
 from deepcritical_mcp.text import clean_line, counted, data_lines, without_question_words
 
@@ -164,7 +163,7 @@ def servers_named(names: Sequence[str]) -> tuple[str, ...]:
 MAX_LISTED = 10
 
 
-class PreprintRequest(SearchRequest):
+class PreprintRequest(DatedRequest):
     """The arguments of `preprint_search`.
 
     `query` and `variants` are plain words or Europe PMC's query language. `min_date` and `max_date` are
@@ -179,15 +178,11 @@ class PreprintRequest(SearchRequest):
         "min_date and max_date for one period after another."
     )
 
-    min_date: str = ""
-    max_date: str = ""
     servers: tuple[str, ...] = ()
     unpublished_only: bool = False
-    since: str = ""
 
     @model_validator(mode="after")
     def _check_filters(self) -> Self:
-        checked_limits(self.min_date, self.max_date)
         servers_named(self.servers)
         for name, text in zip(("query", *["variants"] * len(self.variants)), self.queries, strict=False):
             if not europe_pmc_query(text).query:
@@ -197,11 +192,11 @@ class PreprintRequest(SearchRequest):
     def term(self, variant: str) -> str:
         """The search term for `variant` with all filters."""
         servers = [f'PUBLISHER:"{server}"' for server in servers_named(self.servers)]
-        earliest, latest = checked_limits(self.min_date, self.max_date)
+        earliest, latest = self.dates
         parts = (
             f"({europe_pmc_query(variant).query})",
             "SRC:PPR",
-            f"({' OR '.join(servers)})" if len(servers) > 1 else "".join(servers),
+            any_of(servers),
             f"FIRST_PDATE:[{_first_day(earliest)} TO {_last_day(latest)}]" if earliest or latest else "",
             f"FIRST_IDATE:[{self.since} TO 3000-12-31]" if self.since else "",
         )
@@ -214,15 +209,11 @@ class PreprintRequest(SearchRequest):
         remark = f"{named}: not a server that is known here; Europe PMC was asked for it as it is written."
         return (*europe_pmc_query(variant).remarks, *([remark] if unknown else []))
 
-    def limits(self) -> Iterator[str]:
-        yield from dates_in_words(self.min_date, self.max_date, "posted")
-        if self.servers:
-            yield f"posted on {' or '.join(servers_named(self.servers))}"
-        if self.unpublished_only:
-            yield "only preprints that have not become articles"
-        if self.since:
-            yield f"added to Europe PMC since {self.since}"
-        yield from super().limits()
+    def filters(self) -> Iterable[str]:
+        yield self.dates_in_words("posted")
+        yield f"posted on {' or '.join(servers_named(self.servers))}" if self.servers else ""
+        yield "only preprints that have not become articles" if self.unpublished_only else ""
+        yield f"added to Europe PMC since {self.since}" if self.since else ""
 
     def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
         """`found` without preprints that have become articles, if these are not wanted."""

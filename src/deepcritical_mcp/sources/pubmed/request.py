@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import SearchFilter, language_names
-from deepcritical_mcp.sources.base import Hit, SearchRequest, checked_limits, dates_in_words
+from deepcritical_mcp.sources.base import DatedRequest, Hit, any_of
 from deepcritical_mcp.text import clean_line, counted, data_lines
 
 
@@ -147,22 +147,18 @@ def _tagged(text: str, tag: str) -> str:
 
 def _languages_term(text: str) -> str:
     given = re.split(r"[,;|/]| (?:and|or|AND|OR) ", text if _tagged(text, "Language") else "")
-    terms = [_tagged(name, "Language") for name in dict.fromkeys(language_names(",".join(given)))]
-    return f"({' OR '.join(terms)})" if len(terms) > 1 else "".join(terms)
+    return any_of(_tagged(name, "Language") for name in dict.fromkeys(language_names(",".join(given))))
 
 
 def _created_since(day: str) -> str:
-    first = day.replace("-", "/")
-    return f'("{first}"[crdt] : "3000"[crdt])' if day else ""
+    return f'("{day}"[crdt] : "3000"[crdt])'.replace("-", "/") if day else ""
 
 
 def _types_term(names: Sequence[str]) -> str:
     given = [clean_line(name) for name in names if clean_line(name)]
-    unknown = [name for name in given if not publication_type(name)]
-    if unknown:
+    if unknown := [name for name in given if not publication_type(name)]:
         raise InvalidInputError(" ".join(map(_unknown_type, unknown)))
-    terms = [f'"{name}"[Publication Type]' for name in dict.fromkeys(map(publication_type, given))]
-    return f"({' OR '.join(terms)})" if len(terms) > 1 else "".join(terms)
+    return any_of(f'"{name}"[Publication Type]' for name in dict.fromkeys(map(publication_type, given)))
 
 
 def _unknown_type(name: str) -> str:
@@ -176,7 +172,7 @@ def _filter_term(filters: Mapping[Any, SearchFilter], key: str) -> str:
     return filters[key].pubmed if key in filters else ""
 
 
-class PubMedRequest(SearchRequest):
+class PubMedRequest(DatedRequest):
     """The arguments of `pubmed_search`.
 
     `query` and `variants` are plain words or PubMed's own syntax and reach PubMed unchanged. `min_date` and `max_date`
@@ -192,8 +188,6 @@ class PubMedRequest(SearchRequest):
     )
 
     sort: Sort = "relevance"
-    min_date: str = ""
-    max_date: str = ""
     publication_types: Annotated[tuple[str, ...], Term(_types_term)] = ()
     has_abstract: Annotated[bool, Term(lambda wanted: "hasabstract" if wanted else "")] = False
     study_filter: Annotated[StudyFilter, Term(lambda key: _filter_term(STUDY_FILTERS, key))] = "none"
@@ -211,7 +205,6 @@ class PubMedRequest(SearchRequest):
 
     @model_validator(mode="after")
     def _check_filters(self) -> Self:
-        checked_limits(self.min_date, self.max_date)
         self.term("")
         return self
 
@@ -226,26 +219,19 @@ class PubMedRequest(SearchRequest):
         filters = list(filter(None, terms))
         return " AND ".join((f"({variant})", *filters)) if filters else variant
 
-    def limits(self) -> Iterator[str]:
-        yield from dates_in_words(self.min_date, self.max_date)
-        if self.publication_types:
-            yield f"publication type {' or '.join(map(publication_type, self.publication_types))}"
-        if self.study_filter != "none":
-            yield f"study filter {STUDY_FILTERS[self.study_filter].name}"
-        if self.age_group != "any":
-            yield f"age group {AGE_GROUPS[self.age_group].name}"
-        yield from (words for words, is_on in self._switches() if is_on)
+    def filters(self) -> Iterable[str]:
+        types, age, study = self.publication_types, self.age_group, self.study_filter
+        yield self.dates_in_words("published")
+        yield f"publication type {' or '.join(map(publication_type, types))}" if types else ""
+        yield f"study filter {STUDY_FILTERS[study].name}" if study != "none" else ""
+        yield f"age group {AGE_GROUPS[age].name}" if age != "any" else ""
+        yield "only with an abstract" if self.has_abstract else ""
+        yield "only humans" if self.humans_only else ""
+        yield "" if self.include_retracted else "without retracted papers"
+        yield "newest first" if self.sort == "date" else ""
         names = {"author": self.author, "journal": self.journal, "language": ", ".join(language_names(self.language))}
         yield from (f"{name} {clean_line(value)}" for name, value in names.items() if clean_line(value))
-        if self.since:
-            yield f"added to PubMed since {self.since}"
-        yield from super().limits()
-
-    def _switches(self) -> Iterator[tuple[str, bool]]:
-        yield "only with an abstract", self.has_abstract
-        yield "only humans", self.humans_only
-        yield "without retracted papers", not self.include_retracted
-        yield "newest first", self.sort == "date"
+        yield f"added to PubMed since {self.since}" if self.since else ""
 
     def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
         """`found` without retracted papers, unless requested."""
