@@ -22,7 +22,7 @@ from deepcritical_mcp.search.references import Agreement, WrittenReference, are_
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.full_text import Wanted
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup
-from deepcritical_mcp.text import PUBMED_STOP_WORDS, STOP_WORDS
+from deepcritical_mcp.text import PUBMED_STOP_WORDS, STOP_WORDS, batches
 
 READ_TOGETHER = 8
 """References that one service reads before the next one is asked for those that are open."""
@@ -139,7 +139,7 @@ class ReferenceFinder:
     async def _from_readers(self, matches: Sequence[ReferenceMatch], end: float) -> None:
         """Ask all services that read citations for a few references before the next few, as long as there is time."""
         stop = anyio.current_time() + seconds_for(TO_READ_REFERENCES)
-        for batch in (matches[at : at + READ_TOGETHER] for at in range(0, len(matches), READ_TOGETHER)):
+        for batch in batches(matches, READ_TOGETHER):
             for reader in self._readers:
                 if open_ones := [one for one in batch if not one.accepted]:
                     await self._from_reader(reader, open_ones, stop, end)
@@ -147,7 +147,7 @@ class ReferenceFinder:
     async def _from_pubmed(self, matches: Sequence[ReferenceMatch], end: float) -> None:
         found: dict[str, None] = {}
         titled = [one for one in matches if _title_query(one.reference)]
-        for batch in (titled[at : at + IN_ONE_SEARCH] for at in range(0, len(titled), IN_ONE_SEARCH)):
+        for batch in batches(titled, IN_ONE_SEARCH):
             found |= await self._by_title(batch)
         for service in self._places:
             found |= await self._by_place(service, matches)
@@ -168,7 +168,7 @@ class ReferenceFinder:
     async def _by_place(self, service: PlaceLookup, matches: Sequence[ReferenceMatch]) -> dict[str, None]:
         asked = [(one, place) for one, match in enumerate(matches) for place in _places(match.reference)]
         found: dict[str, None] = {}
-        for batch in (asked[at : at + 100] for at in range(0, len(asked), 100)):
+        for batch in batches(asked, 100):
             try:
                 ids = await service.at_places([place for _, place in batch])
             except ProviderError as error:

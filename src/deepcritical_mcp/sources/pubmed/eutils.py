@@ -172,8 +172,3 @@ def eutilities(settings: Settings, client: ApiClient) -> EUtilities:
     """E-utilities through `client`, with the key and the email address of the settings."""
     ours = settings.of(PubMedSettings)
     return EUtilities(client, base_url=ours.ncbi_base_url, email=settings.ncbi_email.strip(), api_key=ours.ncbi_api_key)
-
-
-def in_batches(values: Sequence[str]) -> list[Sequence[str]]:
-    """`values` in batches that one request may ask for."""
-    return [values[at : at + MAX_IDS] for at in range(0, len(values), MAX_IDS)]

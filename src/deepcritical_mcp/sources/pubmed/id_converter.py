@@ -16,8 +16,9 @@ from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import first_records, json_answer, list_of, mapping_of, text_at
 from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.json_api import JsonApi
-from deepcritical_mcp.sources.pubmed.eutils import TOOL, in_batches, ncbi_client
+from deepcritical_mcp.sources.pubmed.eutils import MAX_IDS, TOOL, ncbi_client
 from deepcritical_mcp.sources.settings import PubMedSettings
+from deepcritical_mcp.text import batches
 
 NAME, TITLE = "idconv", "NCBI's ID converter"
 MAX_SPLITS = 16
@@ -72,7 +73,7 @@ class IdConverter:
         known: dict[tuple[IdKind, str], RecordIds] = {}
         for kind in _VALID:
             values = dict.fromkeys(v for k, v in asked.values() if k == kind and v not in refused)
-            for batch in in_batches([*values]):
+            for batch in batches([*values], MAX_IDS):
                 answered, bad = await self._ask_in_parts(kind, batch)
                 known |= {(kind, value): one for value, one in answered.items()}
                 refused += bad

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
 import httpx
@@ -241,27 +240,20 @@ class ClinicalTrials(TrialsService, FullTextSource):
 
     async def read(self, wanted: Wanted) -> Copy:
         number = normalize_trial(wanted.ids.nct)
-        ((_, copy),) = await self.records_and_copies([wanted])
-        if copy or NCT_NUMBER.fullmatch(number):
-            return copy or Copy("not_found", f"{TITLE} has no trial {number}.")
-        page = f"https://www.isrctn.com/{number}" if number.startswith("ISRCTN") else ""
-        detail = f"{TITLE} has trials by their NCT numbers only, not those of other registries."
-        return Copy("not_found", detail, elsewhere=(page,) if page else ())
+        if not NCT_NUMBER.fullmatch(number):
+            page = f"https://www.isrctn.com/{number}" if number.startswith("ISRCTN") else ""
+            detail = f"{TITLE} has trials by their NCT numbers only, not those of other registries."
+            return Copy("not_found", detail, elsewhere=(page,) if page else ())
+        try:
+            study = await self.study(number)
+        except UnknownTrialError:
+            return Copy("not_found", f"{TITLE} has no trial {number}.")
+        reading, current = trial_reading(study), nct_of(study)
+        detail = moved(number, current)
+        if not reading.content:
+            return Copy("no_text", f"{TITLE} has {current} without any text. {detail}".strip(), reading)
+        return Copy("full_text", detail, reading, f"{ADDRESS}{current}")
 
     async def records_and_copies(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Publication | None, Copy | None]]:
-        """The registration with what matters most of it as text, and the whole of it, of one answer."""
-        found: list[tuple[Publication | None, Copy | None]] = [(None, None)] * len(wanted)
-        for place, number in enumerate(normalize_trial(one.ids.nct) for one in wanted):
-            with suppress(UnknownTrialError):
-                if NCT_NUMBER.fullmatch(number):
-                    study = await self.study(number)
-                    found[place] = trial_publication(study), _copy(number, study)
-        return found
-
-
-def _copy(number: str, study: Study) -> Copy:
-    reading, current = trial_reading(study), nct_of(study)
-    detail = moved(number, current)
-    if not reading.content:
-        return Copy("no_text", f"{TITLE} has {current} without any text. {detail}".strip(), reading)
-    return Copy("full_text", detail, reading, f"{ADDRESS}{current}")
+        """No records: `TrialRecords` has them."""
+        return [(None, await self.read(one)) for one in wanted]
