@@ -182,7 +182,7 @@ class RecordFinder:
             for one in lookups:
                 one.failed(error.provider, error)
             return
-        for one, ids in zip(lookups, completed.ids, strict=True):
+        for one, ids in zip(lookups, completed, strict=True):
             known = RecordIds(*(old or new for old, new in zip(one.wanted.ids, ids, strict=True)))
             one.wanted = replace(one.wanted, ids=_of_one_kind(known))
 

@@ -309,17 +309,10 @@ class Vocabulary(Protocol):
     async def hits(self, query: str, *, as_read: bool = False) -> Hits: ...
 
 
-class Completed(Protocol):
-    """Identifiers of several documents, in order."""
-
-    @property
-    def ids(self) -> Sequence[RecordIds]: ...
-
-
 class Completer(Protocol):
-    """Completes identifiers, as NCBI's ID converter does; raises only ProviderError."""
+    """Completes identifiers of documents, in order, as NCBI's ID converter does; raises only ProviderError."""
 
-    async def convert(self, ids: Sequence[RecordIds]) -> Completed: ...
+    async def convert(self, ids: Sequence[RecordIds]) -> Sequence[RecordIds]: ...
     def check(self) -> SourceCheck: ...
 
 
