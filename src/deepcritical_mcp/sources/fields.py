@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from deepcritical_mcp.data_files import data_lines
+from deepcritical_mcp.dates import iso_date
 from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid
-from deepcritical_mcp.models import AuthorName
+from deepcritical_mcp.models import UNKNOWN_DATE, AuthorName
 from deepcritical_mcp.net.json_fields import list_of, plain_abstract, rows_of, text_of, texts_of
 from deepcritical_mcp.text import clean_line
 
@@ -34,6 +35,7 @@ _READERS: Mapping[str, Callable[[Texts], object]] = {
     "abstract": _first(plain_abstract),
     "doi": _first(normalize_doi),
     "pmid": _first(normalize_pmid),
+    "date": lambda texts: next(filter(None, (iso_date(text[:10]) for text in texts)), UNKNOWN_DATE),
     "pmcid": _first(normalize_pmcid),
     "each": lambda texts: tuple(dict.fromkeys(texts)),
 }

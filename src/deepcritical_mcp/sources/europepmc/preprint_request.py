@@ -6,7 +6,7 @@ import calendar
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 from pydantic import model_validator
 
@@ -48,17 +48,11 @@ _SIGNS = str.maketrans(dict.fromkeys("?:/\\^~{}[]", " "))
 _OPERATORS = ("AND", "OR", "NOT")
 
 
-class Translated(NamedTuple):
-    """A query in Europe PMC's language, "" if nothing is left of it, and remarks on what was changed."""
-
-    query: str
-    remarks: tuple[str, ...] = ()
-
-
-def europe_pmc_query(text: str) -> Translated:
-    """`text` as Europe PMC reads it as it was meant: its own syntax stays, signs that would break a query do not."""
+def europe_pmc_query(text: str) -> tuple[str, list[str]]:
+    """`text` as Europe PMC reads it as it was meant, and remarks on what was changed: its own syntax stays, signs that
+    would break a query do not. "" if nothing is left."""
     if number := _identifier(text.strip()):
-        return Translated(number)
+        return number, []
     text = without_question_words(text)
     remarks: list[str] = []
     for pattern, remark in _NOTATIONS:
@@ -72,7 +66,7 @@ def europe_pmc_query(text: str) -> Translated:
     if sum(bool(one["open"]) for one in tokens) != sum(bool(one["close"]) for one in tokens):
         remarks.append("The query's brackets are not balanced and were left out.")
         tokens = [one for one in tokens if not (one["open"] or one["close"])]
-    return Translated(_rebuilt(tokens), tuple(remarks))
+    return _rebuilt(tokens), remarks
 
 
 def _rebuilt(tokens: Iterable[re.Match[str]]) -> str:
@@ -185,7 +179,7 @@ class PreprintRequest(DatedRequest):
     def _check_filters(self) -> Self:
         servers_named(self.servers)
         for name, text in zip(("query", *["variants"] * len(self.variants)), self.queries, strict=False):
-            if not europe_pmc_query(text).query:
+            if not europe_pmc_query(text)[0]:
                 raise InvalidInputError(f"{name}: there are no words to search for.")
         return self
 
@@ -193,11 +187,14 @@ class PreprintRequest(DatedRequest):
         """The search term for `variant` with all filters."""
         servers = [f'PUBLISHER:"{server}"' for server in servers_named(self.servers)]
         earliest, latest = self.dates
+        if len(latest) == len("2026-01"):
+            latest += f"-{calendar.monthrange(int(latest[:4]), int(latest[5:]))[1]}"
+        days = f"{earliest}{'1900-01-01'[len(earliest) :]} TO {latest}{'3000-12-31'[len(latest) :]}"
         parts = (
-            f"({europe_pmc_query(variant).query})",
+            f"({europe_pmc_query(variant)[0]})",
             "SRC:PPR",
             any_of(servers),
-            f"FIRST_PDATE:[{_first_day(earliest)} TO {_last_day(latest)}]" if earliest or latest else "",
+            f"FIRST_PDATE:[{days}]" if earliest or latest else "",
             f"FIRST_IDATE:[{self.since} TO 3000-12-31]" if self.since else "",
         )
         return " AND ".join(filter(None, parts))
@@ -207,7 +204,7 @@ class PreprintRequest(DatedRequest):
         unknown = [server for server in servers_named(self.servers) if server not in SERVERS]
         named = ", ".join(f'"{server}"' for server in unknown)
         remark = f"{named}: not a server that is known here; Europe PMC was asked for it as it is written."
-        return (*europe_pmc_query(variant).remarks, *([remark] if unknown else []))
+        return (*europe_pmc_query(variant)[1], *([remark] if unknown else []))
 
     def filters(self) -> Iterable[str]:
         yield self.dates_in_words("posted")
@@ -221,27 +218,13 @@ class PreprintRequest(DatedRequest):
         if not self.unpublished_only or not published:
             return list(found), ()
         what = counted(len(published), "preprint that was published", "preprints that were published")
-        listed = ", ".join(_article(published_as(hit.publication)) for hit in published[:MAX_LISTED])
+        articles = (published_as(hit.publication)[0] for hit in published[:MAX_LISTED])
+        named = (f"PMID {one.pmid}" if one.pmid else f"doi:{one.doi}" if one.doi else one.reference for one in articles)
         more = f" and {len(published) - MAX_LISTED} more" if len(published) > MAX_LISTED else ""
         kept = [hit for hit in found if not published_as(hit.publication)]
-        return kept, (f"{what} omitted from this page; the articles are {listed}{more}.",)
+        return kept, (f"{what} omitted from this page; the articles are {', '.join(named)}{more}.",)
 
 
 def published_as(publication: Publication) -> tuple[StatusNotice, ...]:
     """The articles that a preprint has become."""
     return tuple(notice for notice in publication.status_notices if notice.kind == "published")
-
-
-def _article(notices: Sequence[StatusNotice]) -> str:
-    first = notices[0]
-    return f"PMID {first.pmid}" if first.pmid else f"doi:{first.doi}" if first.doi else first.reference
-
-
-def _first_day(date: str) -> str:
-    return date + "1900-01-01"[len(date) :]
-
-
-def _last_day(date: str) -> str:
-    if len(date) == len("2026-01"):
-        return f"{date}-{calendar.monthrange(int(date[:4]), int(date[5:]))[1]}"
-    return date + "3000-12-31"[len(date) :]

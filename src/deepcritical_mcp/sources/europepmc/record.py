@@ -108,7 +108,6 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
         "title": fields["title"] or NO_TITLE,
         "url": _address(source, number, str(fields["pmid"]), str(fields["doi"])),
         "date": _date(row, is_preprint=is_preprint),
-        "electronic_date": iso_date(text_at(row, "electronicPublicationDate")) or UNKNOWN_DATE,
         "authors": authors or tuple(split_names(text_at(row, "authorString").strip().rstrip("."))),
         "version": (fields["version"] or _listed_version(row, number)) if is_preprint else "",
         "preprint_number": number if is_preprint else "",

@@ -50,7 +50,7 @@ class IdConverter:
 
     async def convert(self, ids: Sequence[RecordIds]) -> Sequence[RecordIds]:
         """The ids of publications, in order, as given and with what the converter adds: one request for each kind of id
-        and 200 publications. An article that is not in PMC gets no PMCID: the converter does not know whether it exists.
+        and 200 publications. For an article outside PMC it has no PMCID: it does not know whether it exists.
 
         Publications whose PMCID is known with a PMID or a DOI are not asked for.
         """
