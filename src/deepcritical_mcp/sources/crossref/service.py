@@ -66,8 +66,8 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
 
 
 def _batches(dois: Sequence[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    length = 0
+    """DOIs in batches that one address has room for."""
+    batch, length = list[str](), 0
     for doi in dois:
         size = len(quote(f"doi:{doi},", safe=""))
         if batch and (len(batch) == MAX_DOIS or length + size > MAX_FILTER):
@@ -161,8 +161,7 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         """The agency with which a DOI is registered, e.g. "DataCite"; "" if none is known."""
 
         def read(response: httpx.Response) -> str:
-            agency = mapping_of(_message(response).get("agency"))
-            return text_at(agency, "label", "id")
+            return text_at(_message(response), "agency.label", "agency.id")
 
         try:
             return await self._api.get(f"works/{quote(doi, safe='')}/agency", {}, read)
@@ -191,7 +190,7 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
 
     async def _agencies(self, dois: Sequence[str]) -> dict[str, str]:
         """With whom DOIs are registered, as far as that is found out, "" if with nobody; an outage leaves it open."""
-        known = {doi: _DATACITE for doi in dois if _owner(doi)}
+        known = {doi: _DATACITE for doi in dois if doi.partition("/")[0] in _OWNERS}
         asked = dict.fromkeys(doi for doi in dois if doi not in known)
         try:
             for doi in list(asked)[:MAX_AGENCIES]:
@@ -214,15 +213,12 @@ def _is_doi(doi: str) -> bool:
     return bool(BARE_DOI.fullmatch(doi))
 
 
-def _owner(doi: str) -> str:
-    return _OWNERS.get(doi.partition("/")[0], "")
-
-
 def _remark(doi: str, agency: str) -> str:
     """Why Crossref has no record of a DOI, by the agency with which it is registered."""
     if not agency:
         return f"No registration agency knows {doi}: the DOI may be wrong."
     if agency == TITLE:
         return f"{doi} has a prefix of {TITLE}'s, but no record there: the DOI may be wrong."
-    owner = f"a DOI of {_owner(doi)}, registered" if _owner(doi) else "a DOI registered"
-    return f"{doi} is {owner} with {agency}; {TITLE} has no record of it."
+    owner = _OWNERS.get(doi.partition("/")[0], "")
+    named = f"a DOI of {owner}, registered" if owner else "a DOI registered"
+    return f"{doi} is {named} with {agency}; {TITLE} has no record of it."

@@ -15,21 +15,15 @@ from deepcritical_mcp.models import SearchFilter, language_names
 from deepcritical_mcp.sources.base import DatedRequest, Hit, any_of
 from deepcritical_mcp.text import clean_line, counted, data_lines
 
-
-def _names_by_type(mark: str) -> dict[str, str]:
-    """The types by the further names that `publication_types.txt` has after a mark."""
-    rows = (row.partition(mark) for row in _ROWS)
-    parts = ((_TYPE_END.split(row)[0], _TYPE_END.split(names)[0]) for row, _, names in rows)
-    return {name: type for type, names in parts for name in names.split("; ") if name}
-
-
-_ROWS = data_lines(__file__, "publication_types.txt")
-_TYPE_END = re.compile(r": | \? ")
-PUBLICATION_TYPES = tuple(_TYPE_END.split(row)[0] for row in _ROWS)
-_COMMON_NAMES, _VAGUE_NAMES = _names_by_type(": "), _names_by_type(" ? ")
+_ROW = re.compile(r"(?P<type>[^:?]+)(?:: (?P<common>[^?]+))?(?: \? (?P<vague>.+))?")
+_ROWS = [*filter(None, map(_ROW.fullmatch, data_lines(__file__, "publication_types.txt")))]
+PUBLICATION_TYPES = tuple(row["type"].strip() for row in _ROWS)
+_COMMON_NAMES, _VAGUE_NAMES = (
+    {name.strip(): row["type"].strip() for row in _ROWS for name in (row[kind] or "").split("; ") if name}
+    for kind in ("common", "vague")
+)
 _NEAR = 0.65
 _PHASE = re.compile(r"phase ([1-4])\b")
-_ONLY_PHASE = re.compile(r"(phase i{1,3}v?)(?: clinical)?(?: trial)?")
 _ROMAN = ("i", "ii", "iii", "iv")
 
 
@@ -48,19 +42,13 @@ def publication_type(name: str) -> str:
 def understood_publication_types(text: str) -> list[str]:
     """PubMed's names for types in plural, in British spelling, under a common name or several in one text; what is
     not known stays as it is."""
-    parts = [
-        part
-        for part in re.split(r"[,;|/]| (?:and|or|AND|OR|&) ", " ".join(text[:400].replace("\n", ";").split()))
-        if part.strip()
-    ]
-    whole, several = _understood(text), [*map(_understood, parts)]
+    parts = re.split(r"[,;|/]| (?:and|or|AND|OR|&) ", " ".join(text[:400].replace("\n", ";").split()))
+    whole, several = _understood(text), [*map(_understood, filter(str.strip, parts))]
     return [whole] if whole else several if len(several) > 1 and all(several) else [text]
 
 
 def _understood(name: str) -> str:
-    names = _numbers_of(name)
-    phases = [f"clinical trial {phase[1]}" for one in names if (phase := _ONLY_PHASE.fullmatch(one))]
-    return next(filter(None, ((_COMMON_NAMES | _BY_NAME).get(one) for one in (*names, *phases))), "")
+    return next(filter(None, map((_COMMON_NAMES | _BY_NAME).get, _numbers_of(name))), "")
 
 
 def _numbers_of(name: str) -> list[str]:
@@ -86,34 +74,16 @@ def near_publication_types(name: str, *, limit: int = 3) -> list[str]:
     return [one for one in dict.fromkeys([_understood(name), *(_BY_NAME[key] for key in near)]) if one][:limit]
 
 
+# fmt: off
 StudyFilter = Literal[
-    "none",
-    "therapy",
-    "therapy_broad",
-    "diagnosis",
-    "diagnosis_broad",
-    "prognosis",
-    "prognosis_broad",
-    "etiology",
-    "etiology_broad",
-    "prediction",
-    "prediction_broad",
-    "rct",
-    "systematic_review",
+    "none", "therapy", "therapy_broad", "diagnosis", "diagnosis_broad", "prognosis", "prognosis_broad", "etiology",
+    "etiology_broad", "prediction", "prediction_broad", "rct", "systematic_review",
 ]
 AgeGroup = Literal[
-    "any",
-    "newborn",
-    "infant",
-    "preschool",
-    "child",
-    "adolescent",
-    "under_18",
-    "adult",
-    "middle_aged",
-    "aged",
+    "any", "newborn", "infant", "preschool", "child", "adolescent", "under_18", "adult", "middle_aged", "aged",
     "over_80",
 ]
+# fmt: on
 
 
 _FILTERS = {
@@ -235,9 +205,9 @@ class PubMedRequest(DatedRequest):
 
     def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
         """`found` without retracted papers, unless requested."""
-        retracted = [hit.publication.pmid for hit in found if hit.publication.status == "retracted"]
-        if self.include_retracted or not retracted:
-            return list(found), ()
-        papers = counted(len(retracted), "retracted paper was", "retracted papers were")
         kept = [hit for hit in found if hit.publication.status != "retracted"]
+        if self.include_retracted or len(kept) == len(found):
+            return list(found), ()
+        retracted = [hit.publication.pmid for hit in found if hit.publication.status == "retracted"]
+        papers = counted(len(retracted), "retracted paper was", "retracted papers were")
         return kept, (f"{papers} omitted from this page: PMID {', '.join(retracted)}.",)

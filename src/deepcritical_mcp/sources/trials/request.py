@@ -45,17 +45,12 @@ def country_names(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(names), tuple(remarks)
 
 
+# fmt: off
 TrialStatus = Literal[
-    "not_yet_recruiting",
-    "recruiting",
-    "enrolling_by_invitation",
-    "active_not_recruiting",
-    "completed",
-    "suspended",
-    "terminated",
-    "withdrawn",
-    "unknown",
+    "not_yet_recruiting", "recruiting", "enrolling_by_invitation", "active_not_recruiting", "completed", "suspended",
+    "terminated", "withdrawn", "unknown",
 ]
+# fmt: on
 TrialPhase = Literal["early_phase1", "phase1", "phase2", "phase3", "phase4", "na"]
 StudyType = Literal["any", "interventional", "observational", "expanded_access"]
 _NUMBERS_ONLY = re.compile(r"\(?NCT[0-9]{8}(?:(?:[\s,()]|\bOR\b)+NCT[0-9]{8})*\)?", re.IGNORECASE)
