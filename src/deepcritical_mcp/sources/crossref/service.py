@@ -25,7 +25,7 @@ from deepcritical_mcp.net.json_fields import (
 )
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.crossref.work import NAME, SELECT, TITLE, read_work, updates_of
-from deepcritical_mcp.sources.json_api import JsonApi, is_web_page, paced_client
+from deepcritical_mcp.sources.json_api import ApiOfService, JsonApi, is_web_page, paced_client
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup, ReferenceLookup, StatusLookup
 from deepcritical_mcp.sources.settings import CrossrefSettings
 from deepcritical_mcp.text import clean_line
@@ -128,14 +128,14 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        base_url, email = settings.of(CrossrefSettings).crossref_base_url, settings.ncbi_email.strip()
+        email = settings.ncbi_email.strip()
         spacing = POLITE_SPACING if email else PUBLIC_SPACING
-        client = paced_client(
-            settings, net, name=NAME, title=TITLE, counted_by=base_url, spacing=spacing, explain=explain_crossref
+        api = ApiOfService(
+            NAME, TITLE, lambda settings: settings.of(CrossrefSettings).crossref_base_url, spacing, explain_crossref
         )
+        client, at_once = paced_client(settings, net, api), AT_ONCE[bool(email)]
         identity = {"mailto": email} if email else {}
-        api = JsonApi(client, base_url, identity=identity, at_once=AT_ONCE[bool(email)])
-        return cls(api, is_polite=bool(email))
+        return cls(JsonApi(client, api.base_url(settings), identity=identity, at_once=at_once), is_polite=bool(email))
 
     async def works(self, dois: Sequence[str], read: Callable[[Work], T], *, select: str = "") -> dict[str, T]:
         """What `read` makes of the works that Crossref has, by normalized DOI: one request for up to 100 of them.

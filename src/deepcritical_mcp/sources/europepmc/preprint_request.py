@@ -5,7 +5,6 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import ClassVar, Self
 
 from pydantic import model_validator
@@ -139,19 +138,13 @@ def servers_named(names: Sequence[str]) -> tuple[str, ...]:
     """Europe PMC's names of servers, each once; those that are not in the table as they are written.
 
     Raises:
-        InvalidInputError: a name is probably a misspelling of one in the table, or too long.
+        InvalidInputError: a name is too long.
     """
-    found: dict[str, None] = {}
-    for name in filter(None, map(clean_line, names)):
-        known = server_named(name)
-        near = [] if known else get_close_matches(name.casefold(), [one.casefold() for one in SERVERS], n=1, cutoff=0.8)
-        if near:
-            meant = next(one for one in SERVERS if one.casefold() == near[0])
-            raise InvalidInputError(f'servers: Europe PMC has no "{name[:MAX_NAME]}". Did you mean {meant}?')
-        if len(name) > MAX_NAME:
-            raise InvalidInputError(f"servers: the name of a server has at most {MAX_NAME} characters.")
-        found[known or name.replace('"', "").replace("\\", "")] = None
-    return tuple(filter(None, found))
+    given = [*filter(None, map(clean_line, names))]
+    if any(len(name) > MAX_NAME and not server_named(name) for name in given):
+        raise InvalidInputError(f"servers: the name of a server has at most {MAX_NAME} characters.")
+    found = (server_named(name) or name.replace('"', "").replace("\\", "") for name in given)
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 MAX_LISTED = 10

@@ -99,11 +99,11 @@ class BraveTool(KeyedTool):
 def _limit_error(response: httpx.Response, code: str, meta: Mapping[str, object]) -> ProviderError | None:
     quota, used = number_of(meta.get("quota_limit")), number_of(meta.get("quota_current"))
     # "1, 0": requests left in this second, and in this month; "1, 1419704": seconds until these limits reset.
-    left, reset = (response.headers.get(f"x-ratelimit-{name}", "").partition(",") for name in ("remaining", "reset"))
-    if "QUOTA" in code or (quota and used is not None and used >= quota) or left[2].strip() == "0":
+    left, reset = (response.headers.get(f"x-ratelimit-{name}", "").split(",") for name in ("remaining", "reset"))
+    if "QUOTA" in code or (quota and used is not None and used >= quota) or left[1:] == [" 0"]:
         return QuotaExceededError("brave", "The plan's quota at Brave Search is used up (HTTP 429).")
-    wait = number_of(reset[0])
-    if retry_after_seconds(response.headers.get("retry-after", "")) or not wait or wait < 0:
+    wait = number_of(reset[0]) or 0.0
+    if wait <= 0 or retry_after_seconds(response.headers.get("retry-after", "")):
         return None
     message = f"Brave Search's rate limit has been reached (HTTP 429). Try again in {math.ceil(wait)} s."
     return RateLimitError("brave", message, retry_after=wait)
