@@ -90,24 +90,22 @@ class ItemFinder:
         return [_outcome(one, self._off) for one in items]
 
     async def _look_up(self, items: Sequence[_Item], end: float) -> None:
-        wanted = [Wanted(one.ids, (url,) if preprint_number(url := one.document.url) else ()) for one in items]
-        asked = [(item, one) for item, one in zip(items, wanted, strict=True) if has_record(one)]
-        if not asked:
-            return
-        found = await self._records.find([one for _, one in asked], max(0.0, end - anyio.current_time()))
-        for (item, _), lookup in zip(asked, found, strict=True):
-            item.lookup = lookup
+        wanted = {id(one): Wanted(one.ids, (url,) if preprint_number(url := one.document.url) else ()) for one in items}
+        asked = [one for one in items if has_record(wanted[id(one)])]
+        if asked:
+            seconds = max(0.0, end - anyio.current_time())
+            found = await self._records.find([wanted[id(one)] for one in asked], seconds)
+            for item, lookup in zip(asked, found, strict=True):
+                item.lookup = lookup
 
     async def _match(self, items: Sequence[_Item], end: float) -> None:
         """Look for what references say, also the title of an item whose number belongs to another one."""
-        references = {id(one): one.reference or read_reference(one.document.title) for one in items}
-        asked = [one for one in items if references[id(one)].says_more]
-        if not asked:
-            return
-        seconds = max(0.0, end - anyio.current_time())
-        found = await self._references.find([references[id(one)] for one in asked], seconds)
-        for item, match in zip(asked, found, strict=True):
-            item.match = match
+        references = [one.reference or read_reference(one.document.title) for one in items]
+        asked = [(item, one) for item, one in zip(items, references, strict=True) if one.says_more]
+        if asked:
+            found = await self._references.find([one for _, one in asked], max(0.0, end - anyio.current_time()))
+            for (item, _), match in zip(asked, found, strict=True):
+                item.match = match
 
 
 def _item(document: DocumentId) -> _Item:

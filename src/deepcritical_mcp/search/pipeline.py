@@ -37,6 +37,7 @@ from deepcritical_mcp.search.citing import (
 )
 from deepcritical_mcp.search.recording import Recording, citations_entry, recorded, search_entry
 from deepcritical_mcp.search.search_steps import (
+    Kept,
     Outcome,
     Page,
     Ranking,
@@ -130,12 +131,8 @@ class SourceSearch:
         recording.note(ids=tuple(dict.fromkeys((*kept.ids, *page.known))), new=kept.new)
         counts = await self._counted(kept.evidence) if self._counts else CitationCounts(kept.evidence)
         await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
-        offsets: tuple[int, ...] = ()
-        # With `only_new` the next page leaves out what this one has kept, so that it must not start earlier.
-        if source.block and not (source.scored or request.only_new):
-            places = {records[id].id: place for place, id in enumerate(ranking.ids, start=1) if id in records}
-            of_kept = dict(zip(reversed(kept.ids), (places[hit.id] for hit in reversed(chosen)), strict=True))
-            offsets = tuple(request.offset + of_kept[item.id] for item in kept.evidence)
+        reach = _reach(page, ranking, request)
+        places = {records[id].id: place for place, id in enumerate(ranking.ids, start=1) if id in records}
         result = result.model_copy(
             update={
                 "evidence": counts.evidence,
@@ -144,16 +141,9 @@ class SourceSearch:
                 "already_known": result.already_known + known,
                 "left_out": result.left_out + unwanted,
                 "ordered_by": self._order(request, chosen),
-                "offsets": offsets,
+                "offsets": self._offsets(request, kept, [places[hit.id] for hit in chosen]),
                 "errors": (*result.errors, *missing, *kept.errors),
-                "warnings": _unique(
-                    result.warnings,
-                    contested,
-                    left_out,
-                    counts.problems,
-                    _reach(page, ranking, request),
-                    session.warnings,
-                ),
+                "warnings": _unique(result.warnings, contested, left_out, counts.problems, reach, session.warnings),
                 "duplicates_removed": result.duplicates_removed + known + kept.merged,
                 "related": kept.related,
             }
@@ -265,16 +255,16 @@ class SourceSearch:
     ) -> list[tuple[Publication, str]]:
         """For each id with what a user says is its record: the source's record if it has the same text, else what the
         user said, and why it is not the record. Costs at most one request, and none for records in the session."""
-        source, problem, found = self.source, f"{self.source.title} did not answer in time", dict[str, Hit]()
+        outage, found = f"{self.source.title} did not answer in time", dict[str, Hit]()
+        also = [id for id, _ in claims if id]
         with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self._seconds)):
             try:
-                also = [id for id, _ in claims if id]
-                found, _ = await gather(source, (), session, records={}, count=0, also=also)
-                problem = ""
+                found, _ = await gather(self.source, (), session, records={}, count=0, also=also)
+                outage = ""
             except ProviderError as error:
-                problem = f"{source.title} could not be asked"
+                outage = f"{self.source.title} could not be asked"
                 logger.info("claims not checked: %s", error)
-        return [self._verified(id, claim, found.get(id), problem) for id, claim in claims]
+        return [self._verified(id, claim, found.get(id), outage) for id, claim in claims]
 
     def _verified(self, id: str, claim: Publication, hit: Hit | None, outage: str) -> tuple[Publication, str]:
         if not id:
@@ -361,6 +351,13 @@ class SourceSearch:
         return f"{self.source.title} order ({request.order})" + (
             ", the rankings of all queries fused" if len(request.queries) > 1 else ""
         )
+
+    def _offsets(self, request: SearchRequest, kept: Kept, places: Sequence[int]) -> tuple[int, ...]:
+        """See `SearchResult.offsets`; `places` counts each record's place from the request's offset on. With `only_new`
+        the next page leaves out what this one has kept, so that it must not start earlier."""
+        if not self.source.block or self.source.scored or request.only_new:
+            return ()
+        return tuple(request.offset + places[kept.ids.index(item.id)] for item in kept.evidence)
 
 
 def _found(hit: Hit, queries: tuple[str, ...]) -> Hit:

@@ -161,7 +161,8 @@ class ReferenceFinder:
         try:
             answer = await self._pubmed.ask(query, request, offset=0, limit=_HITS_EACH * len(batch))
         except ProviderError as error:
-            _note(batch, error)
+            for one in batch:
+                one.failures.append(error)
             return {}
         return dict.fromkeys(answer.ids)
 
@@ -172,7 +173,8 @@ class ReferenceFinder:
             try:
                 ids = await service.at_places([place for _, place in batch])
             except ProviderError as error:
-                _note([matches[one] for one, _ in batch], error)
+                for one in {one for one, _ in batch}:
+                    matches[one].failures.append(error)
                 continue
             found |= dict.fromkeys(one.pmid for one in ids if one.pmid)
         return found
@@ -221,28 +223,20 @@ class ReferenceFinder:
             match.without_pubmed |= unasked
         # A record that another service had says that PubMed was down, and may have kept others back.
         if failures := [error for one in lookups for error in one.failures if one.record is None or one.unasked]:
-            _note([one for one in matches if not one.accepted], failures[0])
+            for one in matches:
+                one.failures += [] if one.accepted else failures[:1]
 
 
 def _compare_all(matches: Sequence[ReferenceMatch], records: Sequence[Publication]) -> None:
     titles = [(record, frozenset(tokens(record.title))) for record in records]
     for match in matches:
-        words = frozenset(word.token for word in match.reference.words)
+        says, words = match.reference.says, frozenset(word.token for word in match.reference.words)
+        first = _FIRST_PAGE.match(says.pages) if says.volume else None
         match.consider(
             record
             for record, title in titles
-            if len(title & words) >= _SHARE * len(title) or _shares_place(match.reference, record)
+            if len(title & words) >= _SHARE * len(title) or (first and record.pages.startswith(first[0]))
         )
-
-
-def _shares_place(reference: WrittenReference, record: Publication) -> bool:
-    first = _FIRST_PAGE.match(reference.says.pages)
-    return bool(first and reference.says.volume and record.pages.startswith(first[0]))
-
-
-def _note(matches: Iterable[ReferenceMatch], error: ProviderError) -> None:
-    for one in matches:
-        one.failures.append(error)
 
 
 def _places(reference: WrittenReference) -> Iterator[CitedPlace]:
@@ -250,14 +244,10 @@ def _places(reference: WrittenReference) -> Iterator[CitedPlace]:
     says, first = reference.says, _FIRST_PAGE.match(reference.says.pages)
     if not says.volume or not first:
         return
-    if says.journal:
-        yield CitedPlace(says.journal, says.year, says.volume, first[0], says.author)
+    journals = [says.journal] if says.journal else []
     if not says.title or (says.title not in says.journal and len(says.title.split()) <= _JOURNAL_WORDS):
-        yield from (
-            CitedPlace(journal, says.year, says.volume, first[0], says.author)
-            for journal in _journals_before(reference.text, says.volume)
-            if journal != says.journal
-        )
+        journals += _journals_before(reference.text, says.volume)
+    yield from (CitedPlace(one, says.year, says.volume, first[0], says.author) for one in dict.fromkeys(journals))
 
 
 def _journals_before(text: str, volume: str) -> Iterator[str]:
