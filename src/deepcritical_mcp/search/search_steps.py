@@ -63,6 +63,13 @@ class Outcome:
     answer: Answer = _NO_ANSWER
     error: DeepCriticalError | None = None
 
+    @property
+    def reports(self) -> Sequence[ProviderReport]:
+        """The outcome for each provider behind the source."""
+        causes = self.error.causes if isinstance(self.error, AllProvidersFailedError) else ()
+        named = [(getattr(one, "provider", ""), one.message) for one in causes]
+        return (*self.answer.reports, *(ProviderReport(name=one, status="failed", detail=why) for one, why in named))
+
     def report(self, index: int) -> QueryReport:
         """For the result; `results` counts the records that came with the answer, else all that the source has."""
         if self.error:
@@ -119,7 +126,7 @@ async def ask_source(
     outcomes = await _ask_all(source, request, start, limit, max_seconds=max_seconds, progress=progress)
     ranking = rank(source, outcomes, offset=request.offset, start=start, size=size, limit=limit)
     if outcomes[0].error and not ranking.total:
-        raise _failure(source, [outcome.error for outcome in outcomes if outcome.error])
+        raise search_failure(source, outcomes[0].error)
     return outcomes, ranking
 
 
@@ -231,23 +238,8 @@ def fuse_in_blocks(rankings: Sequence[Sequence[str]], weights: Sequence[float], 
     return list(order)
 
 
-def _failure(source: Source, errors: Sequence[DeepCriticalError]) -> DeepCriticalError:
-    """The error of a search without an answer.
-
-    For a source with several providers it contains the first cause of each, in order.
-    """
-    chains = [error for error in errors if isinstance(error, AllProvidersFailedError)]
-    if not chains:
-        return search_failure(source, errors[0])
-    causes = {getattr(cause, "provider", ""): cause for error in reversed(chains) for cause in error.causes}
-    longest = max(chains, key=lambda error: len(error.causes))
-    order = [getattr(cause, "provider", "") for cause in longest.causes]
-    ordered = sorted(causes, key=lambda name: order.index(name) if name in order else len(order))
-    return AllProvidersFailedError(longest.message, [causes[name] for name in ordered], retry_after=longest.retry_after)
-
-
 def search_failure(source: Source, error: DeepCriticalError) -> DeepCriticalError:
-    """`error`, as the failure of a whole search."""
+    """`error`, as the failure of a whole search; that of all providers names them itself."""
     if not isinstance(error, ProviderError):
         return error
     message = f"{source.title} could not be searched: {with_advice(error)}"
@@ -264,17 +256,7 @@ def with_advice(error: ProviderError) -> str:
 def provider_reports(source: Source, outcomes: Sequence[Outcome], total: int) -> tuple[ProviderReport, ...]:
     """The outcome for each provider over all variants, in the order in which they are asked."""
     by_name: dict[str, list[ProviderReport]] = {}
-    asked = [
-        [
-            *outcome.answer.reports,
-            *(
-                ProviderReport(name=getattr(cause, "provider", ""), status="failed", detail=cause.message)
-                for cause in getattr(outcome.error, "causes", ())
-            ),
-        ]
-        for outcome in outcomes
-    ]
-    for reports in sorted(asked, key=len, reverse=True):
+    for reports in sorted((one.reports for one in outcomes), key=len, reverse=True):
         for report in reports:
             by_name.setdefault(report.name, []).append(report)
     if by_name:

@@ -22,7 +22,7 @@ from deepcritical_mcp.models import (
     Value,
     query_problem,
 )
-from deepcritical_mcp.sources import switched_on
+from deepcritical_mcp.sources import why_off
 from deepcritical_mcp.text import clean_line, counted
 
 if TYPE_CHECKING:
@@ -226,29 +226,18 @@ class SourceCheck:
 
     Attributes:
         title: the component that is checked, e.g. "PubMed".
-        examine: checks it with the cheapest possible request; raises DeepCriticalError if it is broken.
+        examine: checks it with the cheapest possible request; raises DeepCriticalError if it is broken. Unless it gives
+            a `Finding`, the component answers.
         advice: what to do then.
         key_variable: the environment variable to correct if the key is refused; "" if no key is sent.
         searches: whether searching works if this does.
     """
 
     title: str
-    examine: Callable[[], Awaitable[Finding]]
+    examine: Callable[[], Awaitable[object]]
     advice: str = CHECK_THE_NETWORK
     key_variable: str = ""
     searches: bool = True
-
-    @classmethod
-    def answering(
-        cls, title: str, ask: Callable[[], Awaitable[object]], *, key_variable: str = "", searches: bool = True
-    ) -> SourceCheck:
-        """The check whether a service answers, which `ask` finds out."""
-
-        async def examine() -> Finding:
-            await ask()
-            return Finding("answers")
-
-        return cls(title, examine, key_variable=key_variable, searches=searches)
 
 
 @dataclass(frozen=True)
@@ -412,5 +401,5 @@ S = TypeVar("S", bound=Service)
 
 def created(kind: type[S], rows: Sequence[SourceRow], settings: Settings, net: Net) -> list[S]:
     """The services of `rows`, which are all of one kind, as the settings describe them, without those switched off."""
-    classes: list[type[S]] = [pkgutil.resolve_name(row.source) for row in switched_on(rows, settings.off)]
+    classes: list[type[S]] = [pkgutil.resolve_name(row.source) for row in rows if not why_off(row, settings.off)]
     return [one.create(settings, net) for one in classes]

@@ -99,6 +99,7 @@ async def test_servers_and_dates_narrow_the_search(http: httpx.AsyncClient):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        ({"servers": ["bioxriv"]}, "Did you mean bioRxiv"),
         ({"min_date": "2026", "max_date": "2025"}, "swap them"),
         ({"min_date": "soon"}, "is not a date"),
         ({"query": "??"}, "no words to search for"),

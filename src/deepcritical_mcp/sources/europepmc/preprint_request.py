@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import ClassVar, Self
 
 from pydantic import model_validator
@@ -138,11 +139,15 @@ def servers_named(names: Sequence[str]) -> tuple[str, ...]:
     """Europe PMC's names of servers, each once; those that are not in the table as they are written.
 
     Raises:
-        InvalidInputError: a name is too long.
+        InvalidInputError: a name is too long, or probably a misspelling of one in the table.
     """
     given = [*filter(None, map(clean_line, names))]
     if any(len(name) > MAX_NAME and not server_named(name) for name in given):
         raise InvalidInputError(f"servers: the name of a server has at most {MAX_NAME} characters.")
+    lower = {one.casefold(): one for one in SERVERS}
+    for name in given:
+        if not server_named(name) and (near := get_close_matches(name.casefold(), lower, n=1, cutoff=0.8)):
+            raise InvalidInputError(f'servers: Europe PMC has no "{name}". Did you mean {lower[near[0]]}?')
     found = (server_named(name) or name.replace('"', "").replace("\\", "") for name in given)
     return tuple(dict.fromkeys(filter(None, found)))
 

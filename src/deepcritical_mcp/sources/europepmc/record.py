@@ -109,7 +109,7 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
         "url": _address(source, number, str(fields["pmid"]), str(fields["doi"])),
         "date": _date(row, is_preprint=is_preprint),
         "authors": authors or tuple(split_names(text_at(row, "authorString").strip().rstrip("."))),
-        "version": (fields["version"] or _listed_version(row, number)) if is_preprint else "",
+        "version": fields["version"] if is_preprint else "",
         "preprint_number": number if is_preprint else "",
         "publication_types": types,
         "grants": tuple(dict.fromkeys(filter(None, grants))),
@@ -120,12 +120,6 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
     kind = "preprint" if is_preprint else "pubmed" if source in ("MED", "PMC") else "web"
     abstract = plain_abstract(text_at(row, "abstractText")) or NO_ABSTRACT
     return Publication.of("abstract", abstract, provider=PROVIDER, source=kind, **(fields | more))
-
-
-def _listed_version(row: Mapping[str, object], number: str) -> str:
-    """A preprint's version where only the list of all versions says it."""
-    listed = rows_of(field_at(row, "versionList", "version"))
-    return next((text_at(one, "versionNumber") for one in listed if one.get("id") == number), "")
 
 
 def _address(source: str, number: str, pmid: str, doi: str) -> str:

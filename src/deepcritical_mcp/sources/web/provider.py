@@ -29,7 +29,7 @@ from deepcritical_mcp.net.json_fields import (
     without_markup,
 )
 from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.sources.base import Answer, Finding, Hit, Net, SourceCheck
+from deepcritical_mcp.sources.base import Answer, Finding, Hit, Net, SourceCheck, any_of
 from deepcritical_mcp.sources.web.request import SearchDepth, WebOptions
 from deepcritical_mcp.text import clean_line, clean_text
 from deepcritical_mcp.urls import clean_url, host_of, is_web_address
@@ -321,7 +321,6 @@ class KeyedTool(WebTool):
 
 
 def _site_operators(options: WebOptions) -> str:
-    hosts = dict.fromkeys(rule.partition("/")[0] for rule in options.include_domains)
-    included = " OR ".join(f"site:{host}" for host in hosts)
-    excluded = [f"-site:{rule}" for rule in options.exclude_domains if "/" not in rule]
-    return " ".join([f"({included})" if len(hosts) > 1 else included, *excluded]).strip()
+    included = dict.fromkeys(f"site:{rule.partition('/')[0]}" for rule in options.include_domains)
+    excluded = (f"-site:{rule}" for rule in options.exclude_domains if "/" not in rule)
+    return " ".join([any_of(included), *excluded]).strip()
