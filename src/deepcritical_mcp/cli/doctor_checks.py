@@ -105,8 +105,7 @@ async def _run(check: SourceCheck, area: Area = "") -> Check:
     advice = check.advice
     try:
         with anyio.fail_after(CHECK_TIMEOUT):
-            found = await check.examine()
-            finding = found if isinstance(found, Finding) else Finding("answers")
+            finding = await check.examine()
     except TimeoutError:
         finding = Finding(f"no answer within {CHECK_TIMEOUT:g} seconds", "broken")
     except DeepCriticalError as error:

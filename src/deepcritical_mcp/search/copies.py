@@ -66,8 +66,11 @@ def contradiction(
         case "same" if record is None or known is None:
             return ""
         # A text with the right number is another one only if its title and its author are.
-        case "same" if claim is None and not (
-            doubt(record, reading) and names_author(identity_of(claimed), known) is False
+        case "same" if (
+            record is not None
+            and claim is None
+            and known is not None
+            and not (doubt(record, reading) and names_author(identity_of(claimed), known) is False)
         ):
             return ""
         case "same" if known and claim and bears_out(known, claim, is_named=is_named):
@@ -201,9 +204,13 @@ def judged(answer: Copy, lookup: Lookup, *, is_page: bool) -> tuple[DocumentStat
 
 def final_status(climb: Climb) -> DocumentStatus:
     """What to say if nobody gave the text: whether somebody has it comes before whether nobody has it."""
-    said = {attempt.status for attempt in climb.attempts} | ({"abstract_only"} if climb.lookup.record else set())
-    order: tuple[DocumentStatus, ...] = ("not_allowed", "no_text", "abstract_only")
-    return "full_text" if climb.copy else next((one for one in order if one in said), "not_found")
+    said = {attempt.status for attempt in climb.attempts}
+    has_abstract = climb.lookup.record is not None or "abstract_only" in said
+    if climb.copy:
+        return "full_text"
+    if "not_allowed" in said:
+        return "not_allowed"
+    return "no_text" if "no_text" in said else "abstract_only" if has_abstract else "not_found"
 
 
 def outages_of(climb: Climb) -> Iterator[str]:

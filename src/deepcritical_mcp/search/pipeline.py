@@ -400,7 +400,7 @@ class SearchHandler:
         if not self._searches:
             raise ConfigurationError(f"Nothing can be searched: {variable_name('off')} switches every source off.")
         requests = [search.source.request(query=query, max_results=max_results) for search in self._searches]
-        outcomes = dict[SourceSearch, SearchResult | DeepCriticalError].fromkeys(self._searches, ConfigurationError(""))
+        outcomes: dict[SourceSearch, SearchResult | DeepCriticalError] = {}
 
         async def run(search: SourceSearch, request: SearchRequest) -> None:
             try:
@@ -411,6 +411,7 @@ class SearchHandler:
         async with anyio.create_task_group() as tasks:
             for search, request in zip(self._searches, requests, strict=True):
                 tasks.start_soon(run, search, request)
+        outcomes = {search: outcomes[search] for search in self._searches}  # in their order
         causes = [one for one in outcomes.values() if isinstance(one, DeepCriticalError)]
         results = [one for one in outcomes.values() if isinstance(one, SearchResult)]
         if not results:

@@ -162,12 +162,13 @@ class RecordFinder:
 
     def _why_unasked(self, one: Lookup) -> str:
         """Why PubMed did not say whether it has a record that came from elsewhere; "" if it did."""
-        if one.record is None or one.record.text.provider == PUBMED or not is_paper(ids_of(one.record)):
+        record = one.record
+        if record is None or record.text.provider == PUBMED or not is_paper(ids_of(record)):
             return ""
         if self._pubmed is None:
             return PUBMED_OFF
-        failed = (one.detail for one in one.attempts if one.provider == PUBMED and one.status == "failed")
-        too_late = "PubMed did not answer in time." if one.record.pmid and not one.was_asked(PUBMED) else ""
+        failed = (told.detail for told in one.attempts if told.provider == PUBMED and told.status == "failed")
+        too_late = "PubMed did not answer in time." if record.pmid and not one.was_asked(PUBMED) else ""
         return next(failed, too_late)
 
     async def _complete(self, lookups: Sequence[Lookup]) -> None:

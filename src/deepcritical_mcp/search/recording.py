@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -158,7 +158,7 @@ def search_entry(source: Source, request: SearchRequest, tool: str) -> LoggedSea
     """The entry of a search that nobody has answered yet."""
     return new_entry(
         tool or source.tool,
-        {query: source.sent(query, request) for query in request.queries},
+        [(query, source.sent(query, request)) for query in request.queries],
         source=source.name,
         title=f"{source.title} (preprints)" if source.kind == "preprints" else source.title,
         filters=tuple(request.limits()),
@@ -171,20 +171,18 @@ def citations_entry(source: Source, query: str, arguments: Mapping[str, str | in
     """The entry of a look for the papers linked to one."""
     limit, request = f"at most {arguments['max_results']} results", json.dumps(arguments)
     named = {"source": source.name, "title": source.title}
-    return new_entry(tool, {query: ""}, kind="citations", **named, filters=(limit,), request=request)
+    return new_entry(tool, [(query, "")], kind="citations", **named, filters=(limit,), request=request)
 
 
 def lookup_entry(tool: str, names: Sequence[str]) -> LoggedSearch:
     """The entry of a look-up of documents by what they are called."""
-    return new_entry(tool, names, kind="lookup", source="lookup", title=LOOKUP)
+    queries = [(clipped(clean_line(one), _SHOWN), "") for one in names]
+    return new_entry(tool, queries, kind="lookup", source="lookup", title=LOOKUP)
 
 
-def new_entry(tool: str, queries: Mapping[str, str] | Sequence[str], **fields: Any) -> LoggedSearch:
-    """An entry that begins now, of queries, with what is sent for each, or of documents; they count as failed until
-    they are answered."""
-    sent = queries if isinstance(queries, Mapping) else {}
-    texts = queries if sent else [clipped(clean_line(one), _SHOWN) for one in queries]
-    asked = tuple(LoggedQuery(query=one, sent=sent.get(one, ""), status="failed") for one in texts)
+def new_entry(tool: str, queries: Iterable[tuple[str, str]], **fields: Any) -> LoggedSearch:
+    """An entry that begins now, of queries and what is sent for each; they count as failed until they are answered."""
+    asked = tuple(LoggedQuery(query=one, sent=sent, status="failed") for one, sent in queries)
     began = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
     return LoggedSearch(at=began, tool=tool, queries=asked, version=__version__, **fields)
 

@@ -226,18 +226,29 @@ class SourceCheck:
 
     Attributes:
         title: the component that is checked, e.g. "PubMed".
-        examine: checks it with the cheapest possible request; raises DeepCriticalError if it is broken. Unless it gives
-            a `Finding`, the component answers.
+        examine: checks it with the cheapest possible request; raises DeepCriticalError if it is broken.
         advice: what to do then.
         key_variable: the environment variable to correct if the key is refused; "" if no key is sent.
         searches: whether searching works if this does.
     """
 
     title: str
-    examine: Callable[[], Awaitable[object]]
+    examine: Callable[[], Awaitable[Finding]]
     advice: str = CHECK_THE_NETWORK
     key_variable: str = ""
     searches: bool = True
+
+    @classmethod
+    def answering(
+        cls, title: str, ask: Callable[[], Awaitable[object]], *, key_variable: str = "", searches: bool = True
+    ) -> SourceCheck:
+        """The check whether a service answers, which `ask` finds out."""
+
+        async def examine() -> Finding:
+            await ask()
+            return Finding("answers")
+
+        return cls(title, examine, key_variable=key_variable, searches=searches)
 
 
 @dataclass(frozen=True)

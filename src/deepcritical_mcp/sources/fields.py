@@ -26,7 +26,10 @@ def plain_line(text: str) -> str:
 
 
 def _first(normal: Callable[[str], str]) -> Callable[[Texts], str]:
-    return lambda texts: next(filter(None, map(normal, texts)), "")
+    def read(texts: Texts) -> str:
+        return next((found for text in texts if (found := normal(text))), "")
+
+    return read
 
 
 _READERS: Mapping[str, Callable[[Texts], object]] = {

@@ -69,7 +69,7 @@ class ICite(JsonService, CitingLookup):
         return await self._api.get("pubs", sent, read)
 
     def checks(self) -> tuple[SourceCheck, ...]:
-        return (SourceCheck(self.title, lambda: self.counts([_SAMPLE]), searches=False),)
+        return (SourceCheck.answering(self.title, lambda: self.counts([_SAMPLE]), searches=False),)
 
 
 def _pmids(value: object) -> set[str]:

@@ -110,7 +110,7 @@ class Preprints(EuropePMCService, Source):
     def checks(self) -> Sequence[SourceCheck]:
         query = f"SRC:{PREPRINTS}"
         ask = partial(self.rows, _any, query, page_size=1)
-        return (SourceCheck(f"{TITLE} preprints", ask),)
+        return (SourceCheck.answering(f"{TITLE} preprints", ask),)
 
 
 def _any(row: Mapping[str, object]) -> bool | None:

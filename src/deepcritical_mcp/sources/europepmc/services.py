@@ -119,7 +119,7 @@ class EuropePMC(EuropePMCService, FullTextSource):
 
     def checks(self) -> tuple[SourceCheck, ...]:
         ask = partial(self.search, "EXT_ID:1 AND SRC:MED", page_size=1, result_type="idlist")
-        return (SourceCheck(self.title, ask),)
+        return (SourceCheck.answering(self.title, ask),)
 
 
 def _ids(wanted: Wanted) -> RecordIds:

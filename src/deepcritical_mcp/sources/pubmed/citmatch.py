@@ -69,7 +69,7 @@ class CitationMatcher(ReferenceLookup):
 
     def checks(self) -> Sequence[SourceCheck]:
         sample = "Mann BJ. Proc Natl Acad Sci U S A. 1991;88:3248."
-        return (SourceCheck(self.title, lambda: self.match(sample), searches=False),)
+        return (SourceCheck.answering(self.title, lambda: self.match(sample), searches=False),)
 
 
 def _read(response: httpx.Response) -> Sequence[RecordIds]:

@@ -112,10 +112,10 @@ def read_esummary(body: bytes) -> dict[str, Mapping[str, object]]:
 
 def read_elink(body: bytes, linkname: str) -> list[str]:
     """The ids that `elink` with retmode=json lists under `linkname`, by score if there are scores."""
-    linksets = _document(body).get("linksets")
-    if not isinstance(linksets, list):
+    document = _document(body)
+    if not isinstance(document.get("linksets"), list):
         raise unreadable("it has no link sets")
-    lists = [one for linkset in rows_of(linksets) for one in rows_of(linkset.get("linksetdbs"))]
+    lists = [one for linkset in rows_of(document["linksets"]) for one in rows_of(linkset.get("linksetdbs"))]
     links = [link for one in lists if one.get("linkname") == linkname for link in list_of(one.get("links"))]
     scores = [(text_of(field_at(link, "id") or link), number_of(field_at(link, "score")) or 0.0) for link in links]
     return list(dict.fromkeys(id for id, _ in sorted(scores, key=lambda one: -one[1]) if id.isdigit()))

@@ -86,7 +86,7 @@ class IdConverter:
 
     def check(self) -> SourceCheck:
         """The check for `doctor`."""
-        return SourceCheck(TITLE, lambda: self._ask("pmcid", ["PMC3040717"]), searches=False)
+        return SourceCheck.answering(TITLE, lambda: self._ask("pmcid", ["PMC3040717"]), searches=False)
 
 
 def _key(ids: RecordIds) -> tuple[IdKind, str] | None:

@@ -68,7 +68,7 @@ class PMC(FullTextSource):
 
     def checks(self) -> tuple[SourceCheck, ...]:
         key, sample = "NCBI_API_KEY" if self._eutils.has_key else "", Wanted(RecordIds(pmcid=_SAMPLE))
-        return (SourceCheck(self.title, lambda: self.read(sample), key_variable=key),)
+        return (SourceCheck.answering(self.title, lambda: self.read(sample), key_variable=key),)
 
 
 def explain_pmc_refusal(response: httpx.Response) -> ProviderError | None:

@@ -141,7 +141,7 @@ def book(record: Element) -> Publication:
     )
 
 
-def _publication(citation: Element, entry: Element, fields: Mapping[str, object]) -> Publication:
+def _publication(citation: Element, entry: Element, fields: dict[str, object]) -> Publication:
     """What articles and books have in common; `entry` is the part of `citation` that describes the text itself."""
     pmid = text_at(citation, "PMID")
     if not pmid.isdecimal():
@@ -156,7 +156,7 @@ def _publication(citation: Element, entry: Element, fields: Mapping[str, object]
         ", ".join(filter(None, (text_at(grant, name) for name in ("GrantID", "Agency", "Country"))))
         for grant in entry.iterfind("GrantList/Grant")
     )
-    common = {
+    common: dict[str, object] = {
         "title": clean_line(str(fields["title"])) or NO_TITLE,
         "vernacular_title": "" if fields["vernacular_title"] == fields["title"] else fields["vernacular_title"],
         "date": fields["date"] or UNKNOWN_DATE,

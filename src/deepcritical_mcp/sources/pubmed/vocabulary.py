@@ -130,7 +130,9 @@ class PubMedVocabulary(Vocabulary):
         return (await self._cached(f"hits {today}{' as read' * as_read}", [query], Hits, ask))[query]
 
     async def _records(self, uids: Sequence[str]) -> list[MeshDescriptor]:
-        summaries = await self._eutils.esummary_json(uids, db="mesh") if uids else {}
+        if not uids:
+            return []
+        summaries = await self._eutils.esummary_json(uids, db="mesh")
         return [record for uid in uids if (record := _descriptor(uid, summaries.get(uid, {})))]
 
     async def _cached(

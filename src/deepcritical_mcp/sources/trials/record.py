@@ -69,7 +69,7 @@ def trial_fields(study: Study) -> dict[str, object]:
     others = json_texts(study, "protocolSection.identificationModule.secondaryIdInfos.id")
     secondary = (one for one in others if not NCT_NUMBER.fullmatch(normalize_trial(one)))
     sponsor = line(field_at(study, "protocolSection", "sponsorCollaboratorsModule", "leadSponsor", "name"))
-    keywords = map(line, cast("tuple[str, ...]", fields["keywords"]))
+    keywords = [text for one in cast("tuple[str, ...]", fields["keywords"]) if (text := line(one))]
     return fields | {
         "source": "trial",
         "title": line(fields["title"]),
@@ -78,7 +78,7 @@ def trial_fields(study: Study) -> dict[str, object]:
         "authors": (AuthorName(sponsor),) if sponsor else (),
         "publisher": REGISTRY,
         "publication_types": tuple(_status_words(study)),
-        "keywords": tuple(dict.fromkeys(filter(None, keywords))),
+        "keywords": tuple(dict.fromkeys(keywords)),
         "registrations": tuple(dict.fromkeys((*former_numbers(study), *secondary))),
         "accessed": current_date().isoformat(),
     }
@@ -303,9 +303,12 @@ def papers_of(study: Study) -> tuple[StatusNotice, ...]:
     """The first `MAX_TRIAL_PAPERS` papers of a trial, those that the sponsor names first. What is only background is
     left to the full text."""
     papers = _papers(field_at(study, "protocolSection", "referencesModule", "references"))
-    named = [(kind, one) for kind, some in papers.items() for one in some.values()][:MAX_TRIAL_PAPERS]
+    named = list[tuple[NoticeKind, Study]]()
+    for kind, some in papers.items():
+        named += ((kind, one) for one in some.values())
     return tuple(
-        _paper(kind, one, is_cited=kind == "result" and number < _CITED) for number, (kind, one) in enumerate(named)
+        _paper(kind, one, is_cited=kind == "result" and number < _CITED)
+        for number, (kind, one) in enumerate(named[:MAX_TRIAL_PAPERS])
     )
 
 

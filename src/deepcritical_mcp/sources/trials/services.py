@@ -181,7 +181,7 @@ class Trials(TrialsService, Source):
 
     def checks(self) -> Sequence[SourceCheck]:
         sample = {"pageSize": "1", "fields": "NCTId"}
-        return (SourceCheck(self.title, lambda: self._api.get("studies", sample, _page)),)
+        return (SourceCheck.answering(self.title, lambda: self._api.get("studies", sample, _page)),)
 
 
 def _remarks(variant: str, studies: Sequence[Study]) -> Iterator[str]:

@@ -277,12 +277,13 @@ class KeyedTool(WebTool):
         headers = {"Accept": "application/json"} | ({header: form.format(self._key)} if header else {})
         # The key comes last, so that logs that truncate URLs cut it off.
         params = {**(params or {}), **({} if header else {"api_key": self._key})}
-        parts = RequestParts(params=params) if body is None else RequestParts(json=body)
+        parts = (
+            RequestParts(headers=headers, params=params) if body is None else RequestParts(headers=headers, json=body)
+        )
         return await self._client.request(
             "GET" if body is None else "POST",
             f"{self._base_url}/{path}",
             lambda response: read(json_answer(self.name, self.title, response)),
-            headers=headers,
             **parts,
         )
 
@@ -297,10 +298,11 @@ class KeyedTool(WebTool):
         Raises:
             ProviderResponseError: no row is usable, or `rows` is not a list.
         """
+        given = list_of(rows)[:MAX_ROWS]
         if rows is not None and not isinstance(rows, list):
             raise ProviderResponseError(self.name, f"{self.title} sent results that are not a list.")
-        hits = [hit for row in map(mapping_of, list_of(rows)[:MAX_ROWS]) if row and (hit := self._hit(row))]
-        if rows and not hits:
+        hits = [hit for row in map(mapping_of, given) if row and (hit := self._hit(row))]
+        if given and not hits:
             raise ProviderResponseError(self.name, f"{self.title} sent results without addresses.")
         return hits
 
