@@ -303,9 +303,8 @@ def papers_of(study: Study) -> tuple[StatusNotice, ...]:
     """The first `MAX_TRIAL_PAPERS` papers of a trial, those that the sponsor names first. What is only background is
     left to the full text."""
     papers = _papers(field_at(study, "protocolSection", "referencesModule", "references"))
-    named = list[tuple[NoticeKind, Study]]()
-    for kind, some in papers.items():
-        named += ((kind, one) for one in some.values())
+    named: list[tuple[NoticeKind, Study]] = [("result", one) for one in papers["result"].values()]
+    named.extend(("derived", one) for one in papers["derived"].values())
     return tuple(
         _paper(kind, one, is_cited=kind == "result" and number < _CITED)
         for number, (kind, one) in enumerate(named[:MAX_TRIAL_PAPERS])
