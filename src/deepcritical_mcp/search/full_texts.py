@@ -258,8 +258,8 @@ class FullTexts:
         # Europe PMC's page of a preprint has only what its record says.
         pages = [url for url in lookup.wanted.urls if not (lookup.record and preprint_number(url))]
         climb = Climb(lookup, [*lookup.attempts], [*lookup.failures], pages)
-        if lookup.record and document.ids.nct in lookup.record.registrations:
-            climb.remarks.append(f"{document.ids.nct} is now registered as {lookup.record.nct}.")
+        if (found := lookup.record) and found.source == "trial" and document.ids.nct in found.registrations:
+            climb.remarks.append(f"{document.ids.nct} is now registered as {found.nct}.")
         end = anyio.current_time() + seconds_before(TO_KEEP_RESULTS, cap=self._seconds)
         others = [one for one in self._others if one.accepts(lookup.wanted)]
         for number, provider in enumerate(others, start=1):
