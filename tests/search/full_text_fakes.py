@@ -64,20 +64,14 @@ class FakeCompleter:
     error: ProviderError | None = None
     asked: list[Sequence[RecordIds]] = field(default_factory=list[Sequence[RecordIds]])
 
-    @dataclass(frozen=True)
-    class Conversion:
-        ids: tuple[RecordIds, ...]
-
     def check(self) -> SourceCheck:
         raise NotImplementedError
 
-    async def convert(self, ids: Sequence[RecordIds]) -> FakeCompleter.Conversion:
+    async def convert(self, ids: Sequence[RecordIds]) -> Sequence[RecordIds]:
         self.asked.append(ids)
         if self.error:
             raise self.error
-        return self.Conversion(
-            tuple(next((one for one in self.known if set(one) & set(given) - {""}), given) for given in ids)
-        )
+        return [next((one for one in self.known if set(one) & set(given) - {""}), given) for given in ids]
 
 
 def copy(

@@ -23,6 +23,7 @@ from deepcritical_mcp.search.search_steps import Outcome, Ranking, depth, rank
 from deepcritical_mcp.sources.base import Answer, Hit, SearchRequest, Source
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from tests.publications import published
+from tests.search.fake_session import FakeSession
 from tests.search.web_fakes import page
 from tests.uncreated import Uncreated
 
@@ -56,11 +57,11 @@ def record(pmid: str) -> Hit:
 
 async def test_both_sources_answer_fused_by_rank():
     pubmed, web = FakeSource("pubmed", [record("1"), record("2")]), FakeSource("web", [page("a"), page("b")])
-    result = await SearchHandler([pubmed, web]).execute("metformin", 5)
+    result = await SearchHandler([pubmed, web]).search("metformin", 5, FakeSession())
     assert [item.citation.title for item in result.evidence] == ["Record 1", "Title of a", "Record 2", "Title of b"]
     assert pubmed.asked == web.asked == [("metformin", 5)]
     assert result.sources_searched == ("pubmed", "web")
-    assert (result.session_id, result.errors, result.duplicates_removed) == ("", (), 0)
+    assert (result.errors, result.duplicates_removed) == ((), 0)
     assert result.providers == (
         ProviderReport(name="pubmed", status="ok", results=2),
         ProviderReport(name="web", status="ok", results=2),
@@ -69,7 +70,9 @@ async def test_both_sources_answer_fused_by_rank():
 
 async def test_the_same_publication_from_both_appears_once_as_the_first_has_it():
     on_the_web = page("a", url="https://pubmed.ncbi.nlm.nih.gov/1/", pmid="1")
-    result = await SearchHandler([FakeSource("pubmed", [record("1")]), FakeSource("web", [on_the_web])]).execute("q")
+    result = await SearchHandler([FakeSource("pubmed", [record("1")]), FakeSource("web", [on_the_web])]).search(
+        "q", 10, FakeSession()
+    )
     assert [item.citation.title for item in result.evidence] == ["Record 1"]
     assert result.duplicates_removed == 1
 
@@ -89,7 +92,9 @@ async def test_the_loss_of_either_is_survived_and_told(
     lost: str,
     left: str,
 ):
-    result = await SearchHandler([FakeSource("pubmed", pubmed), FakeSource("web", web)], seconds=0.2).execute("q")
+    result = await SearchHandler([FakeSource("pubmed", pubmed), FakeSource("web", web)], seconds=0.2).search(
+        "q", 10, FakeSession()
+    )
     assert len(result.evidence) == 1
     assert result.sources_searched == (left,)
     assert len(result.errors) == 1
@@ -98,7 +103,7 @@ async def test_the_loss_of_either_is_survived_and_told(
 
 async def test_the_loss_of_all_is_one_error_with_each_cause_in_order():
     with pytest.raises(AllProvidersFailedError) as caught:
-        await SearchHandler([FakeSource("pubmed", DOWN), FakeSource("web", WEB_DOWN)]).execute("q")
+        await SearchHandler([FakeSource("pubmed", DOWN), FakeSource("web", WEB_DOWN)]).search("q", 10, FakeSession())
     assert [type(cause) for cause in caught.value.causes] == [type(DOWN), type(WEB_DOWN)]
     told = [cause.message for cause in caught.value.causes]
     assert "PubMed is unavailable (HTTP 502)." in told[0]
@@ -108,7 +113,7 @@ async def test_the_loss_of_all_is_one_error_with_each_cause_in_order():
 
 async def test_tools_that_hang_end_before_the_deadline():
     with anyio.fail_after(1), pytest.raises(AllProvidersFailedError) as caught:
-        await SearchHandler([FakeSource("pubmed", None)]).execute("q")
+        await SearchHandler([FakeSource("pubmed", None)]).search("q", 10, FakeSession())
     assert isinstance(caught.value.causes[0], ProviderTimeoutError)
 
 

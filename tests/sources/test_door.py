@@ -17,6 +17,7 @@ from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import SourceRow
 from tests.scripts import script
+from tests.search.fake_session import FakeSession
 from tests.sources.toy import ToyRequest, ToySettings
 from tests.wire import both
 
@@ -65,9 +66,8 @@ async def test_it_is_searched_fetched_kept_shown_and_exported(server: DeepCritic
 
 async def test_it_takes_part_in_a_search_of_all_sources(server: DeepCriticalServer):
     services = await server.app.services()
-    found = await services.everywhere.execute("kite", 5)
+    found = await services.everywhere.search("kite", 5, FakeSession())
     assert [item.citation.title for item in found.evidence] == ["A blue kite that climbs in winds"]
-    assert found.session_id == ""
 
 
 @pytest.mark.usefixtures("toys_among_the_sources")

@@ -150,17 +150,6 @@ def _duckduckgo_advertisement() -> str:
       </div>"""
 
 
-def duckduckgo_lite(pages: Sequence[Page] = PAGES) -> Answer:
-    rows = "".join(
-        f"""<tr><td>1.</td><td><a rel="nofollow" class='result-link'
-          href="//duckduckgo.com/l/?uddg={quote(page.url, safe="")}&amp;rut=0f1e2d">{page.title}</a></td></tr>
-        <tr><td></td><td class='result-snippet'>{page.text}</td></tr>
-        <tr><td></td><td><span class='link-text'>shown.example</span></td></tr>"""
-        for page in pages
-    )
-    return html(f"<table>{rows}</table>")
-
-
 def duckduckgo_empty() -> Answer:
     return html(
         '<div id="links" class="results"><div class="result results_links result--no-result">'

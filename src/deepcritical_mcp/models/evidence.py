@@ -249,9 +249,10 @@ class Publication(Bibliography):
 
     @classmethod
     def of(cls, kind: TextKind, content: str, *, provider: str, **fields: object) -> Self:
-        """A publication with one text, which may have `parts`, under its stable id (see `publication_id`)."""
-        parts = fields.pop("parts", ())
-        text = Text.model_validate({"kind": kind, "content": content, "provider": provider, "parts": parts})
+        """A publication with one text, which may have `parts` and a `licence`, under its stable id (see
+        `publication_id`)."""
+        own = {name: fields.pop(name) for name in ("parts", "licence") if name in fields}
+        text = Text.model_validate({"kind": kind, "content": content, "provider": provider, **own})
         bare = cls.model_validate({**fields, "id": "new", "texts": (text,)})
         return bare.model_copy(update={"id": publication_id(bare)})
 

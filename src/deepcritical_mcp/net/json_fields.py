@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from deepcritical_mcp.errors import ProviderResponseError
@@ -100,11 +100,6 @@ def mapping_of(value: object) -> Mapping[str, object]:
 def list_of(value: object) -> list[object]:
     """A list field of a payload, at most `MAX_LISTED` of it; [] for anything else."""
     return cast(list[object], value)[:MAX_LISTED] if isinstance(value, list) else []
-
-
-def fields_at(value: object, paths: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The texts at the paths of several fields."""
-    return {name: text_at(value, *some) for name, some in paths.items()}
 
 
 def texts_of(value: object) -> tuple[str, ...]:

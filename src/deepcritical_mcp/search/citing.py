@@ -107,7 +107,10 @@ class CitationIndexes:
         except ProviderError as error:
             report = ProviderReport(name=service.name, status="failed", detail=error.message)
             return CitationCounts(tuple(evidence), (report,), (f"Citations could not be counted: {error.message}",))
-        items = tuple(_counted(item, counts.get(item.citation.pmid, -1)) for item in evidence)
+        items = tuple(
+            item.model_copy(update={"cited_by": counts[item.citation.pmid]}) if item.citation.pmid in counts else item
+            for item in evidence
+        )
         report = ProviderReport(name=service.name, status="ok", detail="citation counts", results=len(counts))
         return CitationCounts(items, (report,))
 
@@ -150,7 +153,3 @@ def linked_order(asked: Sequence[Listing], query: str) -> str:
     others = [one.title for one in asked[1:] if not {*one.all_ids} <= {*asked[0].ids}]
     then = f", then those that only {_enumerated(others)} {'lists' if len(others) == 1 else 'list'}" if others else ""
     return f"{asked[0].title} order of {query}{then}"
-
-
-def _counted(item: Evidence, count: int) -> Evidence:
-    return item.model_copy(update={"cited_by": count}) if count >= 0 else item

@@ -24,7 +24,6 @@ from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NO_TITLE,
     Attempt,
-    CitationSource,
     DocumentStatus,
     Part,
     Publication,
@@ -60,16 +59,24 @@ def contradiction(
     """Why a copy is not the document with the identifiers `wanted` and the `record`; "" if it is. What a page says of
     itself is a claim: also with the right number it must have the title and the first author; `is_named` as for
     `bears_out`."""
-    own, claim = ids_in(reading), identity_of_page(page_as_claim(reading), reading) if is_page else None
+    own, claimed = ids_in(reading), page_as_claim(reading)
+    claim = identity_of_page(claimed, reading) if is_page else None
     known = identity_of(record) if record else None
     match compared(wanted, own):
-        case "same" if record is None or known is None or (claim is None and not _is_other(record, reading)):
+        case "same" if record is None or known is None:
+            return ""
+        # A text with the right number is another one only if its title and its author are.
+        case "same" if (
+            record is not None
+            and claim is None
+            and known is not None
+            and not (doubt(record, reading) and names_author(identity_of(claimed), known) is False)
+        ):
             return ""
         case "same" if known and claim and bears_out(known, claim, is_named=is_named):
             return ""
         case "different":
-            names = ((name.upper(), number) for name, number in own._asdict().items())
-            numbers = ", ".join(f"{name} {number}" for name, number in names if number)
+            numbers = ", ".join(f"{name.upper()} {number}" for name, number in own._asdict().items() if number)
             return f"It sent another document ({numbers}), which was not used."
         case "" if record is None and wanted.doi:
             named = wanted.doi.lower() in reading.content[:BEGINNING].lower()
@@ -86,28 +93,14 @@ def contradiction(
             return f"It sent a text{named} that does not carry the {what} of this paper; it was not used."
 
 
-def _is_other(record: Publication, reading: Reading) -> bool:
-    """Whether a text with the record's number has another title and another author."""
-    return (
-        bool(doubt(record, reading)) and names_author(identity_of(page_as_claim(reading)), identity_of(record)) is False
-    )
-
-
-def page_as_claim(
-    reading: Reading,
-    *,
-    ids: RecordIds = NO_IDS,
-    provider: str = "",
-    url: str = "",
-) -> Publication:
+def page_as_claim(reading: Reading, *, ids: RecordIds = NO_IDS, provider: str = "", url: str = "") -> Publication:
     """A document as it describes itself, with the beginning of its text: under its own address, with its numbers as
     claims; without any, those that it was found by."""
     own = {} if any(ids_in(reading)) else ids._asdict()
     fields = {name: value for name, value in reading.fields.items() if name in Publication.model_fields}
     fields = {"title": NO_TITLE, "url": url, **own} | fields | {"source": "web", "accessed": current_date().isoformat()}
-    page = Publication.of("page", reading.content[:BEGINNING], provider=provider, **fields)
-    text = page.text.model_copy(update={"parts": reading.parts or (Part(anchor="s0"),)})
-    return page.model_copy(update={"texts": (text,)}).as_claim()
+    parts = reading.parts or (Part(anchor="s0"),)
+    return Publication.of("page", reading.content[:BEGINNING], provider=provider, parts=parts, **fields).as_claim()
 
 
 def identity_of_page(claim: Publication, reading: Reading) -> Identity:
@@ -211,14 +204,13 @@ def judged(answer: Copy, lookup: Lookup, *, is_page: bool) -> tuple[DocumentStat
 
 def final_status(climb: Climb) -> DocumentStatus:
     """What to say if nobody gave the text: whether somebody has it comes before whether nobody has it."""
+    said = {attempt.status for attempt in climb.attempts}
+    has_abstract = climb.lookup.record is not None or "abstract_only" in said
     if climb.copy:
         return "full_text"
-    said = {attempt.status for attempt in climb.attempts}
     if "not_allowed" in said:
         return "not_allowed"
-    if "no_text" in said:
-        return "no_text"
-    return "abstract_only" if climb.lookup.record or "abstract_only" in said else "not_found"
+    return "no_text" if "no_text" in said else "abstract_only" if has_abstract else "not_found"
 
 
 def outages_of(climb: Climb) -> Iterator[str]:
@@ -230,12 +222,10 @@ def outages_of(climb: Climb) -> Iterator[str]:
         )
     elif climb.copy and not climb.remarks and (reason := _no_pubmed_record(climb.lookup)):
         record = climb.lookup.record
+        told = "The citation is what the text says about itself, and whether it was retracted is unknown"
         if record and record.text.provider != climb.provider:
-            yield f"The citation is from {record.text.provider}, not PubMed, which may know of a retraction: {reason}"
-        else:
-            yield (
-                "The citation is what the text says about itself, and whether it was retracted is unknown: " + reason
-            )
+            told = f"The citation is from {record.text.provider}, not PubMed, which may know of a retraction"
+        yield f"{told}: {reason}"
 
 
 def _no_pubmed_record(lookup: Lookup) -> str:
@@ -291,15 +281,11 @@ def publication_of(climb: Climb) -> Publication | None:
     if record:
         pmcid = record.pmcid or ids.pmcid or ("" if climb.is_page else ids_in(reading).pmcid)
         read = {"accessed": current_date().isoformat()} if kind == "page" else {}
-        fields = {"texts": texts, "pmcid": pmcid, **read} | _own_status(record, reading)
+        fields: dict[str, object] = {"texts": texts, "pmcid": pmcid, **read}
+        if not is_marked(record.status) and not record.status_notices:  # then the text may know more
+            fields |= {one: reading.fields[one] for one in ("status", "status_notices") if one in reading.fields}
         return merged(record, record.model_copy(update=fields))
     return _described(reading, copy, ids, texts)
-
-
-def _own_status(record: Publication, reading: Reading) -> dict[str, object]:
-    """What the text says about its status, if the record says nothing."""
-    named = ("status", "status_notices") if not is_marked(record.status) and not record.status_notices else ()
-    return {name: reading.fields[name] for name in named if name in reading.fields}
 
 
 def _described(reading: Reading, copy: Copy, ids: RecordIds, texts: tuple[Text, ...]) -> Publication:
@@ -309,15 +295,10 @@ def _described(reading: Reading, copy: Copy, ids: RecordIds, texts: tuple[Text, 
     if any(own) or ids.nct:
         known = {name: number for name, number in ids._asdict().items() if number} | known
     fields = {"title": NO_TITLE, **reading.fields, **known}
-    source: CitationSource = "web"
-    if known.get("nct"):
-        source = "trial"
-    elif known:
-        source = "preprint" if is_preprint_doi(own.doi) else "pubmed"
-    fields = {name: value for name, value in fields.items() if name in Publication.model_fields}
-    first = texts[0]
-    page = Publication.of(
-        first.kind, first.content, provider=first.provider, **({"url": copy.url} | fields | {"source": source})
-    )
+    paper = "preprint" if is_preprint_doi(own.doi) else "pubmed"
+    source = "trial" if known.get("nct") else paper if known else "web"
+    own_fields = {name: value for name, value in fields.items() if name in Publication.model_fields}
+    own_fields = {"url": copy.url} | own_fields | {"source": source}
+    page = Publication.of(texts[0].kind, texts[0].content, provider=texts[0].provider, **own_fields)
     read = {"accessed": current_date().isoformat()} if source == "web" else {}
     return page.model_copy(update={"texts": texts, **read})

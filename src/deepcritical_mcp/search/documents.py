@@ -110,12 +110,13 @@ def told_first(publication: Publication) -> Iterator[str]:
         about = [one for one in publication.status_notices if one.kind == "about"]
         named = "; ".join(f"PMID {one.pmid}" if one.pmid else one.doi or one.reference for one in about)
         yield f"This is a notice ({what}) about {named or 'another paper'}: it is not that paper."
-    for notice in publication.status_notices:
-        if notice.kind == "about" and publication.source == "web":
+    articles = [one for one in publication.status_notices if one.kind == "published"]
+    for notice in publication.status_notices if publication.source == "web" else ():
+        if notice.kind == "about":
             told = f"It has the title of PMID {notice.pmid}, which is marked {status_label('retracted')}"
             yield f"{told}: {notice.reference} It may be that paper."
-        if notice.kind == "published":
-            where = f"PMID {notice.pmid}" if notice.pmid else notice.doi or notice.reference
-            yield f"This is a preprint, published as {where}: read and cite that one."
-    if publication.form == "preprint" and not any(one.kind == "published" for one in publication.status_notices):
+    for notice in articles:
+        where = f"PMID {notice.pmid}" if notice.pmid else notice.doi or notice.reference
+        yield f"This is a preprint, published as {where}: read and cite that one."
+    if publication.form == "preprint" and not articles:
         yield "This is a preprint, which was not peer reviewed."

@@ -134,8 +134,12 @@ class FullTexts:
             AllProvidersFailedError: nothing is known about the document, and somebody who could know did not answer.
         """
         held = await self._held(document, session)
-        own = None if held or not document.evidence else await _own_text(document.evidence, session)
-        if found := own or (await _from_session(held, _read_text(held), session) if held else None):
+        text = _read_text(held) if held else None
+        kept = held
+        if not held and document.evidence:  # a text of the user's own that was read into parts
+            kept = (await session.publications([document.evidence])).get(document.evidence)
+            text = next((one for one in kept.texts if one.parts), None) if kept else None
+        if kept and text and (found := await _from_session(kept, text, session)):
             return found
         if not tool:
             return await self._found(document, held, session, progress)
@@ -197,9 +201,7 @@ class FullTexts:
             if one and one.awaits_pubmed and found[n].verdict in ("outage", "not_found"):
                 found[n] = FoundRecord(one, unasked=found[n].unasked)
         off = {n for n in found if documents[n].not_asked(documents[n].ids, self.off)}
-        unknown = [
-            n for n, one in found.items() if one.verdict == "not_found" or (n in off and one.publication is None)
-        ]
+        unknown = (n for n, one in found.items() if one.verdict == "not_found" or (n in off and not one.publication))
         pages = await self._pages({n: documents[n].url for n in unknown if documents[n].url}, seconds)
         found |= {n: page for n, page in pages.items() if page.publication or n not in off}
         return [found[n] for n in range(len(documents))]
@@ -242,11 +244,9 @@ class FullTexts:
         if held and held.is_record and not held.awaits_pubmed:
             lookup = Lookup.of(held, urls)
         else:
-            ids = (
-                document.ids
-                if any(document.ids) or held is None
-                else next(filter(any, (held.own_ids, held.claimed_ids)), RecordIds())
-            )
+            ids = document.ids
+            if held and not any(ids):
+                ids = next(filter(any, (held.own_ids, held.claimed_ids)), RecordIds())
             seconds = seconds_before(TO_FETCH_RECORDS, cap=self._seconds)
             (lookup,) = await self.records.find([Wanted(ids, urls)], seconds)
             lookup.record = lookup.record or (held if held and held.is_record else None)
@@ -258,6 +258,8 @@ class FullTexts:
         # Europe PMC's page of a preprint has only what its record says.
         pages = [url for url in lookup.wanted.urls if not (lookup.record and preprint_number(url))]
         climb = Climb(lookup, [*lookup.attempts], [*lookup.failures], pages)
+        if (found := lookup.record) and found.source == "trial" and document.ids.nct in found.registrations:
+            climb.remarks.append(f"{document.ids.nct} is now registered as {found.nct}.")
         end = anyio.current_time() + seconds_before(TO_KEEP_RESULTS, cap=self._seconds)
         others = [one for one in self._others if one.accepts(lookup.wanted)]
         for number, provider in enumerate(others, start=1):
@@ -342,10 +344,8 @@ class FullTexts:
                 message = f"{clean_line(document.name)[:80]} could not be looked up, which does not mean that it does "
                 raise AllProvidersFailedError(f"{message}not exist: {told} Try again later.", climb.failures)
             if status == "not_found" and (told := document.not_asked(document.ids, self.off)):
-                others = " ".join(
-                    dict.fromkeys(f" {one.detail}" for one in climb.attempts if one.status == "not_found")
-                )
-                raise AllProvidersFailedError(f"{told}.{others}", climb.failures)
+                others = dict.fromkeys(f" {one.detail}" for one in climb.attempts if one.status == "not_found")
+                raise AllProvidersFailedError(f"{told}.{' '.join(others)}", climb.failures)
             return FoundText(status, attempts=attempts, errors=tuple(outages_of(climb)))
         text, id, errors = _read_text(publication) if climb.copy else None, "", [*outages_of(climb)]
         try:
@@ -360,20 +360,12 @@ class FullTexts:
         return FoundText(status, publication, text, id, attempts, tuple(errors), warnings)
 
 
-async def _own_text(id: str, session: ReadingSession) -> FoundText | None:
-    """A text of the user's own that was read into parts."""
-    held = (await session.publications([id])).get(id)
-    text = next((one for one in held.texts if one.parts), None) if held else None
-    return await _from_session(held, text, session) if held else None
-
-
-async def _from_session(held: Publication, text: Text | None, session: ReadingSession) -> FoundText | None:
-    found = await session.text(held.id_of(text)) if text else None
-    if found is None:
+async def _from_session(held: Publication, text: Text, session: ReadingSession) -> FoundText | None:
+    if (found := await session.text(held.id_of(text))) is None:
         return None
     publication, text = found
-    attempts = (Attempt(provider=SESSION, status="full_text"),)
     warnings = (*told_first(publication), *_about_text(text, ""))
+    attempts = (Attempt(provider=SESSION, status="full_text"),)
     return FoundText("full_text", publication, text, publication.id_of(text), attempts, (), warnings)
 
 

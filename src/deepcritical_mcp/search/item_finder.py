@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -36,7 +35,6 @@ from deepcritical_mcp.urls import host_of
 _SHOWN = 80
 _OTHER_YEAR = ("year", "minor")
 """A year off by one, which does not speak against a record, but is told."""
-_EU_TRIAL = re.compile(r"(?:EudraCT:? ?|EUCTR)?(20[0-9]{2}-[0-9]{6}-[0-9]{2})(?:-[0-9A-Z]{2})?", re.IGNORECASE)
 _FEW_WORDS = 8
 """Words in which two titles differ that are shown alone."""
 
@@ -51,6 +49,11 @@ class _Item:
     lookup: Lookup | None = None
     match: ReferenceMatch | None = None
     wrong: str = ""
+
+    @property
+    def record(self) -> Publication | None:
+        """The record that its numbers lead to."""
+        return self.lookup.record if self.lookup else None
 
 
 class ItemFinder:
@@ -74,28 +77,35 @@ class ItemFinder:
         for item in items:
             _choose(item)
             item.wrong = _contradiction(item)
-        await self._match([one for one in items if _is_open(one)], end)
+        # A reference that leads to no record, or what is written beside a number that leads to another one.
+        await self._match(
+            [
+                one
+                for one in items
+                if not one.document.text
+                and ((one.reference or one.document.title) if one.wrong else one.reference and not one.record)
+            ],
+            end,
+        )
         return [_outcome(one, self._off) for one in items]
 
     async def _look_up(self, items: Sequence[_Item], end: float) -> None:
-        wanted = [Wanted(one.ids, (url,) if preprint_number(url := one.document.url) else ()) for one in items]
-        asked = [(item, one) for item, one in zip(items, wanted, strict=True) if has_record(one)]
-        if not asked:
-            return
-        found = await self._records.find([one for _, one in asked], max(0.0, end - anyio.current_time()))
-        for (item, _), lookup in zip(asked, found, strict=True):
-            item.lookup = lookup
+        wanted = {id(one): Wanted(one.ids, (url,) if preprint_number(url := one.document.url) else ()) for one in items}
+        asked = [one for one in items if has_record(wanted[id(one)])]
+        if asked:
+            seconds = max(0.0, end - anyio.current_time())
+            found = await self._records.find([wanted[id(one)] for one in asked], seconds)
+            for item, lookup in zip(asked, found, strict=True):
+                item.lookup = lookup
 
     async def _match(self, items: Sequence[_Item], end: float) -> None:
         """Look for what references say, also the title of an item whose number belongs to another one."""
-        references = {id(one): one.reference or read_reference(one.document.title) for one in items}
-        asked = [one for one in items if references[id(one)].says_more]
-        if not asked:
-            return
-        seconds = max(0.0, end - anyio.current_time())
-        found = await self._references.find([references[id(one)] for one in asked], seconds)
-        for item, match in zip(asked, found, strict=True):
-            item.match = match
+        references = [one.reference or read_reference(one.document.title) for one in items]
+        asked = [(item, one) for item, one in zip(items, references, strict=True) if one.says_more]
+        if asked:
+            found = await self._references.find([one for _, one in asked], max(0.0, end - anyio.current_time()))
+            for (item, _), match in zip(asked, found, strict=True):
+                item.match = match
 
 
 def _item(document: DocumentId) -> _Item:
@@ -105,16 +115,6 @@ def _item(document: DocumentId) -> _Item:
         return _Item(document, None, document.ids)
     named = RecordIds() if compared(document.ids, reference.ids) == "different" else reference.ids
     return _Item(document, reference, RecordIds(*(own or one for own, one in zip(document.ids, named, strict=True))))
-
-
-def _is_open(item: _Item) -> bool:
-    """Whether its reference or title must be looked for."""
-    has_record = item.lookup is not None and item.lookup.record is not None
-    if item.document.text:
-        return False
-    if item.wrong:
-        return bool(item.reference or item.document.title)
-    return item.reference is not None and not has_record
 
 
 def _choose(item: _Item) -> None:
@@ -129,8 +129,7 @@ def _choose(item: _Item) -> None:
 
 def _contradiction(item: _Item) -> str:
     """What speaks against the record that its numbers lead to; "" if nothing, or if there is none."""
-    record = item.lookup.record if item.lookup else None
-    if record is None:
+    if (record := item.record) is None:
         return ""
     if text := item.document.text:
         other = "its title or first author is another one"
@@ -170,12 +169,13 @@ def _outcome(item: _Item, off: Sequence[str]) -> FoundRecord:
         told = " ".join(dict.fromkeys(error.message for error in failures))
         return FoundRecord(None, "outage", f"it could not be looked up, so send it again later: {told}", unasked=told)
     if match and match.unasked:
-        return FoundRecord(None, "outage", f"{_asked_so_far(match)} {_unasked(match)}")
+        asked = " and ".join(("PubMed's search", *match.asked))
+        so_far = f"not found so far, by {asked}, but not everybody was asked."
+        return FoundRecord(None, "outage", f"{so_far} {_unasked(match)}")
     details = [attempt.detail for attempt in lookup.attempts if attempt.detail] if lookup else []
     told = " ".join(dict.fromkeys(details))
     if not_asked:
         return FoundRecord(None, "outage", f"{not_asked}. {told}".rstrip())
-    told = told or _unlisted_trial(item)
     if item.reference:
         return FoundRecord(None, "not_found", f"no record agrees with this reference. {told}".rstrip())
     name = clipped(clean_line(item.document.name), _SHOWN)
@@ -215,9 +215,17 @@ def _why_unasked(record: Publication, match: ReferenceMatch) -> str:
 
 def distinct_records(records: Sequence[Publication]) -> list[Publication]:
     """Records without those that describe one of the others; of two of one paper, PubMed's stays."""
+
+    def is_one_paper(one: Publication, other: Publication) -> bool:
+        # By a number that both have; without one to tell them apart, by title and year.
+        verdict = compared(ids_of(one), ids_of(other))
+        if verdict or one.source != other.source:
+            return verdict == "same"
+        return tokens(one.title) == tokens(other.title) and one.date[:4] == other.date[:4]
+
     found: list[Publication] = []
     for one in records:
-        place = next((n for n, other in enumerate(found) if _is_one_paper(one, other)), None)
+        place = next((n for n, other in enumerate(found) if is_one_paper(one, other)), None)
         if place is None:
             found.append(one)
         elif one.pmid and not found[place].pmid:
@@ -225,32 +233,8 @@ def distinct_records(records: Sequence[Publication]) -> list[Publication]:
     return found
 
 
-def _is_one_paper(one: Publication, other: Publication) -> bool:
-    """Whether two records have a number in common, or none to tell them apart, but the same title and year."""
-    verdict = compared(ids_of(one), ids_of(other))
-    if verdict or one.source != other.source:
-        return verdict == "same"
-    return tokens(one.title) == tokens(other.title) and one.date[:4] == other.date[:4]
-
-
-def _asked_so_far(match: ReferenceMatch) -> str:
-    asked = " and ".join(("PubMed's search", *match.asked))
-    return f"not found so far, by {asked}, but not everybody was asked."
-
-
 def _unasked(match: ReferenceMatch) -> str:
     return f"There was no time left to ask {' and '.join(match.unasked)}: send it again in a call of its own."
-
-
-def _unlisted_trial(item: _Item) -> str:
-    """That a trial's number is another registry's, which nobody here can be asked for; "" if it is not one."""
-    number = item.ids.nct or (found[0] if (found := _EU_TRIAL.fullmatch(item.document.reference.strip())) else "")
-    if not number or number.startswith("NCT"):
-        return ""
-    registry = "ISRCTN registry" if number.startswith("ISRCTN") else "EU's register of trials"
-    told = f"{number} is a trial of the {registry}, which cannot be asked here"
-    page = f"; pass url=https://www.isrctn.com/{number} to keep its page" if number.startswith("ISRCTN") else ""
-    return f"{told}{page}."
 
 
 def _near(match: ReferenceMatch, outages: Sequence[str]) -> FoundRecord:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import Protocol
 
 import anyio
@@ -34,7 +34,6 @@ from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.search.search_steps import SearchSession
 from deepcritical_mcp.search.watched_searches import WatchedSearch, repetitions_of, watched_searches
 from deepcritical_mcp.search.witness import OutageRemark, StatusSession, Witness, has_askable_status, status_fields
-from deepcritical_mcp.sources.base import Source
 from deepcritical_mcp.text import clipped, counted
 
 _KINDS: Mapping[NoticeKind, NewsKind] = {
@@ -48,60 +47,6 @@ _KINDS: Mapping[NoticeKind, NewsKind] = {
     "result": "trial",
 }
 _MAX_REFERENCE = 300
-
-
-@dataclass(frozen=True)
-class StatusNews:
-    """What asking for the status of publications gave.
-
-    Attributes:
-        changed: publications whose status changed, to be kept.
-        items: the news of it.
-        errors: who could not be asked.
-        trials: what the registry says now about each trial that changed.
-        asked: how many publications somebody answered about.
-        unanswered: ids of the others whose status can be asked for.
-    """
-
-    changed: tuple[Publication, ...]
-    items: tuple[NewsItem, ...]
-    errors: tuple[str, ...]
-    trials: Mapping[str, tuple[str, ...]]
-    asked: int
-    unanswered: tuple[str, ...]
-
-
-async def status_news(
-    held: Sequence[Publication], witness: Witness, registry: Source | None, told: Mapping[str, Sequence[str]]
-) -> StatusNews:
-    """Ask again for the status of publications that a session holds, however lately it was read. `told` has what was
-    said about trials before, by number. Keeps nothing."""
-    asked = await witness.rechecked(held)
-    answered = set(asked.answered)
-    errors = [one for one in asked.remarks if isinstance(one, OutageRemark)]
-    numbers = [one.nct for one in held if one.nct and one.source == "trial" and one.is_record]
-    trials: Mapping[str, Publication] = {}
-    if registry and numbers:
-        try:
-            trials = (await registry.fetch_anew(numbers)).records
-        except ProviderError as error:
-            errors.append(OutageRemark(f"{registry.title} could not be asked about {len(numbers)} trials: {error}"))
-    changed, items, says = list[Publication](), list[NewsItem](), dict[str, tuple[str, ...]]()
-    for place, (old, new) in enumerate(zip(held, asked.publications, strict=True)):
-        fresh = trials.get(old.nct) if old.source == "trial" else None
-        if fresh:
-            answered.add(place)
-            new = new.model_copy(update={"status_notices": united(new.status_notices, fresh.status_notices)})
-            before = told.get(old.nct, old.publication_types)
-            if gained := [word for word in fresh.publication_types if word not in before]:
-                items.append(NewsItem(kind="trial", id=old.id, text=f"now {', '.join(gained)}: {_reference(old)}"))
-                says[old.nct] = fresh.publication_types
-        items += _news(old, new)
-        if status_fields(new) != status_fields(old):
-            changed.append(new)
-    silent = (one for place, one in enumerate(held) if place not in answered)
-    unanswered = tuple(one.id for one in silent if has_askable_status(one) or (registry and one.nct in numbers))
-    return StatusNews(tuple(changed), tuple(items), tuple(errors), says, len(answered), unanswered)
 
 
 def _news(old: Publication, new: Publication) -> Iterator[NewsItem]:
@@ -220,7 +165,8 @@ class _Watch:
         self._unanswered: list[str] = []
 
     async def gather(self, *, web: bool) -> News:
-        self._state = await self._kept_state()
+        with suppress(ValidationError):
+            self._state = _State.model_validate_json(await self._store.document(_STATE) or "{}")
         watched = watched_searches(await search_log(self._store), web=web)
         await self._recover(watched)
         if self._state.day != (today := current_date().isoformat()):
@@ -252,12 +198,6 @@ class _Watch:
 
     def _is_late(self, share: float = 1.0) -> bool:
         return anyio.current_time() >= self._begun + share * self._seconds
-
-    async def _kept_state(self) -> _State:
-        try:
-            return _State.model_validate_json(await self._store.document(_STATE) or "{}")
-        except ValidationError:
-            return _State()
 
     async def _save(self, **fields: object) -> None:
         self._state = self._state.model_copy(update=fields)
@@ -305,7 +245,10 @@ class _Watch:
         if (search := self._searches.get(one.source)) is None:
             raise InvalidInputError(f"{one.title} is switched off on this server.")
         if not one.is_search:
-            await self._look_for_links(one, search)
+            held = {*await self._store.ids()}
+            pmid, kind, most = (one.arguments.get(name) for name in ("pmid", "kind", "max_results"))
+            result = await search.related(str(pmid), str(kind), int(str(most)), self._store, tool=WATCH_TOOL)
+            await self._note(one, result, [item for item in result.evidence if item.id not in held], ())
             return
         kind = search.source.request
         has_since = "since" in kind.model_fields
@@ -328,12 +271,6 @@ class _Watch:
             None
         )
 
-    async def _look_for_links(self, one: WatchedSearch, search: SourceSearch) -> None:
-        held = {*await self._store.ids()}
-        pmid, kind, most = (one.arguments.get(name) for name in ("pmid", "kind", "max_results"))
-        result = await search.related(str(pmid), str(kind), int(str(most)), self._store, tool=WATCH_TOOL)
-        await self._note(one, result, [item for item in result.evidence if item.id not in held], ())
-
     async def _note(
         self, one: WatchedSearch, result: SearchResult, new: Sequence[Evidence], queries: Sequence[str]
     ) -> None:
@@ -345,23 +282,49 @@ class _Watch:
 
     async def _check(self, ids: Sequence[str]) -> bool:
         """Ask for the status of the records left in this round; whether there was time for all of them."""
-        trials, left = self._searches.get("trials"), self._left(ids)
+        left = self._left(ids)
         for start in range(0, len(left), AT_A_TIME):
             if self._is_late():
                 return False
             some = left[start : start + AT_A_TIME]
             await self._progress(0.5 + 0.5 * start / len(left), f"asking for the status of {len(left):,} records")
-            held = list((await self._store.publications(some)).values())
-            found = await status_news(held, self._witness, trials.source if trials else None, self._state.trials)
-            self._errors |= dict.fromkeys(found.errors)
-            # First the news: if it were lost, the changed status would never be told.
-            await self._save(items=self._with(found.items))
-            if found.changed:
-                await self._store.set_statuses(found.changed)
-            await self._save(checked=some[-1], trials={**self._state.trials, **found.trials})
-            self._checked += found.asked
-            self._unanswered += found.unanswered
+            told = await self._ask_status(list((await self._store.publications(some)).values()))
+            await self._save(checked=some[-1], trials={**self._state.trials, **told})
         return True
+
+    async def _ask_status(self, held: Sequence[Publication]) -> Mapping[str, tuple[str, ...]]:
+        """Ask again for the status of publications, however lately it was read, and keep what is new of it; gives what
+        the registry says now about each trial that changed, by number."""
+        asked = await self._witness.rechecked(held)
+        answered = set(asked.answered)
+        self._errors |= dict.fromkeys(one for one in asked.remarks if isinstance(one, OutageRemark))
+        numbers = [one.nct for one in held if one.nct and one.source == "trial" and one.is_record]
+        registry, trials = self._searches.get("trials") if numbers else None, dict[str, Publication]()
+        if registry:
+            try:
+                trials |= (await registry.source.fetch_anew(numbers)).records
+            except ProviderError as error:
+                told = f"{registry.source.title} could not be asked about {len(numbers)} trials: {error}"
+                self._errors[told] = None
+        changed, items, says = list[Publication](), list[NewsItem](), dict[str, tuple[str, ...]]()
+        for place, (old, new) in enumerate(zip(held, asked.publications, strict=True)):
+            if fresh := trials.get(old.nct) if old.source == "trial" else None:
+                answered.add(place)
+                new = new.model_copy(update={"status_notices": united(new.status_notices, fresh.status_notices)})
+                before = self._state.trials.get(old.nct, old.publication_types)
+                if gained := [word for word in fresh.publication_types if word not in before]:
+                    items.append(NewsItem(kind="trial", id=old.id, text=f"now {', '.join(gained)}: {_reference(old)}"))
+                    says[old.nct] = fresh.publication_types
+            items += _news(old, new)
+            changed += [new] if status_fields(new) != status_fields(old) else []
+        # First the news: if it were lost, the changed status would never be told.
+        await self._save(items=self._with(items))
+        if changed:
+            await self._store.set_statuses(changed)
+        silent = (one for place, one in enumerate(held) if place not in answered)
+        self._checked += len(answered)
+        self._unanswered += [one.id for one in silent if has_askable_status(one) or (registry and one.nct in numbers)]
+        return says
 
     def _left(self, ids: Sequence[str]) -> Sequence[str]:
         """What this round has not come to yet: from the last id checked to the end, and from the beginning to where the

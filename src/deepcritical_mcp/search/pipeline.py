@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import anyio
 
@@ -17,14 +17,12 @@ from deepcritical_mcp.errors import (
     InvalidInputError,
     ProviderError,
 )
-from deepcritical_mcp.evidence.adding import AddOutcome
 from deepcritical_mcp.evidence.identity_values import copies
 from deepcritical_mcp.models import (
     Evidence,
     ProviderReport,
     Publication,
     QueryReport,
-    RelatedEvidence,
     SearchResult,
     with_numbers_shown,
 )
@@ -117,7 +115,10 @@ class SourceSearch:
             await progress(0.4, f"fetching {len(page.ids)} of {ranking.total:,} records")
         records, missing = await gather(source, page.ids, session, records=ranking.records, count=ranking.total)
         found = [_found(records[id], ranking.found_by[id]) for id in page.ids if id in records]
-        found, contested = await self._witnessed(found)
+        contested: tuple[str, ...] = ()
+        if source.witnessed:
+            publications, contested = await self._witness.completed([hit.publication for hit in found])
+            found = [hit.model_copy(update={"publication": one}) for hit, one in zip(found, publications, strict=True)]
         chosen, left_out = request.leave_out(found)
         unwanted = len(found) - len(chosen)
         held = list[str]()
@@ -130,6 +131,7 @@ class SourceSearch:
         recording.note(ids=tuple(dict.fromkeys((*kept.ids, *page.known))), new=kept.new)
         counts = await self._counted(kept.evidence) if self._counts else CitationCounts(kept.evidence)
         await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
+        reach = _reach(page, ranking, request)
         places = {records[id].id: place for place, id in enumerate(ranking.ids, start=1) if id in records}
         result = result.model_copy(
             update={
@@ -141,14 +143,7 @@ class SourceSearch:
                 "ordered_by": self._order(request, chosen),
                 "offsets": self._offsets(request, kept, [places[hit.id] for hit in chosen]),
                 "errors": (*result.errors, *missing, *kept.errors),
-                "warnings": _unique(
-                    result.warnings,
-                    contested,
-                    left_out,
-                    counts.problems,
-                    _reach(page, ranking, request),
-                    session.warnings,
-                ),
+                "warnings": _unique(result.warnings, contested, left_out, counts.problems, reach, session.warnings),
                 "duplicates_removed": result.duplicates_removed + known + kept.merged,
                 "related": kept.related,
             }
@@ -260,36 +255,26 @@ class SourceSearch:
     ) -> list[tuple[Publication, str]]:
         """For each id with what a user says is its record: the source's record if it has the same text, else what the
         user said, and why it is not the record. Costs at most one request, and none for records in the session."""
-        source, problem, found = self.source, f"{self.source.title} did not answer in time", dict[str, Hit]()
+        outage, found = f"{self.source.title} did not answer in time", dict[str, Hit]()
+        also = [id for id, _ in claims if id]
         with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self._seconds)):
             try:
-                also = [id for id, _ in claims if id]
-                found, _ = await gather(source, (), session, records={}, count=0, also=also)
-                problem = ""
+                found, _ = await gather(self.source, (), session, records={}, count=0, also=also)
+                outage = ""
             except ProviderError as error:
-                problem = f"{source.title} could not be asked"
+                outage = f"{self.source.title} could not be asked"
                 logger.info("claims not checked: %s", error)
-        return [self._verified(id, claim, found.get(id), problem) for id, claim in claims]
+        return [self._verified(id, claim, found.get(id), outage) for id, claim in claims]
 
     def _verified(self, id: str, claim: Publication, hit: Hit | None, outage: str) -> tuple[Publication, str]:
-        name = self.source.named(id)
         if not id:
             return claim, f"it has no {self.source.id_name}"
         if hit is None:
-            return claim, outage or f"{self.source.title} has no record of {name}"
-        record = hit.publication
-        texts = (record.text.content, f"{record.title} {record.text.content}")
-        if any(copies(claim.text.content, text) == "same" for text in texts):
-            return record, ""
-        return claim, f"the {self.source.title} record of {name} has another text"
-
-    async def _witnessed(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
-        """`found` with what a second witness says about it, if the source wants one."""
-        if not self.source.witnessed:
-            return list(found), ()
-        publications, remarks = await self._witness.completed([hit.publication for hit in found])
-        completed = zip(found, publications, strict=True)
-        return [hit.model_copy(update={"publication": one}) for hit, one in completed], remarks
+            return claim, outage or f"{self.source.title} has no record of {self.source.named(id)}"
+        title, content = hit.publication.title, hit.publication.text.content
+        if any(copies(claim.text.content, text) == "same" for text in (content, f"{title} {content}")):
+            return hit.publication, ""
+        return claim, f"the {self.source.title} record of {self.source.named(id)} has another text"
 
     async def _page(self, ranking: Ranking, request: SearchRequest, session: SearchSession) -> Page:
         """The first `max_results` matching records of a ranking; with `only_new`, only those new to the session."""
@@ -312,14 +297,8 @@ class SourceSearch:
             unwanted += beyond
             left_out += (f"{counted(beyond, 'result')} beyond max_results {request.max_results} omitted.",)
         end = following - request.offset if self.source.block else len(ranking.ids)
-        return Page(
-            tuple(chosen),
-            next_offset,
-            tuple(known[id] for id in ids[:examined] if id in known),
-            left_out,
-            unwanted,
-            end,
-        )
+        held = tuple(known[id] for id in ids[:examined] if id in known)
+        return Page(tuple(chosen), next_offset, held, left_out, unwanted, end)
 
     def _report(
         self, outcomes: Sequence[Outcome], ranking: Ranking, page: Page, session: SearchSession
@@ -348,8 +327,13 @@ class SourceSearch:
     ) -> SearchResult:
         """The result of a search without records to show, with the reason."""
         warnings: list[str] = []
-        if not result.total_found and (spelling := await self._spelling(request.queries[0])):
-            warnings.append(f'Nothing found. Did you mean "{spelling}"?')
+        if not result.total_found:
+            try:
+                spelling, query = await self.source.spelling(request.queries[0]), request.queries[0]
+                if spelling and spelling.casefold() != query.casefold():
+                    warnings.append(f'Nothing found. Did you mean "{spelling}"?')
+            except ProviderError as error:
+                logger.info("no spelling suggestion: %s", error.code)
         elif page.known:
             more = f"Continue with offset={page.next_offset}, or pass" if page.next_offset >= 0 else "Pass"
             warnings.append(
@@ -374,15 +358,6 @@ class SourceSearch:
         if not self.source.block or self.source.scored or request.only_new:
             return ()
         return tuple(request.offset + places[kept.ids.index(item.id)] for item in kept.evidence)
-
-    async def _spelling(self, query: str) -> str:
-        """Another spelling of `query`; "" if there is none, or if the source does not answer."""
-        try:
-            spelling = await self.source.spelling(query)
-        except ProviderError as error:
-            logger.info("no spelling suggestion: %s", error.code)
-            return ""
-        return "" if spelling.casefold() == query.casefold() else spelling
 
 
 def _found(hit: Hit, queries: tuple[str, ...]) -> Hit:
@@ -412,10 +387,6 @@ class SearchHandler:
     def __init__(self, sources: Sequence[Source], *, seconds: float = 45.0, witness: Witness | None = None) -> None:
         self._searches = [SourceSearch(source, seconds=seconds, witness=witness) for source in sources]
 
-    async def execute(self, query: str, max_results_per_tool: int = 10) -> SearchResult:
-        """What `search` finds, and the same errors; nothing is kept, and `session_id` is "". For Python programs."""
-        return await self.search(query, max_results_per_tool, _NoSession())
-
     async def search(
         self, query: str, max_results: int, session: SearchSession, *, progress: Progress = no_progress
     ) -> SearchResult:
@@ -440,12 +411,18 @@ class SearchHandler:
         async with anyio.create_task_group() as tasks:
             for search, request in zip(self._searches, requests, strict=True):
                 tasks.start_soon(run, search, request)
-        ordered = [outcomes[search] for search in self._searches]
-        causes = [one for one in ordered if isinstance(one, DeepCriticalError)]
-        results = [one for one in ordered if isinstance(one, SearchResult)]
+        outcomes = {search: outcomes[search] for search in self._searches}  # in their order
+        causes = [one for one in outcomes.values() if isinstance(one, DeepCriticalError)]
+        results = [one for one in outcomes.values() if isinstance(one, SearchResult)]
         if not results:
             message = "No source could answer: " + " ".join(cause.message for cause in causes)
             raise AllProvidersFailedError(message, causes)
+        reports = [
+            ProviderReport(name=search.source.name, status="failed", detail=one.message)
+            if isinstance(one, DeepCriticalError)
+            else ProviderReport(name=search.source.name, status="ok", results=len(one.evidence))
+            for search, one in outcomes.items()
+        ]
         rankings = [[item.id for item in result.evidence] for result in results]
         # Of the same record from several sources, the first is shown.
         by_id = {item.id: item for result in reversed(results) for item in result.evidence}
@@ -459,37 +436,5 @@ class SearchHandler:
             queries=(QueryReport(query=query, status="ok", results=len(by_id)),),
             errors=(*(cause.message for cause in causes), *(text for result in results for text in result.errors)),
             duplicates_removed=count - len(by_id),
-            providers=tuple(_report(one.source.name, end) for one, end in zip(self._searches, ordered, strict=True)),
+            providers=tuple(reports),
         )
-
-
-def _report(name: str, outcome: SearchResult | DeepCriticalError) -> ProviderReport:
-    if isinstance(outcome, DeepCriticalError):
-        return ProviderReport(name=name, status="failed", detail=outcome.message)
-    return ProviderReport(name=name, status="ok", results=len(outcome.evidence))
-
-
-@dataclass(frozen=True)
-class _NoSession:
-    """A session that stores nothing."""
-
-    session_id: str = ""
-    warnings: tuple[str, ...] = ()
-
-    async def publications(self, ids: Sequence[str]) -> dict[str, Publication]:
-        return {}
-
-    async def known(self, publications: Sequence[Publication]) -> list[str]:
-        return [""] * len(publications)
-
-    async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]:
-        return tuple(AddOutcome(index, "added", one, Evidence.of(one)) for index, one in enumerate(publications))
-
-    async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]:
-        return [0.0] * len(publications)
-
-    async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
-        return ()
-
-    async def keep_document(self, name: str, content: str) -> None:
-        pass

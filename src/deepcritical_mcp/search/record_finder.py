@@ -20,6 +20,7 @@ from deepcritical_mcp.search.documents import PUBMED_OFF
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.lookup import RecordLookup
+from deepcritical_mcp.text import batches
 
 AT_ONCE = 4
 """Documents that are looked up at the same time, where a provider takes one at a time."""
@@ -73,14 +74,18 @@ class Lookup:
         known, own = self.wanted.ids, ids_of(record)
         # An article in PMC need not name its PMID.
         if known.pmid and not own.pmid and own.pmcid and known.pmcid == own.pmcid:
-            record = record.model_copy(update={"pmid": known.pmid})
-            record = record.model_copy(update={"id": publication_id(record)})
+            named = record.model_copy(update={"pmid": known.pmid})
+            record = named.model_copy(update={"id": publication_id(named)})
         ids = RecordIds(*(new or old for new, old in zip(own, known, strict=True)))
         self.record, self.wanted = record, replace(self.wanted, ids=_of_one_kind(ids))
 
     def was_asked(self, provider: str) -> bool:
         """Whether this provider said that it has no record, or failed."""
         return any(attempt.provider == provider for attempt in self.attempts)
+
+    def lacking(self, provider: str, detail: str) -> None:
+        """Note that a provider has no record."""
+        self.attempts.append(Attempt(provider=provider, status="not_found", detail=detail))
 
     def failed(self, provider: str, error: ProviderError) -> None:
         """Note an outage."""
@@ -102,11 +107,6 @@ def is_paper(ids: RecordIds) -> bool:
 def has_record(wanted: Wanted) -> bool:
     """Whether somebody may have a record of it: it has a number, or an address that names one."""
     return any(wanted.ids) or any(map(preprint_number, wanted.urls))
-
-
-def _needs_converter(ids: RecordIds) -> bool:
-    """Whether PubMed cannot be asked by any of them."""
-    return bool(ids.pmcid) and not (ids.pmid or ids.doi)
 
 
 def _of_one_kind(ids: RecordIds) -> RecordIds:
@@ -135,7 +135,8 @@ class RecordFinder:
         lookups = [*by_wanted.values()]
         papers = [one for one in lookups if is_paper(one.wanted.ids)]
         with anyio.move_on_after(seconds) as scope:
-            await self._complete([one for one in papers if _needs_converter(one.wanted.ids)])
+            # PubMed cannot be asked by a PMCID.
+            await self._complete([one for one in papers if not (one.wanted.ids.pmid or one.wanted.ids.doi)])
             with anyio.move_on_after(even_share(anyio.current_time() + seconds, 1)) as turn:
                 await self._from_pubmed(papers)
             unknown = [one for one in papers if one.record is None]
@@ -146,7 +147,10 @@ class RecordFinder:
             await self._complete([one for one in unknown if not one.asked_converter])
             await self._from_lookups([one for one in lookups if one.record is None])
             await self._from_others([one for one in lookups if one.record is None and has_record(one.wanted)])
-            await self._from_pubmed_after_all([one for one in lookups if one.record and one.wanted.ids.pmid])
+            # PubMed's records of those that turned out to have a PMID.
+            elsewhere = [one for one in lookups if one.record and one.record.text.provider != PUBMED]
+            new = [one for one in elsewhere if one.wanted.ids.pmid and not one.was_asked(PUBMED)]
+            await self._fetch(new, [one.wanted.ids.pmid for one in new])
         for one in lookups if scope.cancelled_caught else ():
             if one.record is None:
                 one.failed(RECORDS, ProviderTimeoutError(RECORDS, "There was no time left to look up the record."))
@@ -158,14 +162,13 @@ class RecordFinder:
 
     def _why_unasked(self, one: Lookup) -> str:
         """Why PubMed did not say whether it has a record that came from elsewhere; "" if it did."""
-        if one.record is None or one.record.text.provider == PUBMED or not is_paper(ids_of(one.record)):
+        record = one.record
+        if record is None or record.text.provider == PUBMED or not is_paper(ids_of(record)):
             return ""
         if self._pubmed is None:
             return PUBMED_OFF
-        failed = (
-            attempt.detail for attempt in one.attempts if attempt.provider == PUBMED and attempt.status == "failed"
-        )
-        too_late = "PubMed did not answer in time." if one.record.pmid and not one.was_asked(PUBMED) else ""
+        failed = (told.detail for told in one.attempts if told.provider == PUBMED and told.status == "failed")
+        too_late = "PubMed did not answer in time." if record.pmid and not one.was_asked(PUBMED) else ""
         return next(failed, too_late)
 
     async def _complete(self, lookups: Sequence[Lookup]) -> None:
@@ -180,7 +183,7 @@ class RecordFinder:
             for one in lookups:
                 one.failed(error.provider, error)
             return
-        for one, ids in zip(lookups, completed.ids, strict=True):
+        for one, ids in zip(lookups, completed, strict=True):
             known = RecordIds(*(old or new for old, new in zip(one.wanted.ids, ids, strict=True)))
             one.wanted = replace(one.wanted, ids=_of_one_kind(known))
 
@@ -190,30 +193,25 @@ class RecordFinder:
             return
         by_doi = [one for one in lookups if not one.wanted.ids.pmid and one.wanted.ids.doi]
         pmids = [one.wanted.ids.pmid for one in lookups if one.wanted.ids.pmid]
-        try:
-            if by_doi:
-                pmids += await self._pmids_of([one.wanted.ids.doi for one in by_doi])
-        except ProviderError as error:
-            for one in by_doi:
-                one.failed(self._pubmed.name, error)
-        await self._fetch(self._pubmed, lookups, pmids)
+        if by_doi:
+            dois = dict.fromkeys(one.wanted.ids.doi for one in by_doi)
+            query, request = " OR ".join(f'"{doi}"[doi]' for doi in dois), self._pubmed.request(query="doi")
+            try:
+                pmids += (await self._pubmed.ask(query, request, offset=0, limit=len(by_doi) + _MORE_HITS)).ids
+            except ProviderError as error:
+                for one in by_doi:
+                    one.failed(self._pubmed.name, error)
+        await self._fetch(lookups, pmids)
 
-    async def _pmids_of(self, dois: Sequence[str]) -> Sequence[str]:
-        assert self._pubmed is not None
-        query = " OR ".join(f'"{doi}"[doi]' for doi in dict.fromkeys(dois))
-        request = self._pubmed.request(query="doi")
-        answer = await self._pubmed.ask(query, request, offset=0, limit=len(dois) + _MORE_HITS)
-        return answer.ids
-
-    async def _fetch(self, pubmed: Source, lookups: Sequence[Lookup], pmids: Sequence[str]) -> None:
-        """Give each document its record, by its own PMID or DOI."""
-        if not pmids:
+    async def _fetch(self, lookups: Sequence[Lookup], pmids: Sequence[str]) -> None:
+        """Give each document its record in PubMed, by its own PMID or DOI."""
+        if self._pubmed is None or not pmids:
             return
         try:
-            fetched = await pubmed.fetch(list(dict.fromkeys(pmids)))
+            fetched = await self._pubmed.fetch(list(dict.fromkeys(pmids)))
         except ProviderError as error:
             for one in lookups:
-                one.failed(pubmed.name, error)
+                one.failed(self._pubmed.name, error)
             return
         by_doi: dict[str, list[Publication]] = {}
         for record in fetched.records.values():
@@ -225,95 +223,65 @@ class RecordFinder:
                 one.found(found[0])
                 one.others = found[1:]
             elif pmid:
-                detail = fetched.losses.get(pmid, f"PubMed has no record with PMID {pmid}.")
-                one.attempts.append(Attempt(provider=pubmed.name, status="not_found", detail=detail))
+                one.lacking(self._pubmed.name, fetched.losses.get(pmid, f"PubMed has no record with PMID {pmid}."))
 
     async def _from_others(self, lookups: Sequence[Lookup]) -> None:
         """Records of providers of full texts, one provider after the other."""
         limiter = anyio.CapacityLimiter(AT_ONCE)
 
         async def ask(provider: FullTextSource, batch: Sequence[Lookup]) -> None:
-            async with limiter:
-                await _from_provider(provider, batch)
+            try:
+                async with limiter:
+                    answers = await provider.records_and_copies([one.wanted for one in batch])
+            except ProviderError as error:
+                for one in batch:
+                    one.failed(provider.name, error)
+                return
+            for one, (record, copy) in zip(batch, answers, strict=True):
+                if copy:
+                    one.copies[provider.name] = copy
+                if record and agree(one.wanted.ids, ids_of(record)):
+                    one.found(record)
+                elif copy and copy.status == "not_found":
+                    one.lacking(provider.name, copy.detail)
 
         for provider in self._providers:
-            asked = [one for one in lookups if one.record is None and _may_ask(provider, one)]
+            able = [one for one in lookups if one.record is None and not provider.off and provider.accepts(one.wanted)]
             async with anyio.create_task_group() as tasks:
-                for at in range(0, len(asked), provider.at_once):
-                    tasks.start_soon(ask, provider, asked[at : at + provider.at_once])
-
-    async def _from_pubmed_after_all(self, lookups: Sequence[Lookup]) -> None:
-        """PubMed's records of those that turned out to have a PMID."""
-        if pubmed := self._pubmed:
-            others = [one for one in lookups if one.record and one.record.text.provider != pubmed.name]
-            new = [one for one in others if not one.was_asked(pubmed.name)]
-            await self._fetch(pubmed, new, [one.wanted.ids.pmid for one in new])
+                for batch in batches([one for one in able if not one.was_asked(provider.name)], provider.at_once):
+                    tasks.start_soon(ask, provider, batch)
 
     async def _from_lookups(self, lookups: Sequence[Lookup]) -> None:
         """Records of services that take many documents at once, one service after the other."""
         for service in self._lookups:
             asked = [one for one in lookups if one.record is None and service.accepts(one.wanted.ids)]
-            for batch in (asked[at : at + MAX_AT_ONCE] for at in range(0, len(asked), MAX_AT_ONCE)):
-                await self._from_lookup(service, batch)
-
-    async def _from_lookup(self, service: RecordLookup, batch: Sequence[Lookup]) -> None:
-        try:
-            found = await service.records([one.wanted.ids for one in batch])
-        except ProviderError as error:
-            for one in batch:
-                one.failed(service.name, error)
-            return
-        for place, (one, record) in enumerate(zip(batch, found.records, strict=True)):
-            # A trial's record has its present number, whatever number was asked for.
-            if record and agree(one.wanted.ids._replace(nct=""), ids_of(record)):
-                one.found(record)
-                continue
-            # A remark names the DOI, which must be the caller's own.
-            told = found.remarks.get(place, "") if one.given.doi or not one.wanted.ids.doi else ""
-            detail = told or f"{service.title} has no record of it."
-            one.attempts.append(Attempt(provider=service.name, status="not_found", detail=detail))
-
-
-def _may_ask(provider: FullTextSource, one: Lookup) -> bool:
-    return not provider.off and provider.accepts(one.wanted) and not one.was_asked(provider.name)
-
-
-async def _from_provider(provider: FullTextSource, batch: Sequence[Lookup]) -> None:
-    """The records that a provider of full texts has of a batch that it can be asked for at once."""
-    try:
-        answers = await provider.records_and_copies([one.wanted for one in batch])
-    except ProviderError as error:
-        for one in batch:
-            one.failed(provider.name, error)
-        return
-    for one, (record, copy) in zip(batch, answers, strict=True):
-        if copy:
-            one.copies[provider.name] = copy
-        if record and (agree(one.wanted.ids, ids_of(record)) or had_number(record, one.wanted.ids.nct)):
-            one.found(record)
-        elif copy and copy.status == "not_found":
-            one.attempts.append(Attempt(provider=provider.name, status="not_found", detail=copy.detail))
-
-
-def had_number(record: Publication, number: str) -> bool:
-    """Whether a record is that of a trial which had this number before."""
-    return bool(number) and record.source == "trial" and number in record.registrations
+            for batch in batches(asked, MAX_AT_ONCE):
+                try:
+                    found = await service.records([one.wanted.ids for one in batch])
+                except ProviderError as error:
+                    for one in batch:
+                        one.failed(service.name, error)
+                    continue
+                for place, (one, record) in enumerate(zip(batch, found.records, strict=True)):
+                    # A trial's record has its present number, whatever number was asked for.
+                    if record and agree(one.wanted.ids._replace(nct=""), ids_of(record)):
+                        one.found(record)
+                        continue
+                    # A remark names the DOI, which must be the caller's own.
+                    told = found.remarks.get(place, "") if one.given.doi or not one.wanted.ids.doi else ""
+                    one.lacking(service.name, told or f"{service.title} has no record of it.")
 
 
 def other_number(given: RecordIds, record: Publication) -> str:
     """A number that a record does not have although the caller gave it, e.g. "PMCID PMC1 is not that record's, which
     is PMC2"; "" if there is none, or if the record does not say."""
-    own = ids_of(record)
-    for name in RecordIds._fields:
-        one, true = getattr(given, name), getattr(own, name)
+    own = ids_of(record)._asdict()
+    for name, one in given._asdict().items():
+        pair = (RecordIds(**{name: normalize_doi(value) if name == "doi" else value}) for value in (one, own[name]))
         # The present number of a trial may be another one.
-        if name != "nct" and one and true and compared(_only(name, one), _only(name, true)) == "different":
-            return f"{LABELS[name]} {one} is not that record's, which is {true}"
+        if name != "nct" and one and own[name] and compared(*pair) == "different":
+            return f"{LABELS[name]} {one} is not that record's, which is {own[name]}"
     return ""
-
-
-def _only(name: str, value: str) -> RecordIds:
-    return RecordIds()._replace(**{name: normalize_doi(value) if name == "doi" else value})
 
 
 def agree(one: RecordIds, other: RecordIds) -> bool:

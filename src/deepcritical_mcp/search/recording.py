@@ -6,14 +6,15 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from typing import Any
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.kept_sessions import KeepsDocument, log_search
-from deepcritical_mcp.models import LoggedKind, LoggedQuery, LoggedSearch, SearchResult
+from deepcritical_mcp.models import LoggedQuery, LoggedSearch, SearchResult
 from deepcritical_mcp.search.citing import Listing
 from deepcritical_mcp.search.documents import FoundRecord, FoundText
 from deepcritical_mcp.search.search_steps import Outcome
@@ -43,14 +44,14 @@ class Recording:
 
     def answered(self, outcomes: Sequence[Outcome]) -> None:
         """What the source answered to each query."""
-        sent = {one.query: one.sent for one in self.entry.queries}
         by = dict.fromkeys(one.answer.answered_by for one in outcomes if one.answer.answered_by)
         title = f"{self.entry.title} ({'; '.join(by)})" if by else self.entry.title
-        self.note(queries=tuple(_logged(one, sent.get(one.query, "")) for one in outcomes), title=title)
+        queries = tuple(map(_answered, self.entry.queries, outcomes))
+        self.note(queries=queries, title=title)
 
     def listed(self, asked: Sequence[Listing]) -> None:
         """What each service says about the papers linked to one, instead of the only query."""
-        query = self.entry.queries[0].query
+        query = self.entry.queries[0]
         title = " and ".join(one.title for one in asked if not one.error) or self.entry.title
         self.note(queries=tuple(_listed(query, one) for one in asked), title=title)
 
@@ -67,9 +68,8 @@ class Recording:
 
     def looked_up(self, found: Sequence[FoundRecord], ids: Sequence[str], *, new: int) -> None:
         """What was found for each document; `ids` are those of the evidence, `new` of them were not in the session."""
-        pairs = zip(self.entry.queries, found, strict=True)
         self.note(
-            queries=tuple(_looked_up(query, one) for query, one in pairs),
+            queries=tuple(map(_looked_up, self.entry.queries, found)),
             total=len(ids),
             examined=len(ids),
             ids=tuple(dict.fromkeys(ids)),
@@ -80,15 +80,9 @@ class Recording:
     def read(self, found: FoundText, *, is_new: bool) -> None:
         """What was found of the only document."""
         ids, query = (found.publication.id,) if found.publication and found.id else (), self.entry.queries[0]
-        told = LoggedQuery(query=query.query, results=len(ids), detail=found.status.replace("_", " "))
-        self.note(
-            queries=(told,),
-            total=len(ids),
-            examined=len(ids),
-            ids=ids,
-            new=int(is_new and bool(ids)),
-            errors=found.errors,
-        )
+        told = query.model_copy(update={**_OK, "results": len(ids), "detail": found.status.replace("_", " ")})
+        new = int(is_new and bool(ids))
+        self.note(queries=(told,), total=len(ids), examined=len(ids), ids=ids, new=new, errors=found.errors)
 
     def checked(self, verdicts: Sequence[str], records: Sequence[str], *, errors: Sequence[str]) -> None:
         """What became of a draft's references, and the ids of the records that they led to, which are no evidence."""
@@ -107,14 +101,32 @@ class Recording:
         """Why the search did not come to its end. If it has added nothing to the session, it failed as a whole."""
         queries = self.entry.queries
         if not self.entry.new:
-            queries = tuple(one.model_copy(update=_failure(one, message)) for one in queries)
-            self.note(queries=queries, total=0, examined=0, ids=(), duplicates=0, left_out=0)
+            # A query that failed for a reason of its own keeps it.
+            queries = [
+                one.model_copy(
+                    update={
+                        "status": "failed",
+                        "results": 0,
+                        "detail": (one.detail if one.status == "failed" else "") or message,
+                    }
+                )
+                for one in queries
+            ]
+            self.note(queries=tuple(queries), total=0, examined=0, ids=(), duplicates=0, left_out=0)
         self.note(errors=tuple(dict.fromkeys((*self.entry.errors, message))))
 
     async def write(self, session: KeepsDocument) -> None:
         """Write the entry. An error is no reason to fail: it is the `problem`."""
+        entry = self.entry
+        if entry.kind == "lookup":  # of addresses, which may have keys in them
+            queries = (
+                one.model_copy(update={"query": without_secrets(one.query), "detail": without_secrets(one.detail)})
+                for one in entry.queries
+            )
+            errors = tuple(map(without_secrets, entry.errors))
+            entry = entry.model_copy(update={"queries": tuple(queries), "errors": errors})
         try:
-            await log_search(session, _lookup_without_secrets(self.entry))
+            await log_search(session, entry)
         except DeepCriticalError as error:
             self.problem = f"{NOT_LOGGED}: {error.message}"
             logger.warning("a search was not logged: %s", error.code)
@@ -144,108 +156,60 @@ async def recorded(entry: LoggedSearch, session: KeepsDocument) -> AsyncGenerato
 
 def search_entry(source: Source, request: SearchRequest, tool: str) -> LoggedSearch:
     """The entry of a search that nobody has answered yet."""
-    is_preprints = source.kind == "preprints"
-    entry = new_entry(
+    return new_entry(
         tool or source.tool,
-        request.queries,
+        [(query, source.sent(query, request)) for query in request.queries],
         source=source.name,
-        title=f"{source.title} (preprints)" if is_preprints else source.title,
+        title=f"{source.title} (preprints)" if source.kind == "preprints" else source.title,
         filters=tuple(request.limits()),
         first=request.offset + 1,
         request=request.model_dump_json(exclude_defaults=True),
     )
-    sent = (one.model_copy(update={"sent": source.sent(one.query, request)}) for one in entry.queries)
-    return entry.model_copy(update={"queries": tuple(sent)})
 
 
 def citations_entry(source: Source, query: str, arguments: Mapping[str, str | int], tool: str) -> LoggedSearch:
     """The entry of a look for the papers linked to one."""
-    filters = (f"at most {arguments['max_results']} results",)
-    request = json.dumps(arguments)
-    return new_entry(
-        tool,
-        [query],
-        kind="citations",
-        source=source.name,
-        title=source.title,
-        filters=filters,
-        request=request,
-    )
+    limit, request = f"at most {arguments['max_results']} results", json.dumps(arguments)
+    named = {"source": source.name, "title": source.title}
+    return new_entry(tool, [(query, "")], kind="citations", **named, filters=(limit,), request=request)
 
 
 def lookup_entry(tool: str, names: Sequence[str]) -> LoggedSearch:
     """The entry of a look-up of documents by what they are called."""
-    return new_entry(
-        tool, [clipped(clean_line(one), _SHOWN) for one in names], kind="lookup", source="lookup", title=LOOKUP
-    )
+    queries = [(clipped(clean_line(one), _SHOWN), "") for one in names]
+    return new_entry(tool, queries, kind="lookup", source="lookup", title=LOOKUP)
 
 
-def new_entry(
-    tool: str,
-    queries: Sequence[str],
-    *,
-    source: str,
-    title: str,
-    kind: LoggedKind = "search",
-    filters: Sequence[str] = (),
-    first: int = 1,
-    request: str = "{}",
-) -> LoggedSearch:
-    """An entry that begins now; its queries count as failed until they are answered."""
-    return LoggedSearch(
-        at=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        tool=tool,
-        kind=kind,
-        source=source,
-        title=title,
-        queries=tuple(LoggedQuery(query=one, status="failed") for one in queries),
-        filters=tuple(filters),
-        first=first,
-        version=__version__,
-        request=request,
-    )
+def new_entry(tool: str, queries: Iterable[tuple[str, str]], **fields: Any) -> LoggedSearch:
+    """An entry that begins now, of queries and what is sent for each; they count as failed until they are answered."""
+    asked = tuple(LoggedQuery(query=one, sent=sent, status="failed") for one, sent in queries)
+    began = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return LoggedSearch(at=began, tool=tool, queries=asked, version=__version__, **fields)
 
 
-def _lookup_without_secrets(entry: LoggedSearch) -> LoggedSearch:
-    """The entry of a look-up, which is of addresses, without the keys in them; queries of searches stay as they are."""
-    if entry.kind != "lookup":
-        return entry
-    queries = (
-        one.model_copy(update={"query": without_secrets(one.query), "detail": without_secrets(one.detail)})
-        for one in entry.queries
-    )
-    return entry.model_copy(update={"queries": tuple(queries), "errors": tuple(map(without_secrets, entry.errors))})
+_OK = {"status": "ok"}
 
 
-def _failure(query: LoggedQuery, message: str) -> dict[str, object]:
-    has_reason = query.status == "failed" and query.detail
-    return {"status": "failed", "results": 0, "detail": query.detail if has_reason else message}
-
-
-def _logged(outcome: Outcome, sent: str) -> LoggedQuery:
-    """`sent` is what was to be sent, for a query that was not answered."""
+def _answered(query: LoggedQuery, outcome: Outcome) -> LoggedQuery:
     if outcome.error:
-        return LoggedQuery(query=outcome.query, sent=sent, status="failed", detail=outcome.error.message)
+        return query.model_copy(update={"detail": outcome.error.message})
     answer = outcome.answer
     failed = [f"{one.name} failed: {one.detail}" for one in answer.reports if one.status == "failed"]
-    return LoggedQuery(
-        query=outcome.query,
-        sent=answer.sent,
-        translation=answer.translation if answer.translation != answer.sent else "",
-        results=answer.total,
-        detail="; ".join(filter(None, (answer.detail, *failed))),
-    )
+    translation = answer.translation if answer.translation != answer.sent else ""
+    detail = "; ".join(filter(None, (answer.detail, *failed)))
+    told = {"sent": answer.sent, "translation": translation, "results": answer.total, "detail": detail}
+    return query.model_copy(update=_OK | told)
 
 
 def _looked_up(query: LoggedQuery, found: FoundRecord) -> LoggedQuery:
     if found.publication:
         provider = found.publication.text.provider
-        return LoggedQuery(query=query.query, results=1, detail=f"record of {provider}" if provider else "")
-    status = "failed" if found.verdict == "outage" else "ok"
-    return LoggedQuery(query=query.query, status=status, detail=f"{found.verdict.replace('_', ' ')}: {found.reason}")
+        return query.model_copy(update={**_OK, "results": 1, "detail": f"record of {provider}" if provider else ""})
+    detail = f"{found.verdict.replace('_', ' ')}: {found.reason}"
+    return query.model_copy(update={"status": "failed" if found.verdict == "outage" else "ok", "detail": detail})
 
 
-def _listed(query: str, listing: Listing) -> LoggedQuery:
+def _listed(query: LoggedQuery, listing: Listing) -> LoggedQuery:
     if listing.error:
-        return LoggedQuery(query=query, status="failed", detail=f"{listing.title}: {listing.error.message}")
-    return LoggedQuery(query=query, results=listing.total, detail=f"answered by {listing.title}")
+        return query.model_copy(update={"detail": f"{listing.title}: {listing.error.message}"})
+    return query.model_copy(update={**_OK, "results": listing.total, "detail": f"answered by {listing.title}"})

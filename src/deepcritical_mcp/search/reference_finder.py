@@ -22,7 +22,7 @@ from deepcritical_mcp.search.references import Agreement, WrittenReference, are_
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.full_text import Wanted
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup
-from deepcritical_mcp.text import PUBMED_STOP_WORDS, STOP_WORDS
+from deepcritical_mcp.text import PUBMED_STOP_WORDS, STOP_WORDS, batches
 
 READ_TOGETHER = 8
 """References that one service reads before the next one is asked for those that are open."""
@@ -139,7 +139,7 @@ class ReferenceFinder:
     async def _from_readers(self, matches: Sequence[ReferenceMatch], end: float) -> None:
         """Ask all services that read citations for a few references before the next few, as long as there is time."""
         stop = anyio.current_time() + seconds_for(TO_READ_REFERENCES)
-        for batch in (matches[at : at + READ_TOGETHER] for at in range(0, len(matches), READ_TOGETHER)):
+        for batch in batches(matches, READ_TOGETHER):
             for reader in self._readers:
                 if open_ones := [one for one in batch if not one.accepted]:
                     await self._from_reader(reader, open_ones, stop, end)
@@ -147,7 +147,7 @@ class ReferenceFinder:
     async def _from_pubmed(self, matches: Sequence[ReferenceMatch], end: float) -> None:
         found: dict[str, None] = {}
         titled = [one for one in matches if _title_query(one.reference)]
-        for batch in (titled[at : at + IN_ONE_SEARCH] for at in range(0, len(titled), IN_ONE_SEARCH)):
+        for batch in batches(titled, IN_ONE_SEARCH):
             found |= await self._by_title(batch)
         for service in self._places:
             found |= await self._by_place(service, matches)
@@ -161,18 +161,20 @@ class ReferenceFinder:
         try:
             answer = await self._pubmed.ask(query, request, offset=0, limit=_HITS_EACH * len(batch))
         except ProviderError as error:
-            _note(batch, error)
+            for one in batch:
+                one.failures.append(error)
             return {}
         return dict.fromkeys(answer.ids)
 
     async def _by_place(self, service: PlaceLookup, matches: Sequence[ReferenceMatch]) -> dict[str, None]:
         asked = [(one, place) for one, match in enumerate(matches) for place in _places(match.reference)]
         found: dict[str, None] = {}
-        for batch in (asked[at : at + 100] for at in range(0, len(asked), 100)):
+        for batch in batches(asked, 100):
             try:
                 ids = await service.at_places([place for _, place in batch])
             except ProviderError as error:
-                _note([matches[one] for one, _ in batch], error)
+                for one in {one for one, _ in batch}:
+                    matches[one].failures.append(error)
                 continue
             found |= dict.fromkeys(one.pmid for one in ids if one.pmid)
         return found
@@ -221,28 +223,20 @@ class ReferenceFinder:
             match.without_pubmed |= unasked
         # A record that another service had says that PubMed was down, and may have kept others back.
         if failures := [error for one in lookups for error in one.failures if one.record is None or one.unasked]:
-            _note([one for one in matches if not one.accepted], failures[0])
+            for one in matches:
+                one.failures += [] if one.accepted else failures[:1]
 
 
 def _compare_all(matches: Sequence[ReferenceMatch], records: Sequence[Publication]) -> None:
     titles = [(record, frozenset(tokens(record.title))) for record in records]
     for match in matches:
-        words = frozenset(word.token for word in match.reference.words)
+        says, words = match.reference.says, frozenset(word.token for word in match.reference.words)
+        first = _FIRST_PAGE.match(says.pages) if says.volume else None
         match.consider(
             record
             for record, title in titles
-            if len(title & words) >= _SHARE * len(title) or _shares_place(match.reference, record)
+            if len(title & words) >= _SHARE * len(title) or (first and record.pages.startswith(first[0]))
         )
-
-
-def _shares_place(reference: WrittenReference, record: Publication) -> bool:
-    first = _FIRST_PAGE.match(reference.says.pages)
-    return bool(first and reference.says.volume and record.pages.startswith(first[0]))
-
-
-def _note(matches: Iterable[ReferenceMatch], error: ProviderError) -> None:
-    for one in matches:
-        one.failures.append(error)
 
 
 def _places(reference: WrittenReference) -> Iterator[CitedPlace]:
@@ -250,14 +244,10 @@ def _places(reference: WrittenReference) -> Iterator[CitedPlace]:
     says, first = reference.says, _FIRST_PAGE.match(reference.says.pages)
     if not says.volume or not first:
         return
-    if says.journal:
-        yield CitedPlace(says.journal, says.year, says.volume, first[0], says.author)
+    journals = [says.journal] if says.journal else []
     if not says.title or (says.title not in says.journal and len(says.title.split()) <= _JOURNAL_WORDS):
-        yield from (
-            CitedPlace(journal, says.year, says.volume, first[0], says.author)
-            for journal in _journals_before(reference.text, says.volume)
-            if journal != says.journal
-        )
+        journals += _journals_before(reference.text, says.volume)
+    yield from (CitedPlace(one, says.year, says.volume, first[0], says.author) for one in dict.fromkeys(journals))
 
 
 def _journals_before(text: str, volume: str) -> Iterator[str]:

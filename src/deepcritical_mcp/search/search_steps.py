@@ -24,7 +24,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, merged
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
-from deepcritical_mcp.sources.base import Answer, Fetched, Hit, SearchRequest, Service, Source
+from deepcritical_mcp.sources.base import Answer, Hit, SearchRequest, Service, Source
 from deepcritical_mcp.text import counted
 
 if TYPE_CHECKING:
@@ -62,6 +62,13 @@ class Outcome:
     query: str
     answer: Answer = _NO_ANSWER
     error: DeepCriticalError | None = None
+
+    @property
+    def reports(self) -> Sequence[ProviderReport]:
+        """The outcome for each provider behind the source."""
+        causes = self.error.causes if isinstance(self.error, AllProvidersFailedError) else ()
+        named = [(getattr(one, "provider", ""), one.message) for one in causes]
+        return (*self.answer.reports, *(ProviderReport(name=one, status="failed", detail=why) for one, why in named))
 
     def report(self, index: int) -> QueryReport:
         """For the result; `results` counts the records that came with the answer, else all that the source has."""
@@ -119,7 +126,7 @@ async def ask_source(
     outcomes = await _ask_all(source, request, start, limit, max_seconds=max_seconds, progress=progress)
     ranking = rank(source, outcomes, offset=request.offset, start=start, size=size, limit=limit)
     if outcomes[0].error and not ranking.total:
-        raise _failure(source, [outcome.error for outcome in outcomes if outcome.error])
+        raise search_failure(source, outcomes[0].error)
     return outcomes, ranking
 
 
@@ -195,7 +202,10 @@ def _unite(source: Source, answers: Sequence[Answer]) -> tuple[list[list[str]], 
         for id in (id for id in ids if id in answer.records):
             hit = answer.records[id]
             name = names[id] = id if id in records else by_text.setdefault(_text_key(hit) or id, id)
-            records[name] = _united(records[name], hit) if name in records else hit
+            if first := records.get(name):
+                best = max(first, hit, key=lambda one: one.score)
+                hit = best.model_copy(update={"publication": merged(first.publication, hit.publication)})
+            records[name] = hit
         rankings.append([names.get(id, id) for id in ids])
     return rankings, records
 
@@ -204,12 +214,6 @@ def _text_key(hit: Hit) -> str:
     texts = hit.publication.title, hit.publication.text.content
     title, content = (_NOT_A_LETTER.sub(" ", text).strip().casefold() for text in texts)
     return f"{title}\n{content}" if len(title) >= _MIN_TITLE_LENGTH and len(content) >= _MIN_CONTENT_LENGTH else ""
-
-
-def _united(hit: Hit, other: Hit) -> Hit:
-    """`hit` with the better score, merged with `other`."""
-    best = max(hit, other, key=lambda one: one.score)
-    return best.model_copy(update={"publication": merged(hit.publication, other.publication)})
 
 
 def fuse(rankings: Sequence[Sequence[str]], weights: Sequence[float] = (), k: int = RANK_CONSTANT) -> list[str]:
@@ -234,23 +238,8 @@ def fuse_in_blocks(rankings: Sequence[Sequence[str]], weights: Sequence[float], 
     return list(order)
 
 
-def _failure(source: Source, errors: Sequence[DeepCriticalError]) -> DeepCriticalError:
-    """The error of a search without an answer.
-
-    For a source with several providers it contains the first cause of each, in order.
-    """
-    chains = [error for error in errors if isinstance(error, AllProvidersFailedError)]
-    if not chains:
-        return search_failure(source, errors[0])
-    causes = {getattr(cause, "provider", ""): cause for error in reversed(chains) for cause in error.causes}
-    longest = max(chains, key=lambda error: len(error.causes))
-    order = [getattr(cause, "provider", "") for cause in longest.causes]
-    ordered = sorted(causes, key=lambda name: order.index(name) if name in order else len(order))
-    return AllProvidersFailedError(longest.message, [causes[name] for name in ordered], retry_after=longest.retry_after)
-
-
 def search_failure(source: Source, error: DeepCriticalError) -> DeepCriticalError:
-    """`error`, as the failure of a whole search."""
+    """`error`, as the failure of a whole search; that of all providers names them itself."""
     if not isinstance(error, ProviderError):
         return error
     message = f"{source.title} could not be searched: {with_advice(error)}"
@@ -267,7 +256,7 @@ def with_advice(error: ProviderError) -> str:
 def provider_reports(source: Source, outcomes: Sequence[Outcome], total: int) -> tuple[ProviderReport, ...]:
     """The outcome for each provider over all variants, in the order in which they are asked."""
     by_name: dict[str, list[ProviderReport]] = {}
-    for reports in sorted(map(_reports, outcomes), key=len, reverse=True):
+    for reports in sorted((one.reports for one in outcomes), key=len, reverse=True):
         for report in reports:
             by_name.setdefault(report.name, []).append(report)
     if by_name:
@@ -275,12 +264,6 @@ def provider_reports(source: Source, outcomes: Sequence[Outcome], total: int) ->
     failed = sum(outcome.error is not None for outcome in outcomes)
     detail = f"failed for {failed} of {len(outcomes)} queries" if failed else ""
     return (ProviderReport(name=source.name, status="ok", detail=detail, results=total),)
-
-
-def _reports(outcome: Outcome) -> Sequence[ProviderReport]:
-    causes = outcome.error.causes if isinstance(outcome.error, AllProvidersFailedError) else ()
-    failed = [ProviderReport(name=getattr(one, "provider", ""), status="failed", detail=one.message) for one in causes]
-    return (*outcome.answer.reports, *failed)
 
 
 def _merged(reports: Sequence[ProviderReport], *, of: int) -> ProviderReport:
@@ -374,10 +357,11 @@ async def gather(
     if source.two_step:
         known = await known_ids(source, [id for id in wanted if id not in found], {}, session)
         held = await session.publications(list(known.values()))
-        records_held = {id: held[kept] for id, kept in known.items() if kept in held and _is_good(source, held[kept])}
-        # What the user decides meanwhile holds.
-        plain = {id: record.model_copy(update=dict(WITHOUT_DECISION)) for id, record in records_held.items()}
-        found |= {id: Hit(publication=record) for id, record in plain.items()}
+        for id, record in ((id, held[kept]) for id, kept in known.items() if kept in held):
+            # A note or a web page about a publication is not its record, and much may happen to a preprint later.
+            if record.is_record and (not source.witnessed or record.status_checked == current_date().isoformat()):
+                # What the user decides meanwhile holds.
+                found[id] = Hit(publication=record.model_copy(update=dict(WITHOUT_DECISION)))
     missing = [id for id in wanted if id not in found]
     if not missing or not source.two_step:
         return found, ()
@@ -388,16 +372,13 @@ async def gather(
             raise _fetch_failure(source, error, ids, count) from error
         return found, (f"{_listed(source, missing)} could not be fetched: {with_advice(error)}",)
     found |= {id: Hit(publication=record) for id, record in fetched.records.items()}
-    lost = tuple(_losses(source, [id for id in ids if id not in found], fetched))
+    absent = [id for id in ids if id not in found]
+    lost = (*(fetched.losses[id] for id in absent if id in fetched.losses), *fetched.unnamed)
+    if unexplained := [id for id in absent if id not in fetched.losses]:
+        lost = (*lost, f"{source.title} sent no record for {_listed(source, unexplained)}.")
     if ids and found.keys().isdisjoint(ids):
         raise _fetch_failure(source, ProviderResponseError(source.name, " ".join(lost)), ids, count)
     return found, lost
-
-
-def _is_good(source: Source, held: Publication) -> bool:
-    """Whether what the session has is the record, and not a note or a web page about the same publication, and was
-    read today if much may happen to it later, e.g. to a preprint."""
-    return held.is_record and (not source.witnessed or held.status_checked == current_date().isoformat())
 
 
 async def keep(
@@ -417,8 +398,7 @@ async def keep(
     related evidence, because they were omitted on purpose.
     """
     kept, errors = [Evidence.of(hit.publication, relevance=hit.relevance) for hit in hits], list[str]()
-    related: tuple[RelatedEvidence, ...] = ()
-    new = 0
+    related, new = tuple[RelatedEvidence, ...](), 0
     try:
         outcomes = await session.add_evidence([hit.publication for hit in hits])
         publications = [outcome.publication for outcome in outcomes]
@@ -430,25 +410,16 @@ async def keep(
     except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
         errors.append(f"The results were found, but not all could be kept: {error.message}")
     by_id: dict[str, Evidence] = {}
-    numbers: dict[str, set[int]] = {}
     for item, hit in zip(kept, hits, strict=True):
-        by_id.setdefault(item.id, item)
-        numbers.setdefault(item.id, set()).update(queries.index(one) + 1 for one in hit.publication.found_by)
-    numbered = (item.model_copy(update={"found_by": tuple(sorted(numbers[id]))}) for id, item in by_id.items())
-    return Kept(tuple(numbered), tuple(item.id for item in kept), new, related, tuple(errors))
+        known = by_id.get(item.id, item.model_copy(update={"found_by": ()}))
+        numbers = {*known.found_by, *(queries.index(one) + 1 for one in hit.publication.found_by)}
+        by_id[item.id] = known.model_copy(update={"found_by": tuple(sorted(numbers))})
+    return Kept(tuple(by_id.values()), tuple(item.id for item in kept), new, related, tuple(errors))
 
 
 def _as_kept(outcome: AddOutcome, score: float) -> Evidence:
     similar = dict.fromkeys((*outcome.evidence.similar, *(id for id, _ in outcome.folds)))
     return outcome.evidence.model_copy(update={"similar": tuple(similar), "relevance": score})
-
-
-def _losses(source: Source, missing: Sequence[str], fetched: Fetched) -> Iterator[str]:
-    """Why each of `missing` is missing, one sentence each."""
-    yield from (fetched.losses[id] for id in missing if id in fetched.losses)
-    yield from fetched.unnamed
-    if unexplained := [id for id in missing if id not in fetched.losses]:
-        yield f"{source.title} sent no record for {_listed(source, unexplained)}."
 
 
 def _fetch_failure(source: Source, error: ProviderError, ids: Sequence[str], count: int) -> ProviderError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -43,7 +42,11 @@ def testified(record: Publication, notices: Notices, title: str, day: str) -> tu
     told, own = status_told_by(notices), record.status
     is_pubmeds = bool(record.pmid) and record.source == "pubmed"
     mark = NOT_IN_PUBMED if is_pubmeds else NOT_IN_RECORD
-    new = (_signed(one, title, "" if _is_as_grave(own, one) else mark) for one in _new(record, notices))
+    new = list[StatusNotice]()
+    for one in _new(record, notices):
+        by = f" ({title})" if one.reference and title not in one.reference else ""
+        contradiction = "" if _is_as_grave(own, one) else mark
+        new.append(one.model_copy(update={"reference": f"{one.reference}{by}{contradiction}"}))
     is_vouched = not is_pubmeds and not record.awaits_pubmed
     checked = max(record.status_checked, day) if is_vouched else record.status_checked
     in_order = _in_order((*record.status_notices, *new))
@@ -79,11 +82,8 @@ def with_article_pmids(publication: Publication, pmids: Mapping[str, str]) -> Pu
     notices: list[StatusNotice] = []
     for one in publication.status_notices:
         pmid = pmids.get(one.doi, "") if one.kind == "published" and not one.pmid else ""
-        if not pmid:
-            notices.append(one)
-        elif pmid not in known:
-            known.add(pmid)
-            notices.append(one.model_copy(update={"pmid": pmid}))
+        if not pmid or pmid not in known:
+            notices.append(one.model_copy(update={"pmid": pmid}) if pmid else one)
     return publication.model_copy(update={"status_notices": tuple(dict.fromkeys(notices))})
 
 
@@ -101,12 +101,6 @@ def _new(record: Publication, notices: Notices) -> Iterator[StatusNotice]:
         dois = {normalize_doi(one.doi) for one in own}
         unknown = [one for one in notices if one.kind == kind and one.doi not in dois]
         yield from unknown if kind == "published" else unknown[sum(not one.doi for one in own) :]
-
-
-def _signed(notice: StatusNotice, title: str, mark: str) -> StatusNotice:
-    """A notice that says who the witness is, and that it contradicts the record."""
-    by = f" ({title})" if notice.reference and title not in notice.reference else ""
-    return notice.model_copy(update={"reference": f"{notice.reference}{by}{mark}"})
 
 
 def _in_order(notices: Iterable[StatusNotice]) -> Notices:
@@ -157,15 +151,6 @@ class Rechecked(NamedTuple):
 
 _Told = tuple[str, Notices | None]
 """On which day a witness said what; None if it does not know the DOI."""
-
-
-@dataclass
-class _Testimony:
-    """What a witness says about DOIs."""
-
-    title: str
-    told: dict[str, _Told] = field(default_factory=dict[str, _Told])
-    remarks: list[str] = field(default_factory=list[str])
 
 
 class Witness:
@@ -222,20 +207,18 @@ class Witness:
         """The same for the `wanted` places, and those of them that a witness knows."""
         completed, remarks, answered = list(publications), list[str](), set[int]()
         for witness in self._witnesses if wanted else ():
-            testimony = await self._ask(witness, [completed[n] for n in wanted], within=within)
+            told, outages = await self._ask(witness, [completed[n] for n in wanted], within=within)
             contradictions = dict[str, None]()
             for n in wanted:
-                day, notices = testimony.told.get(_doi_of(completed[n]), ("", None))
+                day, notices = told.get(_doi_of(completed[n]), ("", None))
                 if notices is not None:
                     answered.add(n)
-                    completed[n], remark = testified(completed[n], notices, testimony.title, day)
+                    completed[n], remark = testified(completed[n], notices, witness.title, day)
                     contradictions |= {remark: None} if remark else {}
             remarks += [*contradictions][:MAX_NAMED]
             if (more := len(contradictions) - MAX_NAMED) > 0:
-                remarks.append(
-                    f"{counted(more, 'more record')}: {testimony.title} and the record contradict each other."
-                )
-            remarks += testimony.remarks
+                remarks.append(f"{counted(more, 'more record')}: {witness.title} and the record contradict each other.")
+            remarks += outages
         if self._off and any(map(_may_be_published, completed)):
             are_off = f"{' and '.join(self._off)} is switched off here (DEEPCRITICAL_OFF)"
             remarks.append(f"{are_off}, so these {_ONLY_RECORDS_SAY}")
@@ -275,12 +258,17 @@ class Witness:
             remarks.append(_not_asked([publications[n] for n in stale], PUBMED_OFF))
         wanted = [n for n, one in enumerate(current) if _doi_of(one)]
         completed, more, answered = await self._completed(current, wanted, within=within)
-        advice = ASK_AGAIN if self._pubmed else PUBMED_OFF
-        others = [n for n in range(len(completed)) if n not in stale]
-        never = _never_read([completed[n] for n in others], advice)
-        silent = _not_known([completed[n] for n in others if n not in answered], self._today())
-        told = (*remarks, *never, *silent, *more)
-        return Rechecked(completed, told, frozenset(read | answered), is_down)
+        never = [completed[n].id for n in range(len(completed)) if n not in stale and completed[n].awaits_pubmed]
+        if never:
+            remarks.append(
+                f"The status of {_listed(never)} was never read from PubMed, so a retraction that only PubMed knows "
+                f"may be missing. {ASK_AGAIN if self._pubmed else PUBMED_OFF}"
+            )
+        silent = [one for n, one in enumerate(completed) if n not in answered and n not in stale and one.is_record]
+        if old := [one for one in silent if "" < one.status_checked < self._today()]:
+            named = named_with_days(old)
+            remarks.append(f"The status of {named} was not asked again: nobody who is asked here knows these records.")
+        return Rechecked(completed, (*remarks, *more), frozenset(read | answered), is_down)
 
     async def refresh(self, session: StatusSession, ids: Sequence[str], *, within: float = 0.0) -> Rechecked:
         """Recheck what a session holds under these ids, and keep what changed.
@@ -308,37 +296,32 @@ class Witness:
                 return found, error.message
         return found, ""
 
-    async def _ask(self, witness: StatusLookup, publications: Sequence[Publication], *, within: float) -> _Testimony:
-        """What one witness says about publications with a DOI, now or within the last seconds."""
-        dois = [_doi_of(one) for one in publications]
-        testimony, now = _Testimony(witness.title), self._clock()
+    async def _ask(
+        self, witness: StatusLookup, publications: Sequence[Publication], *, within: float
+    ) -> tuple[dict[str, _Told], list[str]]:
+        """What one witness says about publications with a DOI, now or within the last seconds, and remarks on an
+        outage."""
+        dois, now, told = dict.fromkeys(map(_doi_of, publications)), self._clock(), dict[str, _Told]()
         for doi in dois:
             at, day, notices = self._remembered.get((witness.name, doi), (-REMEMBERED, "", None))
             if now - at < within:
-                testimony.told[doi] = day, notices
+                told[doi] = day, notices
 
         async def ask(batch: Sequence[str]) -> Mapping[str, Notices]:
             with self._breakers[witness.name].guard():
                 return await witness.notices(batch)
 
-        for batch in batches([doi for doi in dict.fromkeys(dois) if doi not in testimony.told], AT_A_TIME):
+        for batch in batches([doi for doi in dois if doi not in told], AT_A_TIME):
             try:
-                told = await in_time(witness, seconds_for(TO_ASK_WITNESS), partial(ask, batch))
+                answer = await in_time(witness, seconds_for(TO_ASK_WITNESS), partial(ask, batch))
             except ProviderError as error:
-                testimony.remarks += _outage(
-                    witness, error, [one for one in publications if _doi_of(one) not in testimony.told]
-                )
-                break
-            answers = {doi: (self._today(), told.get(doi)) for doi in batch}
-            testimony.told |= answers
-            self._remember(witness.name, answers)
-        return testimony
-
-    def _remember(self, name: str, told: Mapping[str, _Told]) -> None:
-        now = self._clock()
-        self._remembered |= {(name, doi): (now, *one) for doi, one in told.items()}
+                return told, _outage(witness, error, [one for one in publications if _doi_of(one) not in told])
+            for doi in batch:
+                told[doi] = self._today(), answer.get(doi)
+                self._remembered[witness.name, doi] = (now, *told[doi])
         for oldest in list(self._remembered)[: max(0, len(self._remembered) - MAX_REMEMBERED)]:
             del self._remembered[oldest]
+        return told, []
 
     async def _with_pmids(self, publications: Sequence[Publication]) -> list[Publication]:
         """`publications`; articles of preprints that are named by DOI, with their PMIDs, if they have any."""
@@ -396,21 +379,6 @@ def _is_pubmeds(publication: Publication) -> bool:
 
 def _not_asked(publications: Sequence[Publication], problem: str) -> str:
     return f"The status of {named_with_days(publications)} could not be asked again and may be out of date: {problem}"
-
-
-def _never_read(publications: Sequence[Publication], advice: str) -> Iterator[str]:
-    """What to know about papers that PubMed may have, and could never be asked for."""
-    if unread := [one.id for one in publications if one.awaits_pubmed]:
-        yield (
-            f"The status of {_listed(unread)} was never read from PubMed, so a retraction that only PubMed knows may "
-            f"be missing. {advice}"
-        )
-
-
-def _not_known(publications: Sequence[Publication], today: str) -> Iterator[str]:
-    """What to know about records that nobody answered about."""
-    if old := [one for one in publications if one.is_record and "" < one.status_checked < today]:
-        yield f"The status of {named_with_days(old)} was not asked again: nobody who is asked here knows these records."
 
 
 def named_with_days(

@@ -1,12 +1,13 @@
 """Where evidence comes from: one source per row of `SOURCES`, full texts from those of `FULL_TEXTS`, and what is known
 about documents from those of `LOOKUPS`.
 
-To add a source, write its file or folder here, its row below, and its tests.
+To add a source, write its file or folder here, its row below, and its tests. `base`, `full_text` and `lookup` say what
+a source must do; `json_api` sends its requests, `fields` reads its records by a table, `settings` has its settings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 
@@ -74,11 +75,6 @@ def source_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.own_name for row in (*SOURCES, *FULL_TEXTS, *LOOKUPS)))
 
 
-def switched_on(rows: Sequence[SourceRow], off: Collection[str]) -> list[SourceRow]:
-    """The rows of which neither the name nor what they need is in `off`."""
-    return [row for row in rows if not why_off(row, off)]
-
-
 def why_off(row: SourceRow, off: Collection[str]) -> str:
     """The name in `off` that switches a row off; "" if it is on."""
     return next((name for name in (row.own_name, row.needs) if name in off), "")
@@ -91,12 +87,13 @@ def source_off(name: str, off: Collection[str]) -> str:
 
 def records_off(off: Collection[str]) -> tuple[str, ...]:
     """The names in `off` of sources that could be asked for records or texts of documents."""
-    rows = (PUBMED, *FULL_TEXTS, *(row for row in LOOKUPS if row is not ICITE))
-    return tuple(dict.fromkeys(name for row in rows if (name := why_off(row, off))))
+    return _off((PUBMED, *FULL_TEXTS, *(row for row in LOOKUPS if row is not ICITE)), off)
 
 
 def off_for(kinds: Collection[str], off: Collection[str]) -> tuple[str, ...]:
     """The names in `off` of sources that could have known an identifier of one of these kinds."""
-    rows = (PUBMED, *FULL_TEXTS, *LOOKUPS)
-    found = (why_off(row, off) for row in rows if not set(kinds).isdisjoint(row.knows.split()))
-    return tuple(dict.fromkeys(filter(None, found)))
+    return _off((row for row in (PUBMED, *FULL_TEXTS, *LOOKUPS) if {*kinds} & {*row.knows.split()}), off)
+
+
+def _off(rows: Iterable[SourceRow], off: Collection[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, (why_off(row, off) for row in rows))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self, TypeVar
 
@@ -16,14 +16,13 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import (
     MAX_VARIANTS,
-    AuthorName,
     CitationSource,
     ProviderReport,
     Publication,
     Value,
     query_problem,
 )
-from deepcritical_mcp.sources import switched_on
+from deepcritical_mcp.sources import why_off
 from deepcritical_mcp.text import clean_line, counted
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from deepcritical_mcp.net.client import RetryPolicy
     from deepcritical_mcp.sources import SourceRow
 
+_DATE = re.compile(r"\d{4}(-\d\d){0,2}")
 SourceKind = Literal["literature", "preprints", "trials", "web"]
 State = Literal["ok", "off", "warning", "broken"]
 CHECK_THE_NETWORK = "Check the network and, if there is one, the proxy (HTTPS_PROXY)."
@@ -112,12 +112,53 @@ class SearchRequest(Value):
         """`found` without results that this request excludes, and remarks on what was omitted."""
         return list(found), ()
 
+    def filters(self) -> Iterable[str]:
+        """Each filter in words, "" for one that is not used: "only with an abstract"."""
+        return ()
+
     def limits(self) -> Iterator[str]:
         """Each filter and limit in words, for the log of searches: "at most 10 results"."""
+        yield from filter(None, self.filters())
         if self.only_new:
             yield "only results new to the session"
         first = f", from result {self.offset + 1:,} on" if self.offset else ""
         yield f"at most {counted(self.max_results, 'result')}{first}"
+
+
+class DatedRequest(SearchRequest):
+    """A request with limits of dates, "YYYY[-MM[-DD]]", both inclusive, "" = open, and the first day ("YYYY-MM-DD") on
+    which the source may have added a record, "" = any."""
+
+    min_date: str = ""
+    max_date: str = ""
+    since: str = ""
+
+    @model_validator(mode="after")
+    def _check_dates(self) -> Self:
+        for name, text in (("min_date", self.min_date.strip()), ("max_date", self.max_date.strip())):
+            if text and not iso_date(text):
+                what = "does not exist" if _DATE.fullmatch(text) else "is not a date"
+                raise InvalidInputError(f'{name} "{clean_line(text)[:40]}" {what}: write YYYY, YYYY-MM or YYYY-MM-DD.')
+        earliest, latest = self.dates
+        if latest and earliest > f"{latest}~":  # "2020-05" is within "2020"
+            raise InvalidInputError(f"min_date {earliest} is after max_date {latest}: swap them.")
+        return self
+
+    @property
+    def dates(self) -> tuple[str, str]:
+        """Both limits, "" if open."""
+        return self.min_date.strip(), self.max_date.strip()
+
+    def dates_in_words(self, what: str) -> str:
+        """The limits for the log of searches: "published from 2020 to 2021-05"; "" if both are open."""
+        limits = [f"{word} {date}" for word, date in zip(("from", "to"), self.dates, strict=True) if date]
+        return " ".join((what, *limits)) if limits else ""
+
+
+def any_of(terms: Iterable[str]) -> str:
+    """A term for one of several: "(a OR b)"; "" for none."""
+    known = list(terms)
+    return f"({' OR '.join(known)})" if len(known) > 1 else "".join(known)
 
 
 @dataclass(frozen=True)
@@ -268,17 +309,10 @@ class Vocabulary(Protocol):
     async def hits(self, query: str, *, as_read: bool = False) -> Hits: ...
 
 
-class Completed(Protocol):
-    """Identifiers of several documents, in order."""
-
-    @property
-    def ids(self) -> Sequence[RecordIds]: ...
-
-
 class Completer(Protocol):
-    """Completes identifiers, as NCBI's ID converter does; raises only ProviderError."""
+    """Completes identifiers of documents, in order, as NCBI's ID converter does; raises only ProviderError."""
 
-    async def convert(self, ids: Sequence[RecordIds]) -> Completed: ...
+    async def convert(self, ids: Sequence[RecordIds]) -> Sequence[RecordIds]: ...
     def check(self) -> SourceCheck: ...
 
 
@@ -373,52 +407,10 @@ class Source(Service):
         return ""
 
 
-def author_of(
-    family: str, given: str = "", suffix: str = "", *, initials: str = "", whole: str = ""
-) -> AuthorName | None:
-    """An author in parts, with initials only where they are not those of the given name; one without a family name, or
-    a group, as a `whole`; None without any name."""
-    if not family:
-        return AuthorName(whole or given) if whole or given else None
-    ours = AuthorName(family, given or initials, suffix)
-    theirs = ours._replace(initials=initials)
-    return theirs if initials and theirs.short != ours.short else ours
-
-
 S = TypeVar("S", bound=Service)
 
 
 def created(kind: type[S], rows: Sequence[SourceRow], settings: Settings, net: Net) -> list[S]:
     """The services of `rows`, which are all of one kind, as the settings describe them, without those switched off."""
-    classes: list[type[S]] = [pkgutil.resolve_name(row.source) for row in switched_on(rows, settings.off)]
+    classes: list[type[S]] = [pkgutil.resolve_name(row.source) for row in rows if not why_off(row, settings.off)]
     return [one.create(settings, net) for one in classes]
-
-
-_DATE = re.compile(r"\d{4}(-\d\d){0,2}")
-
-
-def checked_limits(min_date: str, max_date: str) -> tuple[str, str]:
-    """Both limits as "YYYY[-MM[-DD]]", "" if open; InvalidInputError if one is not a date, or they are the wrong way
-    round."""
-    earliest, latest = _checked_date("min_date", min_date), _checked_date("max_date", max_date)
-    if latest and earliest > f"{latest}~":  # "2020-05" is within "2020"
-        raise InvalidInputError(f"min_date {earliest} is after max_date {latest}: swap them.")
-    return earliest, latest
-
-
-def dates_in_words(min_date: str, max_date: str, what: str = "published") -> Iterator[str]:
-    """The limits for the log of searches: "published from 2020 to 2021-05"; nothing if both are open."""
-    limits = (
-        f"from {min_date.strip()}" if min_date.strip() else "",
-        f"to {max_date.strip()}" if max_date.strip() else "",
-    )
-    if any(limits):
-        yield " ".join(filter(None, (what, *limits)))
-
-
-def _checked_date(name: str, text: str) -> str:
-    text = text.strip()
-    if not text or iso_date(text):
-        return text
-    what = "does not exist" if _DATE.fullmatch(text) else "is not a date"
-    raise InvalidInputError(f'{name} "{clean_line(text)[:40]}" {what}: write YYYY, YYYY-MM or YYYY-MM-DD.')

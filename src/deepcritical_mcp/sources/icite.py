@@ -47,14 +47,20 @@ class ICite(JsonService, CitingLookup):
         if not pmids:
             return {}
         rows = await self._papers(list(dict.fromkeys(pmids)), _COUNT)
-        counts = {pmid: number_of(row.get(_COUNT)) for pmid, row in rows.items()}
-        return {pmid: int(count) for pmid, count in counts.items() if count is not None and count >= 0}
+        counts = ((pmid, number_of(row.get(_COUNT))) for pmid, row in rows.items())
+        return {pmid: int(count) for pmid, count in counts if count is not None and count >= 0}
 
     async def _papers(self, pmids: Sequence[str], *fields: str) -> Mapping[str, Mapping[str, object]]:
         """What iCite says about papers, by PMID, in one request; it leaves out those that it does not know."""
 
         def read(response: httpx.Response) -> Mapping[str, Mapping[str, object]]:
-            found = _rows(response)
+            payload = json_answer(NAME, TITLE, response)
+            if not isinstance(payload.get("data"), list):
+                raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not a list of papers.")
+            rows = first_records(payload["data"])
+            found = {pmid: row for row in rows if (pmid := normalize_pmid(text_at(row, "pmid")))}
+            if len(found) < len(rows):
+                raise ProviderResponseError(NAME, f"{TITLE} sent papers without PMIDs.")
             if not found.keys() <= set(pmids):
                 raise ProviderResponseError(NAME, f"{TITLE} sent papers that it was not asked for.")
             return found
@@ -64,18 +70,6 @@ class ICite(JsonService, CitingLookup):
 
     def checks(self) -> tuple[SourceCheck, ...]:
         return (SourceCheck.answering(self.title, lambda: self.counts([_SAMPLE]), searches=False),)
-
-
-def _rows(response: httpx.Response) -> Mapping[str, Mapping[str, object]]:
-    """The papers in an answer, by PMID."""
-    payload = json_answer(NAME, TITLE, response)
-    if not isinstance(payload.get("data"), list):
-        raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not a list of papers.")
-    rows = first_records(payload["data"])
-    found = {pmid: row for row in rows if (pmid := normalize_pmid(text_at(row, "pmid")))}
-    if len(found) < len(rows):
-        raise ProviderResponseError(NAME, f"{TITLE} sent papers without PMIDs.")
-    return found
 
 
 def _pmids(value: object) -> set[str]:

@@ -23,33 +23,32 @@ _HEADERS = {"User-Agent": USER_AGENT, "Accept": "application/json, */*;q=0.5"}
 _WEB_PAGE = re.compile(rb"\s*<(?:.*<)?(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
 
 
+@dataclass(frozen=True)
+class ApiOfService:
+    """An API: its names on the wire and for people, its address in the settings, by which it counts, and the seconds
+    between two starts; `explain` is that of `ApiClient`."""
+
+    name: str
+    title: str
+    base_url: Callable[[Settings], str]
+    spacing: float
+    explain: Explain | None = None
+
+
 def paced_client(
-    settings: Settings,
-    net: Net,
-    *,
-    name: str,
-    title: str,
-    counted_by: str,
-    spacing: float,
-    explain: Explain | None = None,
-    steps: int = 1,
-    shared_pace: str = "",
-    key: str = "",
-    keyless: bool = True,
+    settings: Settings, net: Net, api: ApiOfService, *, steps: int = 1, shared_pace: str = "", key: str = ""
 ) -> ApiClient:
-    """A client with `spacing` seconds between two starts, in all processes.
+    """A client at the pace of an API, in all processes.
 
     Args:
-        name, title: of the provider, on the wire and for people.
-        counted_by: what the provider counts by, besides the key.
-        explain, keyless: see `ApiClient`.
         steps: how many requests a call sends, one after the other.
-        shared_pace: the name under which several providers share the pace; that of this one if "".
+        shared_pace: the name under which several providers share the pace, for each key; that of the API if "".
         key: sent with each request, so that no redirect is followed.
     """
+    counted_by = api.base_url(settings)
     limiter = shared_pacing(
-        spacing,
-        name=shared_pace or name,
+        api.spacing,
+        name=shared_pace or api.name,
         identity=f"{counted_by}\n{key}" if shared_pace else counted_by,
         folder=settings.cache_dir,
         redis_url=settings.redis_url.get_secret_value(),
@@ -57,12 +56,12 @@ def paced_client(
     )
     return ApiClient(
         net.http,
-        provider=name,
-        title=title,
+        provider=api.name,
+        title=api.title,
         retry=net.retry,
         limiter=limiter,
-        explain=explain,
-        keyless=keyless,
+        explain=api.explain,
+        keyless=not shared_pace,
         follow_redirects=False if key else None,
     )
 
@@ -111,17 +110,6 @@ def is_web_page(body: bytes) -> bool:
     return _WEB_PAGE.match(body[:2_000]) is not None
 
 
-@dataclass(frozen=True)
-class ApiOfService:
-    """What `paced_client` needs to know of an API; `base_url` takes it from the settings."""
-
-    name: str
-    title: str
-    base_url: Callable[[Settings], str]
-    spacing: float
-    explain: Explain | None = None
-
-
 class JsonService:
     """A service of an API that answers in JSON; a call sends `steps` requests, one after the other."""
 
@@ -134,15 +122,5 @@ class JsonService:
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         """The service as the settings describe it, at the pace that all services of the API share."""
-        api, base_url = cls.api, cls.api.base_url(settings)
-        client = paced_client(
-            settings,
-            net,
-            name=api.name,
-            title=api.title,
-            counted_by=base_url,
-            spacing=api.spacing,
-            explain=api.explain,
-            steps=cls.steps,
-        )
-        return cls(JsonApi(client, base_url))
+        client = paced_client(settings, net, cls.api, steps=cls.steps)
+        return cls(JsonApi(client, cls.api.base_url(settings)))

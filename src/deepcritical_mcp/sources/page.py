@@ -90,7 +90,10 @@ class PageSource(FullTextSource):
                 return Copy("not_allowed", error.message, url=url, needs_browser=needs_browser)
             raise
         is_text = found.status in ("full_text", "abstract_only")
-        if is_text and url.startswith(self._doi_resolver) and not _names(found, wanted.ids.doi):
+        own, doi = str(found.reading.fields.get("doi", "")), wanted.ids.doi
+        is_named = own == normalize_doi(doi) if own else doi.lower() in found.reading.content.lower()
+        # A site that has moved shows its home page instead.
+        if is_text and url.startswith(self._doi_resolver) and not is_named:
             return Copy("not_found", "The DOI leads to a page that does not name it, perhaps the journal's home page.")
         reading, remark = _own_numbers(found, wanted)
         detail = " ".join(filter(None, (found.detail, remark)))
@@ -107,12 +110,6 @@ def _best(copies: Sequence[Copy], outages: Sequence[ProviderError]) -> Copy:
     if outages and best.status != "full_text":
         return replace(best, detail=f"{best.detail} A copy elsewhere could not be read: {outages[0].message}")
     return best
-
-
-def _names(found: PageReading, doi: str) -> bool:
-    """Whether a page that a DOI leads to is this document's: a site that has moved shows its home page instead."""
-    own = str(found.reading.fields.get("doi", ""))
-    return own == normalize_doi(doi) if own else doi.lower() in found.reading.content.lower()
 
 
 def _own_numbers(found: PageReading, wanted: Wanted) -> tuple[Reading, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Self
 from urllib.parse import quote
 
@@ -79,17 +80,18 @@ class Unpaywall(FullTextSource):
 
 def explain_unpaywall(response: httpx.Response) -> ProviderError | None:
     """The error behind an HTTP status: an unknown DOI, or an email address that Unpaywall does not accept."""
-    if response.status_code not in (404, 422):
-        return None
-    try:
-        said = text_of(json_answer(NAME, TITLE, response).get("message"))
-    except ProviderResponseError:
-        return None  # a page from someone else
     if response.status_code == 404:
-        return UnknownDoiError(NAME, f"{TITLE} does not know this DOI.")
-    is_email = "email" in said.lower()
-    why = " does not accept the email address (HTTP 422): set NCBI_EMAIL to your own, real address." if is_email else ""
-    return ProviderRequestError(NAME, f"{TITLE}{why or ' refused the request (HTTP 422).'}")
+        with suppress(ProviderResponseError):  # a page from someone else
+            json_answer(NAME, TITLE, response)
+            return UnknownDoiError(NAME, f"{TITLE} does not know this DOI.")
+    if response.status_code == 422:
+        with suppress(ProviderResponseError):
+            said = text_of(json_answer(NAME, TITLE, response).get("message"))
+            why = " refused the request (HTTP 422)."
+            if "email" in said.lower():
+                why = " does not accept the email address (HTTP 422): set NCBI_EMAIL to your own, real address."
+            return ProviderRequestError(NAME, f"{TITLE}{why}")
+    return None
 
 
 def _copies(payload: Mapping[str, object], doi: str) -> Copy:

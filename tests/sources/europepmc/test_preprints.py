@@ -136,7 +136,7 @@ async def test_deep_pages_of_several_queries_fetch_only_what_is_shown(http: http
     ],
 )
 def test_what_is_sent(written: str, sent: str):
-    assert europe_pmc_query(written) == (sent, ())
+    assert europe_pmc_query(written) == (sent, [])
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.sources import SourceRow
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.settings import TrialsSettings
-from deepcritical_mcp.sources.trials.services import ClinicalTrials, Trials
+from deepcritical_mcp.sources.trials.services import ClinicalTrials, TrialRecords, Trials
 from tests.fakes import served
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.sources.full_text_wire import as_json, make_trials_client, study
@@ -38,6 +38,14 @@ class QuickTrials(Trials):
 
 class QuickClinicalTrials(ClinicalTrials):
     """The provider of registrations without its spacing, for tests."""
+
+    @classmethod
+    def create(cls, settings: Settings, net: Net) -> Self:
+        return cls(make_trials_client(settings.of(TrialsSettings).clinicaltrials_base_url, net.http))
+
+
+class QuickTrialRecords(TrialRecords):
+    """The records of registrations without their spacing, for tests."""
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
@@ -117,8 +125,9 @@ async def desk(folder: Path, *studies: Mapping[str, Any]) -> AsyncGenerator[Desk
     own = "tests.sources.trials.registry"
     rows = (SourceRow(f"{own}:QuickTrials", SETTINGS),)
     full_texts = (SourceRow(f"{own}:QuickClinicalTrials", SETTINGS),)
+    lookups = (SourceRow(f"{own}:QuickTrialRecords", SETTINGS),)
     async with stand_in() as played:
         played.answer = registry(*studies)
         settings = Settings(cache_dir=folder, clinicaltrials_base_url=f"{played.url}/api/v2")
-        async with served(settings, sources=rows, full_texts=full_texts) as (client, _):
+        async with served(settings, sources=rows, full_texts=full_texts, lookups=lookups) as (client, _):
             yield Desk(client, played)

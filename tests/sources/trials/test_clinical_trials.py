@@ -95,7 +95,7 @@ async def test_other_registries_numbers_are_not_asked_for(http: httpx.AsyncClien
         wanted = Wanted(RecordIds(nct="ISRCTN12345678"))
         assert trials.accepts(wanted)
         copy = await trials.read(wanted)
-        assert await trials.records_and_copies([wanted]) == [(None, None)]
+        assert await trials.records_and_copies([wanted]) == [(None, copy)]
     assert copy.status == "not_found"
     assert "NCT numbers only" in copy.detail
     assert copy.elsewhere == ("https://www.isrctn.com/ISRCTN12345678",)

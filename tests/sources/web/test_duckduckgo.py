@@ -42,12 +42,6 @@ async def test_120_cancelled_searches_do_not_delay_the_next_one(http: httpx.Asyn
     assert len(provider.asked) < 10
 
 
-async def test_the_lite_layout_is_read_as_well(http: httpx.AsyncClient):
-    async with stand_in(wire.duckduckgo_lite()) as provider:
-        evidence = await found(duckduckgo(provider.url, http), "metformin", 3)
-    assert [item.publication.text.content for item in evidence] == [page.text for page in wire.PAGES]
-
-
 async def test_an_advanced_search_reads_up_to_three_pages(http: httpx.AsyncClient):
     def pages(start: int) -> Answer:
         rows = [wire.Page(f"Page {n}", f"https://a.example/{n}", "Text.") for n in range(start, start + 10)]

@@ -74,7 +74,6 @@ def tool(kind: type[WebTool], url: str, http: httpx.AsyncClient) -> WebTool:
         (BraveTool, wire.brave, 10_000),
         (SerpApiTool, wire.serpapi, 10_000),
         (DuckDuckGoTool, wire.duckduckgo, 650),
-        (DuckDuckGoTool, wire.duckduckgo_lite, 6_000),
     ],
 )
 async def test_rows_are_capped_before_they_are_looked_at(

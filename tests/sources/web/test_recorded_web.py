@@ -82,7 +82,7 @@ async def test_tavily(file: Path, http: httpx.AsyncClient):
     assert all(item.publication.text.content.count("**") <= 1 for item in evidence)  # one has a lone mark
 
 
-@pytest.mark.parametrize("file", recorded("duckduckgo/ddg_*.html"))
+@pytest.mark.parametrize("file", recorded("duckduckgo/ddg_html_*.html"))
 async def test_duckduckgo(file: Path, http: httpx.AsyncClient):
     async with stand_in(sent(file)) as provider:
         evidence = await found(make_duckduckgo(provider.url, http), "q", 10)

@@ -25,7 +25,7 @@ from deepcritical_mcp.net.json_fields import (
 )
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.crossref.work import NAME, SELECT, TITLE, read_work, updates_of
-from deepcritical_mcp.sources.json_api import JsonApi, is_web_page, paced_client
+from deepcritical_mcp.sources.json_api import ApiOfService, JsonApi, is_web_page, paced_client
 from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup, ReferenceLookup, StatusLookup
 from deepcritical_mcp.sources.settings import CrossrefSettings
 from deepcritical_mcp.text import clean_line
@@ -66,8 +66,8 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
 
 
 def _batches(dois: Sequence[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    length = 0
+    """DOIs in batches that one address has room for."""
+    batch, length = list[str](), 0
     for doi in dois:
         size = len(quote(f"doi:{doi},", safe=""))
         if batch and (len(batch) == MAX_DOIS or length + size > MAX_FILTER):
@@ -128,14 +128,14 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        base_url, email = settings.of(CrossrefSettings).crossref_base_url, settings.ncbi_email.strip()
+        email = settings.ncbi_email.strip()
         spacing = POLITE_SPACING if email else PUBLIC_SPACING
-        client = paced_client(
-            settings, net, name=NAME, title=TITLE, counted_by=base_url, spacing=spacing, explain=explain_crossref
+        api = ApiOfService(
+            NAME, TITLE, lambda settings: settings.of(CrossrefSettings).crossref_base_url, spacing, explain_crossref
         )
+        client, at_once = paced_client(settings, net, api), AT_ONCE[bool(email)]
         identity = {"mailto": email} if email else {}
-        api = JsonApi(client, base_url, identity=identity, at_once=AT_ONCE[bool(email)])
-        return cls(api, is_polite=bool(email))
+        return cls(JsonApi(client, api.base_url(settings), identity=identity, at_once=at_once), is_polite=bool(email))
 
     async def works(self, dois: Sequence[str], read: Callable[[Work], T], *, select: str = "") -> dict[str, T]:
         """What `read` makes of the works that Crossref has, by normalized DOI: one request for up to 100 of them.
@@ -161,8 +161,7 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
         """The agency with which a DOI is registered, e.g. "DataCite"; "" if none is known."""
 
         def read(response: httpx.Response) -> str:
-            agency = mapping_of(_message(response).get("agency"))
-            return text_at(agency, "label", "id")
+            return text_at(_message(response), "agency.label", "agency.id")
 
         try:
             return await self._api.get(f"works/{quote(doi, safe='')}/agency", {}, read)
@@ -191,7 +190,7 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
 
     async def _agencies(self, dois: Sequence[str]) -> dict[str, str]:
         """With whom DOIs are registered, as far as that is found out, "" if with nobody; an outage leaves it open."""
-        known = {doi: _DATACITE for doi in dois if _owner(doi)}
+        known = {doi: _DATACITE for doi in dois if doi.partition("/")[0] in _OWNERS}
         asked = dict.fromkeys(doi for doi in dois if doi not in known)
         try:
             for doi in list(asked)[:MAX_AGENCIES]:
@@ -214,15 +213,12 @@ def _is_doi(doi: str) -> bool:
     return bool(BARE_DOI.fullmatch(doi))
 
 
-def _owner(doi: str) -> str:
-    return _OWNERS.get(doi.partition("/")[0], "")
-
-
 def _remark(doi: str, agency: str) -> str:
     """Why Crossref has no record of a DOI, by the agency with which it is registered."""
     if not agency:
         return f"No registration agency knows {doi}: the DOI may be wrong."
     if agency == TITLE:
         return f"{doi} has a prefix of {TITLE}'s, but no record there: the DOI may be wrong."
-    owner = f"a DOI of {_owner(doi)}, registered" if _owner(doi) else "a DOI registered"
-    return f"{doi} is {owner} with {agency}; {TITLE} has no record of it."
+    owner = _OWNERS.get(doi.partition("/")[0], "")
+    named = f"a DOI of {owner}, registered" if owner else "a DOI registered"
+    return f"{doi} is {named} with {agency}; {TITLE} has no record of it."

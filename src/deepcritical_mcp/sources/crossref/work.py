@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from itertools import takewhile
 from typing import cast
 
 from deepcritical_mcp.data_files import data_table
-from deepcritical_mcp.dates import current_date
+from deepcritical_mcp.dates import current_date, date_of_parts
 from deepcritical_mcp.identifiers import normalize_doi, normalize_trial
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NO_TITLE,
     PREPRINT,
     UNKNOWN_DATE,
-    AuthorName,
     NoticeKind,
     Publication,
     StatusNotice,
@@ -24,16 +22,13 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.net.json_fields import (
     field_at,
     list_of,
-    mapping_of,
-    number_of,
     plain_abstract,
     rows_of,
     text_at,
     text_of,
     texts_of,
 )
-from deepcritical_mcp.sources.base import author_of
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.sources.fields import authors_at, field_table, fields_at, json_texts, plain_line
 from deepcritical_mcp.urls import is_web_address
 
 NAME, TITLE = "crossref", "Crossref"
@@ -50,8 +45,6 @@ _REINSTATEMENT = "reinstatement"
 _RELATIONS: Mapping[str, NoticeKind] = {"is-preprint-of": "published", "has-preprint": "preprint"}
 _REPORTERS = {"retraction-watch": "Retraction Watch", "publisher": "publisher"}
 _MAX_NOTICES = 50
-_POSSIBLE = ((1000, 9999), (1, 12), (1, 31))
-"""Years, months and days."""
 
 
 def updates_of(work: Mapping[str, object]) -> tuple[StatusNotice, ...]:
@@ -125,12 +118,12 @@ def _doi(update: Mapping[str, object]) -> str:
 
 def date_of(value: object) -> str:
     """A date of Crossref's, `{"date-parts": [[2026, 9, 3]]}`, as "2026-09-03"; "Unknown" for `[[null]]` and none."""
-    rows = list_of(mapping_of(value).get("date-parts"))
-    parts = [int(number_of(one) or 0) for one in list_of(rows[0])[:3]] if rows else []
-    known = takewhile(lambda pair: pair[1][0] <= pair[0] <= pair[1][1], zip(parts, _POSSIBLE, strict=False))
-    return "-".join(f"{one:02d}" for one, _ in known) or UNKNOWN_DATE
+    rows = list_of(field_at(value, "date-parts"))
+    year, month, day = [*map(text_of, list_of(rows[0]) if rows else ()), "", "", ""][:3]
+    return date_of_parts(year, month, day) or UNKNOWN_DATE
 
 
+_FIELDS, _AUTHOR = field_table(__file__, "fields.txt"), field_table(__file__, "author_fields.txt")
 _ARTICLES = ("journal-article", "proceedings-article")
 _CHAPTERS = ("book-chapter", "book-section", "book-part", "book-track", "reference-entry")
 _BOOKS = ("book", "monograph", "edited-book", "reference-book", "book-set", "proceedings")
@@ -147,49 +140,39 @@ _SERIES = re.compile(
 
 def read_work(work: Mapping[str, object]) -> Publication:
     """The record of a work, with its status."""
-    doi, type = normalize_doi(text_at(work, "DOI")), text_at(work, "type")
+    fields, type = fields_at(work, _FIELDS, json_texts), text_at(work, "type")
     is_preprint = type == "posted-content" and text_at(work, "subtype") in _PREPRINTS
-    title, notices = _title(work), updates_of(work)
-    record = Publication.of(
-        "abstract",
-        plain_abstract(text_at(work, "abstract")) or NO_ABSTRACT,
-        provider=NAME,
-        source="preprint" if is_preprint else "web",
-        title=title or NO_TITLE,
-        url=f"https://doi.org/{doi}",
-        date=_date(work),
-        electronic_date=date_of(work.get("published-online")),
-        doi=doi,
-        authors=tuple(filter(None, map(_name, rows_of(work.get("author"))))),
-        editors=tuple(filter(None, map(_name, rows_of(work.get("editor"))))),
-        **_container(work, type, title),
-        volume=text_at(work, "volume"),
-        issue=text_at(work, "issue"),
-        pages=text_at(work, "page", "article-number"),
-        issn=next(iter(texts_of(work.get("ISSN"))), ""),
-        isbn=next(iter(texts_of(work.get("ISBN"))), ""),
-        language=text_at(work, "language"),
-        publisher=_server(work) if is_preprint else _plain_line(text_at(work, "publisher")),
-        publisher_place="" if is_preprint else text_at(work, "publisher-location"),
-        publication_types=(PREPRINT if is_preprint else type.replace("-", " ").title(),) if type else (),
-        registrations=tuple(dict.fromkeys(_registrations(work))),
-        grants=tuple(dict.fromkeys(_grants(work))),
-        status=status_told_by(notices),
-        status_notices=notices,
-        status_checked=current_date().isoformat(),
+    title, notices = _title(work, str(fields["title"])), updates_of(work)
+    if is_preprint:  # of the server that has it
+        server = next(iter(json_texts(work, "institution.name")), "")
+        fields |= {"publisher": plain_line(server) or fields["publisher"], "publisher_place": ""}
+    dates = (date_of(work.get(name)) for name in _DATES)
+    trials = json_texts(work, "clinical-trial-number.clinical-trial-number")
+    more = {
+        "title": title or NO_TITLE,
+        "url": f"https://doi.org/{fields['doi']}",
+        "date": next((date for date in dates if date != UNKNOWN_DATE), UNKNOWN_DATE),
+        "electronic_date": date_of(work.get("published-online")),
+        "authors": authors_at(rows_of(work.get("author")), _AUTHOR, json_texts),
+        "editors": authors_at(rows_of(work.get("editor")), _AUTHOR, json_texts),
+        "publication_types": (PREPRINT if is_preprint else type.replace("-", " ").title(),) if type else (),
+        "registrations": tuple(dict.fromkeys(normalize_trial(number) or number for number in trials)),
+        "grants": tuple(dict.fromkeys(_grants(work))),
+        "status": status_told_by(notices),
+        "status_notices": notices,
+        "status_checked": current_date().isoformat(),
+        "licence": _licence(work),
+    }
+    source = "preprint" if is_preprint else "web"
+    abstract = plain_abstract(text_at(work, "abstract")) or NO_ABSTRACT
+    return Publication.of(
+        "abstract", abstract, provider=NAME, source=source, **(fields | _container(work, type, title) | more)
     )
-    licence = _licence(work)
-    return record.model_copy(update={"texts": (record.text.model_copy(update={"licence": licence}),)})
 
 
-def _plain_line(text: str) -> str:
-    return clean_line(plain_abstract(text))
-
-
-def _title(work: Mapping[str, object]) -> str:
+def _title(work: Mapping[str, object], title: str) -> str:
     """The title with its subtitle, which many publishers give apart."""
-    title = _plain_line(next(iter(texts_of(work.get("title"))), ""))
-    subtitle = _plain_line(next(iter(texts_of(work.get("subtitle"))), ""))
+    subtitle = plain_line(next(iter(texts_of(work.get("subtitle"))), ""))
     if not title or not subtitle or subtitle.casefold() in title.casefold():
         return title
     return f"{title} {subtitle}" if title.endswith((":", "?", "!", "—", "–")) else f"{title}: {subtitle}"
@@ -197,9 +180,9 @@ def _title(work: Mapping[str, object]) -> str:
 
 def _container(work: Mapping[str, object], type: str, title: str) -> dict[str, str]:
     """The journal, or the book: the last name that is not that of the book's series."""
-    given = [_plain_line(name) for name in texts_of(work.get("container-title"))]
+    given = [plain_line(name) for name in texts_of(work.get("container-title"))]
     names = [name for name in given if not _SERIES.search(name)] or given
-    short = _plain_line(next(iter(texts_of(work.get("short-container-title"))), ""))
+    short = plain_line(next(iter(texts_of(work.get("short-container-title"))), ""))
     if type in _CHAPTERS and names:
         return {"book_title": names[-1]}
     if type in _BOOKS:
@@ -209,34 +192,9 @@ def _container(work: Mapping[str, object], type: str, title: str) -> dict[str, s
     return {"journal": names[-1], "journal_abbreviation": "" if short in given else short}
 
 
-def _server(work: Mapping[str, object]) -> str:
-    """The server of a preprint."""
-    institutions = rows_of(work.get("institution"))
-    named = text_of(institutions[0].get("name")) if institutions else ""
-    return _plain_line(named or text_at(work, "publisher"))
-
-
-def _date(work: Mapping[str, object]) -> str:
-    dates = (date_of(work.get(name)) for name in _DATES)
-    return next((date for date in dates if date != UNKNOWN_DATE), UNKNOWN_DATE)
-
-
-def _name(author: Mapping[str, object]) -> AuthorName | None:
-    """An author in parts; a group has only a name."""
-    family, given, whole = (_plain_line(text_at(author, name)) for name in ("family", "given", "name"))
-    return author_of(family, given, text_at(author, "suffix"), whole=whole)
-
-
-def _registrations(work: Mapping[str, object]) -> Iterator[str]:
-    for one in rows_of(work.get("clinical-trial-number")):
-        number = text_at(one, "clinical-trial-number")
-        if number:
-            yield normalize_trial(number) or number
-
-
 def _grants(work: Mapping[str, object]) -> Iterator[str]:
     for funder in rows_of(work.get("funder")):
-        name = _plain_line(text_at(funder, "name"))
+        name = plain_line(text_at(funder, "name"))
         for award in texts_of(list_of(funder.get("award"))) or ("",):
             if text := ", ".join(filter(None, (award, name))):
                 yield text

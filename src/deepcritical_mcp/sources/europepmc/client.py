@@ -68,12 +68,10 @@ class EuropePMCService(JsonService):
     )
 
     async def search(
-        self, query: str, *, page_size: int = 25, cursor: str = "*", sort: str = "", result_type: str = "core"
+        self, query: str, *, page_size: int = 25, cursor: str = "*", result_type: str = "core"
     ) -> EuropePMCPage[EuropePMCRecord]:
         """A page of what `query` finds, in Europe PMC's query language."""
-        return await self.rows(
-            read_record, query, page_size=page_size, cursor=cursor, sort=sort, result_type=result_type
-        )
+        return await self.rows(read_record, query, page_size=page_size, cursor=cursor, result_type=result_type)
 
     async def rows(
         self,
@@ -82,18 +80,18 @@ class EuropePMCService(JsonService):
         *,
         page_size: int,
         cursor: str = "*",
-        sort: str = "",
-        result_type: str = "lite",
+        result_type: str = "idlist",
     ) -> EuropePMCPage[T]:
         """As `search`, with what `read_row` makes of each row; None is not a record."""
         sent = {"query": query, "resultType": result_type, "pageSize": str(page_size), "cursorMark": cursor}
-        sent |= {"format": "json", **({"sort": sort} if sort else {})}
-
-        def read(response: httpx.Response) -> EuropePMCPage[T]:
-            return _page(response, read_row, cursor=cursor)
-
         is_long = len(query) > MAX_QUERY_STRING
-        return await self._api.get("searchPOST" if is_long else "search", sent, read, kind=read_row, in_body=is_long)
+        return await self._api.get(
+            "searchPOST" if is_long else "search",
+            sent | {"format": "json"},
+            lambda response: _page(response, read_row, cursor=cursor),
+            kind=read_row,
+            in_body=is_long,
+        )
 
     async def citations(self, pmid: str, *, page_size: int) -> EuropePMCPage[tuple[str, str]]:
         """The documents that cite a paper, by Europe PMC's code of their source and their number there; at most

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 from pydantic import model_validator
 
@@ -14,10 +14,9 @@ from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import arxiv_doi, normalize_doi, preprint_number, record_ids
 from deepcritical_mcp.models import Publication, StatusNotice
 from deepcritical_mcp.sources.base import (
+    DatedRequest,
     Hit,
-    SearchRequest,
-    checked_limits,
-    dates_in_words,
+    any_of,
 )
 from deepcritical_mcp.text import clean_line, counted, data_lines, without_question_words
 
@@ -49,17 +48,11 @@ _SIGNS = str.maketrans(dict.fromkeys("?:/\\^~{}[]", " "))
 _OPERATORS = ("AND", "OR", "NOT")
 
 
-class Translated(NamedTuple):
-    """A query in Europe PMC's language, "" if nothing is left of it, and remarks on what was changed."""
-
-    query: str
-    remarks: tuple[str, ...] = ()
-
-
-def europe_pmc_query(text: str) -> Translated:
-    """`text` as Europe PMC reads it as it was meant: its own syntax stays, signs that would break a query do not."""
+def europe_pmc_query(text: str) -> tuple[str, list[str]]:
+    """`text` as Europe PMC reads it as it was meant, and remarks on what was changed: its own syntax stays, signs that
+    would break a query do not. "" if nothing is left."""
     if number := _identifier(text.strip()):
-        return Translated(number)
+        return number, []
     text = without_question_words(text)
     remarks: list[str] = []
     for pattern, remark in _NOTATIONS:
@@ -73,7 +66,7 @@ def europe_pmc_query(text: str) -> Translated:
     if sum(bool(one["open"]) for one in tokens) != sum(bool(one["close"]) for one in tokens):
         remarks.append("The query's brackets are not balanced and were left out.")
         tokens = [one for one in tokens if not (one["open"] or one["close"])]
-    return Translated(_rebuilt(tokens), tuple(remarks))
+    return _rebuilt(tokens), remarks
 
 
 def _rebuilt(tokens: Iterable[re.Match[str]]) -> str:
@@ -146,25 +139,23 @@ def servers_named(names: Sequence[str]) -> tuple[str, ...]:
     """Europe PMC's names of servers, each once; those that are not in the table as they are written.
 
     Raises:
-        InvalidInputError: a name is probably a misspelling of one in the table, or too long.
+        InvalidInputError: a name is too long, or probably a misspelling of one in the table.
     """
-    found: dict[str, None] = {}
-    for name in filter(None, map(clean_line, names)):
-        known = server_named(name)
-        near = [] if known else get_close_matches(name.casefold(), [one.casefold() for one in SERVERS], n=1, cutoff=0.8)
-        if near:
-            meant = next(one for one in SERVERS if one.casefold() == near[0])
-            raise InvalidInputError(f'servers: Europe PMC has no "{name[:MAX_NAME]}". Did you mean {meant}?')
-        if len(name) > MAX_NAME:
-            raise InvalidInputError(f"servers: the name of a server has at most {MAX_NAME} characters.")
-        found[known or name.replace('"', "").replace("\\", "")] = None
-    return tuple(filter(None, found))
+    given = [*filter(None, map(clean_line, names))]
+    if any(len(name) > MAX_NAME and not server_named(name) for name in given):
+        raise InvalidInputError(f"servers: the name of a server has at most {MAX_NAME} characters.")
+    lower = {one.casefold(): one for one in SERVERS}
+    for name in given:
+        if not server_named(name) and (near := get_close_matches(name.casefold(), lower, n=1, cutoff=0.8)):
+            raise InvalidInputError(f'servers: Europe PMC has no "{name}". Did you mean {lower[near[0]]}?')
+    found = (server_named(name) or name.replace('"', "").replace("\\", "") for name in given)
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 MAX_LISTED = 10
 
 
-class PreprintRequest(SearchRequest):
+class PreprintRequest(DatedRequest):
     """The arguments of `preprint_search`.
 
     `query` and `variants` are plain words or Europe PMC's query language. `min_date` and `max_date` are
@@ -179,30 +170,29 @@ class PreprintRequest(SearchRequest):
         "min_date and max_date for one period after another."
     )
 
-    min_date: str = ""
-    max_date: str = ""
     servers: tuple[str, ...] = ()
     unpublished_only: bool = False
-    since: str = ""
 
     @model_validator(mode="after")
     def _check_filters(self) -> Self:
-        checked_limits(self.min_date, self.max_date)
         servers_named(self.servers)
         for name, text in zip(("query", *["variants"] * len(self.variants)), self.queries, strict=False):
-            if not europe_pmc_query(text).query:
+            if not europe_pmc_query(text)[0]:
                 raise InvalidInputError(f"{name}: there are no words to search for.")
         return self
 
     def term(self, variant: str) -> str:
         """The search term for `variant` with all filters."""
         servers = [f'PUBLISHER:"{server}"' for server in servers_named(self.servers)]
-        earliest, latest = checked_limits(self.min_date, self.max_date)
+        earliest, latest = self.dates
+        if len(latest) == len("2026-01"):
+            latest += f"-{calendar.monthrange(int(latest[:4]), int(latest[5:]))[1]}"
+        days = f"{earliest}{'1900-01-01'[len(earliest) :]} TO {latest}{'3000-12-31'[len(latest) :]}"
         parts = (
-            f"({europe_pmc_query(variant).query})",
+            f"({europe_pmc_query(variant)[0]})",
             "SRC:PPR",
-            f"({' OR '.join(servers)})" if len(servers) > 1 else "".join(servers),
-            f"FIRST_PDATE:[{_first_day(earliest)} TO {_last_day(latest)}]" if earliest or latest else "",
+            any_of(servers),
+            f"FIRST_PDATE:[{days}]" if earliest or latest else "",
             f"FIRST_IDATE:[{self.since} TO 3000-12-31]" if self.since else "",
         )
         return " AND ".join(filter(None, parts))
@@ -212,17 +202,13 @@ class PreprintRequest(SearchRequest):
         unknown = [server for server in servers_named(self.servers) if server not in SERVERS]
         named = ", ".join(f'"{server}"' for server in unknown)
         remark = f"{named}: not a server that is known here; Europe PMC was asked for it as it is written."
-        return (*europe_pmc_query(variant).remarks, *([remark] if unknown else []))
+        return (*europe_pmc_query(variant)[1], *([remark] if unknown else []))
 
-    def limits(self) -> Iterator[str]:
-        yield from dates_in_words(self.min_date, self.max_date, "posted")
-        if self.servers:
-            yield f"posted on {' or '.join(servers_named(self.servers))}"
-        if self.unpublished_only:
-            yield "only preprints that have not become articles"
-        if self.since:
-            yield f"added to Europe PMC since {self.since}"
-        yield from super().limits()
+    def filters(self) -> Iterable[str]:
+        yield self.dates_in_words("posted")
+        yield f"posted on {' or '.join(servers_named(self.servers))}" if self.servers else ""
+        yield "only preprints that have not become articles" if self.unpublished_only else ""
+        yield f"added to Europe PMC since {self.since}" if self.since else ""
 
     def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
         """`found` without preprints that have become articles, if these are not wanted."""
@@ -230,27 +216,13 @@ class PreprintRequest(SearchRequest):
         if not self.unpublished_only or not published:
             return list(found), ()
         what = counted(len(published), "preprint that was published", "preprints that were published")
-        listed = ", ".join(_article(published_as(hit.publication)) for hit in published[:MAX_LISTED])
+        articles = (published_as(hit.publication)[0] for hit in published[:MAX_LISTED])
+        named = (f"PMID {one.pmid}" if one.pmid else f"doi:{one.doi}" if one.doi else one.reference for one in articles)
         more = f" and {len(published) - MAX_LISTED} more" if len(published) > MAX_LISTED else ""
         kept = [hit for hit in found if not published_as(hit.publication)]
-        return kept, (f"{what} omitted from this page; the articles are {listed}{more}.",)
+        return kept, (f"{what} omitted from this page; the articles are {', '.join(named)}{more}.",)
 
 
 def published_as(publication: Publication) -> tuple[StatusNotice, ...]:
     """The articles that a preprint has become."""
     return tuple(notice for notice in publication.status_notices if notice.kind == "published")
-
-
-def _article(notices: Sequence[StatusNotice]) -> str:
-    first = notices[0]
-    return f"PMID {first.pmid}" if first.pmid else f"doi:{first.doi}" if first.doi else first.reference
-
-
-def _first_day(date: str) -> str:
-    return date + "1900-01-01"[len(date) :]
-
-
-def _last_day(date: str) -> str:
-    if len(date) == len("2026-01"):
-        return f"{date}-{calendar.monthrange(int(date[:4]), int(date[5:]))[1]}"
-    return date + "3000-12-31"[len(date) :]

@@ -9,13 +9,7 @@ from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, Publication
 from deepcritical_mcp.net.json_fields import text_of
-from deepcritical_mcp.sources.base import (
-    Answer,
-    Fetched,
-    SearchRequest,
-    Source,
-    SourceCheck,
-)
+from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source, SourceCheck
 from deepcritical_mcp.sources.europepmc.client import MAX_PAGE, TITLE, EuropePMCService
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.europepmc.record import PREPRINTS, PROVIDER, EuropePMCRecord, europe_pmc_page
@@ -58,7 +52,7 @@ class Preprints(EuropePMCService, Source):
         while cursor and done < min(total, end):
             if done < offset:
                 size = min(MAX_PAGE, offset - done)
-                page = await self.rows(_any, term, page_size=size, cursor=cursor, result_type="idlist")
+                page = await self.rows(_any, term, page_size=size, cursor=cursor)
             else:
                 size = min(MAX_PAGE, end - done)
                 page = await self.search(term, page_size=size, cursor=cursor, result_type=kind)
@@ -75,21 +69,20 @@ class Preprints(EuropePMCService, Source):
         if done < min(total, end):
             remarks += (f"{TITLE} counts {total:,} results, but delivers only {done:,}.",)
             total = done
-        named = _named_once(found)
-        self._hold(named, are_whole=kind == "core")
+        # By its number one that has no DOI, or that of an earlier one.
+        named: dict[str, Publication] = {}
+        for record in found:
+            doi = record.publication.doi
+            named[record.id if not doi or doi in named else doi] = record.publication
+        # Whole records are kept until they are fetched; those of earlier searches are dropped.
+        self._held = {id: one for id, one in self._held.items() if id not in named} | (named if kind == "core" else {})
+        for id in list(self._held)[:-MAX_HELD]:
+            del self._held[id]
         return Answer(tuple(named), total, remarks=remarks, translation=term, sent=term)
 
     def sent(self, variant: str, request: SearchRequest) -> str:
         assert isinstance(request, PreprintRequest)
         return request.term(variant)
-
-    def _hold(self, records: Mapping[str, Publication], *, are_whole: bool) -> None:
-        """Keep whole records until they are fetched; those of earlier searches are dropped."""
-        for id in records:
-            self._held.pop(id, None)
-        self._held |= records if are_whole else {}
-        for id in list(self._held)[:-MAX_HELD]:
-            del self._held[id]
 
     async def fetch(self, ids: Sequence[str]) -> Fetched:
         held = {id: self._held.pop(id) for id in ids if id in self._held}
@@ -97,11 +90,14 @@ class Preprints(EuropePMCService, Source):
         return Fetched(held | (await self._fetched(others) if others else {}))
 
     async def _fetched(self, ids: Sequence[str]) -> dict[str, Publication]:
-        are_numbers = [(id, id.startswith(PREPRINTS)) for id in ids]
-        wanted = [RecordIds(preprint_number=id) if is_number else RecordIds(doi=id) for id, is_number in are_numbers]
+        wanted = [RecordIds(**{"preprint_number" if id.startswith(PREPRINTS) else "doi": id}) for id in ids]
         query = f"({' OR '.join(term for one in wanted for term in identifier_terms(one))}) AND SRC:{PREPRINTS}"
         page = await self.search(query, page_size=min(MAX_PAGE, 3 * len(ids)))
-        return records_by_id(page.records, ids)
+        found: dict[str, Publication] = {}
+        # Of several versions with one DOI the newest.
+        for record in sorted(page.records, key=lambda one: one.publication.date):
+            found |= dict.fromkeys(filter(None, (record.id, record.publication.doi)), record.publication)
+        return {id: found[id] for id in ids if id in found}
 
     def stub(self, id: str) -> Publication:
         is_number = id.startswith(PREPRINTS)
@@ -113,28 +109,9 @@ class Preprints(EuropePMCService, Source):
 
     def checks(self) -> Sequence[SourceCheck]:
         query = f"SRC:{PREPRINTS}"
-        ask = partial(self.rows, _any, query, page_size=1, result_type="idlist")
+        ask = partial(self.rows, _any, query, page_size=1)
         return (SourceCheck.answering(f"{TITLE} preprints", ask),)
-
-
-def records_by_id(records: Sequence[EuropePMCRecord], ids: Sequence[str]) -> dict[str, Publication]:
-    """The records by those of `ids`, DOIs or numbers, that they have; of several versions with one DOI the newest."""
-    found: dict[str, Publication] = {}
-    for record in sorted(records, key=lambda one: one.publication.date):
-        found[record.id] = record.publication
-        if record.publication.doi:
-            found[record.publication.doi] = record.publication
-    return {id: found[id] for id in ids if id in found}
 
 
 def _any(row: Mapping[str, object]) -> bool | None:
     return True if text_of(row.get("id")) else None
-
-
-def _named_once(records: Sequence[EuropePMCRecord]) -> dict[str, Publication]:
-    """The records by their DOIs; by its number one that has no DOI, or that of an earlier one."""
-    named: dict[str, Publication] = {}
-    for record in records:
-        doi = record.publication.doi
-        named[record.id if not doi or doi in named else doi] = record.publication
-    return named

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.dates import current_date, iso_date, readings
-from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid
+from deepcritical_mcp.identifiers import normalize_pmcid, normalize_pmid
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NO_TITLE,
     PREPRINT,
     UNKNOWN_DATE,
-    AuthorName,
     Publication,
     RecordLink,
     split_names,
@@ -21,17 +19,13 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.net.json_fields import (
     field_at,
-    fields_at,
     mapping_of,
     plain_abstract,
     rows_of,
     text_at,
-    text_of,
     texts_of,
-    without_markup,
 )
-from deepcritical_mcp.sources.base import author_of
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.sources.fields import authors_at, field_table, fields_at, json_texts
 from deepcritical_mcp.urls import is_web_address
 
 PROVIDER = "europepmc"
@@ -39,7 +33,7 @@ PREPRINTS = "PPR"
 """The source code of preprints."""
 _WITH_STATUS = ("MED", "PMC", PREPRINTS)
 """Source codes of records that have links to retractions and the like; patents and theses have none."""
-_FIELDS = {name: paths.split() for name, paths in data_table(__file__, "fields.txt").items()}
+_FIELDS, _AUTHOR = field_table(__file__, "fields.txt"), field_table(__file__, "author_fields.txt")
 _FREE = ("OA", "F")
 """Codes of full texts that anybody may read: open access, and free."""
 
@@ -86,74 +80,52 @@ def read_record(row: Mapping[str, object]) -> EuropePMCRecord | None:
         return None
     ids = texts_of(field_at(row, "fullTextIdList", "fullTextId"))
     has_text = text_at(row, "inEPMC") == "Y" or bool(ids)
-    publication = _publication(row, source, number)
     return EuropePMCRecord(
-        publication=publication,
+        publication=_publication(row, source, number),
         source=source,
         id=number,
         is_open=text_at(row, "isOpenAccess") == "Y",
-        full_text_id=next((one for one in (*ids, normalize_pmcid(text_at(row, "pmcid"))) if one), "")
-        if has_text
-        else "",
+        full_text_id=(ids[0] if ids else normalize_pmcid(text_at(row, "pmcid"))) if has_text else "",
         free_copies=_free_copies(row),
     )
 
 
 def _publication(row: Mapping[str, object], source: str, number: str) -> Publication:
     is_preprint = source == PREPRINTS
-    journal = mapping_of(field_at(row, "journalInfo", "journal"))
-    abbreviation = text_at(journal, "isoabbreviation")
-    medline = text_at(journal, "medlineAbbreviation")
+    fields = fields_at(row, _FIELDS, json_texts)
+    if source == "MED":
+        fields["pmid"] = fields["pmid"] or normalize_pmid(number)
+    if fields["medline_abbreviation"] == fields["journal_abbreviation"]:
+        fields["medline_abbreviation"] = ""
     types = tuple(dict.fromkeys(_types(row)))
-    status, notices = status_from_links(_links(row), types, abbreviation or medline)
-    pmid, doi = _pmid(row), normalize_doi(text_at(row, "doi"))
-    found = Publication.of(
-        "abstract",
-        plain_abstract(text_at(row, "abstractText")) or NO_ABSTRACT,
-        provider=PROVIDER,
-        source="preprint" if is_preprint else "pubmed" if source in ("MED", "PMC") else "web",
-        title=clean_line(without_markup(text_at(row, "title"))) or NO_TITLE,
-        url=_address(source, number, pmid, doi),
-        date=_date(row, is_preprint=is_preprint),
-        electronic_date=iso_date(text_at(row, "electronicPublicationDate")) or UNKNOWN_DATE,
-        pmid=pmid,
-        pmcid=normalize_pmcid(text_at(row, "pmcid")),
-        doi=doi,
-        authors=_authors(row),
-        **fields_at(row, _FIELDS),
-        journal_abbreviation=abbreviation or medline,
-        medline_abbreviation="" if medline == abbreviation or not abbreviation else medline,
-        version=_version(row, number) if is_preprint else "",
-        preprint_number=number if is_preprint else "",
-        publication_types=types,
-        mesh_terms=_named(field_at(row, "meshHeadingList", "meshHeading"), "descriptorName"),
-        keywords=tuple(dict.fromkeys(texts_of(field_at(row, "keywordList", "keyword")))),
-        grants=tuple(dict.fromkeys(_grants(row))),
-        status=status,
-        status_notices=notices,
-        status_checked=current_date().isoformat() if source in _WITH_STATUS else "",
+    status, notices = status_from_links(_links(row), types, str(fields["journal_abbreviation"]))
+    authors = authors_at(rows_of(field_at(row, "authorList", "author")), _AUTHOR, json_texts)
+    grants = (
+        ", ".join(filter(None, (text_at(grant, "grantId"), text_at(grant, "agency"))))
+        for grant in rows_of(field_at(row, "grantsList", "grant"))
     )
-    text = found.text.model_copy(update={"licence": clean_line(text_at(row, "license"))})
-    return found.model_copy(update={"texts": (text,)})
-
-
-def _version(row: Mapping[str, object], number: str) -> str:
-    """A preprint's version, also where only the list of all versions says it."""
-    listed = rows_of(field_at(row, "versionList", "version"))
-    own = next((one.get("versionNumber") for one in listed if one.get("id") == number), None)
-    return text_at(row, "versionNumber") or text_of(own)
+    more = {
+        "title": fields["title"] or NO_TITLE,
+        "url": _address(source, number, str(fields["pmid"]), str(fields["doi"])),
+        "date": _date(row, is_preprint=is_preprint),
+        "authors": authors or tuple(split_names(text_at(row, "authorString").strip().rstrip("."))),
+        "version": fields["version"] if is_preprint else "",
+        "preprint_number": number if is_preprint else "",
+        "publication_types": types,
+        "grants": tuple(dict.fromkeys(filter(None, grants))),
+        "status": status,
+        "status_notices": notices,
+        "status_checked": current_date().isoformat() if source in _WITH_STATUS else "",
+    }
+    kind = "preprint" if is_preprint else "pubmed" if source in ("MED", "PMC") else "web"
+    abstract = plain_abstract(text_at(row, "abstractText")) or NO_ABSTRACT
+    return Publication.of("abstract", abstract, provider=PROVIDER, source=kind, **(fields | more))
 
 
 def _address(source: str, number: str, pmid: str, doi: str) -> str:
     if pmid:
         return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
     return f"https://doi.org/{doi}" if doi else europe_pmc_page(source, number)
-
-
-def _pmid(row: Mapping[str, object]) -> str:
-    return normalize_pmid(text_at(row, "pmid")) or (
-        normalize_pmid(text_at(row, "id")) if row.get("source") == "MED" else ""
-    )
 
 
 def _types(row: Mapping[str, object]) -> Iterator[str]:
@@ -178,19 +150,6 @@ def _links(row: Mapping[str, object]) -> Iterator[RecordLink]:
         yield RecordLink(kind, reference if reference or pmid or not number else f"{number} in Europe PMC", pmid)
 
 
-def _authors(row: Mapping[str, object]) -> tuple[AuthorName, ...]:
-    listed = tuple(filter(None, map(_name, rows_of(field_at(row, "authorList", "author")))))
-    return listed or tuple(split_names(text_at(row, "authorString").strip().rstrip(".")))
-
-
-def _name(author: Mapping[str, object]) -> AuthorName | None:
-    """An author in parts; `initials` only where they are not those of the given name."""
-    whole = text_at(author, "collectiveName")
-    family, given, suffix = ("" if whole else text_at(author, name) for name in ("lastName", "firstName", "suffix"))
-    initials = text_at(author, "initials")
-    return author_of(family, given, suffix, initials=initials, whole=whole or text_at(author, "fullName"))
-
-
 def _date(row: Mapping[str, object], *, is_preprint: bool) -> str:
     """That of the issue; of a preprint, when it was posted."""
     posted = iso_date(text_at(row, "firstPublicationDate")) or UNKNOWN_DATE
@@ -202,16 +161,6 @@ def _date(row: Mapping[str, object], *, is_preprint: bool) -> str:
         # The words may be a season or a range: then only the year is sure.
         return next(iter(readings(written)), year)
     return posted if year in (posted[:4], UNKNOWN_DATE) else year
-
-
-def _named(rows: object, name: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(filter(None, (text_of(row.get(name)) for row in rows_of(rows)))))
-
-
-def _grants(row: Mapping[str, object]) -> Iterator[str]:
-    for grant in rows_of(field_at(row, "grantsList", "grant")):
-        if text := ", ".join(filter(None, (text_at(grant, "grantId"), text_at(grant, "agency")))):
-            yield text
 
 
 def _free_copies(row: Mapping[str, object]) -> tuple[str, ...]:

@@ -43,16 +43,14 @@ class EuropePMCRecords(EuropePMCService, RecordLookup):
         terms = list(dict.fromkeys(term for ids in wanted for term in identifier_terms(ids)))
         if not terms:
             return FoundRecords((None,) * len(wanted))
-        size = min(MAX_PAGE, _MOST_OF_ONE * len(terms))
-        page = await self.search(" OR ".join(terms), page_size=size)
+        page = await self.search(" OR ".join(terms), page_size=min(MAX_PAGE, _MOST_OF_ONE * len(terms)))
         found = sorted(page.records, key=articles_first)
-        best = (max(found, key=lambda record: _shared(record, ids), default=None) for ids in wanted)
-        return FoundRecords(
-            tuple(
-                record.publication if record and _shared(record, ids) else None
-                for record, ids in zip(best, wanted, strict=True)
-            )
-        )
+
+        def best(ids: RecordIds) -> Publication | None:
+            shared = [sum(shared_identifiers(record, ids)) for record in found]
+            return found[shared.index(max(shared))].publication if any(shared) else None
+
+        return FoundRecords(tuple(map(best, wanted)))
 
 
 def identifier_terms(ids: RecordIds) -> Iterator[str]:
@@ -78,10 +76,6 @@ def shared_identifiers(record: EuropePMCRecord, ids: RecordIds) -> list[bool]:
         (normalize_doi(known.doi), normalize_doi(ids.doi)),
     )
     return [bool(one) and one == other for one, other in pairs]
-
-
-def _shared(record: EuropePMCRecord, ids: RecordIds) -> int:
-    return sum(shared_identifiers(record, ids))
 
 
 class EuropePMC(EuropePMCService, FullTextSource):
@@ -138,16 +132,12 @@ def _remarks(found: list[EuropePMCRecord]) -> Iterator[str]:
     """What a reader must know about the copy: that it is a preprint, which version, and what became of it."""
     record = found[0]
     if record.is_preprint:
-        server = record.publication.publisher
-        version = record.publication.version
+        server, version = record.publication.publisher, record.publication.version
         facts = ", ".join(filter(None, (server, f"version {version}" if version else "")))
         yield f"This is a preprint ({facts})." if facts else "This is a preprint."
-        for notice in record.publication.status_notices:
-            if notice.kind == "published":
-                number = f"PMID {notice.pmid}" if notice.pmid else notice.doi or notice.reference
-                yield f"It was published as {number}."
-    elif any(one.is_preprint for one in found[1:]):
-        preprint = next(one.id for one in found if one.is_preprint)
+        for notice in (one for one in record.publication.status_notices if one.kind == "published"):
+            yield f"It was published as {f'PMID {notice.pmid}' if notice.pmid else notice.doi or notice.reference}."
+    elif preprint := next((one.id for one in found if one.is_preprint), ""):
         yield f"This is the published article; its preprint ({preprint}) has the same identifier."
 
 
@@ -155,13 +145,12 @@ def _without_text(record: EuropePMCRecord, status: DocumentStatus, why: str, rem
     """What the record says, without a text."""
     text = record.publication.text
     abstract = "" if text.content == NO_ABSTRACT else text.content
-    reading = Reading("", fields=_fields(record), abstract=abstract, licence=text.licence)
+    reading = Reading("", fields=_fields(record.publication), abstract=abstract, licence=text.licence)
     return Copy(status, f"{TITLE} has the record{why} {remark}".strip(), reading, "", record.free_copies)
 
 
-def _fields(record: EuropePMCRecord) -> dict[str, object]:
-    """The fields of the record that have a value, with its status."""
-    known = record.publication
+def _fields(known: Publication) -> dict[str, object]:
+    """The fields of a record that have a value, with its status."""
     return {name: getattr(known, name) for name in known.model_dump(exclude={"id", "texts"}, exclude_defaults=True)}
 
 
@@ -173,7 +162,7 @@ async def _reading(body: bytes, record: EuropePMCRecord) -> Reading:
     if not articles or (named and record.publication.pmcid and named != record.publication.pmcid):
         raise ProviderResponseError(PROVIDER, f"{TITLE} was asked for {record.full_text_id} and sent something else.")
     reading = articles[0]
-    fields = {**reading.fields, **_fields(record)}
+    fields = {**reading.fields, **_fields(record.publication)}
     return dataclasses.replace(reading, fields=fields, licence=reading.licence or record.publication.text.licence)
 
 

@@ -12,7 +12,7 @@ from deepcritical_mcp.errors import ProviderError, ProviderResponseError
 from deepcritical_mcp.logs import hide
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.json_api import Explain, JsonApi, paced_client
+from deepcritical_mcp.sources.json_api import ApiOfService, Explain, JsonApi, paced_client
 from deepcritical_mcp.sources.pubmed.eutils_answers import (
     PROVIDER,
     ESearchAnswer,
@@ -151,29 +151,13 @@ def ncbi_client(
     settings: Settings, net: Net, *, provider: str, title: str, explain: Explain, steps: int = 1
 ) -> ApiClient:
     """A client at the pace that all of NCBI's services share; `steps` is how many requests a call sends."""
-    ours = settings.of(PubMedSettings)
-    key = ours.ncbi_api_key.get_secret_value()
-    return paced_client(
-        settings,
-        net,
-        name=provider,
-        title=title,
-        counted_by=ours.ncbi_base_url,
-        spacing=SPACING_WITH_KEY if key else SPACING_WITHOUT_KEY,
-        explain=explain,
-        steps=steps,
-        shared_pace="ncbi",
-        key=key,
-        keyless=False,
-    )
+    key = settings.of(PubMedSettings).ncbi_api_key.get_secret_value()
+    spacing = SPACING_WITH_KEY if key else SPACING_WITHOUT_KEY
+    api = ApiOfService(provider, title, lambda settings: settings.of(PubMedSettings).ncbi_base_url, spacing, explain)
+    return paced_client(settings, net, api, steps=steps, shared_pace="ncbi", key=key)
 
 
 def eutilities(settings: Settings, client: ApiClient) -> EUtilities:
     """E-utilities through `client`, with the key and the email address of the settings."""
     ours = settings.of(PubMedSettings)
     return EUtilities(client, base_url=ours.ncbi_base_url, email=settings.ncbi_email.strip(), api_key=ours.ncbi_api_key)
-
-
-def in_batches(values: Sequence[str]) -> list[Sequence[str]]:
-    """`values` in batches that one request may ask for."""
-    return [values[at : at + MAX_IDS] for at in range(0, len(values), MAX_IDS)]

@@ -8,8 +8,8 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, TypeVar, cast
+from collections.abc import Mapping
+from typing import Annotated, Any, cast
 from xml.parsers.expat import ExpatError
 
 import httpx
@@ -19,7 +19,6 @@ from pydantic import (
     AliasPath,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
 )
@@ -31,7 +30,7 @@ from deepcritical_mcp.errors import (
     ProviderResponseError,
     ProviderUnavailableError,
 )
-from deepcritical_mcp.net.json_fields import field_at, list_of, number_of, rows_of, text_of
+from deepcritical_mcp.net.json_fields import field_at, list_of, mapping_of, number_of, rows_of, text_of
 from deepcritical_mcp.sources.json_api import is_web_page
 from deepcritical_mcp.text import clean_line, limited
 
@@ -59,7 +58,6 @@ def _result(*path: str) -> Any:
     return Field(validation_alias=AliasPath("esearchresult", *path))
 
 
-M = TypeVar("M", bound=BaseModel)
 BoundedLine = Annotated[str, AfterValidator(lambda text: clean_line(limited(text, MAX_TEXT)))]
 First = BeforeValidator(lambda value: cast("list[object]", value)[:MAX_LISTED] if isinstance(value, list) else value)
 BoundedLines = Annotated[tuple[BoundedLine, ...], First]
@@ -70,11 +68,7 @@ class NoPossibleIdError(ProviderRequestError):
     """efetch was asked for ids that cannot exist."""
 
 
-class _Answer(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class ESearchAnswer(_Answer):
+class ESearchAnswer(BaseModel, frozen=True):
     """What esearch found, and how it interpreted the query.
 
     Attributes:
@@ -99,29 +93,29 @@ class ESearchAnswer(_Answer):
     messages: Annotated[BoundedLines, _result("warninglist", "outputmessages")] = ()
 
 
-class _ESummary(_Answer):
-    result: dict[str, object]
-
-
-class _ELink(_Answer):
-    linksets: list[dict[str, object]]
-
-
 def read_esearch(body: bytes) -> ESearchAnswer:
     """The answer of `esearch` with retmode=json."""
-    return _validated(ESearchAnswer, body)
+    try:
+        return ESearchAnswer.model_validate(_document(body))
+    except ValidationError as error:
+        raise unreadable(f"{error.error_count()} fields are not as documented") from None
 
 
-def read_esummary(body: bytes) -> dict[str, dict[str, object]]:
+def read_esummary(body: bytes) -> dict[str, Mapping[str, object]]:
     """The documents of `esummary` with retmode=json by id; ids without a summary are missing."""
-    result = _validated(_ESummary, body).result
-    documents = {uid: cast("dict[str, object]", one) for uid, one in result.items() if isinstance(one, dict)}
-    return {uid: one for uid, one in documents.items() if "error" not in one}
+    document = _document(body)
+    if "result" not in document:
+        raise unreadable("it has no result")
+    result = mapping_of(document["result"])
+    return {uid: found for uid, one in result.items() if (found := mapping_of(one)) and "error" not in found}
 
 
 def read_elink(body: bytes, linkname: str) -> list[str]:
     """The ids that `elink` with retmode=json lists under `linkname`, by score if there are scores."""
-    lists = [one for linkset in _validated(_ELink, body).linksets for one in rows_of(linkset.get("linksetdbs"))]
+    document = _document(body)
+    if not isinstance(document.get("linksets"), list):
+        raise unreadable("it has no link sets")
+    lists = [one for linkset in rows_of(document["linksets"]) for one in rows_of(linkset.get("linksetdbs"))]
     links = [link for one in lists if one.get("linkname") == linkname for link in list_of(one.get("links"))]
     scores = [(text_of(field_at(link, "id") or link), number_of(field_at(link, "score")) or 0.0) for link in links]
     return list(dict.fromkeys(id for id, _ in sorted(scores, key=lambda one: -one[1]) if id.isdigit()))
@@ -221,31 +215,20 @@ def _wrong_key() -> AuthenticationError:
     return AuthenticationError(PROVIDER, "NCBI does not recognize this API key. Correct or unset NCBI_API_KEY.")
 
 
-def _validated(model: type[M], body: bytes) -> M:
+def _document(body: bytes) -> Mapping[str, object]:
+    """The JSON object in an answer that tells of no error."""
     refuse_other_data(body)
     try:
-        document = json.loads(body, strict=False)
+        document: object = json.loads(body, strict=False)
     except (ValueError, RecursionError) as error:
         if found := _XML_ERROR.search(body):
             raise _error_of(found[1].decode("utf-8", "replace")) from error
         raise unreadable("broken JSON") from error
-    for message in _errors_in(document):
-        raise _error_of(message)
-    try:
-        return model.model_validate(document)
-    except ValidationError as error:
-        raise unreadable(f"{error.error_count()} fields are not as documented") from None
-
-
-def _errors_in(document: object) -> Iterator[str]:
-    """NCBI's error texts in an answer: at the top level, in the result, or in a link set."""
-    if not isinstance(document, Mapping):
-        return
-    for name, part in cast("Mapping[str, object]", document).items():
-        if part and name.lower() in ("error", "esummaryresult"):
-            yield str(part)
-        elif name in ("esearchresult", "result"):
-            yield from _errors_in(part)
-        elif name == "linksets" and isinstance(part, list):
-            for one in cast("list[object]", part):
-                yield from _errors_in(one)
+    if not (found := mapping_of(document)):
+        raise unreadable("it is not a JSON object")
+    # At the top level, in the result, or in a link set.
+    results = (mapping_of(found.get(name)) for name in ("esearchresult", "result"))
+    for part in (found, *results, *rows_of(found.get("linksets"))):
+        for message in (value for name, value in part.items() if value and name.lower() in ("error", "esummaryresult")):
+            raise _error_of(str(message))
+    return found

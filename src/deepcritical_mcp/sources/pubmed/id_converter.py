@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Self
 
 import httpx
@@ -16,8 +15,9 @@ from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import first_records, json_answer, list_of, mapping_of, text_at
 from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.json_api import JsonApi
-from deepcritical_mcp.sources.pubmed.eutils import TOOL, in_batches, ncbi_client
+from deepcritical_mcp.sources.pubmed.eutils import MAX_IDS, TOOL, ncbi_client
 from deepcritical_mcp.sources.settings import PubMedSettings
+from deepcritical_mcp.text import batches
 
 NAME, TITLE = "idconv", "NCBI's ID converter"
 MAX_SPLITS = 16
@@ -35,20 +35,6 @@ class RefusedIdsError(ProviderRequestError):
     """The converter refuses the whole batch because of some of its ids."""
 
 
-@dataclass(frozen=True)
-class Conversion:
-    """What the converter knows.
-
-    Attributes:
-        ids: of each publication in the order asked, as given and with what the converter adds. An article that is not
-            in PMC has no PMCID then: the converter does not know whether it exists.
-        refused: ids that the converter cannot be asked for, or refuses.
-    """
-
-    ids: tuple[RecordIds, ...]
-    refused: tuple[str, ...] = ()
-
-
 class IdConverter:
     """The ID converter, which takes ids of one kind in a request. Raises only ProviderErrors."""
 
@@ -62,31 +48,25 @@ class IdConverter:
         base_url = settings.of(PubMedSettings).idconv_base_url
         return cls(client, base_url=base_url, email=settings.ncbi_email.strip())
 
-    async def convert(self, ids: Sequence[RecordIds]) -> Conversion:
-        """Complete the ids of publications: one request for each kind of id and 200 publications.
+    async def convert(self, ids: Sequence[RecordIds]) -> Sequence[RecordIds]:
+        """The ids of publications, in order, as given and with what the converter adds: one request for each kind of id
+        and 200 publications. For an article outside PMC it has no PMCID: it does not know whether it exists.
 
         Publications whose PMCID is known with a PMID or a DOI are not asked for.
         """
-        asked = {place: key for place, one in enumerate(ids) if (key := _key(one))}
-        refused = [value for kind, value in asked.values() if not _VALID[kind].fullmatch(value)]
-        known: dict[tuple[IdKind, str], RecordIds] = {}
+        asked = [_key(one) for one in ids]
+        known: dict[tuple[IdKind, str] | None, RecordIds] = {}
         for kind in _VALID:
-            values = dict.fromkeys(v for k, v in asked.values() if k == kind and v not in refused)
-            for batch in in_batches([*values]):
-                answered, bad = await self._ask_in_parts(kind, batch)
+            values = dict.fromkeys(key[1] for key in asked if key and key[0] == kind and _VALID[kind].fullmatch(key[1]))
+            for batch in batches([*values], MAX_IDS):
+                answered = await self._ask_in_parts(kind, batch)
                 known |= {(kind, value): one for value, one in answered.items()}
-                refused += bad
-        found = [known.get(asked[at], RecordIds()) if at in asked else RecordIds() for at in range(len(ids))]
-        completed = (
-            RecordIds(*(one or other for one, other in zip(given, more, strict=True)))
-            for given, more in zip(ids, found, strict=True)
-        )
-        return Conversion(tuple(completed), tuple(dict.fromkeys(refused)))
+        pairs = zip(ids, (known.get(key, RecordIds()) for key in asked), strict=True)
+        return [RecordIds(*(one or other for one, other in zip(*pair, strict=True))) for pair in pairs]
 
-    async def _ask_in_parts(self, kind: IdKind, batch: Sequence[str]) -> tuple[dict[str, RecordIds], list[str]]:
+    async def _ask_in_parts(self, kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:
         """The answer for a batch, which is split until the ids that are refused stand alone."""
         found: dict[str, RecordIds] = {}
-        refused: list[str] = []
         parts = [batch]
         for _ in range(1 + 2 * MAX_SPLITS):
             part = parts.pop(0)
@@ -94,10 +74,9 @@ class IdConverter:
                 found |= await self._ask(kind, part)
             except RefusedIdsError:
                 middle = len(part) // 2
-                refused += part if len(part) == 1 else []
                 parts += [part[:middle], part[middle:]] if middle else []
             if not parts:
-                return found, refused
+                return found
         raise ProviderRequestError(NAME, f"{TITLE} refuses too many of these ids. Check them, or ask for fewer.")
 
     async def _ask(self, kind: IdKind, batch: Sequence[str]) -> dict[str, RecordIds]:

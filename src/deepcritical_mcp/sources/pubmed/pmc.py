@@ -12,7 +12,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmcid
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
-from deepcritical_mcp.reading import JatsReading
+from deepcritical_mcp.reading import JatsReading, Reading
 from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, articles_in
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities, eutilities, ncbi_client
@@ -63,8 +63,8 @@ class PMC(FullTextSource):
             body = await self._eutils.efetch_pmc(asked, _checked)
             copies = _copies(await articles_in(body, NAME, TITLE), body, asked)
         except NoPossibleIdError:
-            copies = {pmcid: _unknown(pmcid) for pmcid in asked}
-        return [(_record(copies[pmcid]), copies[pmcid]) for pmcid in pmcids]
+            copies = {pmcid: _copy(None, b"", pmcid) for pmcid in asked}
+        return [(_record(copies[pmcid].reading), copies[pmcid]) for pmcid in pmcids]
 
     def checks(self) -> tuple[SourceCheck, ...]:
         key, sample = "NCBI_API_KEY" if self._eutils.has_key else "", Wanted(RecordIds(pmcid=_SAMPLE))
@@ -83,12 +83,10 @@ def _of_pmc(error: ProviderError) -> ProviderError:
     return type(error)(NAME, message, retry_after=error.retry_after)
 
 
-def _record(copy: Copy) -> Publication | None:
+def _record(reading: Reading | None) -> Publication | None:
     """What an article says about itself."""
-    if (reading := copy.reading) is None:
-        return None
-    fields = {"source": "pubmed", **reading.fields}
-    return Publication.of("abstract", reading.abstract or NO_ABSTRACT, provider=NAME, **fields)
+    fields = {"source": "pubmed", **reading.fields} if reading else {}
+    return Publication.of("abstract", reading.abstract or NO_ABSTRACT, provider=NAME, **fields) if reading else None
 
 
 def _copies(found: Sequence[JatsReading], body: bytes, pmcids: Sequence[str]) -> dict[str, Copy]:
@@ -99,9 +97,7 @@ def _copies(found: Sequence[JatsReading], body: bytes, pmcids: Sequence[str]) ->
     if len(pmcids) == 1 and articles and pmcids[0] not in articles:
         sent = ", ".join(filter(None, articles))
         raise ProviderResponseError(NAME, f"{TITLE} was asked for {pmcids[0]} and sent {sent}.")
-    return {
-        one: _copy_of(articles[one], body, one) if one in articles else _without_article(body, one) for one in pmcids
-    }
+    return {one: _copy(articles.get(one), body, one) for one in pmcids}
 
 
 def _checked(body: bytes) -> bytes:
@@ -116,29 +112,20 @@ def _checked(body: bytes) -> bytes:
     return body
 
 
-def _copy_of(reading: JatsReading, body: bytes, pmcid: str) -> Copy:
+def _copy(reading: JatsReading | None, body: bytes, pmcid: str) -> Copy:
+    """An article, or why there is only its abstract (the publisher, an embargo, or a scan without text), or nothing."""
+    if reading is None:
+        found = _NO_ARTICLE.search(body)
+        said = clean_line((found[1] or found[2] or b"").decode("utf-8", "replace"))[:200] if found else ""
+        if said and not _UNKNOWN.search(said):
+            raise ProviderUnavailableError(NAME, f'{TITLE} reports an error: "{said}". Try again in a minute.')
+        return Copy("not_found", f"{TITLE} has no article {pmcid}.")
     url = f"{ADDRESS}{pmcid}/"
-    return Copy("full_text", reading=reading, url=url) if reading.has_body else _without_body(reading, body, url)
-
-
-def _without_article(body: bytes, pmcid: str) -> Copy:
-    found = _NO_ARTICLE.search(body)
-    said = clean_line((found[1] or found[2] or b"").decode("utf-8", "replace"))[:200] if found else ""
-    if said and not _UNKNOWN.search(said):
-        raise ProviderUnavailableError(NAME, f'{TITLE} reports an error: "{said}". Try again in a minute.')
-    return _unknown(pmcid)
-
-
-def _unknown(pmcid: str) -> Copy:
-    return Copy("not_found", f"{TITLE} has no article {pmcid}.")
-
-
-def _without_body(reading: JatsReading, body: bytes, url: str) -> Copy:
-    """An article with its abstract only, and why: the publisher, an embargo, or a scan without text."""
-    if reading.is_withheld:
-        reason = "but its publisher does not allow its full text to be downloaded."
-        return Copy("not_allowed", f"{TITLE} has this article, {reason}", reading, url)
-    if b"<body" in body or b"scanned-page" in body:
+    if reading.has_body:
+        return Copy("full_text", reading=reading, url=url)
+    if not reading.is_withheld and (b"<body" in body or b"scanned-page" in body):
         return Copy("no_text", f"{TITLE} has this article as scanned pages only, without text.", reading, url)
     reason = "but does not pass on its full text: its publisher forbids it, or an embargo has not ended."
+    if reading.is_withheld:
+        reason = "but its publisher does not allow its full text to be downloaded."
     return Copy("not_allowed", f"{TITLE} has this article, {reason}", reading, url)

@@ -72,9 +72,13 @@ class RecentRecords:
     async def keep(self, asked: Sequence[str], records: Mapping[str, Publication]) -> None:
         """Keep the answer to a request for `asked`, read completely; records missing from it no longer exist."""
         sent = [records[id] for id in asked if id in records]
-        packed = await anyio.to_thread.run_sync(_packed, sent)
+
+        def packed() -> list[bytes]:
+            return [zlib.compress(one.model_dump_json(exclude_defaults=True).encode(), 1) for one in sent]
+
+        bodies = await anyio.to_thread.run_sync(packed)
         self.forget(asked)
-        for record, body in zip(sent, packed, strict=True):
+        for record, body in zip(sent, bodies, strict=True):
             self._records.put(record.pmid, (record.status_checked, body), len(body) + _ENTRY_BYTES)
 
     def forget(self, ids: Iterable[str]) -> None:
@@ -85,13 +89,8 @@ class RecentRecords:
         """Those that were sent within the last seconds, and today."""
         today, found = current_date().isoformat(), {id: self._records.get(id, within) for id in ids}
         bodies = {id: entry[1] for id, entry in found.items() if entry and entry[0] == today}
-        records = await anyio.to_thread.run_sync(_unpacked, [*bodies.values()]) if bodies else []
-        return dict(zip(bodies, records, strict=True))
 
+        def unpacked() -> dict[str, Publication]:
+            return {id: Publication.model_validate_json(zlib.decompress(body)) for id, body in bodies.items()}
 
-def _packed(records: Sequence[Publication]) -> list[bytes]:
-    return [zlib.compress(one.model_dump_json(exclude_defaults=True).encode(), 1) for one in records]
-
-
-def _unpacked(bodies: Sequence[bytes]) -> list[Publication]:
-    return [Publication.model_validate_json(zlib.decompress(body)) for body in bodies]
+        return await anyio.to_thread.run_sync(unpacked) if bodies else {}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import cast
 from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.dates import date_of_parts
@@ -17,15 +18,13 @@ from deepcritical_mcp.models import (
     UNKNOWN_DATE,
     AuthorName,
     Publication,
-    PublicationStatus,
     RecordLink,
-    StatusNotice,
     language_names,
     status_from_links,
 )
 from deepcritical_mcp.reading.jats_text import SUBSCRIPTS, SUPERSCRIPTS, in_script
 from deepcritical_mcp.reading.xml_tree import XmlError, first, new_element, read_xml
-from deepcritical_mcp.sources.base import author_of
+from deepcritical_mcp.sources.fields import authors_at, field_table, fields_at
 from deepcritical_mcp.sources.pubmed.eutils_answers import refuse_other_data, refuse_xml_errors, unreadable
 from deepcritical_mcp.text import MONTHS, clean_line, clean_text, limited
 
@@ -73,20 +72,6 @@ def _plain(element: Element) -> str:
     return text.replace(core, in_script(core, table) or core) if table and core else text
 
 
-def status_of(
-    citation: Element, publication_types: Sequence[str], journal: str
-) -> tuple[PublicationStatus, tuple[StatusNotice, ...]]:
-    """A record's most severe status, and its notices in the order of `NOTICE_LABELS`.
-
-    `citation` has the record's CommentsCorrectionsList, `journal` is the abbreviation of its journal.
-    """
-    links = (
-        RecordLink(link.get("RefType", ""), text_at(link, "RefSource"), text_at(link, "PMID"))
-        for link in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
-    )
-    return status_from_links(links, publication_types, journal)
-
-
 # Elsevier's number of an article or a chapter, which is not a page: "S0021-9150(18)30209-0", "B978-0-12-3".
 _ITEM_NUMBER = re.compile(r"[SB][0-9]{4}-?[0-9]{3}[0-9X]\(?[0-9]{2}\)?[0-9]{5}-?[0-9X]|B97[89]-?[0-9X.-]+")
 _NO_TITLE = re.compile(r"(?:\[not available\]\.?)?", re.IGNORECASE)
@@ -94,43 +79,39 @@ _YEAR = re.compile(r"(?<!\d)(1[4-9]|20|21)\d\d(?!\d)")
 _MONTH = re.compile(rf"\b({'|'.join(MONTHS)})[a-z]*\b", re.IGNORECASE)
 
 
+_ARTICLE, _BOOK, _AUTHOR = (field_table(__file__, f"{of}_fields.txt") for of in ("article", "book", "author"))
+
+
 def article(record: Element) -> Publication:
     """A publication from a <PubmedArticle>; ValueError if it has no PMID.
 
     `date` is that of the issue, also when the article was online earlier; ahead of print it is the electronic one.
     """
-    citation = first(record, "MedlineCitation")
-    entry = first(citation, "Article")
-    journal = first(entry, "Journal")
-    medline = text_at(citation, "MedlineJournalInfo/MedlineTA")
-    abbreviation = text_at(journal, "ISOAbbreviation") or medline
-    stage = text_at(record, "PubmedData/PublicationStatus")
-    electronic, printed = _date(entry, "ArticleDate"), _date(journal, "JournalIssue/PubDate")
-    ahead = stage == AHEAD_OF_PRINT and bool(electronic)
-    doi = text_at(record, "PubmedData/ArticleIdList/ArticleId[@IdType='doi']") or _location(entry, "doi")
+    fields, entry = fields_at(record, _ARTICLE, texts_at), first(record, "MedlineCitation/Article")
+    issue = first(entry, "Journal/JournalIssue")
+    electronic, printed = _date(entry, "ArticleDate"), _date(issue, "PubDate")
+    ahead = fields["publication_stage"] == AHEAD_OF_PRINT and bool(electronic)
     number = _article_number(entry)
-    title, vernacular = text_at(entry, "ArticleTitle"), text_at(entry, "VernacularTitle")
+    # Before print, a number is sure to be part of the citation only if the DOI ends with it.
+    if ahead and not str(fields["doi"]).lower().endswith(number.lower()):
+        number = ""
+    if _NO_TITLE.fullmatch(str(fields["title"])):
+        fields["title"] = fields["vernacular_title"]
+    if fields["medline_abbreviation"] == fields["journal_abbreviation"]:
+        fields["medline_abbreviation"] = ""
     return _publication(
-        citation,
+        first(record, "MedlineCitation"),
         entry,
-        types=texts_at(entry, "PublicationTypeList/PublicationType"),
-        title=vernacular if vernacular and _NO_TITLE.fullmatch(title) else title,
-        date=electronic if ahead else printed or electronic,
-        authors=_names(entry),
-        doi=doi,
-        pmcid=text_at(record, "PubmedData/ArticleIdList/ArticleId[@IdType='pmc']") or _older_pmcid(citation),
-        # Before print, a number is sure to be part of the citation only if the DOI ends with it.
-        pages=_pages(entry) or (number if not ahead or doi.lower().endswith(number.lower()) else ""),
-        journal=text_at(journal, "Title") or abbreviation,
-        journal_abbreviation=abbreviation,
-        medline_abbreviation="" if medline == abbreviation else medline,
-        issue_date=_words_of_date(journal) if printed and not ahead else "",
-        volume=text_at(journal, "JournalIssue/Volume"),
-        issue=text_at(journal, "JournalIssue/Issue"),
-        issn=text_at(journal, "ISSN") or text_at(citation, "MedlineJournalInfo/ISSNLinking"),
-        electronic_date=electronic or UNKNOWN_DATE,
-        publication_stage=stage,
-        **_registrations(entry),
+        fields
+        | _registrations(entry)
+        | {
+            "date": electronic if ahead else printed or electronic,
+            "authors": _names(entry),
+            "pmcid": fields["pmcid"] or _older_pmcid(record),
+            "pages": fields["pages"] or _pages(entry) or number,
+            "issue_date": _words_of_date(first(issue, "PubDate")) if printed and not ahead else "",
+            "electronic_date": electronic or UNKNOWN_DATE,
+        },
     )
 
 
@@ -138,78 +119,56 @@ def book(record: Element) -> Publication:
     """A publication from a <PubmedBookArticle>: a whole book, or a chapter with its own title; ValueError if it has no
     PMID. A chapter's `date` is that of its contribution; its book's years are in `book_years`.
     """
-    document = first(record, "BookDocument")
-    whole = first(document, "Book")
-    chapter = text_at(document, "ArticleTitle", "VernacularTitle")
-    title = text_at(whole, "BookTitle")
+    fields, document = fields_at(record, _BOOK, texts_at), first(record, "BookDocument")
+    whole, is_chapter = first(document, "Book"), bool(fields["title"])
     contributed, published = _date(document, "ContributionDate"), _date(whole, "PubDate")
-    # A chapter's DOI is not its book's.
-    doi = "" if chapter else _location(whole, "doi")
-
-    def id_of(kind: str) -> str:
-        path = f"ArticleIdList/ArticleId[@IdType='{kind}']"
-        return text_at(record, f"BookDocument/{path}", f"PubmedBookData/{path}")
-
+    begun, ended = _date(whole, "BeginningDate")[:4], _date(whole, "EndingDate")[:4]
     return _publication(
         document,
         document,
-        types=texts_at(document, "PublicationType"),
-        title=chapter or title,
-        date=contributed or published if chapter else published or contributed,
-        authors=_names(document) or _names(whole),
-        doi=id_of("doi") or doi,
-        pmcid=id_of("pmc"),
-        pages=_pages(document),
-        volume=text_at(whole, "Volume"),
-        publication_stage=text_at(record, "PubmedBookData/PublicationStatus"),
-        publisher=text_at(whole, "Publisher/PublisherName"),
-        publisher_place=text_at(whole, "Publisher/PublisherLocation"),
-        book_title=title,
-        editors=_names(whole, document, editors=True),
-        book_years=_years(whole, is_chapter=bool(chapter)),
-        isbn=text_at(whole, "Isbn"),
-        bookshelf_id=id_of("bookaccession"),
-        revised_date=_date(document, "DateRevised") or UNKNOWN_DATE,
+        fields
+        | {
+            "title": fields["title"] or fields["book_title"],
+            # A chapter's DOI is not its book's.
+            "doi": fields["doi"] or ("" if is_chapter else text_at(whole, "ELocationID[@EIdType='doi']")),
+            "date": contributed or published if is_chapter else published or contributed,
+            "authors": _names(document) or _names(whole),
+            "editors": _names(whole, document, editors=True),
+            "pages": fields["pages"] or _pages(document),
+            "book_years": f"{begun}-{ended}" if begun else published[:4] if is_chapter else "",
+            "revised_date": _date(document, "DateRevised") or UNKNOWN_DATE,
+        },
     )
 
 
-def _publication(
-    citation: Element,
-    entry: Element,
-    *,
-    types: tuple[str, ...],
-    title: str,
-    date: str,
-    journal_abbreviation: str = "",
-    **fields: object,
-) -> Publication:
+def _publication(citation: Element, entry: Element, fields: dict[str, object]) -> Publication:
     """What articles and books have in common; `entry` is the part of `citation` that describes the text itself."""
     pmid = text_at(citation, "PMID")
     if not pmid.isdecimal():
         raise ValueError("it has no PMID")
-    status, notices = status_of(citation, types, journal_abbreviation)
-    return Publication.of(
-        "abstract",
-        clean_text(_abstract(entry, citation)) or NO_ABSTRACT,
-        provider="pubmed",
-        source="pubmed",
-        title=clean_line(title) or NO_TITLE,
-        url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
-        pmid=pmid,
-        date=date or UNKNOWN_DATE,
-        journal_abbreviation=journal_abbreviation,
-        vernacular_title="" if (vernacular := text_at(entry, "VernacularTitle")) == title else vernacular,
-        language=", ".join(texts_at(entry, "Language")),
-        publication_types=types,
-        mesh_terms=texts_at(citation, "MeshHeadingList/MeshHeading/DescriptorName"),
-        keywords=tuple(dict.fromkeys(texts_at(citation, "KeywordList/Keyword"))),
-        substances=tuple(dict.fromkeys(texts_at(citation, "ChemicalList/Chemical/NameOfSubstance"))),
-        status=status,
-        status_notices=notices,
-        grants=tuple(dict.fromkeys(map(_grant, entry.iterfind("GrantList/Grant")))),
-        conflict_of_interest=text_at(citation, "CoiStatement"),
-        **fields,
+    links = (
+        RecordLink(link.get("RefType", ""), text_at(link, "RefSource"), text_at(link, "PMID"))
+        for link in citation.iterfind("CommentsCorrectionsList/CommentsCorrections")
     )
+    types, journal = cast("tuple[str, ...]", fields["publication_types"]), str(fields.get("journal_abbreviation", ""))
+    status, notices = status_from_links(links, types, journal)
+    grants = (
+        ", ".join(filter(None, (text_at(grant, name) for name in ("GrantID", "Agency", "Country"))))
+        for grant in entry.iterfind("GrantList/Grant")
+    )
+    common: dict[str, object] = {
+        "title": clean_line(str(fields["title"])) or NO_TITLE,
+        "vernacular_title": "" if fields["vernacular_title"] == fields["title"] else fields["vernacular_title"],
+        "date": fields["date"] or UNKNOWN_DATE,
+        "language": ", ".join(cast("tuple[str, ...]", fields["language"])),
+        "url": f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
+        "pmid": pmid,
+        "status": status,
+        "status_notices": notices,
+        "grants": tuple(dict.fromkeys(grants)),
+    }
+    abstract = clean_text(_abstract(entry, citation)) or NO_ABSTRACT
+    return Publication.of("abstract", abstract, provider="pubmed", source="pubmed", **(fields | common))
 
 
 def _registrations(entry: Element) -> dict[str, object]:
@@ -224,10 +183,6 @@ def _registrations(entry: Element) -> dict[str, object]:
         number if bank and number.upper().startswith(bank.upper()) else f"{bank} {number}" for bank, number in banks
     )
     return {"registrations": tuple(dict.fromkeys(named)), "nct": trials.pop() if len(trials) == 1 else ""}
-
-
-def _grant(grant: Element) -> str:
-    return ", ".join(filter(None, (text_at(grant, name) for name in ("GrantID", "Agency", "Country"))))
 
 
 def _abstract(entry: Element, citation: Element) -> str:
@@ -259,43 +214,23 @@ def _names(*parents: Element, editors: bool = False) -> tuple[AuthorName, ...]:
         for author in one.iterfind("Author")
         if author.get("ValidYN") != "N"
     )
-    return tuple(filter(None, map(_name, people)))
+    return authors_at(people, _AUTHOR, texts_at)
 
 
-def _name(author: Element) -> AuthorName | None:
-    whole = text_at(author, "CollectiveName")
-    given, initials = text_at(author, "ForeName", "FirstName", "Initials"), text_at(author, "Initials")
-    family = "" if whole else text_at(author, "LastName")
-    return author_of(family, given, text_at(author, "Suffix"), initials=initials, whole=whole)
-
-
-def _older_pmcid(citation: Element) -> str:
+def _older_pmcid(record: Element) -> str:
     """The PMCID where older records have it: "PMC3680733 [Available on 06/12/14]"."""
-    numbers = (text.split()[0] for text in texts_at(citation, "OtherID[@Source='NLM']"))
+    numbers = (text.split()[0] for text in texts_at(record, "MedlineCitation/OtherID[@Source='NLM']"))
     return next((number for number in numbers if number.startswith("PMC")), "")
 
 
-def _location(element: Element, kind: str) -> str:
-    """The DOI or publisher's number among electronic locations; one with ValidYN="N" was wrong."""
-    locations = element.iterfind(f"ELocationID[@EIdType='{kind}']")
-    return next((text_at(one, ".") for one in locations if one.get("ValidYN") != "N" and text_at(one, ".")), "")
-
-
 def _pages(element: Element) -> str:
-    ends = (text_at(element, f"Pagination/{name}") for name in ("StartPage", "EndPage"))
-    return text_at(element, "Pagination/MedlinePgn") or "-".join(filter(None, ends))
+    return "-".join(filter(None, (text_at(element, f"Pagination/{name}") for name in ("StartPage", "EndPage"))))
 
 
 def _article_number(entry: Element) -> str:
     """The publisher's number of an article without pages, by which it is cited ("e47969"); never a DOI."""
-    number = _location(entry, "pii")
+    number = text_at(entry, "ELocationID[@EIdType='pii'][@ValidYN='Y']")
     return "" if number.startswith("10.") or _ITEM_NUMBER.fullmatch(number) else number
-
-
-def _years(whole: Element, *, is_chapter: bool) -> str:
-    """The years of a book published over time ("1993-2025"), or the year of any other book for its chapters."""
-    begun, ended, published = (_date(whole, name)[:4] for name in ("BeginningDate", "EndingDate", "PubDate"))
-    return f"{begun}-{ended}" if begun else published if is_chapter else ""
 
 
 def _date(element: Element, path: str) -> str:
@@ -306,11 +241,10 @@ def _date(element: Element, path: str) -> str:
     return next((date for found in element.iterfind(path) if (date := _date_of(found))), "")
 
 
-def _words_of_date(journal: Element) -> str:
-    """The issue's date as PubMed writes it if it is a season or a range; "" for any other."""
-    parts = ("Year", "Season", "MedlineDate")
-    year, season, words = (text_at(journal, f"JournalIssue/PubDate/{part}") for part in parts)
-    return words or (f"{year} {season}" if season else "")
+def _words_of_date(date: Element) -> str:
+    """An issue's date as PubMed writes it if it is a season or a range; "" for any other."""
+    season = text_at(date, "Season")
+    return text_at(date, "MedlineDate") or (f"{text_at(date, 'Year')} {season}" if season else "")
 
 
 def _date_of(element: Element) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
@@ -12,24 +12,18 @@ from pydantic import model_validator
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import SearchFilter, language_names
-from deepcritical_mcp.sources.base import Hit, SearchRequest, checked_limits, dates_in_words
+from deepcritical_mcp.sources.base import DatedRequest, Hit, any_of
 from deepcritical_mcp.text import clean_line, counted, data_lines
 
-
-def _names_by_type(mark: str) -> dict[str, str]:
-    """The types by the further names that `publication_types.txt` has after a mark."""
-    rows = (row.partition(mark) for row in _ROWS)
-    parts = ((_TYPE_END.split(row)[0], _TYPE_END.split(names)[0]) for row, _, names in rows)
-    return {name: type for type, names in parts for name in names.split("; ") if name}
-
-
-_ROWS = data_lines(__file__, "publication_types.txt")
-_TYPE_END = re.compile(r": | \? ")
-PUBLICATION_TYPES = tuple(_TYPE_END.split(row)[0] for row in _ROWS)
-_COMMON_NAMES, _VAGUE_NAMES = _names_by_type(": "), _names_by_type(" ? ")
+_ROW = re.compile(r"(?P<type>[^:?]+)(?:: (?P<common>[^?]+))?(?: \? (?P<vague>.+))?")
+_ROWS = [*filter(None, map(_ROW.fullmatch, data_lines(__file__, "publication_types.txt")))]
+PUBLICATION_TYPES = tuple(row["type"].strip() for row in _ROWS)
+_COMMON_NAMES, _VAGUE_NAMES = (
+    {name.strip(): row["type"].strip() for row in _ROWS for name in (row[kind] or "").split("; ") if name}
+    for kind in ("common", "vague")
+)
 _NEAR = 0.65
 _PHASE = re.compile(r"phase ([1-4])\b")
-_ONLY_PHASE = re.compile(r"(phase i{1,3}v?)(?: clinical)?(?: trial)?")
 _ROMAN = ("i", "ii", "iii", "iv")
 
 
@@ -48,19 +42,13 @@ def publication_type(name: str) -> str:
 def understood_publication_types(text: str) -> list[str]:
     """PubMed's names for types in plural, in British spelling, under a common name or several in one text; what is
     not known stays as it is."""
-    parts = [
-        part
-        for part in re.split(r"[,;|/]| (?:and|or|AND|OR|&) ", " ".join(text[:400].replace("\n", ";").split()))
-        if part.strip()
-    ]
-    whole, several = _understood(text), [*map(_understood, parts)]
+    parts = re.split(r"[,;|/]| (?:and|or|AND|OR|&) ", " ".join(text[:400].replace("\n", ";").split()))
+    whole, several = _understood(text), [*map(_understood, filter(str.strip, parts))]
     return [whole] if whole else several if len(several) > 1 and all(several) else [text]
 
 
 def _understood(name: str) -> str:
-    names = _numbers_of(name)
-    phases = [f"clinical trial {phase[1]}" for one in names if (phase := _ONLY_PHASE.fullmatch(one))]
-    return next(filter(None, ((_COMMON_NAMES | _BY_NAME).get(one) for one in (*names, *phases))), "")
+    return next(filter(None, map((_COMMON_NAMES | _BY_NAME).get, _numbers_of(name))), "")
 
 
 def _numbers_of(name: str) -> list[str]:
@@ -86,34 +74,16 @@ def near_publication_types(name: str, *, limit: int = 3) -> list[str]:
     return [one for one in dict.fromkeys([_understood(name), *(_BY_NAME[key] for key in near)]) if one][:limit]
 
 
+# fmt: off
 StudyFilter = Literal[
-    "none",
-    "therapy",
-    "therapy_broad",
-    "diagnosis",
-    "diagnosis_broad",
-    "prognosis",
-    "prognosis_broad",
-    "etiology",
-    "etiology_broad",
-    "prediction",
-    "prediction_broad",
-    "rct",
-    "systematic_review",
+    "none", "therapy", "therapy_broad", "diagnosis", "diagnosis_broad", "prognosis", "prognosis_broad", "etiology",
+    "etiology_broad", "prediction", "prediction_broad", "rct", "systematic_review",
 ]
 AgeGroup = Literal[
-    "any",
-    "newborn",
-    "infant",
-    "preschool",
-    "child",
-    "adolescent",
-    "under_18",
-    "adult",
-    "middle_aged",
-    "aged",
+    "any", "newborn", "infant", "preschool", "child", "adolescent", "under_18", "adult", "middle_aged", "aged",
     "over_80",
 ]
+# fmt: on
 
 
 _FILTERS = {
@@ -147,22 +117,18 @@ def _tagged(text: str, tag: str) -> str:
 
 def _languages_term(text: str) -> str:
     given = re.split(r"[,;|/]| (?:and|or|AND|OR) ", text if _tagged(text, "Language") else "")
-    terms = [_tagged(name, "Language") for name in dict.fromkeys(language_names(",".join(given)))]
-    return f"({' OR '.join(terms)})" if len(terms) > 1 else "".join(terms)
+    return any_of(_tagged(name, "Language") for name in dict.fromkeys(language_names(",".join(given))))
 
 
 def _created_since(day: str) -> str:
-    first = day.replace("-", "/")
-    return f'("{first}"[crdt] : "3000"[crdt])' if day else ""
+    return f'("{day}"[crdt] : "3000"[crdt])'.replace("-", "/") if day else ""
 
 
 def _types_term(names: Sequence[str]) -> str:
     given = [clean_line(name) for name in names if clean_line(name)]
-    unknown = [name for name in given if not publication_type(name)]
-    if unknown:
+    if unknown := [name for name in given if not publication_type(name)]:
         raise InvalidInputError(" ".join(map(_unknown_type, unknown)))
-    terms = [f'"{name}"[Publication Type]' for name in dict.fromkeys(map(publication_type, given))]
-    return f"({' OR '.join(terms)})" if len(terms) > 1 else "".join(terms)
+    return any_of(f'"{name}"[Publication Type]' for name in dict.fromkeys(map(publication_type, given)))
 
 
 def _unknown_type(name: str) -> str:
@@ -176,7 +142,7 @@ def _filter_term(filters: Mapping[Any, SearchFilter], key: str) -> str:
     return filters[key].pubmed if key in filters else ""
 
 
-class PubMedRequest(SearchRequest):
+class PubMedRequest(DatedRequest):
     """The arguments of `pubmed_search`.
 
     `query` and `variants` are plain words or PubMed's own syntax and reach PubMed unchanged. `min_date` and `max_date`
@@ -192,8 +158,6 @@ class PubMedRequest(SearchRequest):
     )
 
     sort: Sort = "relevance"
-    min_date: str = ""
-    max_date: str = ""
     publication_types: Annotated[tuple[str, ...], Term(_types_term)] = ()
     has_abstract: Annotated[bool, Term(lambda wanted: "hasabstract" if wanted else "")] = False
     study_filter: Annotated[StudyFilter, Term(lambda key: _filter_term(STUDY_FILTERS, key))] = "none"
@@ -211,7 +175,6 @@ class PubMedRequest(SearchRequest):
 
     @model_validator(mode="after")
     def _check_filters(self) -> Self:
-        checked_limits(self.min_date, self.max_date)
         self.term("")
         return self
 
@@ -226,32 +189,25 @@ class PubMedRequest(SearchRequest):
         filters = list(filter(None, terms))
         return " AND ".join((f"({variant})", *filters)) if filters else variant
 
-    def limits(self) -> Iterator[str]:
-        yield from dates_in_words(self.min_date, self.max_date)
-        if self.publication_types:
-            yield f"publication type {' or '.join(map(publication_type, self.publication_types))}"
-        if self.study_filter != "none":
-            yield f"study filter {STUDY_FILTERS[self.study_filter].name}"
-        if self.age_group != "any":
-            yield f"age group {AGE_GROUPS[self.age_group].name}"
-        yield from (words for words, is_on in self._switches() if is_on)
+    def filters(self) -> Iterable[str]:
+        types, age, study = self.publication_types, self.age_group, self.study_filter
+        yield self.dates_in_words("published")
+        yield f"publication type {' or '.join(map(publication_type, types))}" if types else ""
+        yield f"study filter {STUDY_FILTERS[study].name}" if study != "none" else ""
+        yield f"age group {AGE_GROUPS[age].name}" if age != "any" else ""
+        yield "only with an abstract" if self.has_abstract else ""
+        yield "only humans" if self.humans_only else ""
+        yield "" if self.include_retracted else "without retracted papers"
+        yield "newest first" if self.sort == "date" else ""
         names = {"author": self.author, "journal": self.journal, "language": ", ".join(language_names(self.language))}
         yield from (f"{name} {clean_line(value)}" for name, value in names.items() if clean_line(value))
-        if self.since:
-            yield f"added to PubMed since {self.since}"
-        yield from super().limits()
-
-    def _switches(self) -> Iterator[tuple[str, bool]]:
-        yield "only with an abstract", self.has_abstract
-        yield "only humans", self.humans_only
-        yield "without retracted papers", not self.include_retracted
-        yield "newest first", self.sort == "date"
+        yield f"added to PubMed since {self.since}" if self.since else ""
 
     def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
         """`found` without retracted papers, unless requested."""
-        retracted = [hit.publication.pmid for hit in found if hit.publication.status == "retracted"]
-        if self.include_retracted or not retracted:
-            return list(found), ()
-        papers = counted(len(retracted), "retracted paper was", "retracted papers were")
         kept = [hit for hit in found if hit.publication.status != "retracted"]
+        if self.include_retracted or len(kept) == len(found):
+            return list(found), ()
+        retracted = [hit.publication.pmid for hit in found if hit.publication.status == "retracted"]
+        papers = counted(len(retracted), "retracted paper was", "retracted papers were")
         return kept, (f"{papers} omitted from this page: PMID {', '.join(retracted)}.",)

@@ -31,14 +31,7 @@ from deepcritical_mcp.sources.pubmed.eutils_answers import (
     unreadable,
 )
 from deepcritical_mcp.sources.pubmed.id_converter import IdConverter
-from deepcritical_mcp.sources.pubmed.recent import (
-    ANSWER_IDS,
-    KEPT,
-    KEPT_FOR_PAGES,
-    MAX_KEPT_IDS,
-    Recent,
-    RecentRecords,
-)
+from deepcritical_mcp.sources.pubmed.recent import ANSWER_IDS, KEPT, KEPT_FOR_PAGES, MAX_KEPT_IDS, Recent, RecentRecords
 from deepcritical_mcp.sources.pubmed.records import Records, read_records
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest, Sort
 from deepcritical_mcp.sources.pubmed.vocabulary import PubMedVocabulary
@@ -95,7 +88,7 @@ class PubMed(Source):
         """
         assert isinstance(request, PubMedRequest)
         term, sort = request.term(variant), _SORTS[request.sort]
-        mindate, maxdate = (day.strip().replace("-", "/") for day in (request.min_date, request.max_date))
+        mindate, maxdate = (day.replace("-", "/") for day in request.dates)
         key = term, offset, limit, sort, mindate, maxdate
         found = self._answers.get(key) if request.offset else None
         if found is None:
@@ -106,18 +99,13 @@ class PubMed(Source):
                 self._recent.forget(found.ids)
             if len(request.queries) > 1:
                 self._answers.put(key, found, ANSWER_IDS + len(found.ids))
-        return Answer(
-            found.ids,
-            found.count,
-            remarks=tuple(_remarks(found)),
-            translation=found.query_translation,
-            sent=self.sent(variant, request),
-        )
+        sent, translation = self.sent(variant, request), found.query_translation
+        return Answer(found.ids, found.count, remarks=tuple(_remarks(found)), translation=translation, sent=sent)
 
     def sent(self, variant: str, request: SearchRequest) -> str:
         assert isinstance(request, PubMedRequest)
-        days = {"mindate": request.min_date, "maxdate": request.max_date}
-        dates = {name: day.strip().replace("-", "/") for name, day in days.items() if day.strip()}
+        days = zip(("mindate", "maxdate"), request.dates, strict=True)
+        dates = {name: day.replace("-", "/") for name, day in days if day}
         term = request.term(variant)
         return f"{term} [{as_sent({'datetype': 'pdat', **dates})}]" if dates else term
 

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 import anyio.to_thread
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.cache import Cache, cache_key
+from deepcritical_mcp.net.json_fields import rows_of, text_at, texts_of
 from deepcritical_mcp.sources.base import Hits, MeshDescriptor, Vocabulary
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from deepcritical_mcp.sources.pubmed.records import read_records
@@ -132,8 +133,7 @@ class PubMedVocabulary(Vocabulary):
         if not uids:
             return []
         summaries = await self._eutils.esummary_json(uids, db="mesh")
-        records = (_descriptor(uid, summaries[uid]) for uid in uids if uid in summaries)
-        return [record for record in records if record is not None]
+        return [record for uid in uids if (record := _descriptor(uid, summaries.get(uid, {})))]
 
     async def _cached(
         self, kind: str, texts: Sequence[str], form: type[T], ask: Callable[[Sequence[str]], Awaitable[dict[str, T]]]
@@ -158,55 +158,35 @@ class PubMedVocabulary(Vocabulary):
         return found | fresh
 
 
-class _Place(BaseModel, coerce_numbers_to_str=True):
-    """One position of a record in the MeSH tree."""
-
-    treenum: str = ""
-    parent: str = ""
-    children: tuple[str, ...] = ()
-
-
-class _Summary(BaseModel, coerce_numbers_to_str=True):
-    """The fields of a MeSH record's summary that are used here."""
-
-    ds_meshterms: tuple[str, ...] = ()
-    ds_meshui: str = ""
-    ds_idxlinks: tuple[_Place, ...] = ()
-    ds_recordtype: str = ""
-    ds_palist: tuple[str, ...] = ()
+def _names(summary: Mapping[str, object]) -> tuple[str, ...]:
+    """The names of a MeSH record, its heading first."""
+    return tuple(dict.fromkeys(filter(None, map(clean_line, texts_of(summary.get("ds_meshterms"))))))
 
 
 def _members(summary: Mapping[str, object], action: str) -> tuple[str, ...]:
     """The substances of the record of an action, each with "D" before it for a heading, "C" for a supplementary
     concept; () for another record."""
-    try:
-        record = _Summary.model_validate(summary)
-    except ValidationError:
+    named = {name.removesuffix(" [Pharmacological Action]").casefold() for name in _names(summary)}
+    if text_at(summary, "ds_recordtype") != _ACTION or action.casefold() not in named:
         return ()
-    named = {name.removesuffix(" [Pharmacological Action]").casefold() for name in record.ds_meshterms}
-    is_meant = record.ds_recordtype == _ACTION and action.casefold() in named
-    return tuple(name for name in record.ds_palist if name[:1] in ("C", "D") and name[1:]) if is_meant else ()
+    return tuple(name for name in texts_of(summary.get("ds_palist")) if name[0] in "CD" and name[1:])
 
 
 def _descriptor(uid: str, summary: Mapping[str, object]) -> MeshDescriptor | None:
     """The descriptor in `summary`; None if it is another kind of record or cannot be read."""
-    try:
-        record = _Summary.model_validate(summary)
-    except ValidationError:
-        return None
+    names, places = _names(summary), rows_of(summary.get("ds_idxlinks"))
     old = _OLD_UID.fullmatch(uid)
-    mesh_id = clean_line(record.ds_meshui) or (f"{chr(int(uid[:2]))}{old[1]}" if old else "")
-    names = tuple(dict.fromkeys(name for term in record.ds_meshterms if (name := clean_line(term))))
-    if not _MESH_ID.fullmatch(mesh_id) or not names or record.ds_recordtype == _ACTION:
+    mesh_id = clean_line(text_at(summary, "ds_meshui")) or (f"{chr(int(uid[:2]))}{old[1]}" if old else "")
+    if not _MESH_ID.fullmatch(mesh_id) or not names or text_at(summary, "ds_recordtype") == _ACTION:
         return None
     return MeshDescriptor(
         uid=uid,
         mesh_id=mesh_id,
         name=names[0],
         entry_terms=names[1:],
-        tree_numbers=tuple(place.treenum for place in record.ds_idxlinks if place.treenum[:1].isalpha()),
-        parents=_descriptor_uids(place.parent for place in record.ds_idxlinks),
-        children=_descriptor_uids(child for place in record.ds_idxlinks for child in place.children),
+        tree_numbers=tuple(number for one in places if (number := text_at(one, "treenum"))[:1].isalpha()),
+        parents=_descriptor_uids(text_at(one, "parent") for one in places),
+        children=_descriptor_uids(child for one in places for child in texts_of(one.get("children"))),
     )
 
 

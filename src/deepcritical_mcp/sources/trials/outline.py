@@ -108,15 +108,10 @@ def _flow(flow: Row) -> Iterator[Block]:
     texts = [*paragraphs(flow.get("recruitmentDetails")), *paragraphs(flow.get("preAssignmentDetails"))]
     yield from part(2, "Participant flow", [*texts, *groups.described()])
     for period in rows_of(flow.get("periods")):
-        rows = [
-            [in_words(text_at(one, "type")), *groups.cells(_counts(one.get("achievements")))]
-            for one in rows_of(period.get("milestones"))
-        ]
-        rows += [
-            [f"Left: {line(one.get('type'))}", *groups.cells(_counts(one.get("reasons")))]
-            for one in rows_of(period.get("dropWithdraws"))
-        ]
-        yield _table(line(period.get("title")), groups.header("Milestone"), rows)
+        rows = [(in_words(text_at(one, "type")), one.get("achievements")) for one in rows_of(period.get("milestones"))]
+        left = [(f"Left: {line(one.get('type'))}", one.get("reasons")) for one in rows_of(period.get("dropWithdraws"))]
+        cells = [[name, *groups.cells(_counts(counts))] for name, counts in rows + left]
+        yield _table(line(period.get("title")), groups.header("Milestone"), cells)
 
 
 def _counts(rows: object) -> dict[str, str]:
@@ -235,7 +230,11 @@ def _events(events: Row) -> Iterator[Block]:
         *groups.described(),
     ]
     yield from part(2, "Adverse events", texts)
-    totals = [row for row in _totals(groups) if any(row[1:])]
+    totals = [
+        [title, *(_ratio(text_at(row, f"{kind}NumAffected"), text_at(row, f"{kind}NumAtRisk")) for row in groups.rows)]
+        for kind, title in (("deaths", "Deaths"), ("serious", "Serious"), ("other", "Other"))
+    ]
+    totals = [row for row in totals if any(row[1:])]
     if totals:
         # Groups may overlap: their numbers must never be added up.
         note = "Participants affected / at risk. Groups may overlap, so their numbers cannot be added up."
@@ -247,21 +246,14 @@ def _events(events: Row) -> Iterator[Block]:
             yield _table(caption, groups.header("Event"), rows, [note])
 
 
-def _totals(groups: _Groups) -> Iterator[TableRow]:
-    for kind, title in (("deaths", "Deaths"), ("serious", "Serious"), ("other", "Other")):
-        pairs = ((text_of(row.get(f"{kind}NumAffected")), text_of(row.get(f"{kind}NumAtRisk"))) for row in groups.rows)
-        yield [title, *(_ratio(affected, at_risk) for affected, at_risk in pairs)]
-
-
 def _event(event: Row, groups: _Groups) -> TableRow:
     values: dict[str, str] = {}
     for row in rows_of(event.get("stats")):
         count = text_at(row, "numEvents")
         ratio = _ratio(text_at(row, "numAffected"), text_at(row, "numAtRisk"))
         values[text_at(row, "groupId")] = f"{ratio} [{count}]" if count else ratio
-    system, notes = line(event.get("organSystem")), line(event.get("notes"))
-    name = line(event.get("term"))
-    return [f"{name} ({'; '.join(filter(None, (system, notes)))})" if system or notes else name, *groups.cells(values)]
+    name, *more = (line(event.get(field)) for field in ("term", "organSystem", "notes"))
+    return [f"{name} ({'; '.join(filter(None, more))})" if any(more) else name, *groups.cells(values)]
 
 
 def _ratio(affected: str, at_risk: str) -> str:
@@ -270,11 +262,8 @@ def _ratio(affected: str, at_risk: str) -> str:
 
 def outcome_rows(outcomes: object) -> Sequence[str]:
     """The planned outcomes, a paragraph for each."""
-    found: list[str] = []
-    for one in rows_of(outcomes):
-        frame, text = line(one.get("timeFrame")), line(one.get("description"))
-        found.append(line(one.get("measure")) + (f" [{frame}]" if frame else "") + (f": {text}" if text else ""))
-    return found
+    rows = ([line(one.get(name)) for name in ("measure", "timeFrame", "description")] for one in rows_of(outcomes))
+    return [f"{name}{f' [{frame}]' if frame else ''}{f': {text}' if text else ''}" for name, frame, text in rows]
 
 
 REMOVED = "[contact removed]"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import cast
 
-from deepcritical_mcp.dates import current_date, iso_date
+from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.identifiers import normalize_pmid, normalize_trial
 from deepcritical_mcp.models import (
     MAX_TRIAL_PAPERS,
     NO_ABSTRACT,
     NO_TITLE,
-    UNKNOWN_DATE,
     AuthorName,
     NoticeKind,
     Publication,
@@ -20,6 +20,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.net.json_fields import field_at, mapping_of, number_of, rows_of, text_at, text_of, texts_of
 from deepcritical_mcp.reading import Block, Reading, Section, assembled, outline, with_text
+from deepcritical_mcp.sources.fields import field_table, fields_at, json_texts
 from deepcritical_mcp.sources.trials.outline import (
     in_words,
     labeled,
@@ -52,14 +53,9 @@ def former_numbers(study: Study) -> tuple[str, ...]:
     return texts_of(field_at(study, "protocolSection", "identificationModule", "nctIdAliases"))
 
 
-def data_date(study: Study) -> str:
-    """The day of the data; "" if the answer does not say."""
-    return _date(field_at(study, "derivedSection", "miscInfoModule", "versionHolder"))
-
-
 def attribution(study: Study) -> str:
     """What must be said wherever the text is used, by the terms of ClinicalTrials.gov."""
-    dated = f", data of {day}" if (day := data_date(study)) else ""
+    dated = f", data of {day}" if (day := text_at(study, "derivedSection.miscInfoModule.versionHolder")) else ""
     return (
         f"Source: ClinicalTrials.gov, U.S. National Library of Medicine{dated}. The text is the sponsor's; its layout "
         "was changed."
@@ -68,32 +64,22 @@ def attribution(study: Study) -> str:
 
 def trial_fields(study: Study) -> dict[str, object]:
     """Fields of `Publication`. The sponsor stands for the authors; `version` is the day of the data."""
-    protocol = mapping_of(study.get("protocolSection"))
-    names, status = mapping_of(protocol.get("identificationModule")), mapping_of(protocol.get("statusModule"))
-    conditions, derived = mapping_of(protocol.get("conditionsModule")), mapping_of(study.get("derivedSection"))
-    first = _date_in(status, "studyFirstPostDateStruct") or _date(status.get("studyFirstSubmitDate"))
+    fields, number = fields_at(study, _FIELDS, json_texts), nct_of(study)
     # Another trial's number is in the full text: here it would be taken for a former number of this one.
-    others = (text_at(one, "id") for one in rows_of(names.get("secondaryIdInfos")))
+    others = json_texts(study, "protocolSection.identificationModule.secondaryIdInfos.id")
     secondary = (one for one in others if not NCT_NUMBER.fullmatch(normalize_trial(one)))
-    browse = ("conditionBrowseModule", "interventionBrowseModule")
-    terms = (text_at(one, "term") for name in browse for one in rows_of(field_at(derived, name, "meshes")))
-    keywords = [line(one) for name in ("conditions", "keywords") for one in texts_of(conditions.get(name))]
-    number, updated = nct_of(study), _date_in(status, "lastUpdatePostDateStruct")
-    sponsor = line(field_at(protocol, "sponsorCollaboratorsModule", "leadSponsor", "name"))
-    return {
+    sponsor = line(field_at(study, "protocolSection", "sponsorCollaboratorsModule", "leadSponsor", "name"))
+    keywords = [text for one in cast("tuple[str, ...]", fields["keywords"]) if (text := line(one))]
+    return fields | {
         "source": "trial",
-        "title": line(names.get("briefTitle")) or line(names.get("officialTitle")),
+        "title": line(fields["title"]),
         "url": f"{ADDRESS}{number}",
-        "date": first or _date_in(status, "startDateStruct") or UNKNOWN_DATE,
         "nct": number,
         "authors": (AuthorName(sponsor),) if sponsor else (),
         "publisher": REGISTRY,
         "publication_types": tuple(_status_words(study)),
-        "mesh_terms": tuple(dict.fromkeys(filter(None, terms))),
-        "keywords": tuple(dict.fromkeys(filter(None, keywords))),
-        "registrations": tuple(dict.fromkeys(filter(None, (*former_numbers(study), *secondary)))),
-        "revised_date": updated or UNKNOWN_DATE,
-        "version": data_date(study),
+        "keywords": tuple(dict.fromkeys(keywords)),
+        "registrations": tuple(dict.fromkeys((*former_numbers(study), *secondary))),
         "accessed": current_date().isoformat(),
     }
 
@@ -145,14 +131,6 @@ def _lines(protocol: Study, section: str) -> list[str]:
     rows = ((label, path, how) for part, label, path, how in _ROWS if part == section)
     found = ((label, _READERS[how](field_at(protocol, *path.split(".")))) for label, path, how in rows)
     return [text for label, value in found for text in labeled(label, value)]
-
-
-def _coded(value: object) -> str:
-    return in_words(text_of(value))
-
-
-def _other_numbers(value: object) -> str:
-    return "; ".join(f"{text_at(one, 'type')} {text_at(one, 'id')}".strip() for one in rows_of(value))
 
 
 def _dated(struct: object) -> str:
@@ -215,14 +193,6 @@ def _references(module: Study) -> Iterator[Section]:
 def is_retracted(reference: Study) -> bool:
     """Whether ClinicalTrials.gov knows of a retraction of a publication that a study lists."""
     return bool(rows_of(reference.get("retractions")))
-
-
-def _date(value: object) -> str:
-    return iso_date(text_of(value)[:10])
-
-
-def _date_in(status: Study, name: str) -> str:
-    return _date(field_at(status, name, "date"))
 
 
 PROVIDER = "trials"
@@ -325,9 +295,8 @@ def _pmid(reference: Study) -> str:
 
 
 def _counted_papers(references: object) -> str:
-    papers = _papers(references)
-    counts = {"named by the sponsor": papers["result"], "found by NLM's matching": papers["derived"]}
-    return ", ".join(f"{len(named)} {how}" for how, named in counts.items() if named)
+    named = zip(("named by the sponsor", "found by NLM's matching"), _papers(references).values(), strict=True)
+    return ", ".join(f"{len(papers)} {how}" for how, papers in named if papers)
 
 
 def papers_of(study: Study) -> tuple[StatusNotice, ...]:
@@ -352,6 +321,7 @@ def _paper(kind: NoticeKind, reference: Study, *, is_cited: bool) -> StatusNotic
     return StatusNotice(kind=kind, pmid=pmid, reference=" ".join(filter(None, (mark, shown))))
 
 
+_FIELDS = field_table(__file__, "record_fields.txt")
 _ROWS = [row.split(" | ") for row in data_lines(__file__, "registration.txt")]
 _READERS: Mapping[str, Callable[[object], str]] = {
     "line": line,
@@ -359,8 +329,10 @@ _READERS: Mapping[str, Callable[[object], str]] = {
     "comma": lambda value: ", ".join(texts_of(value)),
     "listed": lambda value: _listed([*map(line, texts_of(value))]),
     "names": lambda value: "; ".join(line(one.get("name")) for one in rows_of(value)),
-    "numbers": _other_numbers,
-    "code": _coded,
+    "numbers": lambda value: "; ".join(
+        " ".join(map(text_of, (one.get("type"), one.get("id")))).strip() for one in rows_of(value)
+    ),
+    "code": lambda value: in_words(text_of(value)),
     "codes": lambda value: ", ".join(map(in_words, texts_of(value))),
     "lower": lambda value: ", ".join(map(in_words, texts_of(value))).lower(),
     "yes": lambda value: _one_of(value, "no", "yes"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -11,7 +11,7 @@ from pydantic import model_validator
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import query_problem
-from deepcritical_mcp.sources.base import SearchRequest
+from deepcritical_mcp.sources.base import SearchRequest, any_of
 from deepcritical_mcp.text import clean_line, data_lines, normalized, without_question_words
 
 _MARK = re.compile("[\u0300-\u036f]")
@@ -22,17 +22,10 @@ def _key(name: str) -> str:
     return " ".join(re.findall(r"[^\W_]+", plain)).removeprefix("the ")
 
 
-def _table() -> dict[str, tuple[str, ...]]:
-    """Their names by each name."""
-    found: dict[str, tuple[str, ...]] = {}
-    for row in data_lines(__file__, "countries.txt"):
-        official, _, others = row.partition(":")
-        names = tuple(name.strip() for name in official.split("|"))
-        found |= {_key(one): names for one in (*names, *others.split(",")) if _key(one)}
-    return found
-
-
-_BY_NAME = _table()
+_ROWS = (row.partition(":") for row in data_lines(__file__, "countries.txt"))
+_OFFICIAL = ((tuple(map(str.strip, official.split("|"))), others) for official, _, others in _ROWS)
+_BY_NAME = {_key(one): names for names, others in _OFFICIAL for one in (*names, *others.split(",")) if _key(one)}
+"""ClinicalTrials.gov's names of a country, by each of its names."""
 
 
 def country_names(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -52,17 +45,12 @@ def country_names(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(names), tuple(remarks)
 
 
+# fmt: off
 TrialStatus = Literal[
-    "not_yet_recruiting",
-    "recruiting",
-    "enrolling_by_invitation",
-    "active_not_recruiting",
-    "completed",
-    "suspended",
-    "terminated",
-    "withdrawn",
-    "unknown",
+    "not_yet_recruiting", "recruiting", "enrolling_by_invitation", "active_not_recruiting", "completed", "suspended",
+    "terminated", "withdrawn", "unknown",
 ]
+# fmt: on
 TrialPhase = Literal["early_phase1", "phase1", "phase2", "phase3", "phase4", "na"]
 StudyType = Literal["any", "interventional", "observational", "expanded_access"]
 _NUMBERS_ONLY = re.compile(r"\(?NCT[0-9]{8}(?:(?:[\s,()]|\bOR\b)+NCT[0-9]{8})*\)?", re.IGNORECASE)
@@ -126,26 +114,21 @@ class TrialRequest(SearchRequest):
         return {name: value for name, value in sent.items() if value}
 
     def _areas(self) -> Iterable[str]:
-        yield _either(f"AREA[Phase]{one.upper()}" for one in dict.fromkeys(self.phase))
+        yield any_of(f"AREA[Phase]{one.upper()}" for one in dict.fromkeys(self.phase))
         yield f"AREA[StudyType]{self.study_type.upper()}" if self.study_type != "any" else ""
         yield f"AREA[StudyFirstPostDate]RANGE[{self.since},MAX]" if self.since else ""
         # "Guinea" must not find Papua New Guinea.
         names = country_names(self.country)[0]
-        yield _either(f'AREA[LocationCountry]COVERAGE[FullMatch]"{one}"' for one in names)
+        yield any_of(f'AREA[LocationCountry]COVERAGE[FullMatch]"{one}"' for one in names)
 
-    def limits(self) -> Iterator[str]:
+    def filters(self) -> Iterable[str]:
         named = {"condition": self.condition, "intervention": self.intervention, "country": self.country}
         yield from (f"{name} {clean_line(value)}" for name, value in named.items() if clean_line(value))
         for name, values in (("status", self.status), ("phase", self.phase)):
-            if values:
-                yield f"{name} {' or '.join(one.replace('_', ' ') for one in values)}"
-        if self.study_type != "any":
-            yield f"study type {self.study_type.replace('_', ' ')}"
-        if self.has_results:
-            yield "only with posted results"
-        if self.since:
-            yield f"posted since {self.since}"
-        yield from super().limits()
+            yield f"{name} {' or '.join(one.replace('_', ' ') for one in values)}" if values else ""
+        yield f"study type {self.study_type.replace('_', ' ')}" if self.study_type != "any" else ""
+        yield "only with posted results" if self.has_results else ""
+        yield f"posted since {self.since}" if self.since else ""
 
     def remarks(self, variant: str) -> Iterable[str]:
         """Remarks on what is searched differently than it was asked for."""
@@ -163,8 +146,3 @@ class TrialRequest(SearchRequest):
 
 def _described(condition: str, intervention: str) -> str:
     return clean_line(f"{condition} {intervention}")
-
-
-def _either(terms: Iterable[str]) -> str:
-    known = list(terms)
-    return f"({' OR '.join(known)})" if len(known) > 1 else "".join(known)

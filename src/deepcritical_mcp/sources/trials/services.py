@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import httpx
 
@@ -52,13 +51,6 @@ class UnreadableQueryError(ProviderRequestError):
     """The query is not valid in ClinicalTrials.gov's query language."""
 
 
-class StudyPage(NamedTuple):
-    """The first studies of a search, as asked for, and how many there are in all."""
-
-    studies: tuple[Study, ...]
-    total: int
-
-
 def explain_plain_text(response: httpx.Response) -> ProviderError | None:
     """The error behind an HTTP status: its errors are plain text, a web page is not its answer."""
     is_page = "html" in response.headers.get("content-type", "") or response.text.lstrip().startswith("<")
@@ -83,9 +75,9 @@ class TrialsService(JsonService):
         NAME, TITLE, lambda settings: settings.of(TrialsSettings).clinicaltrials_base_url, SPACING, explain_plain_text
     )
 
-    async def search(self, params: Mapping[str, str], count: int) -> StudyPage:
+    async def search(self, params: Mapping[str, str], count: int) -> tuple[Sequence[Study], int]:
         """The first `count` studies that `params` find, at most 1,000, the most relevant first, with the fields of
-        `LISTED`.
+        `LISTED`; and how many there are in all.
 
         Raises:
             UnreadableQueryError: a query is not valid.
@@ -100,9 +92,9 @@ class TrialsService(JsonService):
         if not wanted:
             return {}
         sent = {"filter.ids": ",".join(wanted), "fields": RECORD_FIELDS, "pageSize": str(len(wanted))}
-        page = await self._api.get("studies", sent, _page)
-        by_number = {old: study for study in page.studies for old in former_numbers(study)}
-        by_number |= {nct_of(study): study for study in page.studies}
+        studies, _ = await self._api.get("studies", sent, _page)
+        by_number = {old: study for study in studies for old in former_numbers(study)}
+        by_number |= {nct_of(study): study for study in studies}
         return {number: by_number[number] for number in wanted if number in by_number}
 
     async def study(self, number: str) -> Study:
@@ -129,14 +121,14 @@ def moved(number: str, current: str) -> str:
     return f"{number} is now registered as {current}." if current != number else ""
 
 
-def _page(response: httpx.Response) -> StudyPage:
+def _page(response: httpx.Response) -> tuple[Sequence[Study], int]:
     payload = json_answer(NAME, TITLE, response)
     if not isinstance(payload.get("studies"), list):
         raise ProviderResponseError(NAME, f"{TITLE} sent JSON that is not a search result.")
     studies = tuple(first_records(payload["studies"]))
     if not all(map(nct_of, studies)):
         raise ProviderResponseError(NAME, f"{TITLE} sent studies without numbers.")
-    return StudyPage(studies, max(int(number_of(payload.get("totalCount")) or 0), len(studies)))
+    return studies, max(int(number_of(payload.get("totalCount")) or 0), len(studies))
 
 
 _NUMBER_IN_TEXT = re.compile(r"\bNCT[0-9]{8}\b", re.IGNORECASE)
@@ -159,13 +151,13 @@ class Trials(TrialsService, Source):
         assert isinstance(request, TrialRequest)
         params = request.params(variant)
         try:
-            page = await self.search(params, min(offset + limit, LARGEST_PAGE))
+            studies, total = await self.search(params, min(offset + limit, LARGEST_PAGE))
         except UnreadableQueryError as error:
             raise UnreadableQueryError(NAME, _unreadable(error.message, request.special(variant))) from error
-        ids = tuple(map(nct_of, page.studies))[offset : offset + limit]
-        remarks = (*request.remarks(variant), *_remarks(variant, page))
+        ids = tuple(map(nct_of, studies))[offset : offset + limit]
+        remarks = (*request.remarks(variant), *_remarks(variant, studies))
         sent = self.sent(variant, request)
-        return Answer(ids, page.total, remarks=remarks, translation=sent, sent=sent)
+        return Answer(ids, total, remarks=remarks, translation=sent, sent=sent)
 
     def sent(self, variant: str, request: SearchRequest) -> str:
         assert isinstance(request, TrialRequest)
@@ -192,13 +184,13 @@ class Trials(TrialsService, Source):
         return (SourceCheck.answering(self.title, lambda: self._api.get("studies", sample, _page)),)
 
 
-def _remarks(variant: str, page: StudyPage) -> Iterator[str]:
+def _remarks(variant: str, studies: Sequence[Study]) -> Iterator[str]:
     """Trials found under a former number, and what must be said wherever the data are shown."""
     written = {number.upper() for number in _NUMBER_IN_TEXT.findall(variant)}
-    for study in page.studies:
+    for study in studies:
         yield from (moved(old, nct_of(study)) for old in former_numbers(study) if old in written)
-    if page.studies:
-        yield attribution(page.studies[0])
+    if studies:
+        yield attribution(studies[0])
 
 
 def _unreadable(said: str, special: str) -> str:
@@ -223,13 +215,10 @@ class TrialRecords(TrialsService, RecordLookup):
         so."""
         numbers = [normalize_trial(ids.nct) for ids in wanted]
         found = await self.studies(numbers)
-        told = [
-            moved(number, nct_of(found[number])) if number in found else f"{TITLE} has no trial {number}."
-            for number in numbers
-        ]
         records = {number: trial_publication(study) for number, study in found.items()}
-        remarks = {place: remark for place, remark in enumerate(told) if remark}
-        return FoundRecords(tuple(map(records.get, numbers)), remarks)
+        lost = {n: f"{TITLE} has no trial {number}." for n, number in enumerate(numbers) if number not in found}
+        former = {n: moved(one, nct_of(found[one])) for n, one in enumerate(numbers) if one in found}
+        return FoundRecords(tuple(map(records.get, numbers)), lost | {n: told for n, told in former.items() if told})
 
 
 class ClinicalTrials(TrialsService, FullTextSource):
@@ -241,27 +230,20 @@ class ClinicalTrials(TrialsService, FullTextSource):
 
     async def read(self, wanted: Wanted) -> Copy:
         number = normalize_trial(wanted.ids.nct)
-        ((_, copy),) = await self.records_and_copies([wanted])
-        if copy or NCT_NUMBER.fullmatch(number):
-            return copy or Copy("not_found", f"{TITLE} has no trial {number}.")
-        page = f"https://www.isrctn.com/{number}" if number.startswith("ISRCTN") else ""
-        detail = f"{TITLE} has trials by their NCT numbers only, not those of other registries."
-        return Copy("not_found", detail, elsewhere=(page,) if page else ())
+        if not NCT_NUMBER.fullmatch(number):
+            page = f"https://www.isrctn.com/{number}" if number.startswith("ISRCTN") else ""
+            detail = f"{TITLE} has trials by their NCT numbers only, not those of other registries."
+            return Copy("not_found", detail, elsewhere=(page,) if page else ())
+        try:
+            study = await self.study(number)
+        except UnknownTrialError:
+            return Copy("not_found", f"{TITLE} has no trial {number}.")
+        reading, current = trial_reading(study), nct_of(study)
+        detail = moved(number, current)
+        if not reading.content:
+            return Copy("no_text", f"{TITLE} has {current} without any text. {detail}".strip(), reading)
+        return Copy("full_text", detail, reading, f"{ADDRESS}{current}")
 
     async def records_and_copies(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Publication | None, Copy | None]]:
-        """The registration with what matters most of it as text, and the whole of it, of one answer."""
-        found: list[tuple[Publication | None, Copy | None]] = [(None, None)] * len(wanted)
-        for place, number in enumerate(normalize_trial(one.ids.nct) for one in wanted):
-            with suppress(UnknownTrialError):
-                if NCT_NUMBER.fullmatch(number):
-                    study = await self.study(number)
-                    found[place] = trial_publication(study), _copy(number, study)
-        return found
-
-
-def _copy(number: str, study: Study) -> Copy:
-    reading, current = trial_reading(study), nct_of(study)
-    detail = moved(number, current)
-    if not reading.content:
-        return Copy("no_text", f"{TITLE} has {current} without any text. {detail}".strip(), reading)
-    return Copy("full_text", detail, reading, f"{ADDRESS}{current}")
+        """No records: `TrialRecords` has them."""
+        return [(None, await self.read(one)) for one in wanted]

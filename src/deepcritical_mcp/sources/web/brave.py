@@ -42,14 +42,12 @@ class BraveTool(KeyedTool):
     max_pages = {"basic": 10, "advanced": 10}  # noqa: RUF012
     key_header = ("X-Subscription-Token", "{}")
     date_fields = ("page_age", "age")
+    probed = ("web/search", {"q": "aspirin", "count": 1})
     _plan_has_extra_snippets = True
 
     @classmethod
     def spacing(cls, settings: WebSettings) -> float:
         return 1 / settings.brave_per_second
-
-    async def probe(self) -> object:
-        return await self.get("web/search", self._read, {"q": "aspirin", "count": 1})
 
     async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
         count = min(wanted, _MAX_PER_PAGE[options.topic])
@@ -59,10 +57,12 @@ class BraveTool(KeyedTool):
         path = "news/search" if options.topic == "news" else "web/search"
         if options.search_depth == "advanced" and self._plan_has_extra_snippets:
             try:
-                more = {**parameters, "extra_snippets": "true"}
-                return replace(await self.get(path, self._read, more), sent=as_sent(more))
+                return await self._page(path, {**parameters, "extra_snippets": "true"})
             except _OptionNotInPlanError:
                 self._plan_has_extra_snippets = False
+        return await self._page(path, parameters)
+
+    async def _page(self, path: str, parameters: Mapping[str, str | int]) -> WebPage:
         return replace(await self.get(path, self._read, parameters), sent=as_sent(parameters))
 
     def content(self, row: Mapping[str, object]) -> str:
@@ -99,11 +99,11 @@ class BraveTool(KeyedTool):
 def _limit_error(response: httpx.Response, code: str, meta: Mapping[str, object]) -> ProviderError | None:
     quota, used = number_of(meta.get("quota_limit")), number_of(meta.get("quota_current"))
     # "1, 0": requests left in this second, and in this month; "1, 1419704": seconds until these limits reset.
-    left, reset = (response.headers.get(f"x-ratelimit-{name}", "").partition(",") for name in ("remaining", "reset"))
-    if "QUOTA" in code or (quota and used is not None and used >= quota) or left[2].strip() == "0":
+    left, reset = (response.headers.get(f"x-ratelimit-{name}", "").split(",") for name in ("remaining", "reset"))
+    if "QUOTA" in code or (quota and used is not None and used >= quota) or left[1:] == [" 0"]:
         return QuotaExceededError("brave", "The plan's quota at Brave Search is used up (HTTP 429).")
-    wait = number_of(reset[0])
-    if retry_after_seconds(response.headers.get("retry-after", "")) or not wait or wait < 0:
+    wait = number_of(reset[0]) or 0.0
+    if wait <= 0 or retry_after_seconds(response.headers.get("retry-after", "")):
         return None
     message = f"Brave Search's rate limit has been reached (HTTP 429). Try again in {math.ceil(wait)} s."
     return RateLimitError("brave", message, retry_after=wait)

@@ -26,7 +26,6 @@ from deepcritical_mcp.sources.web.provider import WebTool
 from deepcritical_mcp.sources.web.request import WebOptions, WebRequest
 from deepcritical_mcp.sources.web.serpapi import SerpApiTool
 from deepcritical_mcp.sources.web.tavily import TavilyTool
-from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +43,6 @@ class ProviderChain(Source):
 
     Args:
         clock: monotonic seconds, of the circuits.
-        now: seconds since the epoch, for the age of cached answers.
     """
 
     name = "web"
@@ -64,12 +62,10 @@ class ProviderChain(Source):
         concurrency: int = 3,
         seconds: float = 45.0,
         clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], float] = time.time,
     ) -> None:
         self._providers = tuple(providers)
         self._cache = cache
         self._seconds = seconds
-        self._now = now
         self._slots = {provider.name: Slots(concurrency) for provider in providers}
         self._circuits: Mapping[str, CircuitBreaker] = {
             provider.name: CircuitBreaker(provider.name, provider.title, clock=clock) for provider in providers
@@ -120,15 +116,20 @@ class ProviderChain(Source):
                 await self._cache.put(variant, options, provider=provider.name, hits=[*answer.records.values()])
                 return replace(_reported(answer, reports, remarks), answered_by=provider.title)
         if causes and (cached := await self._cache.find(variant, options)):
-            hits, age = cached.hits[:limit], _duration(self._now() - cached.asked)
-            origin = f"cached results that {cached.provider} found {age} ago"
+            hits, asked = cached.hits[:limit], datetime.fromtimestamp(cached.asked, UTC)
+            origin = f"cached results that {cached.provider} found on {asked:%Y-%m-%d at %H:%M} UTC"
             reports.append(ProviderReport(name=CACHE, status="ok", detail=origin, results=len(hits)))
             remarks.append(f"No provider could answer now; these are {origin}.")
-            asked = datetime.fromtimestamp(cached.asked, UTC)
             answered_by = f"earlier results of {cached.provider}, {asked:%Y-%m-%d}"
             return replace(_reported(Answer.whole(hits), reports, remarks), from_cache=True, answered_by=answered_by)
         if causes and all(report.status != "ok" for report in reports):
-            raise _all_failed(causes)
+            told = " ".join(cause.message for cause in causes)
+            raise AllProvidersFailedError(
+                f"No web search provider could answer: {told} Nothing suitable is cached. Try again later, or "
+                "configure another provider's API key.",
+                causes,
+                retry_after=min((cause.retry_after for cause in causes if cause.retry_after), default=0.0),
+            )
         return _reported(Answer.whole(()), reports, remarks)
 
     async def _ask(
@@ -151,24 +152,6 @@ class ProviderChain(Source):
             slots.release()
 
 
-def _all_failed(causes: Sequence[ProviderError]) -> AllProvidersFailedError:
-    return AllProvidersFailedError(
-        "No web search provider could answer: "
-        + " ".join(cause.message for cause in causes)
-        + " Nothing suitable is cached. Try again later, or configure another provider's API key.",
-        causes,
-        retry_after=min((cause.retry_after for cause in causes if cause.retry_after), default=0.0),
-    )
-
-
 def _reported(answer: Answer, reports: Sequence[ProviderReport], remarks: Sequence[str]) -> Answer:
     detail = f"answered by {reports[-1].name}" if answer.ids else "found nothing"
     return replace(answer, reports=tuple(reports), remarks=tuple(remarks), detail=detail)
-
-
-def _duration(seconds: float) -> str:
-    """E.g. "3 hours"; less than a minute is "a moment"."""
-    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds >= length:
-            return counted(int(seconds // length), unit)
-    return "a moment"

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Self
 from urllib.parse import urljoin
 
@@ -139,13 +139,13 @@ class DuckDuckGoTool(WebTool):
         return WebPage(hits)
 
     def _hits(self, text: str) -> Iterator[Hit]:
-        """The results in the HTML or the Lite layout, without advertisements; their redirect links are resolved."""
+        """The results in a page, without advertisements; their redirect links are resolved."""
         html: Any = import_module("lxml.html")  # no type hints
         try:
             tree = html.document_fromstring(text.encode("utf-8", "replace"), parser=html.HTMLParser(encoding="utf-8"))
         except (html.etree.LxmlError, ValueError):
             return
-        for link, snippet, date in chain(_html_rows(tree), _lite_rows(tree)):
+        for link, snippet, date in _rows(tree):
             url = urljoin("https://duckduckgo.com/", link.get("href", ""))
             hit = hit_of(self.name, title=_words(link), url=url, content=snippet, date=date)
             # Links that still lead to DuckDuckGo are advertisements or its own pages.
@@ -153,7 +153,7 @@ class DuckDuckGoTool(WebTool):
                 yield hit
 
 
-def _html_rows(tree: Any) -> Iterator[tuple[Any, str, str]]:
+def _rows(tree: Any) -> Iterator[tuple[Any, str, str]]:
     # Also match links in headings, in case the class name changes.
     links = tree.xpath("//a[contains(@class, 'result__a')] | //div[contains(@class, 'body')]//h2//a")
     for link in links[:MAX_LINKS]:
@@ -162,15 +162,6 @@ def _html_rows(tree: Any) -> Iterator[tuple[Any, str, str]]:
             within = islice(result.iter("*"), MAX_ELEMENTS)
             snippet = [one for one in within if "result__snippet" in one.get("class", "")]
             yield link, _words(*snippet[:1]), _date(result)
-
-
-def _lite_rows(tree: Any) -> Iterator[tuple[Any, str, str]]:
-    for link in tree.xpath("//a[contains(@class, 'result-link')]")[:MAX_LINKS]:
-        rows = [*islice((row for own in islice(link.iterancestors("tr"), 1) for row in own.itersiblings("tr")), 2)]
-        sponsored = link.xpath("ancestor::tr[contains(@class, 'sponsored')]")
-        if not sponsored:
-            snippet = [cell for row in rows[:1] for cell in row.xpath(".//td[contains(@class, 'result-snippet')]")]
-            yield link, _words(*snippet), _date(*rows)
 
 
 def _words(*elements: Any) -> str:

@@ -69,15 +69,7 @@ def clear_web_cache(folder: Path) -> int | None:
 
 
 def _key(query: str, options: WebOptions) -> bytes:
-    return cache_key(
-        _subject(query),
-        options.topic,
-        options.recency,
-        " ".join(sorted(options.include_domains)),
-        " ".join(sorted(options.exclude_domains)),
-    )
-
-
-def _subject(query: str) -> str:
     words = " ".join(normalized("NFKC", query).casefold().split()).rstrip(" ?.!").split()
-    return " ".join(word.removesuffix("s") for word in words if word not in REQUEST_WORDS) or " ".join(words)
+    subject = " ".join(word.removesuffix("s") for word in words if word not in REQUEST_WORDS) or " ".join(words)
+    domains = (" ".join(sorted(some)) for some in (options.include_domains, options.exclude_domains))
+    return cache_key(subject, options.topic, options.recency, *domains)

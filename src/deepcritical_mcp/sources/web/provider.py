@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 import httpx
 from pydantic import SecretStr
@@ -19,10 +18,18 @@ from deepcritical_mcp.errors import ProviderError, ProviderResponseError
 from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.logs import hide_keys_in_urls
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
-from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.json_fields import MAX_ROWS, json_answer, mapping_of, number_of, text_of, without_markup
+from deepcritical_mcp.net.client import ApiClient, RequestParts
+from deepcritical_mcp.net.json_fields import (
+    MAX_ROWS,
+    json_answer,
+    list_of,
+    mapping_of,
+    number_of,
+    text_of,
+    without_markup,
+)
 from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.sources.base import Answer, Finding, Hit, Net, SourceCheck
+from deepcritical_mcp.sources.base import Answer, Finding, Hit, Net, SourceCheck, any_of
 from deepcritical_mcp.sources.web.request import SearchDepth, WebOptions
 from deepcritical_mcp.text import clean_line, clean_text
 from deepcritical_mcp.urls import clean_url, host_of, is_web_address
@@ -54,9 +61,7 @@ def hit_of(
     fields = {"title": own_title, "url": url, "date": date}
     fields["accessed"] = current_date().isoformat()
     page = Publication.of("page", clean_text(content) or title, provider=provider, source="web", **fields).as_claim()
-    if score is None or math.isnan(score):
-        return Hit(publication=page, ranked=True)
-    return Hit(publication=page, score=min(1.0, max(0.0, score)))
+    return Hit(publication=page, ranked=score is None, score=min(1.0, max(0.0, score or 0.0)))
 
 
 _MARKDOWN = (
@@ -169,10 +174,9 @@ class WebTool(ABC):
             if len(allowed) >= max_results or not page.more or len(hits) == before:
                 break
         shown = allowed[:max_results]
-        scores = (1 - 0.5 * rank / max(len(shown) - 1, 1) for rank in range(len(shown)))
         scored = [
-            hit.model_copy(update={"score": score}) if hit.ranked else hit
-            for hit, score in zip(shown, scores, strict=True)
+            hit.model_copy(update={"score": 1 - 0.5 * rank / max(len(shown) - 1, 1)}) if hit.ranked else hit
+            for rank, hit in enumerate(shown)
         ]
         return replace(Answer.whole(scored, total=max(total, len(allowed)), remarks=warnings), sent=sent)
 
@@ -184,7 +188,10 @@ class WebTool(ABC):
             operators = ""
             warnings.append(f"{self.title} accepts fewer domains; its results were filtered afterward.")
         text = clean_line(query)
-        fitted = _first_words(text, self.max_characters - len(operators) - 1, self.max_words - len(operators.split()))
+        most = self.max_characters - len(operators) - 1
+        fitted = " ".join(text.split()[: self.max_words - len(operators.split())])
+        if len(fitted) > most:
+            fitted = fitted[: most + 1].rpartition(" ")[0] or fitted[:most]
         if fitted != text:
             warnings.append(f"{self.title} accepts shorter queries only; it was asked: {fitted}")
         return f"{fitted} {operators}".strip(), warnings
@@ -199,6 +206,7 @@ class KeyedTool(WebTool):
         key_header: name and format of the header that carries the API key; empty if the key goes into the URL.
         url_field, content_field: where a result has its address and its text.
         date_fields: where it may have its date, in order of preference.
+        probed: path and parameters of the cheapest request that needs the API key.
 
     Its client must not follow redirects, which would leak the key. `today` is for dates such as "3 days ago".
     """
@@ -207,6 +215,7 @@ class KeyedTool(WebTool):
     url_field: ClassVar[str] = "url"
     content_field: ClassVar[str]
     date_fields: ClassVar[tuple[str, ...]]
+    probed: ClassVar[tuple[str, Mapping[str, str | int]]]
 
     def __init__(
         self, client: ApiClient, *, base_url: str, api_key: SecretStr, today: Callable[[], datetime.date] = current_date
@@ -243,17 +252,14 @@ class KeyedTool(WebTool):
         """The error behind a response body that says more than its status; None for any other response."""
         return None
 
-    @abstractmethod
-    async def probe(self) -> object:
-        """Send the cheapest request that needs the API key."""
-
     def check(self) -> SourceCheck:
         variable = variable_name(f"{self.name}_api_key")
 
         async def examine() -> Finding:
             if self.key_variable:
                 return Finding(f"no API key (optional); {variable} enables it", "off")
-            await self.probe()
+            path, sent = self.probed
+            await self.get(path, dict, sent)
             return Finding("answers; the API key works")
 
         return SourceCheck(self.title, examine, key_variable=variable)
@@ -271,14 +277,15 @@ class KeyedTool(WebTool):
         headers = {"Accept": "application/json"} | ({header: form.format(self._key)} if header else {})
         # The key comes last, so that logs that truncate URLs cut it off.
         params = {**(params or {}), **({} if header else {"api_key": self._key})}
-
-        def parse(response: httpx.Response) -> T:
-            return read(json_answer(self.name, self.title, response))
-
-        url = f"{self._base_url}/{path}"
-        if body is not None:
-            return await self._client.request("POST", url, parse, json=body, headers=headers)
-        return await self._client.request("GET", url, parse, params=params, headers=headers)
+        parts = (
+            RequestParts(headers=headers, params=params) if body is None else RequestParts(headers=headers, json=body)
+        )
+        return await self._client.request(
+            "GET" if body is None else "POST",
+            f"{self._base_url}/{path}",
+            lambda response: read(json_answer(self.name, self.title, response)),
+            **parts,
+        )
 
     def masked(self, text: str) -> str:
         """`text` without the API key, which the provider may repeat."""
@@ -291,10 +298,10 @@ class KeyedTool(WebTool):
         Raises:
             ProviderResponseError: no row is usable, or `rows` is not a list.
         """
+        given = list_of(rows)[:MAX_ROWS]
         if rows is not None and not isinstance(rows, list):
             raise ProviderResponseError(self.name, f"{self.title} sent results that are not a list.")
-        given = cast("list[object]", rows or [])
-        hits = [hit for row in map(mapping_of, given[:MAX_ROWS]) if row and (hit := self._hit(row))]
+        hits = [hit for row in map(mapping_of, given) if row and (hit := self._hit(row))]
         if given and not hits:
             raise ProviderResponseError(self.name, f"{self.title} sent results without addresses.")
         return hits
@@ -316,14 +323,6 @@ class KeyedTool(WebTool):
 
 
 def _site_operators(options: WebOptions) -> str:
-    hosts = dict.fromkeys(rule.partition("/")[0] for rule in options.include_domains)
-    included = " OR ".join(f"site:{host}" for host in hosts)
-    excluded = [f"-site:{rule}" for rule in options.exclude_domains if "/" not in rule]
-    return " ".join([f"({included})" if len(hosts) > 1 else included, *excluded]).strip()
-
-
-def _first_words(text: str, characters: int, words: int) -> str:
-    kept = " ".join(text.split()[:words])
-    if len(kept) <= characters:
-        return kept
-    return kept[: characters + 1].rpartition(" ")[0] or kept[:characters]
+    included = dict.fromkeys(f"site:{rule.partition('/')[0]}" for rule in options.include_domains)
+    excluded = (f"-site:{rule}" for rule in options.exclude_domains if "/" not in rule)
+    return " ".join([any_of(included), *excluded]).strip()

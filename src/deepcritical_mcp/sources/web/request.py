@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator
@@ -67,19 +67,13 @@ class WebRequest(SearchRequest, WebOptions):
         """The options passed to each provider."""
         return WebOptions(**{name: getattr(self, name) for name in WebOptions.model_fields})
 
-    def limits(self) -> Iterator[str]:
-        if self.recency != "any":
-            yield f"from the last {self.recency}"
-        if self.include_domains:
-            yield f"only from {', '.join(self.include_domains)}"
-        if self.exclude_domains:
-            yield f"not from {', '.join(self.exclude_domains)}"
-        if self.topic == "news":
-            yield "news"
-        if self.search_depth == "basic":
-            yield "basic search depth"
+    def filters(self) -> Iterable[str]:
+        yield f"from the last {self.recency}" if self.recency != "any" else ""
+        yield f"only from {', '.join(self.include_domains)}" if self.include_domains else ""
+        yield f"not from {', '.join(self.exclude_domains)}" if self.exclude_domains else ""
+        yield "news" if self.topic == "news" else ""
+        yield "basic search depth" if self.search_depth == "basic" else ""
         yield f"score at least {self.min_score:g}"
-        yield from super().limits()
 
     def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
         """`found` without results below `min_score`; those without a score stay."""

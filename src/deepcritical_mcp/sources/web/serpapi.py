@@ -9,7 +9,7 @@ from dataclasses import replace
 import httpx
 
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError, QuotaExceededError
-from deepcritical_mcp.net.json_fields import mapping_of, number_of, text_at
+from deepcritical_mcp.net.json_fields import field_at, mapping_of, number_of, text_at
 from deepcritical_mcp.sources.base import as_sent
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage
 from deepcritical_mcp.sources.web.request import WebOptions
@@ -33,10 +33,7 @@ class SerpApiTool(KeyedTool):
     url_field = "link"
     content_field = "snippet"
     date_fields = ("published_at", "iso_date", "date")
-
-    async def probe(self) -> object:
-        # The account endpoint is free; a search would count toward the plan.
-        return await self.get("account", dict)
+    probed = ("account", {})  # free; a search would count toward the plan
 
     async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
         parameters: dict[str, str | int] = {"engine": "google", "q": query, "hl": "en", "output": "json"}
@@ -52,23 +49,19 @@ class SerpApiTool(KeyedTool):
         rows = payload.get("news_results") or payload.get("organic_results")
         problem = text_at(payload, "error")
         status = text_at(payload, "search_metadata.status")
-        if not rows and (problem or status in _UNFINISHED):
-            return self._read_problem(problem, status)
+        if not rows and _NOTHING_FOUND.search(problem):
+            return WebPage(())
+        if not rows and _USED_UP.search(problem):
+            raise QuotaExceededError(self.name, "The plan's searches at SerpAPI are used up.")
+        if not rows and status in _UNFINISHED:
+            raise ProviderUnavailableError(self.name, "SerpAPI could not get results from Google. Try again later.")
+        if not rows and problem:
+            raise ProviderResponseError(self.name, "SerpAPI sent an error instead of results.")
         if not payload.keys() & {"organic_results", "news_results", "search_information", "search_metadata"}:
             raise ProviderResponseError(self.name, "SerpAPI sent JSON that is not a search result.")
-        total = number_of(mapping_of(payload.get("search_information")).get("total_results")) or 0
+        total = number_of(field_at(payload, "search_information", "total_results")) or 0
         more = "next" in mapping_of(payload.get("serpapi_pagination"))
         return WebPage(self.hits(rows), total=max(0, int(total)), more=more)
-
-    def _read_problem(self, problem: str, status: str) -> WebPage:
-        """An answer with status 200 and an `error`: usually it means that nothing was found."""
-        if _NOTHING_FOUND.search(problem):
-            return WebPage(())
-        if _USED_UP.search(problem):
-            raise QuotaExceededError(self.name, "The plan's searches at SerpAPI are used up.")
-        if status in _UNFINISHED:
-            raise ProviderUnavailableError(self.name, "SerpAPI could not get results from Google. Try again later.")
-        raise ProviderResponseError(self.name, "SerpAPI sent an error instead of results.")
 
     @staticmethod
     def explain(response: httpx.Response) -> ProviderError | None:

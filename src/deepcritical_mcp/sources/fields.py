@@ -1,0 +1,82 @@
+"""The fields of a record, read by its source's table, `fields.txt` or the like.
+
+Each row of a table names a field of `Publication`, how it is read, and the paths where a record may have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from deepcritical_mcp.data_files import data_lines
+from deepcritical_mcp.dates import iso_date
+from deepcritical_mcp.identifiers import normalize_doi, normalize_pmcid, normalize_pmid
+from deepcritical_mcp.models import UNKNOWN_DATE, AuthorName
+from deepcritical_mcp.net.json_fields import list_of, plain_abstract, rows_of, text_of, texts_of
+from deepcritical_mcp.text import clean_line
+
+R = TypeVar("R")
+Texts = Sequence[str]
+Table = Sequence[tuple[str, str, Sequence[str]]]
+
+
+def plain_line(text: str) -> str:
+    """A text with HTML or JATS as plain text on one line."""
+    return clean_line(plain_abstract(text))
+
+
+def _first(normal: Callable[[str], str]) -> Callable[[Texts], str]:
+    def read(texts: Texts) -> str:
+        return next((found for text in texts if (found := normal(text))), "")
+
+    return read
+
+
+_READERS: Mapping[str, Callable[[Texts], object]] = {
+    "text": _first(str),
+    "plain": _first(plain_line),
+    "abstract": _first(plain_abstract),
+    "doi": _first(normalize_doi),
+    "pmid": _first(normalize_pmid),
+    "date": lambda texts: next(filter(None, (iso_date(text[:10]) for text in texts)), UNKNOWN_DATE),
+    "pmcid": _first(normalize_pmcid),
+    "each": lambda texts: tuple(dict.fromkeys(texts)),
+}
+
+
+def field_table(module: str, name: str) -> Table:
+    """The table in a data file next to a module (its `__file__`): "field | reader | path | path"."""
+    rows = (line.split(" | ") for line in data_lines(module, name))
+    return [(field, reader, paths) for field, reader, *paths in rows]
+
+
+def fields_at(record: R, table: Table, texts_at: Callable[[R, str], Texts]) -> dict[str, object]:
+    """The fields of a record, each from the texts at the first of its paths that has any; "each" takes all of them."""
+    found: dict[str, object] = {}
+    for field, reader, paths in table:
+        texts = [text for path in paths for text in texts_at(record, path)]
+        found[field] = _READERS[reader](texts)
+    return found
+
+
+def json_texts(record: Mapping[str, object], path: str) -> Texts:
+    """The texts at a path such as "authorList.author.lastName", also those of the rows of lists on the way."""
+    found: list[object] = [record]
+    for name in path.split("."):
+        found = [one.get(name) for several in found for one in rows_of(several)]
+    return [text for one in found for text in (texts_of(one) if list_of(one) else (text_of(one),)) if text]
+
+
+def authors_at(people: Iterable[R], table: Table, texts_at: Callable[[R, str], Texts]) -> tuple[AuthorName, ...]:
+    """Authors by a table of `whole` (of a group), `family`, `given`, `suffix` and `initials`, which are told where they
+    are not those of the given name."""
+    found: list[AuthorName] = []
+    for one in people:
+        whole, family, given, suffix, initials = map(str, fields_at(one, table, texts_at).values())
+        if whole or not family:
+            found += [AuthorName(whole or given)] if whole or given else []
+            continue
+        ours = AuthorName(family, given or initials, suffix)
+        theirs = ours._replace(initials=initials)
+        found.append(theirs if initials and theirs.short != ours.short else ours)
+    return tuple(found)
