@@ -42,7 +42,6 @@ PERSONS_AND_PARTS = (
         ("gout in HPV", ["gout", "human papillomavirus"]),
         ("burnout and gout: is topiramate the link", ["burnout", "gout", "topiramate"]),
         ("pulmonary rehab in anemia", ["pulmonary rehabilitation", "anemia"]),
-        ("P: migraine I: topiramate C: placebo O: mortality and gout", ["topiramate", "migraine"]),
     ],
 )
 async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: list[str], ask: Ask):
@@ -87,7 +86,6 @@ async def test_a_condition_and_what_is_tried_need_nothing_more_unless_they_find_
         ("topiramate compared with placebo in migraine", ["topiramate", "migraine"], "placebo"),
         ("P: adults with gout; I: febuxostat; O: patient satisfaction", ["gout", "febuxostat"], "satisfaction"),
         ("PICO: P adults with gout, I febuxostat, O satisfaction", ["gout", "febuxostat"], "satisfaction"),
-        ("febuxostat for gout after failed allopurinol", ["febuxostat", "gout"], "allopurinol"),
         ("burnout in neonatal unit trauma nurses", ["burnout", "trauma nurses"], "neonatal unit"),
     ],
 )

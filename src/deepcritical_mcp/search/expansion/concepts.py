@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
@@ -54,8 +53,6 @@ MAX_MEMBERS = 80
 concept."""
 # "Pembrolizumab-induced colitis" is about pembrolizumab.
 _CONNECTED = endings("connected endings")
-# "Leishmaniosis" is what vets call leishmaniasis.
-_OSIS, _IASIS = re.compile("osis$"), re.compile("iasis$")
 _ENDS_OF_NAMES = ("disease", "syndrome", "mellitus", "analysis")
 _MAX_NEIGHBORS = 60
 _MAX_BELOW = 4
@@ -182,9 +179,6 @@ def candidates(topic: Topic) -> dict[str, str]:
         for start in range(len(tokens) - length + 1)
     ]
     found = {long: short.lower() for short, long in known_abbreviations(topic).items()}
-    for who, verb in pairwise(tokens):
-        if who == "who":  # "women who smoke" are about smoking
-            found[f"{verb.removesuffix('e')}ing"] = verb
     for span in spans:
         if {span[0], span[-1]} & _BOUNDS or any(one[0] in '",;' for one in span):
             continue
@@ -194,13 +188,7 @@ def candidates(topic: Topic) -> dict[str, str]:
         last = next((span[-1].removesuffix(end) for end in _CONNECTED if span[-1].endswith(end)), span[-1])
         for form in (last, singular(last), plural(last)):
             name = " ".join([*span[:-1], form])
-            for one in (
-                name,
-                name.replace("-", " "),
-                other_spelling(name),
-                _OSIS.sub("iasis", name),
-                _IASIS.sub("osis", name),
-            ):
+            for one in (name, name.replace("-", " "), other_spelling(name)):
                 found.setdefault(one, text)
     for letter, species in pairwise(tokens):
         for genus in word_list("genera") if len(letter) == 1 else ():  # "C. difficile"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from deepcritical_mcp.search.expansion.blocks import TopicConcept
-from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, singular
+from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol
 from deepcritical_mcp.search.expansion.roles import (
     OF_DISEASES,
     WEAK,
@@ -89,8 +89,6 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
         words = [one for one in words if one[1] or role_of_word(one[0]) != "head"]
         while words and words[-1][1] is None and is_adjective(words[-1][0]):
             words.pop()
-    while words[2:] and role_of_word(words[-1][0]) == "head":
-        words.pop()
     while words[1:] and (
         is_gerund(words[0][0]) or (is_listed and is_common([words[0][0]]) and is_adjective(words[0][0]))
     ):
@@ -101,12 +99,6 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
         if (text, concept) not in words:
             role = role_of_item(text, concept)
             yield Piece(text, "modifier" if role in (*_SAYING, "person") and role != "head" else role, concept)
-    for place, (text, concept) in enumerate(words[:-1]):  # "exercise snacks", but "kidney injury", "silver nitrate"
-        is_thing = concept is not None and role_of_item(text, concept) == "subject" and not _is_of(concept, "A", "D")
-        if is_thing and role_of_word(words[place + 1][0]) != "head":
-            yield from _phrase(words[: place + 1], is_apart=is_apart, is_listed=is_listed)
-            yield from _phrase(words[place + 1 :], is_apart=is_apart, is_listed=is_listed)
-            return
     if not words:
         return
     *before, (last, concept) = words
@@ -114,9 +106,6 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
     if not before:
         is_telling = concept or role != "subject" or not is_adjective(last)
         yield Piece(last, role if is_telling else "modifier", concept)
-    elif _is_of(concept, "A"):  # "gadolinium deposition brain"
-        yield from _phrase(before, is_apart=is_apart, is_listed=is_listed)
-        yield Piece(last, "subject", concept)
     else:
         said = role_of_word(last)
         yield Piece(" ".join(text for text, _ in words), said if said in ("group", "setting") else "subject")
@@ -144,22 +133,6 @@ def _is_pair(items: Sequence[Item], place: int) -> bool:
     "emergency physicians", "neonatal unit", "central line infections", "perineal tears", "tendon rupture"."""
     before, (text, concept) = items[place - 1], items[place]
     role = role_of_item(text, concept)
-    if text.lower() in word_list("compounds"):
-        return _is_of(before[1], "D")
-    if _is_of(concept, "D") and not is_drug(text):  # "silver diamine fluoride"
-        return _is_of(before[1], "D01.268", "D01.552") or (
-            _is_of(before[1], "D") and place > 1 and _is_pair(items, place - 1)
-        )
-    if _is_of(concept, "A"):  # not "surgical face masks"
-        after = items[place + 1 : place + 2]
-        is_last = not any(known or role_of_word(word) == "modifier" for word, known in after)
-        return is_last and before[1] is None and is_adjective(before[0])
-    if _is_of(concept, "F02") and " " not in text and before[1] is None:  # "turnover intention"
-        return _qualifies(before, "group")
-    if _is_of(concept, "Z"):  # "Lake Victoria"
-        return text.istitle() and before[0].istitle()
-    if _is_of(before[1], "A") and _is_of(concept, "C23", "C26"):
-        return " " not in text
     is_general = (role in (*PERSONS, "setting") and not is_adjective(text)) or _is_top(concept)
     return is_general and _qualifies(before, role)
 
@@ -173,8 +146,7 @@ def _qualifies(item: Item, role: QueryRole) -> bool:
         return said == "person" and is_adjective(text)
     if concept or said == "setting":
         return _is_of(concept, "A") or (role == "group" and said == "setting")
-    is_list = is_symbol(text) or (singular(text) != text and is_common([singular(text)]))
-    return said == "subject" and not is_list
+    return said == "subject" and not is_symbol(text)
 
 
 def _goes_with(first: Item, second: Item) -> bool:

@@ -44,7 +44,6 @@ _COMPARING = ("versus", "vs", "than")
 _COMPARED_WITH = word_list("compared with")
 _ENDS_COMPARISON = word_list("ends a comparison") | {",", ";"}
 _BEGINS_EXAMPLES = {one.split()[0] for one in EXAMPLES}
-_IN_WHOM = word_list("of whom") - {"for"}
 _PROTEINS = ("D08", "D12", "D13")
 
 
@@ -83,12 +82,6 @@ class Part:
         return self.kind == "disease"
 
     @property
-    def is_symptom_of(self) -> bool:
-        """Whether it is a symptom in some who have something else ("chronic pain from osteoarthritis")."""
-        record = self.concept.record if self.concept else None
-        return self.before == "for" and record is not None and "pain" in record.name.lower()
-
-    @property
     def is_class(self) -> bool:
         """Whether it is a class of drugs, or a list of drugs."""
         return self.kind == "D" and (len(self.either) > 2 or any(map(is_action, self.records)))
@@ -97,12 +90,6 @@ class Part:
     def is_outcome(self) -> bool:
         """Whether it is what something is said to change."""
         return self.label == "O" or self.before in _BEFORE_OUTCOMES
-
-    @property
-    def is_third(self) -> bool:
-        """Whether it may be required beside two others though papers are not as sure as can be to name it."""
-        is_named = self.is_known and self.role == "subject" and not is_common(self.text.split())
-        return is_named and not (self.is_compared or self.is_outcome) and self.before not in _IN_WHOM
 
     @property
     def said(self) -> str:
@@ -136,7 +123,6 @@ class Part:
         if self.either:
             return NONE if self.role == "person" else max(one.evidence for one in self.either)
         found = evidence_of(self.role, self.text, self.concept.record if self.concept else None)
-        found += WEAK * (bool(self.described) and found == WEAK)  # "autologous serum"
         if self.concept and self.concept.forms and not self.concept.record:
             found = SURE
         if (
@@ -146,7 +132,7 @@ class Part:
             and self.before not in ("", "or")
         ):
             found = WEAK / 2 * (self.role in ("subject", "group", "setting"))  # "absence", but "nurse turnover"
-        if self.before in word_list("given up") or self.text.lower() in ("woman", "women"):
+        if self.text.lower() in ("woman", "women"):
             found = NONE  # women with a disease are seldom half of the question
         found -= WEAK * (self.is_compared + 2 * (self.label == ASIDE))
         if self.is_outcome and (self.is_known or self.label) and self.role != "group":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, pairwise
+from itertools import combinations
 from types import MappingProxyType
 
 from deepcritical_mcp.models import QUERY_LIMIT
@@ -20,17 +20,15 @@ from deepcritical_mcp.search.expansion.word_lists import word_list
 
 _ONLY_RANKING = ("measure", "comparator", "kind", "head")
 _OF_WHOM = word_list("of whom")
-_COMBINED = ("combin", "concomitant", "interact", "together")
 
 
 def grouped_parts(parts: Sequence[Part]) -> list[Part]:
     """The parts, with those of which one is enough as one: what "or" joins, a list of three of a kind, and two drugs or
     diseases that nothing combines ("SSRIs for anxiety and depression"). Examples of something only rank."""
     parts = _without_examples(parts)
-    combined = any(word.startswith(_COMBINED) for one in parts for word in one.text.lower().split())
 
     def is_choice(run: Sequence[Part]) -> bool:
-        is_apart = not combined and any(one not in run and one.evidence >= NAMED for one in parts)
+        is_apart = any(one not in run and one.evidence >= NAMED for one in parts)
         joints = {one.before for one in run[1:]}
         is_alike = run[0].kind == "D" or (run[0].kind == "disease" and run[0].before != "") or run[0].is_outcome
         is_keywords = joints == {","} and run[0].before not in _OF_WHOM
@@ -100,8 +98,6 @@ def select(parts: Sequence[Part]) -> Selection:
     kept = [one for one in parts if one.is_negation or one.role == "animal"]
     persons = [one for one in parts if one.role == "person"]
     others = [one for one in parts if one not in kept and (one not in persons or len(persons) == 1)]
-    if any(one.label == "O" and one.before in JOINING for one in others):  # of several outcomes none is a subject
-        others = [one for one in others if one.label != "O"]
     strong = [one for one in others if one.evidence >= NAMED]
     animals = [one for one in kept if not one.is_negation]
     pool = strong if len(strong) + len(animals) > 1 else [one for one in others if one.evidence]
@@ -111,13 +107,9 @@ def select(parts: Sequence[Part]) -> Selection:
         pairs = [pair for pair in pairs if strong[0] in pair]
     chosen = list(max(pairs, key=_worth, default=pool[:1]))
     if len(chosen) == 2 and not kept:
-        hanging = {one for before, one in pairwise(parts) if before.either and one.before == "of"}
-        sure = [one for one in strong if one.evidence >= SURE and one not in hanging]
-        sure = [one for one in sure if not (one.is_symptom_of and any(other.is_disease for other in chosen))]
+        sure = [one for one in strong if one.evidence >= SURE]
         if first:  # what is named first is what the topic is about
             sure = [first, *sure] if first.is_known else [*sure, first]
-        if min(one.evidence for one in chosen) < SURE:
-            sure += [one for one in strong if one.is_third]
         chosen += [one for one in sure if one not in chosen][:1]
     required = tuple(one for one in parts if one in kept or one in chosen) or tuple(parts[:2])
     surplus = tuple(one for one in strong if one.role == "subject" and one not in required)
@@ -127,7 +119,7 @@ def select(parts: Sequence[Part]) -> Selection:
 def _worth(pair: tuple[Part, Part]) -> float:
     one, other = pair
     whom = sum(part.before in _OF_WHOM and part.kind not in ("disease", "C") for part in pair)
-    subjects = sum(part.role == "subject" and part.kind != "A" and not part.is_symptom_of for part in pair)
+    subjects = sum(part.role == "subject" and part.kind != "A" for part in pair)
     is_mixed = one.is_disease != other.is_disease
     return one.evidence + other.evidence + WEAK * (is_mixed - whom) + WEAK / 4 * subjects
 

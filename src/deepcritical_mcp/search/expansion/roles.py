@@ -120,9 +120,6 @@ def evidence_of(role: QueryRole, text: str, record: MeshDescriptor | None) -> fl
             "setting": WEAK / 2 if words[1:] else 0,
             "aspect": WEAK / 2 if words[1:] and record else 0,
         }
-        is_listed = text.lower() in _by_word() or is_common(words)
-        if role == "person" and record and len(words) == 1 and not is_listed:  # "nonagenarians"
-            return NAMED
         return _BY_ROLE.get(role, NONE) + bonus.get(role, NONE)
     if record is None:
         return evidence_of_words(words)
@@ -228,7 +225,7 @@ _AMOUNT = re.compile(
 
 def amount_at(words: Sequence[str]) -> int:
     """How many of the first words are a dose, a time or another amount ("80-90 mg kg day", "2015"); 0 if none. A
-    bare number belongs to the word before it ("type 2"), but not a stage or a grade."""
+    bare number belongs to the word before it ("type 2")."""
     if words[1:] and _STAGE.fullmatch(" ".join(words[:2])):  # "CKD stage 4"
         return 2
     if not words or not (words[0][0].isdigit() or words[0] in _NUMBERS):

@@ -56,7 +56,6 @@ _MAY_I = re.compile("^(?:can|could|do|may|must|should) (?:i|one|we|you) (?:[a-z]
 _WISH = re.compile(
     "[,.;?!] (?:if possible|ideally|please|preferably|thanks|thank you)(?![^ ,.!]).{0,200}$", re.IGNORECASE
 )
-_WHETHER = re.compile("^(?:if|whether) (?=.)", re.IGNORECASE)
 _PICO_LABEL = re.compile(
     r"(?<!\w)(?P<label>[PICOTS]|[Pp]opulation|[Pp]atients?|[Pp]roblem|[Ii]ntervention|[Ee]xposure|"
     r"[Cc]ompar(?:ison|ator)|[Cc]ontrol|[Oo]utcomes?)(?: ?[:=] ?| [-–] )"
@@ -69,38 +68,24 @@ _PICO_SENTENCE = re.compile(
     r"results? in) (?P<O>.+)",
     re.IGNORECASE,
 )
-# "Adults with asthma (P), yoga (I)": the letters are no words.
-_PICO_LETTER = re.compile(r" \((?P<letter>[PICOT])\)")
 _PICO_TITLE = re.compile(r"^PE?[IC]COT?S? ?(?:question ?)?[:-] ?(?=\w)", re.IGNORECASE)
 _PICO_BARE = re.compile(r"(?:^|(?<=[,;] ))([PICOT]) (?=\w)")
-_PICO_SLASHES = re.compile(r"PICO\b[: -]*+(?P<P>[^/]++)/(?P<I>[^/]++)/(?P<C>[^/]++)/(?P<O>[^/]++)", re.IGNORECASE)
 # Where a second question begins: after a question mark, or after "and" or a semicolon before a question word.
 _NEXT_QUESTION = re.compile(
     r"\?[ ,;]+(?=\w)|(?:;|,? and) (?=(?:how|what|which|why|when|does|do|is|are|can|should) )", re.IGNORECASE
 )
 
 
-def without_letters(text: str) -> str:
-    """`text` with the letters of PICO in parentheses, if it has several of them, as labels before its parts."""
-    parts = [*_PICO_LETTER.finditer(text)]
-    if len({found["letter"] for found in parts}) < 2:
-        return text
-    starts = [0, *(found.end() for found in parts)]
-    said = (text[start : found.start()].strip(" ,;") for start, found in zip(starts, parts, strict=False))
-    listed = (f"{found['letter']}: {part}" for found, part in zip(parts, said, strict=True))
-    return "; ".join((*listed, text[starts[-1] :].strip(" ,;."))).strip(" ;")
-
-
 def subject_of(text: str) -> str:
     """`text` without the labels of PICO, or without a request that ends in "papers about" and the like."""
     labeled = clean_line("; ".join(part.strip(" ;.,") for part in pico_parts(text).values()))
     asked = _LEAD_IN.sub("", _WHO.sub("", _SPAN.sub("", _WISH.sub("", text))))
-    return labeled or _WHETHER.sub("", _MAY_I.sub("", asked))
+    return labeled or _MAY_I.sub("", asked)
 
 
 def pico_parts(text: str) -> dict[str, str]:
     """The parts of a PICO question by their labels in capitals; {} if `text` is none."""
-    if written := _PICO_SENTENCE.fullmatch(text.rstrip(" ?.")) or _PICO_SLASHES.fullmatch(text):
+    if written := _PICO_SENTENCE.fullmatch(text.rstrip(" ?.")):
         return written.groupdict()
     if (untitled := _PICO_TITLE.sub("", text)) != text:  # "PICO: P preterm infants, I probiotics"
         text = _PICO_BARE.sub(r"\1: ", untitled)
@@ -253,7 +238,7 @@ def read_topic(topic: str) -> Topic:
         InvalidInputError: it is blank, longer than `QUERY_LIMIT` characters, has no word to search for, or is a
             strategy for another database that PubMed would misread.
     """
-    text = without_letters(clean_line(topic))
+    text = clean_line(topic)
     if not text:
         raise InvalidInputError('The topic is blank. Name what to search for, e.g. "metformin alzheimer".')
     if len(text) > QUERY_LIMIT:
