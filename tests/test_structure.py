@@ -28,7 +28,7 @@ LATE_IMPORTS = {
     "cli/quick_start.py": "the SDK is imported while its models are deferred",
 }
 # Third-party libraries that are optional or take most of a second to import.
-HEAVY = {"ddgs", "primp", "redis", "onnxruntime", "sentence_transformers", "bibtexparser", "pylatexenc"}
+HEAVY = {"tavily", "ddgs", "primp", "redis", "onnxruntime", "sentence_transformers", "bibtexparser", "pylatexenc"}
 
 
 @cache

@@ -54,7 +54,7 @@ async def http() -> AsyncIterator[httpx.AsyncClient]:
 @pytest.fixture
 def everything_logged(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Callable[[], str]:
     """All that is written until now: every library's records of every level with their tracebacks, and the streams."""
-    for name in ("", "httpx", "httpcore", "primp", "ddgs", "hpack", "asyncio", "hyper_util"):
+    for name in ("", "httpx", "httpcore", "primp", "ddgs", "tavily", "hpack", "asyncio", "hyper_util"):
         caplog.set_level(logging.DEBUG, logger=name or None)
 
     def written() -> str:

@@ -19,7 +19,7 @@ from tests.transports.odd_messages import ODD_MESSAGES
 from tests.transports.processes import HANGING_CALL, greeting, hanging_source, hung_disk
 
 HEAVY = (
-    *("chromadb", "onnxruntime", "tokenizers", "ddgs", "primp", "sentence_transformers", "torch", "redis"),
+    *("chromadb", "onnxruntime", "tokenizers", "tavily", "ddgs", "primp", "sentence_transformers", "torch", "redis"),
     *("lxml", "numpy", "httpx", "rapidfuzz", "deepcritical_mcp.evidence.store"),
 )
 TIMEOUT = 30

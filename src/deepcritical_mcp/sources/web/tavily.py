@@ -1,15 +1,24 @@
-"""Tavily: searches the web, and reads pages that do not serve programs."""
+"""Tavily: searches through its own client over our connection pool, and reads pages that do not serve programs."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self, cast
+
+import anyio.to_thread
+import httpx
 
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError
+from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.guard import Guard, guard_of, is_refusal
 from deepcritical_mcp.net.json_fields import (
+    MAX_ROWS,
     first_records,
+    json_answer,
+    mapping_of,
+    number_of,
     text_of,
     without_markup,
 )
@@ -30,8 +39,46 @@ _MAX_INCLUDED = 300
 _MAX_EXCLUDED = 150
 
 
+class _TavilyClient(Protocol):
+    """The part of `tavily.AsyncTavilyClient` that is used here."""
+
+    async def search(self, query: str, **options: object) -> Mapping[str, object]: ...
+
+
+class _Relay(httpx.AsyncBaseTransport):
+    """Sends the requests of Tavily's client over our pool, and checks the responses before that client does.
+
+    That client would confuse 403 with a used-up quota (432, 433), lose `Retry-After`, treat `{}` as no results, and
+    add its key to the headers of the `httpx` client it gets. So it gets a separate one, with this transport.
+    """
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        headers = {name: value for name, value in request.headers.items() if name.startswith(("authorization", "x-"))}
+        body: object = json.loads(await request.aread())
+        response = await self._client.send(request.method, str(request.url), json=body, headers=headers)
+        return httpx.Response(200, content=await anyio.to_thread.run_sync(self._checked, response))
+
+    def _checked(self, response: httpx.Response) -> bytes:
+        """The rows that are read, with the texts limited: that client parses them on the event loop."""
+        payload = json_answer(self._client.provider, self._client.title, response)
+        if "results" not in payload:
+            raise ProviderResponseError(self._client.provider, "Tavily sent an answer without results.")
+        rows = payload["results"]
+        if not isinstance(rows, list):
+            return response.content
+        kept = [mapping_of(row) for row in cast(list[object], rows)[:MAX_ROWS]]
+        texts = ("title", "url", "content", "published_date")
+        short = [
+            {**{name: text_of(row.get(name)) for name in texts}, "score": number_of(row.get("score"))} for row in kept
+        ]
+        return json.dumps({"results": short}).encode()
+
+
 class TavilyTool(KeyedTool):
-    """Searches the web with Tavily; `search_depth` is passed on."""
+    """Searches the web with Tavily; `search_depth` is passed on. Its client would silently search without a key."""
 
     name = "tavily"
     title = "Tavily"
@@ -40,6 +87,7 @@ class TavilyTool(KeyedTool):
     key_header = ("Authorization", "Bearer {}")
     date_fields = ("published_date",)
     probed = ("usage", {})  # free; a search would cost a credit
+    _tavily: _TavilyClient | None = None
 
     @classmethod
     def spacing(cls, settings: WebSettings) -> float:
@@ -48,7 +96,6 @@ class TavilyTool(KeyedTool):
     async def page(self, query: str, options: WebOptions, *, number: int, wanted: int) -> WebPage:
         hosts = _hosts(options.include_domains)
         asked: dict[str, object] = {
-            "query": query,
             "search_depth": options.search_depth,
             "topic": options.topic,
             "max_results": min(wanted, _MAX_RESULTS),
@@ -58,17 +105,23 @@ class TavilyTool(KeyedTool):
             "exclude_domains": _hosts(one for one in options.exclude_domains if "/" not in one)[:_MAX_EXCLUDED],
         }
         asked = {name: value for name, value in asked.items() if value}
+        tavily = self._tavily = self._tavily or await anyio.to_thread.run_sync(self._connect)
+
+        async def attempt() -> list[Hit]:
+            payload = await tavily.search(query, **asked)
+            return await anyio.to_thread.run_sync(self.hits, payload["results"], abandon_on_cancel=True)
+
         limit = (f"Tavily returns at most {_MAX_RESULTS} results.",) if wanted > _MAX_RESULTS else ()
-        hits = await self.get("search", self._hits_in, body=asked)
-        return WebPage(hits, warnings=limit, sent=as_sent(asked))
+        return WebPage(await self._client.run(attempt), warnings=limit, sent=as_sent({"query": query, **asked}))
 
     def content(self, row: Mapping[str, object]) -> str:
         return without_markup(without_markdown(text_of(row.get("content"))))
 
-    def _hits_in(self, payload: Mapping[str, object]) -> list[Hit]:
-        if "results" not in payload:
-            raise ProviderResponseError(self.name, "Tavily sent an answer without results.")
-        return self.hits(payload["results"])
+    def _connect(self) -> _TavilyClient:
+        from tavily import AsyncTavilyClient  # pyright: ignore[reportMissingTypeStubs]  # no type hints
+
+        own = httpx.AsyncClient(base_url=self._base_url, transport=_Relay(self._client), trust_env=False)
+        return cast(_TavilyClient, AsyncTavilyClient(api_key=self._key, client=own))
 
 
 def _hosts(rules: Iterable[str]) -> list[str]:
