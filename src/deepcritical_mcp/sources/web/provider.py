@@ -18,7 +18,7 @@ from deepcritical_mcp.errors import ProviderError, ProviderResponseError
 from deepcritical_mcp.identifiers import record_ids
 from deepcritical_mcp.logs import hide_keys_in_urls
 from deepcritical_mcp.models import UNKNOWN_DATE, Publication
-from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.client import ApiClient, RequestParts
 from deepcritical_mcp.net.json_fields import (
     MAX_ROWS,
     json_answer,
@@ -269,18 +269,22 @@ class KeyedTool(WebTool):
         path: str,
         read: Callable[[Mapping[str, object]], T],
         params: Mapping[str, str | int] | None = None,
+        *,
+        body: Mapping[str, object] | None = None,
     ) -> T:
-        """What `read` makes of the JSON object at `path` below the base URL."""
+        """What `read` makes of the JSON object at `path` below the base URL, to which a `body` is posted."""
         header, form = self.key_header
         headers = {"Accept": "application/json"} | ({header: form.format(self._key)} if header else {})
         # The key comes last, so that logs that truncate URLs cut it off.
         params = {**(params or {}), **({} if header else {"api_key": self._key})}
+        parts = (
+            RequestParts(headers=headers, params=params) if body is None else RequestParts(headers=headers, json=body)
+        )
         return await self._client.request(
-            "GET",
+            "GET" if body is None else "POST",
             f"{self._base_url}/{path}",
             lambda response: read(json_answer(self.name, self.title, response)),
-            headers=headers,
-            params=params,
+            **parts,
         )
 
     def masked(self, text: str) -> str:
