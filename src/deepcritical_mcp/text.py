@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Literal, TypeVar, cast
+from unicodedata import name as name_of
 from unicodedata import normalize
 
 from deepcritical_mcp.data_files import data_lines as data_lines
@@ -57,11 +58,10 @@ def all_without_invisible(value: object) -> object:
     return value
 
 
-_NAMES = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi "
-    "psi omega"
-)
-GREEK_NAMES = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", _NAMES.split(), strict=True))
+GREEK_NAMES = {
+    letter: name_of(letter).removeprefix("GREEK SMALL LETTER ").lower().replace("lamda", "lambda")
+    for letter in "αβγδεζηθικλμνξοπρστυφχψω"
+}
 """The name of each small Greek letter."""
 _LINES = [line.split(" | ") for line in data_lines(__file__, "british_spelling.txt")]
 _AMERICAN = [(re.compile(british), american) for kind, british, american in _LINES if kind == "rule"]
@@ -128,13 +128,13 @@ def without_question_words(query: str) -> str:
     is_question = query.rstrip().endswith("?") or (words and words[0].lower() in QUESTION_WORDS)
     if not is_question or not {"AND", "OR", "NOT"}.isdisjoint(words):
         return query
-    bare = ((word, word.strip("?,.;:()").lower()) for word in words)
-    kept = [word for at, (word, plain) in enumerate(bare) if not _is_filler(plain, word, first=at == 0)]
+    fillers = STOP_WORDS | QUESTION_WORDS
+    kept = [
+        word
+        for at, word in enumerate(words)
+        if word.strip("?,.;:()").lower() not in fillers or not (word.islower() or at == 0)
+    ]
     return " ".join(kept).rstrip("? ") or query
-
-
-def _is_filler(plain: str, word: str, *, first: bool) -> bool:
-    return plain in (STOP_WORDS | QUESTION_WORDS) and (word.islower() or first)
 
 
 def clean_text(text: str) -> str:
