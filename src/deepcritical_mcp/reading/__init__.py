@@ -96,33 +96,16 @@ class PageReading:
 
 
 @dataclass(frozen=True)
-class RelatedArticle:
-    """A link to another article.
-
-    Attributes:
-        type: what that article is to this one, as the publisher says it: "corrected-article", "preprint", "companion".
-        id: its identifier; a DOI in lower case, a PMCID with "PMC".
-        id_type: "doi", "pmid", "pmcid", or another word of the publisher's; "" if unknown.
-    """
-
-    type: str
-    id: str
-    id_type: str = ""
-
-
-@dataclass(frozen=True)
 class JatsReading(Reading):
     """An article in JATS. Its `fields` are ready for `Publication.of("full_text", content, provider=…, **fields)`.
 
     Without a body it has no content, but fields and an abstract.
 
     Attributes:
-        related: links to other articles: a preprint and its article, a correction, a retraction.
         is_withheld: whether the publisher does not let the provider pass on the text.
         is_complete: whether the XML was whole; if not, `remarks` say so.
     """
 
-    related: tuple[RelatedArticle, ...] = ()
     is_withheld: bool = False
     is_complete: bool = True
 

@@ -16,7 +16,6 @@ from deepcritical_mcp.reading.jats_front import (
     front_of,
     licence_of,
     people_of,
-    related_to,
     title_of,
 )
 from deepcritical_mcp.reading.jats_sections import OCR, JatsPart, add_floats, part_of
@@ -26,8 +25,6 @@ from deepcritical_mcp.reading.xml_tree import XmlError, attribute, read_xml
 __all__ = ["JatsReading", "XmlError", "read_jats"]
 MAX_BYTES = 30_000_000
 """Several times the longest article with its formulas."""
-MAX_DEPTH = 100
-"""Levels of elements; real articles have up to 30."""
 _DAMAGED = "The document is damaged or cut off: some of its text may be missing."
 _WITHHELD = "does not allow downloading of the full text"
 """In a comment of PMC's."""
@@ -47,21 +44,14 @@ def read_jats(data: bytes) -> list[JatsReading]:
     if len(data) > MAX_BYTES:
         raise XmlError(f"it has more than {MAX_BYTES:,} bytes")
     root, text, is_damaged = read_xml(data, is_huge=True)
-    _check_depth(root)
     for element in root.iter():
         if "}" in element.tag or ":" in element.tag:
             element.tag = re.split("[}:]", element.tag)[-1]
     is_withheld = _WITHHELD in text
-    return [_reading(one, is_damaged=is_damaged, is_withheld=is_withheld) for one in _outermost_articles(root)]
-
-
-def _check_depth(root: Element) -> None:
-    level, depth = [root], 0
-    while level:
-        depth += 1
-        if depth > MAX_DEPTH:
-            raise XmlError("its elements are nested too deeply")
-        level = [child for element in level for child in element]
+    try:
+        return [_reading(one, is_damaged=is_damaged, is_withheld=is_withheld) for one in _outermost_articles(root)]
+    except RecursionError as error:
+        raise XmlError("its elements are nested too deeply") from error
 
 
 def _outermost_articles(element: Element) -> list[Element]:
@@ -89,7 +79,6 @@ def _reading(article: Element, *, is_damaged: bool, is_withheld: bool) -> JatsRe
         licence=licence_of(article),
         is_ocr=any(attribute(one, "preformat-type") == OCR for one in article.iter("preformat")),
         remarks=tuple(filter(None, remarks)),
-        related=related_to(article),
         is_withheld=is_withheld and not has_text,
         is_complete=not is_damaged,
     )

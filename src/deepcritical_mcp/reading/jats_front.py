@@ -19,13 +19,13 @@ from deepcritical_mcp.models import (
     status_from_links,
     without_retraction_mark,
 )
-from deepcritical_mcp.reading import RelatedArticle
 from deepcritical_mcp.reading.jats_text import line_of, named_as
 from deepcritical_mcp.reading.xml_tree import NOTHING, attribute, first
 
 _CREATIVE_COMMONS = re.compile(r"https?://(?:www\.)?creativecommons\.org/[^\s<>\"')\]]{3,100}")
 _STUDIES = {"research-article", "review-article", "systematic-review", "meta-analysis", "case-report"}
 _ABOUT = {"corrected-article", "retracted-article", "addended-article", "object-of-concern", "partial-retraction"}
+_KINDS_OF_LINK = ("related-article-type", "link-type", "content-type", "document-type", "object-type")
 _DATES = ("ppub", "epub-ppub", "epub", "collection", "pub", "preprint", "")
 """Whose date counts, best first: that of the issue, as in PubMed."""
 _PATHS = {name: paths.split() for name, paths in data_table(__file__, "jats_fields.txt").items()}
@@ -71,14 +71,7 @@ def bibliography_of(article: Element) -> dict[str, object]:
 def _status(article: Element) -> dict[str, object]:
     """Its status and notices, if its type, its links or a mark in its title say that it is not "ok"."""
     types = _publication_types(article, is_preprint=False)
-    is_study = attribute(article, "article-type") in _STUDIES  # some link to what they build on as "corrected-article"
-    forms = {"doi": "doi:{}", "pmid": "", "pmcid": "{}"}
-    links = [
-        RecordLink(one.type, forms[one.id_type].format(one.id), one.id if one.id_type == "pmid" else "")
-        for one in related_to(article)
-        if one.id_type in forms and not (is_study and one.type in _ABOUT)
-    ]
-    status, notices = status_from_links(links, types, "")
+    status, notices = status_from_links(dict.fromkeys(_links(article)), types, "")
     title = title_of(article)
     if without_retraction_mark(title) != title:
         status = "retracted"
@@ -120,32 +113,22 @@ def licence_of(article: Element) -> str:
     return words[:_LICENCE_TEXT]
 
 
-def related_to(article: Element) -> tuple[RelatedArticle, ...]:
-    """The links in the front matter to articles, preprints and the like."""
-    meta, found = front_of(article), list[RelatedArticle]()
+def _links(article: Element) -> Iterator[RecordLink]:
+    """The links in the front matter to articles, preprints and the like that have a DOI, PMID or PMCID."""
+    is_study = attribute(article, "article-type") in _STUDIES  # some link to what they build on as "corrected-article"
+    meta = front_of(article)
     for link in (*meta.iter("related-article"), *meta.iter("related-object")):
-        kind = _first_of(link, "related-article-type", "link-type", "content-type", "document-type", "object-type")
-        id = _first_of(link, "href", "document-id", "object-id", "source-id")
-        number = link.find(".//pub-id") if not id else None
-        id_type = attribute(link, "ext-link-type" if number is None else "pub-id-type")
-        if related := _identified(kind, id or line_of(number), id_type.lower()):
-            found.append(related)
-    return tuple(dict.fromkeys(found))
-
-
-def _first_of(element: Element, *names: str) -> str:
-    return next(filter(None, (attribute(element, name) for name in names)), "")
-
-
-def _identified(kind: str, id: str, id_type: str) -> RelatedArticle | None:
-    bare = normalize_doi(id.removeprefix("info:doi/"))
-    if bare.startswith("10.") and "/" in bare:
-        return RelatedArticle(kind, bare, "doi")
-    if id_type in ("pmid", "pubmed") and normalize_pmid(id):
-        return RelatedArticle(kind, normalize_pmid(id), "pmid")
-    if id_type in ("pmc", "pmcid") and id:
-        return RelatedArticle(kind, _pmcid(id), "pmcid")
-    return RelatedArticle(kind, id, id_type) if id else None
+        kind = next(filter(None, (attribute(link, name) for name in _KINDS_OF_LINK)), "")
+        id = next(filter(None, (attribute(link, name) for name in ("href", "document-id", "object-id"))), "")
+        doi, id_type = normalize_doi(id.removeprefix("info:doi/")), attribute(link, "ext-link-type").lower()
+        if is_study and kind in _ABOUT:
+            continue
+        if doi.startswith("10.") and "/" in doi:
+            yield RecordLink(kind, f"doi:{doi}")
+        elif id_type in ("pmid", "pubmed") and normalize_pmid(id):
+            yield RecordLink(kind, "", normalize_pmid(id))
+        elif id_type in ("pmc", "pmcid") and id:
+            yield RecordLink(kind, _pmcid(id))
 
 
 def _ids(meta: Element) -> dict[str, str]:

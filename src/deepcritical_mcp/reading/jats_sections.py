@@ -178,7 +178,8 @@ def add_floats(part: JatsPart, element: Element) -> None:
 
 
 def _title(element: Element) -> str:
-    titles = (line_of(element.find(path)) for path in ("title", "caption/title", "nomenclature/taxon-name"))
+    own = ("label",) if element.tag == "app" else ()
+    titles = (line_of(element.find(path)) for path in ("title", "caption/title", "nomenclature/taxon-name", *own))
     return next(filter(None, titles), named_as("section", element.tag) if element.tag in _UNTITLED else "")
 
 
