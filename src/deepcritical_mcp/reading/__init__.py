@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple, TypeVar, cast
 
 from deepcritical_mcp.models import PARAGRAPH_BREAK, DocumentStatus, Part, PartKind
@@ -197,7 +197,9 @@ def assembled(sections: Sequence[Section]) -> tuple[str, tuple[Part, ...]]:
     parts: list[Part] = []
     position = 0
     for section in sections:
-        own = [one for one in (_one_block(text) for text in section.paragraphs) if one]
+        # without blank lines inside a paragraph
+        blocks = ((line.rstrip() for line in clean_text(text).split("\n")) for text in section.paragraphs)
+        own = [block for lines in blocks if (block := "\n".join(filter(None, lines)))]
         if not own and not any(section.path):
             continue
         if len(parts) <= MAX_PARTS:  # `bounded` cuts the text where the next one begins
@@ -211,17 +213,10 @@ def assembled(sections: Sequence[Section]) -> tuple[str, tuple[Part, ...]]:
     return content, tuple(part.model_copy(update={"start": start}) for part, start in zip(parts, starts, strict=True))
 
 
-def _one_block(text: str) -> str:
-    """A paragraph without blank lines inside."""
-    return "\n".join(filter(None, (line.rstrip() for line in clean_text(text).split("\n"))))
-
-
 def bounded(reading: R) -> R:
     """A reading that costs no more to keep and to search than a long document does; remarks say what was cut of it."""
     parts = [
         part.model_copy(update={"path": tuple(clipped(title, MAX_TITLE) for title in part.path)})
-        if any(len(title) > MAX_TITLE for title in part.path)
-        else part
         for part in reading.parts[: MAX_PARTS + 1]
     ]
     titles = accumulate(sum(map(len, part.path)) for part in parts)
@@ -249,12 +244,8 @@ def bounded(reading: R) -> R:
 
 def _end(content: str, most: int) -> int:
     """Where a text of at most so many characters ends: with a paragraph if it can, else with a line or a word."""
-    end = -len(PARAGRAPH_BREAK)
-    for _ in range(MAX_PARAGRAPHS):
-        end = content.find(PARAGRAPH_BREAK, end + len(PARAGRAPH_BREAK))
-        if end < 0 or end > most:
-            break
-    most = most if end < 0 else min(end, most)
+    breaks = (found.start() for found in re.finditer(PARAGRAPH_BREAK, content))
+    most = min(next(islice(breaks, MAX_PARAGRAPHS - 1, None), most), most)
     if len(content) <= most:
         return len(content)
     found = (content.rfind(mark, most - most // 10, most + 1) for mark in (PARAGRAPH_BREAK, "\n", " "))

@@ -46,7 +46,7 @@ def read_jats(data: bytes) -> list[JatsReading]:
     root, text, is_damaged = read_xml(data, is_huge=True)
     for element in root.iter():
         if "}" in element.tag or ":" in element.tag:
-            element.tag = re.split("[}:]", element.tag)[-1]
+            element.tag = re.split("[}:]", element.tag)[-1] or "unnamed"
     is_withheld = _WITHHELD in text
     try:
         return [_reading(one, is_damaged=is_damaged, is_withheld=is_withheld) for one in _outermost_articles(root)]
