@@ -16,7 +16,7 @@ import idna
 from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.text import without_invisible
 
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 _TRACKING = frozenset(" ".join(data_lines(__file__, "tracking_parameters.txt")).split())
 _TRACKING_PREFIXES = tuple(name.removesuffix("*") for name in _TRACKING if name.endswith("*"))
@@ -51,7 +51,7 @@ class _Address(NamedTuple):
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if self.port in (None, _DEFAULT_PORTS[self.scheme]) else f":{self.port}"
+        port = "" if self.port in (None, DEFAULT_PORTS[self.scheme]) else f":{self.port}"
         query = f"?{self.query}" if self.query else ""
         fragment = f"#{self.fragment}" if self.fragment else ""
         path = self.path or ("/" if query or fragment else "")
@@ -71,8 +71,8 @@ def normalize_url(url: str) -> str:
     path = _folded_path(address.path)
     return str(
         address._replace(
-            scheme="https" if address.port in (None, _DEFAULT_PORTS[address.scheme]) else address.scheme,
-            port=None if address.port == _DEFAULT_PORTS[address.scheme] else address.port,
+            scheme="https" if address.port in (None, DEFAULT_PORTS[address.scheme]) else address.scheme,
+            port=None if address.port == DEFAULT_PORTS[address.scheme] else address.port,
             host=_folded_host(address.host, has_path=bool(path)),
             path=path,
             query=_sorted_query(address.query),
@@ -181,16 +181,17 @@ def _address(url: str) -> _Address | None:
         url = "https://" + url.removeprefix("//")
     try:
         parts = urlsplit(url)
-        scheme, host = parts.scheme.lower(), _ascii_host(parts.hostname or "")
+        scheme, host = parts.scheme.lower(), ascii_host(parts.hostname or "")
         port = parts.port
     except ValueError:
         return None
-    if scheme not in _DEFAULT_PORTS or not _HOST.fullmatch(host):
+    if scheme not in DEFAULT_PORTS or not _HOST.fullmatch(host):
         return None
     return _Address(scheme, host, port, *(part.replace(" ", "%20") for part in parts[2:]))
 
 
-def _ascii_host(host: str) -> str:
+def ascii_host(host: str) -> str:
+    """A host name as DNS knows it, in small letters and without a dot at its ends; as it is if it is not valid."""
     host = unquote(host).lower().strip(".")
     if host.isascii():
         return host
