@@ -153,9 +153,8 @@ class _Writer:
 def _whole(article: Element, *names: str) -> JatsPart:
     """The trees of all children of these names as one."""
     whole = JatsPart()
-    for name in names:
-        for element in article.findall(name):
-            whole.add(part_of(element, ""))
+    for element in (one for name in names for one in article.findall(name)):
+        whole.add(part_of(element, ""))
     return whole
 
 
@@ -163,9 +162,9 @@ def _abstracts(article: Element) -> tuple[Element | None, list[Element]]:
     """The main abstract, and the others: short ones, those for lay people, those in other languages."""
     meta, language = front_of(article), attribute(article, "lang")
     found = [*meta.findall("abstract"), *meta.findall("trans-abstract")]
-    main = [one for one in found if one.tag == "abstract" and _type(one) in _MAIN_TYPES]
+    own = [one for one in found if one.tag == "abstract"]
+    main = [one for one in own if _type(one) in _MAIN_TYPES] or [one for one in own if _type(one) not in _NOT_MAIN]
     main = [one for one in main if attribute(one, "lang") in ("", language)] or main
-    main = main or [one for one in found if one.tag == "abstract" and _type(one) not in _NOT_MAIN]
     return (main[0] if main else None), [one for one in found if one not in main[:1]]
 
 
@@ -201,8 +200,8 @@ def _sub_article(element: Element) -> JatsPart:
     kind = attribute(element, "article-type") or attribute(element, "response-type") or element.tag
     whole = JatsPart(_sub_title(element, kind))
     meta = front_of(element)
-    for abstract in (*meta.findall("abstract"), *meta.findall("trans-abstract")):
-        whole.sections.append(part_of(abstract, _abstract_title(abstract)))
+    abstracts = (*meta.findall("abstract"), *meta.findall("trans-abstract"))
+    whole.sections += [part_of(abstract, _abstract_title(abstract)) for abstract in abstracts]
     whole.add(_whole(element, "body", "floats-group", "back"))
     return whole
 

@@ -47,13 +47,17 @@ def bibliography_of(article: Element) -> dict[str, object]:
     ids = _ids(meta)
     doi = normalize_doi(ids.get("doi", ""))
     is_preprint = attribute(article, "article-type") == "preprint" or is_preprint_doi(doi)
-    dates = _dates(meta)
+    dates, ends = _dates(meta), dict.fromkeys(filter(None, (_text(meta, "fpage"), _text(meta, "lpage"))))
     fields: dict[str, object] = {
         "source": "preprint" if is_preprint else "pubmed",
         "title": title_of(article) or NO_TITLE,
-        "authors": tuple(_authors(meta)),
+        "authors": tuple(
+            name
+            for one in meta.iterfind("contrib-group/contrib")
+            if attribute(one, "contrib-type") in ("author", "") and (name := _name(one)).family
+        ),
         **{name: _text(meta if name in ("volume", "issue") else journal, *paths) for name, paths in _PATHS.items()},
-        "pages": _pages(meta),
+        "pages": "-".join(ends) or _text(meta, "page-range", "elocation-id"),
         "date": next((dates[kind] for kind in (*_DATES, *dates) if dates.get(kind)), UNKNOWN_DATE),
         "electronic_date": dates.get("epub", UNKNOWN_DATE),
         "pmid": ids.get("pmid", ""),
@@ -156,17 +160,8 @@ def _address(ids: dict[str, str], doi: str) -> str:
     return f"https://doi.org/{doi}" if doi else ""
 
 
-def _authors(meta: Element) -> Iterator[AuthorName]:
-    for group in meta.iterfind("contrib-group"):
-        for contributor in group.iterfind("contrib"):
-            if attribute(contributor, "contrib-type") in ("author", "") and (name := _name(contributor)).family:
-                yield name
-
-
 def _name(contributor: Element) -> AuthorName:
-    names = [*contributor.findall("name-alternatives/name"), *contributor.findall("name")]
-    western = (one for one in names if attribute(one, "name-style") != "eastern")
-    for name in (*western, *names):
+    for name in (*contributor.findall("name-alternatives/name"), *contributor.findall("name")):
         family, given, suffix = (line_of(name.find(part)) for part in ("surname", "given-names", "suffix"))
         return AuthorName(family, given, suffix) if family else AuthorName(given)
     if (whole := contributor.find(".//string-name")) is not None:
@@ -185,11 +180,6 @@ def _collective(contributor: Element) -> str:
     return " ".join(own.split())
 
 
-def _pages(meta: Element) -> str:
-    ends = dict.fromkeys(filter(None, (_text(meta, "fpage"), _text(meta, "lpage"))))
-    return "-".join(ends) or _text(meta, "page-range", "elocation-id")
-
-
 def _dates(meta: Element) -> dict[str, str]:
     """The dates of publication by kind, "YYYY[-MM[-DD]]"; those of PMC itself come last."""
     found: dict[str, str] = {}
@@ -198,14 +188,10 @@ def _dates(meta: Element) -> dict[str, str]:
         form = attribute(one, "publication-format")
         if kind in ("pub", "publication", "") and form:
             kind = "epub" if form.startswith(("electronic", "online")) else "ppub" if form == "print" else kind
-        if date := _date(one):
+        year, month, day, text = (_text(one, name) for name in ("year", "month", "day", "string-date"))
+        if date := date_of_parts(year, month, day, text):
             found.setdefault(kind, date)
     return dict(sorted(found.items(), key=lambda item: item[0] in _PMC_DATES))
-
-
-def _date(element: Element) -> str:
-    year, month, day = (_text(element, name) for name in ("year", "month", "day"))
-    return date_of_parts(year, month, day, _text(element, "string-date"))
 
 
 def _publication_types(article: Element, *, is_preprint: bool) -> tuple[str, ...]:

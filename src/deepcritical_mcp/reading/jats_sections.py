@@ -186,13 +186,11 @@ def _title(element: Element) -> str:
 def _fill(part: JatsPart, element: Element, *, is_paragraph: bool = False) -> None:
     """Adds the text of `element` to `part`, block by block."""
     flow = Flow(element, is_paragraph=is_paragraph)
-    for piece in flow.pieces:
+    for piece in (*flow.pieces, *flow.asides):
         if isinstance(piece, str):
             part.paragraphs.append(piece)
         else:
             _add(part, piece)
-    for aside in flow.asides:
-        _add(part, aside)
 
 
 def _add(part: JatsPart, block: Element) -> None:
@@ -205,15 +203,13 @@ def _add(part: JatsPart, block: Element) -> None:
     elif name in ("table-wrap", "fig"):
         part.floats.append(_float(block))
         add_floats(part, block)
-    elif name in ("supplementary-material", "media", "array", "table"):
-        for text in markdown_blocks(block) if name in ("array", "table") else [_supplement(block)]:
+    elif name in ("fn", "supplementary-material", "media", "array", "table"):
+        cells = markdown_blocks(block) if name in ("array", "table") else ()
+        for text in cells or [line_of(block) if name == "fn" else _supplement(block)]:
             _append(part, text)
         add_floats(part, block)
     elif name == "disp-formula":
         _append(part, " ".join(filter(None, (formula_text(block) or IMAGE, line_of(block.find("label"))))))
-    elif name == "fn":
-        _append(part, line_of(block))
-        add_floats(part, block)
     elif name != "title":
         _fill(part, block, is_paragraph=name in ("p", "attrib", "verse-line"))
 
