@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -158,22 +158,20 @@ def without_results(text: str, limit: int = 0, *, strict: bool = False, least: i
 
 def section_labels(text: str) -> list[str]:
     """The label of the section that each of the `sentences` is in; "" before the first label."""
-    labels = [""]
-    for span in sentences(text):
-        label = _LABEL.match(text, span.start)
-        labels.append(label["label"] if label else labels[-1])
-    return labels[1:]
+    return _labels_of(text, sentences(text))
+
+
+def _labels_of(text: str, spans: Sequence[Span]) -> list[str]:
+    found = (_LABEL.match(text, span.start) for span in spans)
+    return [*accumulate((label["label"] if label else "" for label in found), lambda before, own: own or before)]
 
 
 @remembering(REMEMBERED)
 def _labeled(text: str) -> tuple[Sequence[Span], Sequence[str]]:
     """The sentences, and the label of the section that each is in; "" before the first label."""
-    spans, labels = whole_sentences(text), [""]
+    spans = whole_sentences(text)
     found = [part for one in spans for part in (_parts(text, one) if one.length > _TOO_LONG else (one,))]
-    for span in found:
-        label = _LABEL.match(text, span.start)
-        labels.append(label["label"].upper() if label else labels[-1])
-    return found, labels[1:]
+    return found, [label.upper() for label in _labels_of(text, found)]
 
 
 def _runs(found: Sequence[Span], kept: Sequence[bool]) -> list[Span]:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NoReturn
 from urllib.parse import urljoin
-from urllib.request import getproxies, proxy_bypass_environment
+from urllib.request import getproxies
 
 import anyio
 import anyio.to_thread
@@ -249,7 +249,8 @@ class Guard:
         raise AssertionError("a name without addresses is refused earlier")
 
     def _proxy(self, target: WebTarget) -> str | None:
-        if proxy_bypass_environment(target.host, dict(self.proxies)):
+        exceptions = [name.strip().lower().lstrip(".") for name in self.proxies.get("no", "").split(",")]
+        if any(name == "*" or f".{target.host}".endswith(f".{name}") for name in exceptions if name):
             return None
         proxy = self.proxies.get(target.scheme) or self.proxies.get("all")
         return f"http://{proxy}" if proxy and "://" not in proxy else proxy

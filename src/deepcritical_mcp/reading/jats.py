@@ -31,7 +31,6 @@ _WITHHELD = "does not allow downloading of the full text"
 _FORMULAS_ARE_IMAGES = "Some formulas are images: […] stands for each of them."
 _MAIN_TYPES = ("", "abstract", "standard", "structured", "main")
 _NOT_MAIN = ("graphical", "toc", "teaser", "key-points", "author-highlights", "highlights", "web-summary", "short")
-_MAX_PEOPLE = 3
 _ANCHORS = {"table": "t", "figure": "f", "references": "r"}
 
 
@@ -160,11 +159,10 @@ def _whole(article: Element, *names: str) -> JatsPart:
 
 def _abstracts(article: Element) -> tuple[Element | None, list[Element]]:
     """The main abstract, and the others: short ones, those for lay people, those in other languages."""
-    meta, language = front_of(article), attribute(article, "lang")
+    meta = front_of(article)
     found = [*meta.findall("abstract"), *meta.findall("trans-abstract")]
     own = [one for one in found if one.tag == "abstract"]
     main = [one for one in own if _type(one) in _MAIN_TYPES] or [one for one in own if _type(one) not in _NOT_MAIN]
-    main = [one for one in main if attribute(one, "lang") in ("", language)] or main
     return (main[0] if main else None), [one for one in found if one not in main[:1]]
 
 
@@ -212,9 +210,8 @@ def _sub_title(element: Element, kind: str) -> str:
     title = title_of(element)
     is_named = not title or kind == "article-commentary" or named.casefold() in title.casefold()
     languages = language_names(attribute(element, "lang").partition("-")[0]) if kind == "translation" else []
-    people = [] if kind == "translation" else list(people_of(element))
-    others = f" and {len(people) - _MAX_PEOPLE} more" if len(people) > _MAX_PEOPLE else ""
-    by = f"by {'; '.join(people[:_MAX_PEOPLE])}{others}" if people else ""
+    people = "" if kind == "translation" else "; ".join(people_of(element))
+    by = f"by {people}" if people else ""
     inside = ", ".join(filter(None, ("" if is_named else named.lower(), *languages[:1])))
     inside = " ".join(filter(None, (inside, by)))
     return f"{title or named} ({inside})" if inside else title or named

@@ -16,7 +16,7 @@ SUBSCRIPTS = str.maketrans("0123456789+-−–=()", "₀₁₂₃₄₅₆₇₈
 """Only digits, signs and brackets: letters are hard to read and to search for."""
 _INVISIBLE = re.compile("[\u2061-\u2064]")
 _ATOM = re.compile(r"[^\W_]+(?:[.,][0-9]+)?|\W")
-_GROUPS = {"mrow", "mstyle", "mpadded", "math", "semantics", "menclose", "merror", "maction", "mtd"}
+_GROUPS = {"mmultiscripts", "mrow", "mstyle", "mpadded", "math", "semantics", "menclose", "merror", "maction", "mtd"}
 _LEAVES = {"mi", "mn", "mo", "mtext", "ms"}
 
 
@@ -79,8 +79,6 @@ def mathml(element: Element) -> str:
         return "; ".join(filter(None, (text.strip() for text in texts)))
     if name in ("mtr", "mlabeledtr"):
         return " ".join(filter(None, texts))
-    if name == "mmultiscripts":
-        return _joined(texts)
     return _scripted(name, texts) if len(texts) > 1 else _joined(texts)
 
 
