@@ -48,13 +48,11 @@ SAME_PAGE = [
     (ARTICLE, f"{ARTICLE}?pk_campaign=1&mtm_source=2&matomo_kwd=3"),
     (ARTICLE, f"{ARTICLE}?cmpid=x&ncid=y&icid=z&smid=tw-share&xtor=RSS-1"),
     (ARTICLE, f"{ARTICLE}?guccounter=1&guce_referrer=aHR0&guce_referrer_sig=AQ"),
-    # mobile and AMP
+    # mobile
     ("https://en.wikipedia.org/wiki/Metformin", "https://en.m.wikipedia.org/wiki/Metformin"),
-    (ARTICLE, "https://example-org.cdn.ampproject.org/c/s/example.org/2024/03/a-new-trial-of-metformin"),
     # redirects
     (ARTICLE, f"https://duckduckgo.com/l/?uddg={ARTICLE.replace(':', '%3A').replace('/', '%2F')}&rut=0f1e"),
     (ARTICLE, f"https://www.google.com/url?sa=t&url={ARTICLE.replace(':', '%3A').replace('/', '%2F')}&usg=AOv"),
-    (ARTICLE, f"https://l.facebook.com/l.php?u={ARTICLE.replace(':', '%3A').replace('/', '%2F')}&h=AT0"),
     (
         ARTICLE,
         "https://www.bing.com/ck/a?!&&p=1&u=a1aHR0cHM6Ly9leGFtcGxlLm9yZy8yMDI0LzAzL2EtbmV3LXRyaWFsLW9mLW1ldGZvcm1pbg&ntb=1",
@@ -108,9 +106,9 @@ def test_what_leads_nowhere_stays_as_it_is(address: str):
 
 
 PIECES = (
-    "http:// https:// // www. m. amp. example é ß .com .co.uk / /a-b-c/amp .amp %2e % .. /./ ? & = utm_source=1 amp=1 "
+    "http:// https:// // www. m. example é ß .com .co.uk / /a-b-c %2e % .. /./ ? & = utm_source=1 amp=1 "
     "# #!/ + %zz a @ :80 :443 ;jsessionid=1 "
-    "//duckduckgo.com/l/?uddg= &rut= https%3A%2F%2F .cdn.ampproject.org/c/s/ [ ] [::1] "
+    "//duckduckgo.com/l/?uddg= &rut= https%3A%2F%2F [ ] [::1] "
     "https://www.google.com/url?q= https://www.bing.com/ck/a?u=a1"
 )
 ADDRESSES = st.lists(st.sampled_from([*PIECES.split(" "), " ", "\ud800", "\u200b"]), max_size=14).map("".join)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from mcp_types import Completion, CompletionArgument, CompletionContext, PromptReference, ResourceTemplateReference
 
@@ -16,9 +15,6 @@ from deepcritical_mcp.tools.arguments.call_session import (
     own_sessions,
     read_session,
 )
-
-if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.store import EvidenceStore
 
 MAX_SUGGESTIONS = 100
 DEPTHS = ("quick", "thorough")
@@ -37,15 +33,16 @@ async def complete(
             return _completion(DEPTHS, argument.value)
         if argument.name == "session":
             return _completion(await _session_names(ctx), argument.value)
-        store = await existing_session(ctx)
-        return _completion(await _topics(store) if store else (), argument.value)
+        return _completion(await _topics(ctx), argument.value)
     if not ref.uri.startswith(("evidence://", "report://")):
         return _completion((), argument.value)
     return _completion(await _session_or_evidence_ids(ctx, argument, known), argument.value)
 
 
-async def _topics(store: EvidenceStore) -> list[str]:
+async def _topics(ctx: ToolContext) -> list[str]:
     """The session's queries, then the MeSH terms of its evidence, each by frequency."""
+    if (store := await existing_session(ctx)) is None:
+        return []
     kept = (await store.publications((await store.ids())[:MAX_EVIDENCE_READ])).values()
     queries = Counter(query for publication in kept for query in publication.found_by)
     mesh_terms = Counter(term for publication in kept for term in publication.mesh_terms)

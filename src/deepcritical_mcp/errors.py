@@ -221,14 +221,17 @@ class AllProvidersFailedError(DeepCriticalError, code="all_providers_failed", re
     """
 
     def __init__(self, message: str, causes: Sequence[DeepCriticalError], *, retry_after: float = 0.0) -> None:
-        super().__init__(message, retry_after=retry_after, details={"causes": [_cause(cause) for cause in causes]})
+        told = [
+            {
+                **({"provider": one.provider} if isinstance(one, ProviderError) else {}),
+                "code": one.code,
+                "message": one.message,
+            }
+            for one in causes
+        ]
+        super().__init__(message, retry_after=retry_after, details={"causes": told})
         self.causes = tuple(causes)
         self.retryable = any(map(is_temporary, causes))
-
-
-def _cause(error: DeepCriticalError) -> dict[str, object]:
-    provider = {"provider": error.provider} if isinstance(error, ProviderError) else {}
-    return {**provider, "code": error.code, "message": error.message}
 
 
 class UnreadableDocumentError(DeepCriticalError, code="unreadable_document"):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
+from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.memory import remembering
 
 MIN_GAP = 400
@@ -35,31 +36,17 @@ _RESULTS = re.compile(r"(?:[A-Z,&/]+ ){0,3}(?:RESULT|FINDING|OBSERVATION|SYNTHES
 _CONCLUSION = re.compile(
     r"CONCLUSION|INTERPRETATION|IMPLICATION|SIGNIFICANCE|TAKE[- ]HOME|WHAT THIS STUDY ADDS|KEY MESSAGE|SUMMARY"
 )
-_NO_EFFECT = r"""
-    \b(?:NOAEL|LOAEL|NOEL|LOEL|NOAEC|LOAEC)s?\b | \b(?:[Nn]o|[Ll]owest)[- ]observed[- ](?:adverse[- ])?effect
-    | \b[Nn]o[- ](?:adverse[- ])?effect[- ](?:level|dose|concentration)
+_SIGNALS = [line.split(": ", 1) for line in data_lines(__file__, "result_signals.txt")]
+
+
+def _signals(*kinds: str) -> re.Pattern[str]:
+    return re.compile("|".join(pattern for kind, pattern in _SIGNALS if kind in kinds))
+
+
+_LEVEL, _FIGURES = _signals("level"), _signals("level", "figure")
+_RESULTS_BY_RIGOR = (_signals("level", "figure", "stated", "finding"), _signals("level", "figure", "stated"))
+"""What makes a sentence one with results: `_FIGURES` before the section of results, these elsewhere (widely, strictly).
 """
-_FIGURE = rf"""{_NO_EFFECT}
-    | [0-9][ \u00a0]?(?: % | [mkµμun]?g\b | mcg\b | [mµμn]?[lL]\b | [mµμn]?[mM](?:ol)?\b | [mck]m\b | IU\b | U\b
-        | pp[mb]\b | mmHg\b | Gy\b | kcal\b | kJ\b | °C | bpm\b | (?:hour|day|week|month|year)s?\b
-        | -?fold\b | times\b | (?:[a-z]+\ ){{0,2}}(?:patients|participants|subjects|cases|controls|(?:wo)?men|children
-        | adults|infants|people|volunteers|studies|trials|rats|mice|dogs|animals)\b )
-    | \b[pP](?:[- ]?value)?[ ]?[<>=≤≥] | \b[nN][ ]?=[ ]?[0-9] | (?:[<>≤≥±]|\+/-)[ ]?[0-9] | [0-9](?:\.[0-9]|\ percent)
-    | \b(?:CrI|CI|OR|RR|HR|IRR|aOR|aHR|AUC|SMD|WMD|NNT|NNH|IQR|SD|SEM|(?:ED|IC|EC|LD|LC|TD)50|BMDL?[0-9]{{0,2}}|ratio
-        |interval|difference|risk|sensitivity|specificity|effect\ size|number\ needed)s?\b[^0-9.;]{{0,40}}[0-9]
-"""
-_STATED = rf"""{_FIGURE}
-    | \b(?:[Nn]o|not|[Nn]one|[Nn]either|nor|[Ww]ithout|cannot|failed|unaffected|unchanged)\b
-    | \b(?:significant|similar|comparabl|dose-(?:re|de))[a-z]*\b
-"""
-_FINDING = rf"""{_STATED}
-    | \b(?:[Hh]owever|[Ii]n\ contrast|[Cc]onversely|whereas|[Aa]lthough|but|[Oo]nly|[Ee]xcept|than)\b
-    | \b(?:increase|decrease|reduc|elevat|inhibit|induc|associat|improv|impair|enhanc|suppress|attenuat
-        |prevent|promot|upregulat|downregulat|caus|higher|lower|greater|less|reveal|show|confirm)[a-z]*\b
-"""
-_FIGURES, *_RESULTS_BY_RIGOR = (re.compile(signals, re.VERBOSE) for signals in (_FIGURE, _FINDING, _STATED))
-"""What makes a sentence one with results: before the section of results, and elsewhere (widely, strictly)."""
-_LEVEL = re.compile(_NO_EFFECT, re.VERBOSE)
 _REFERS_BACK = re.compile(
     r"In (?:contrast|(?:such|th(?:is|at|ese|ose))\b)|Conversely|However|But|Thus|Th(?:is|ese|ose)\b|Such|It\b|They|Both"
     r"|Neither|The (?:latter|former)"
@@ -171,22 +158,20 @@ def without_results(text: str, limit: int = 0, *, strict: bool = False, least: i
 
 def section_labels(text: str) -> list[str]:
     """The label of the section that each of the `sentences` is in; "" before the first label."""
-    labels = [""]
-    for span in sentences(text):
-        label = _LABEL.match(text, span.start)
-        labels.append(label["label"] if label else labels[-1])
-    return labels[1:]
+    return _labels_of(text, sentences(text))
+
+
+def _labels_of(text: str, spans: Sequence[Span]) -> list[str]:
+    found = (_LABEL.match(text, span.start) for span in spans)
+    return [*accumulate((label["label"] if label else "" for label in found), lambda before, own: own or before)]
 
 
 @remembering(REMEMBERED)
 def _labeled(text: str) -> tuple[Sequence[Span], Sequence[str]]:
     """The sentences, and the label of the section that each is in; "" before the first label."""
-    spans, labels = whole_sentences(text), [""]
+    spans = whole_sentences(text)
     found = [part for one in spans for part in (_parts(text, one) if one.length > _TOO_LONG else (one,))]
-    for span in found:
-        label = _LABEL.match(text, span.start)
-        labels.append(label["label"].upper() if label else labels[-1])
-    return found, labels[1:]
+    return found, [label.upper() for label in _labels_of(text, found)]
 
 
 def _runs(found: Sequence[Span], kept: Sequence[bool]) -> list[Span]:

@@ -79,12 +79,8 @@ PROMPTS = (
 
 def offered_prompts(hidden: Collection[str]) -> tuple[Prompt, ...]:
     """The prompts that name none of the `hidden` tools."""
-    return tuple(one for one in PROMPTS if not hidden_in(_text(one), hidden))
-
-
-def _text(prompt: Prompt) -> str:
-    """What it says without the person's own words."""
-    return str(prompt.fn(**{one.name: "" for one in prompt.arguments or []}))
+    bare = (str(prompt.fn(**{one.name: "" for one in prompt.arguments or []})) for prompt in PROMPTS)
+    return tuple(prompt for prompt, text in zip(PROMPTS, bare, strict=True) if not hidden_in(text, hidden))
 
 
 def prompt_arguments(prompts: Iterable[Prompt], name: str, given: Iterable[str]) -> dict[str, bool]:

@@ -13,7 +13,7 @@ from deepcritical_mcp.checking.report_text import report_text, summary
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeepCriticalError, SessionError
 from deepcritical_mcp.evidence.kept_sessions import search_log
-from deepcritical_mcp.models import CitationReport, EvidenceList
+from deepcritical_mcp.models import EvidenceList
 from deepcritical_mcp.text import counted, inert
 from deepcritical_mcp.tools.answers.render import to_markdown
 from deepcritical_mcp.tools.arguments.call_session import (
@@ -112,8 +112,10 @@ async def session_resources(ctx: ToolContext) -> list[Resource]:
         for item in reversed(newest)
     ]
     others = [one for one in others if one.uri != session.uri][:MAX_SESSIONS_LISTED]
-    reports = [_listed_report(report, store.session_id)] if report else []
-    return [session, *reports, *exports, *evidence, *others]
+    if report:
+        uri, title = REPORT_URI.replace("{session_id}", store.session_id), f"Check of the draft: {summary(report)}"
+        exports.insert(0, Resource(uri=uri, name="report", title=title, mime_type=MARKDOWN))
+    return [session, *exports, *evidence, *others]
 
 
 async def _session_facts(ctx: ToolContext, store: EvidenceStore) -> Iterator[str]:
@@ -137,11 +139,6 @@ def _listed_session(session: KeptSession) -> Resource:
         title=f"{session.title or 'A session without a title'}{size}",
         mime_type=MARKDOWN,
     )
-
-
-def _listed_report(report: CitationReport, session_id: str) -> Resource:
-    uri = REPORT_URI.replace("{session_id}", session_id)
-    return Resource(uri=uri, name="report", title=f"Check of the draft: {summary(report)}", mime_type=MARKDOWN)
 
 
 def _resource_error(ctx: ToolContext, error: DeepCriticalError) -> ResourceError:

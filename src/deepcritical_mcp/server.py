@@ -209,10 +209,13 @@ class DeepCriticalServer(MCPServer[AppContext]):
             return result
         spec = self._specs[name]
         if spec.changes_session and context is not None:
-            await _notify_resources_changed(context)
+            await context.notify_resources_changed()
+            if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:  # which announce it in another way
+                await context.session.send_resource_list_changed()
         meta = await result_meta(context, result) if spec.on_board and context is not None else None
         shown = await anyio.to_thread.run_sync(self._success, spec, result, meta)
-        if context is not None and spec.link and (link := spec.link(result)) and _takes_links(context):
+        takes_links = context is not None and (context.protocol_version or "") >= LINKS_SINCE  # versions are dates
+        if takes_links and spec.link and (link := spec.link(result)):
             shown.content.append(link)
         return shown
 
@@ -356,18 +359,6 @@ async def _forget_arguments(ctx: ServerRequestContext[Any, Any], call_next: Call
         if isinstance(arguments, dict) and not (isinstance(result, dict) and "requestState" in result):
             arguments.clear()  # the state of an unfinished request is bound to them
     return result
-
-
-def _takes_links(context: Context[AppContext, Any]) -> bool:
-    """Whether the client's version of the protocol has links to resources in results; versions are dates."""
-    return (context.protocol_version or "") >= LINKS_SINCE
-
-
-async def _notify_resources_changed(context: Context[AppContext, Any]) -> None:
-    """Notify the client that the list of resources has changed, as its protocol version requires."""
-    await context.notify_resources_changed()
-    if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
-        await context.session.send_resource_list_changed()
 
 
 @lru_cache(maxsize=64)  # on first use, as generating a schema takes time; for all servers of a process

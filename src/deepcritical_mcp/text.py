@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Literal, TypeVar, cast
+from unicodedata import name as name_of
 from unicodedata import normalize
 
 from deepcritical_mcp.data_files import data_lines as data_lines
@@ -15,32 +16,8 @@ from deepcritical_mcp.data_files import data_table
 
 _Item = TypeVar("_Item")
 
-# Unicode 16: Default_Ignorable_Code_Point (DerivedCoreProperties.txt), the general categories Cc, Cf and Cs without
-# what is seen (Prepended_Concatenation_Mark, PropList.txt), and Noncharacter_Code_Point. Not tabs and ends of lines.
-_NEVER_NEEDED = (
-    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u200b\u200e\u200f\u202a-\u202e"
-    "\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe03-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
-)
-_NEVER_NEEDED_BEYOND = (
-    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e0110-\U000e0fff"
-    + "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0x10000, 0x110000, 0x10000))
-)
-_AT_TIMES_NEEDED = "\u180b-\u180f\u200c\u200d\ufe00-\ufe02\ufe0e\ufe0f\U000e0100-\U000e010f"
-# All beyond U+FFFF: many ranges would take time in each text.
-_SUSPECT = re.compile(f"[{_NEVER_NEEDED}{_AT_TIMES_NEEDED}\U00010000-\U0010ffff]")
-
-# Emoji-variation-sequences.txt and Extended_Pictographic (emoji-data.txt), as blocks.
-_EMOJI = (
-    "\xa9\xae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u27bf\u2934\u2935\u2b05-\u2b55\u3030\u303d"
-    "\u3297\u3299\U0001f000-\U0001faff"
-)
-# Scripts whose letters are joined or kept apart by U+200C and U+200D (The Unicode Standard, 23.2): Arabic to Mandaic,
-# the Indic ones, Tibetan, Myanmar, Khmer, Mongolian and their supplements.
-_JOINING = (
-    "\u0620-\u08ff\u0900-\u0dff\u0f40-\u109f\u1780-\u17d3\u1820-\u18aa\u1900-\u1cff\ua840-\ua8ff\ua980-\uaa7f"
-    "\uabc0-\uabff\ufb50-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U00010a00-\U00010fff\U00011000-\U00011fff\U0001e900-\U0001e95f"
-)
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+_CHARACTERS = data_table(__file__, "characters.txt")
+_AT_TIMES, _EMOJI, _JOINING, _HAN = (_CHARACTERS[kind] for kind in ("at times", "emoji", "joining", "Han"))
 _NEEDED = (
     # U+200D also at the end of a word: the Persian abbreviation of the Hijri era
     rf"(?<=[{_JOINING}])(?:\u200d|\u200c(?=[\w{_JOINING}]))|(?<=[\w{_JOINING}])[\u200c\u200d](?=[{_JOINING}])"
@@ -51,9 +28,11 @@ _NEEDED = (
     r"|(?<=[#*0-9])\ufe0f(?=\u20e3)"
     rf"|(?<=[{_EMOJI}])(?:\ufe0f?\u200d(?=[{_EMOJI}])|[\ufe0e\ufe0f])"
 )
-_REPEATED = re.compile(f"([{_AT_TIMES_NEEDED}])\\1+")
-_NEVER = re.compile(f"[{_NEVER_NEEDED}{_NEVER_NEEDED_BEYOND}]+")
-_NOT_NEEDED = re.compile(rf"(?<![{_AT_TIMES_NEEDED}])(?!(?:{_NEEDED})(?![{_AT_TIMES_NEEDED}]))[{_AT_TIMES_NEEDED}]+")
+# All beyond U+FFFF: many ranges would take time in each text.
+_SUSPECT = re.compile(rf"[{_CHARACTERS['never']}{_AT_TIMES}\U00010000-\U0010ffff]")
+_REPEATED = re.compile(rf"([{_AT_TIMES}])\1+")
+_NEVER = re.compile(f"[{_CHARACTERS['never']}{_CHARACTERS['never beyond']}]+")
+_NOT_NEEDED = re.compile(rf"(?<![{_AT_TIMES}])(?!(?:{_NEEDED})(?![{_AT_TIMES}]))[{_AT_TIMES}]+")
 
 
 def without_invisible(text: str) -> str:
@@ -79,11 +58,10 @@ def all_without_invisible(value: object) -> object:
     return value
 
 
-_NAMES = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi "
-    "psi omega"
-)
-GREEK_NAMES = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", _NAMES.split(), strict=True))
+GREEK_NAMES = {
+    letter: name_of(letter).removeprefix("GREEK SMALL LETTER ").lower().replace("lamda", "lambda")
+    for letter in "αβγδεζηθικλμνξοπρστυφχψω"
+}
 """The name of each small Greek letter."""
 _LINES = [line.split(" | ") for line in data_lines(__file__, "british_spelling.txt")]
 _AMERICAN = [(re.compile(british), american) for kind, british, american in _LINES if kind == "rule"]
@@ -150,13 +128,13 @@ def without_question_words(query: str) -> str:
     is_question = query.rstrip().endswith("?") or (words and words[0].lower() in QUESTION_WORDS)
     if not is_question or not {"AND", "OR", "NOT"}.isdisjoint(words):
         return query
-    bare = ((word, word.strip("?,.;:()").lower()) for word in words)
-    kept = [word for at, (word, plain) in enumerate(bare) if not _is_filler(plain, word, first=at == 0)]
+    fillers = STOP_WORDS | QUESTION_WORDS
+    kept = [
+        word
+        for at, word in enumerate(words)
+        if word.strip("?,.;:()").lower() not in fillers or not (word.islower() or at == 0)
+    ]
     return " ".join(kept).rstrip("? ") or query
-
-
-def _is_filler(plain: str, word: str, *, first: bool) -> bool:
-    return plain in (STOP_WORDS | QUESTION_WORDS) and (word.islower() or first)
 
 
 def clean_text(text: str) -> str:
@@ -215,11 +193,7 @@ def cut_at_sentence(text: str, limit: int) -> str:
 
 
 _ADDRESS_PART = r"""[^\s<>`"\[\]|\\]"""
-_TLD = r"""(?: com | org | net | edu | gov | biz | info | name | pro | web | xxx | aero | asia | coop | museum | shop
-  | рф | xn--[a-z0-9-]{1,59}+ | a[cdefgilmnoqrstuwxz] | b[abdefghijmnorstvwyz] | c[acdfghiklmnoruvwxyz] | d[ejkmoz]
-  | e[cegrstu] | f[ijkmor] | g[abdefghilmnpqrstuwy] | h[kmnrtu] | i[delmnoqrst] | j[emop] | k[eghimnprwyz] | om | qa
-  | l[abcikrstuvy] | m[acdeghklmnopqrstuvwxyz] | n[acefgilopruz] | p[aefghklmnrstwy] | r[eosuw] | u[agksyz] | w[fs]
-  | s[abcdeghijklmnortuvxyz] | t[cdfghjklmnortvwz] | v[aceginu] | y[et] | z[amw] )"""
+_TLD = f"(?:{'|'.join(data_lines(__file__, 'top_level_domains.txt'))})"
 """Which names linkify-it takes for a domain without "www." or a scheme."""
 # No group is possessive, here or elsewhere: Python before 3.11.5 may then miss a match.
 _ACTIVE = re.compile(

@@ -16,7 +16,7 @@ import idna
 from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.text import without_invisible
 
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 _TRACKING = frozenset(" ".join(data_lines(__file__, "tracking_parameters.txt")).split())
 _TRACKING_PREFIXES = tuple(name.removesuffix("*") for name in _TRACKING if name.endswith("*"))
@@ -34,9 +34,6 @@ _DOMAIN = re.compile(r"([a-z0-9_][a-z0-9_-]*\.)*([a-z]{2,24}|xn--[a-z0-9-]+)|\d+
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
 _PATH_SESSION = re.compile(r";(jsessionid|phpsessid|sid)=[^/;]*", re.IGNORECASE)
-_AMP_FILE = re.compile(r"\.amp(?=\.html?$|$)")
-# Only after a path that looks like an article's.
-_AMP_FOLDER = re.compile(r"(/(?=[^/]*+/amp$)(?:[^/-]*+-[^/-]*+-|[^/]*?\d{5})[^/]*+)/amp$")
 _GOOGLE = re.compile(r"google\.[a-z.]{2,6}")
 # Characters that mean the same plain or percent-encoded; those in _PATH_MARKS have a special meaning if plain.
 _PATH_PLAIN = "-._~!$'()*,:@"
@@ -54,7 +51,7 @@ class _Address(NamedTuple):
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if self.port in (None, _DEFAULT_PORTS[self.scheme]) else f":{self.port}"
+        port = "" if self.port in (None, DEFAULT_PORTS[self.scheme]) else f":{self.port}"
         query = f"?{self.query}" if self.query else ""
         fragment = f"#{self.fragment}" if self.fragment else ""
         path = self.path or ("/" if query or fragment else "")
@@ -64,8 +61,8 @@ class _Address(NamedTuple):
 def normalize_url(url: str) -> str:
     """The canonical form of `url`, equal for all addresses of the same page; "" stays "". Idempotent.
 
-    Does what `clean_url` does, and more: http becomes https; `www.`, the mobile host and the AMP variant become the
-    plain page; percent encoding, dot segments and parameter order are canonical; host names are in ASCII. The result
+    Does what `clean_url` does, and more: http becomes https; `www.` and the mobile host become the plain
+    page; percent encoding, dot segments and parameter order are canonical; host names are in ASCII. The result
     may not resolve, so show `clean_url` to people instead.
     """
     address = _address(resolve_redirect(url))
@@ -74,8 +71,8 @@ def normalize_url(url: str) -> str:
     path = _folded_path(address.path)
     return str(
         address._replace(
-            scheme="https" if address.port in (None, _DEFAULT_PORTS[address.scheme]) else address.scheme,
-            port=None if address.port == _DEFAULT_PORTS[address.scheme] else address.port,
+            scheme="https" if address.port in (None, DEFAULT_PORTS[address.scheme]) else address.scheme,
+            port=None if address.port == DEFAULT_PORTS[address.scheme] else address.port,
             host=_folded_host(address.host, has_path=bool(path)),
             path=path,
             query=_sorted_query(address.query),
@@ -131,7 +128,7 @@ def is_within(url: str, rule: str) -> bool:
 
 
 def resolve_redirect(url: str) -> str:
-    """The target of a search engine's or social network's redirect link, without a request; other URLs unchanged.
+    """The target of a search engine's redirect link, without a request; other URLs unchanged.
 
     In a DuckDuckGo link that was already unquoted, the target is everything from `uddg=` to `&rut=`, including any `&`
     of its own.
@@ -149,13 +146,9 @@ def _redirect_target(url: str) -> str:
     host, path, query = address.host.removeprefix("www."), address.path, address.query
     if path.startswith("/l/") and (host.endswith("duckduckgo.com") or "uddg=" in query):
         return _target_in(url, "uddg", end="&rut=")
-    if (_GOOGLE.fullmatch(host) and path == "/url") or (host.endswith("youtube.com") and path == "/redirect"):
+    if _GOOGLE.fullmatch(host) and path == "/url":
         return _target_in(url, "q") or _target_in(url, "url")
-    if host in ("l.facebook.com", "lm.facebook.com", "l.instagram.com") or (host, path) == ("out.reddit.com", "/"):
-        return _target_in(url, "u") or _target_in(url, "url")
-    if host == "bing.com" and path.startswith("/ck/"):
-        return _bing_target(query)
-    return _cached_original(address)
+    return _bing_target(query) if host == "bing.com" and path.startswith("/ck/") else ""
 
 
 def _target_in(url: str, name: str, *, end: str = "&") -> str:
@@ -178,22 +171,6 @@ def _bing_target(query: str) -> str:
     return target if target.startswith(("http://", "https://")) else ""
 
 
-def _cached_original(address: _Address) -> str:
-    """The original page of a copy in the AMP, Google or signed-exchange cache; "" if it is not one."""
-    host, path = address.host.removeprefix("www."), address.path
-    copies = (
-        (host.endswith(".cdn.ampproject.org"), r"/[a-z]/(s/)?(.+)"),
-        (bool(_GOOGLE.fullmatch(host)), r"/amp/(s/)?(.+)"),
-        (host.endswith(".webpkgcache.com"), r"/doc/-/(s/)?(.+)"),
-    )
-    for applies, pattern in copies:
-        found = re.fullmatch(pattern, path) if applies else None
-        if found:
-            query = f"?{address.query}" if address.query else ""
-            return f"{'https' if found[1] else 'http'}://{found[2]}{query}"
-    return ""
-
-
 def _visible(url: str) -> str:
     return re.sub("[\t\n\r]", "", without_invisible(url)).strip()
 
@@ -204,16 +181,17 @@ def _address(url: str) -> _Address | None:
         url = "https://" + url.removeprefix("//")
     try:
         parts = urlsplit(url)
-        scheme, host = parts.scheme.lower(), _ascii_host(parts.hostname or "")
+        scheme, host = parts.scheme.lower(), ascii_host(parts.hostname or "")
         port = parts.port
     except ValueError:
         return None
-    if scheme not in _DEFAULT_PORTS or not _HOST.fullmatch(host):
+    if scheme not in DEFAULT_PORTS or not _HOST.fullmatch(host):
         return None
     return _Address(scheme, host, port, *(part.replace(" ", "%20") for part in parts[2:]))
 
 
-def _ascii_host(host: str) -> str:
+def ascii_host(host: str) -> str:
+    """A host name as DNS knows it, in small letters and without a dot at its ends; as it is if it is not valid."""
     host = unquote(host).lower().strip(".")
     if host.isascii():
         return host
@@ -226,7 +204,7 @@ def _ascii_host(host: str) -> str:
 def _folded_host(host: str, *, has_path: bool) -> str:
     labels = host.split(".")
     while len(labels) > 2 and _is_site(labels[1:]):
-        if labels[0] == "www" or (has_path and labels[0] in ("m", "mobile", "amp")):
+        if labels[0] == "www" or (has_path and labels[0] in ("m", "mobile")):
             labels = labels[1:]
         elif has_path and len(labels) > 3 and labels[1] == "m":  # en.m.wikipedia.org
             labels = [labels[0], *labels[2:]]
@@ -244,7 +222,6 @@ def _folded_path(path: str) -> str:
     path, earlier = _percent(path, _PATH_PLAIN, _PATH_MARKS), ""
     while path != earlier:
         earlier, path = path, _without_dots(_PATH_SESSION.sub("", path)).rstrip("/")
-        path = _AMP_FOLDER.sub(r"\1", _AMP_FILE.sub("", path))
     return path
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
 
 import anyio
 import httpx
@@ -136,9 +135,8 @@ CALLERS = 10
 async def test_a_refusal_for_longer_than_anybody_waits_is_sent_once() -> None:
     in_flight, sent, errors = InFlight(), 0, list[ProviderError]()
 
-    async def refused(begin: Callable[[], None]) -> str:
+    async def refused() -> str:
         nonlocal sent
-        begin()
         sent += 1
         await anyio.sleep(0.01)
         raise RateLimitError("toy", "Too many.", retry_after=60)
@@ -156,10 +154,10 @@ async def test_a_refusal_for_longer_than_anybody_waits_is_sent_once() -> None:
     assert (sent, len(errors)) == (1, CALLERS)
 
 
-async def test_nobody_waits_for_a_caller_that_failed_before_it_sent() -> None:
+async def test_a_failure_is_shared_at_once() -> None:
     in_flight, failed = InFlight(), 0
 
-    async def fails(begin: Callable[[], None]) -> str:
+    async def fails() -> str:
         await anyio.sleep(0.01)
         raise ProviderUnavailableError("toy", "No.")
 

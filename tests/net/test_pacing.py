@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import sys
-import tempfile
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -31,12 +30,6 @@ from tests.sources.ncbi import KEY, ncbi
 
 ROOT = Path(__file__).parents[2]
 A_MINUTE = 60_000_000
-
-
-@pytest.fixture(autouse=True)
-def temporary_files_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
 
 
 def states_in(folder: Path) -> list[str]:
@@ -63,9 +56,8 @@ def is_free(place: Place) -> bool:
     ids=["without a key", "with a key", "without a usable cache folder"],
 )
 async def test_three_processes_with_eight_calls_each_never_ask_too_often(
-    key: str, most: int, usable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    key: str, most: int, usable: bool, tmp_path: Path
 ):
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     folder = tmp_path / "cache"
     if not usable:
         folder.write_text("in the way")
@@ -175,30 +167,6 @@ async def test_a_state_file_that_cannot_be_read_is_replaced_by_the_next_place(
     with anyio.fail_after(10):
         await limiter.acquire()
     assert warnings(caplog) == ["file"]
-
-
-async def test_processes_without_a_usable_cache_folder_still_see_each_other(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-):
-    (tmp_path / "file").write_text("in the way")
-    for _ in range(2):  # as two processes would
-        limiter = shared_pacing(3_600, name="x", identity="y", folder=tmp_path / "file")
-        with anyio.move_on_after(1):
-            await limiter.acquire()
-    states = list((tmp_path / "temporary").glob("*/*.state"))
-    assert len(states) == 1
-    assert states[0].parent.stat().st_mode & 0o777 == 0o700
-    assert not is_free(FilePlace(states[0]))
-    assert warnings(caplog) == ["file", "file"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX owners")
-async def test_a_temporary_folder_of_another_user_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    (tmp_path / "file").write_text("in the way")
-    (tmp_path / "temporary" / f"deepcritical-mcp-{os.getuid()}").symlink_to(tmp_path)
-    with anyio.fail_after(10):
-        await shared_pacing(0.01, name="x", identity="y", folder=tmp_path / "file").acquire()
-    assert warnings(caplog) == ["file", "temporary file"]
 
 
 async def test_a_process_that_cannot_see_the_others_asks_more_slowly_and_says_so(

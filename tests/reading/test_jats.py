@@ -88,14 +88,13 @@ def test_definitions_stand_behind_their_terms() -> None:
     assert paragraphs(body) == ["CI: confidence interval"]
 
 
-def test_quotes_verse_statements_and_code() -> None:
+def test_quotes_verse_and_code() -> None:
     body = (
         "<disp-quote><p>Quoted.</p><attrib>A. Ruiz</attrib></disp-quote>"
         "<verse-group><verse-line>one</verse-line><verse-line>two</verse-line></verse-group>"
-        "<statement><label>Theorem 1</label><p>It holds.</p></statement>"
         "<code>if a:\n    b\n</code>"
     )
-    assert paragraphs(body) == [*("Quoted.", "A. Ruiz", "one", "two", "Theorem 1. It holds.", "if a:\n    b")]
+    assert paragraphs(body) == [*("Quoted.", "A. Ruiz", "one", "two", "if a:\n    b")]
 
 
 def test_footnotes_and_supplements_follow_the_paragraph() -> None:
@@ -140,12 +139,12 @@ def test_back_matter_is_read_without_notes_on_authors() -> None:
 def test_each_reference_is_a_paragraph_as_printed() -> None:
     reading = read(
         "<p>Text.</p>",
-        after="<back><sec><title>Literature</title><ref-list>"
+        after="<back><ref-list><title>Literature</title>"
         "<ref><label>1</label><mixed-citation>Ruiz K. <italic>Doses</italic>. J Test. 2010;3:1.</mixed-citation></ref>"
         "<ref><label>2</label><element-citation><person-group><name><surname>Berg</surname><given-names>JA</given-names>"
         "</name><etal/></person-group><article-title>On dose</article-title><source>J Test</source><year>2011</year>"
         '<volume>4</volume><issue>2</issue><fpage>5</fpage><lpage>9</lpage><pub-id pub-id-type="doi">10.1/x</pub-id>'
-        '<pub-id pub-id-type="pmid">77</pub-id></element-citation></ref></ref-list></sec></back>',
+        '<pub-id pub-id-type="pmid">77</pub-id></element-citation></ref></ref-list></back>',
     )
     assert outline(reading) == [("s0", ""), ("r1", "Literature")]
     assert text_of(reading, "r1").split("\n\n") == [
@@ -201,7 +200,6 @@ def test_translations_and_letters_stand_apart_at_the_end() -> None:
         ("decision-letter", ("Decision letter", "editor Jane Roe|reviewer Jane Roe"), "by Jane Roe, editor"),
         ("reply", ("To the editor", "author Ann Lee"), "reply by Ann Lee"),
         ("reply", ("Author's reply", ""), ""),
-        ("ref-report", ("", "author A Y|author B Y|author C Y|author D Y"), "by A Y; B Y; C Y and 1 more"),
         ("translation", ("", "author Ann Lee"), "Portuguese"),
     ],
 )
@@ -310,18 +308,19 @@ def test_the_licence_is_the_address_or_the_words(permissions: str, licence: str)
     assert read("<p>Text.</p>", meta=f"<permissions>{permissions}</permissions>").licence == licence
 
 
-def test_links_to_other_articles_have_their_identifiers() -> None:
+def test_links_to_other_articles_are_notices() -> None:
     links = (
         '<related-article related-article-type="corrected-article" ext-link-type="doi" xlink:href="10.1000/X"/>'
-        '<related-article related-article-type="retraction" ext-link-type="uri" xlink:href="info:doi/10.1000/y"/>'
-        '<related-article related-article-type="preprint" ext-link-type="pmid" xlink:href="99"/>'
-        '<related-article related-article-type="companion" ext-link-type="pmc" xlink:href="88"/>'
+        '<related-article related-article-type="retraction-forward" xlink:href="info:doi/10.1234/y"/>'
+        '<related-article related-article-type="preprint-in" ext-link-type="pmid" xlink:href="99"/>'
+        '<related-article related-article-type="retracted-article" ext-link-type="pmc" xlink:href="88"/>'
     )
-    assert [(link.type, link.id, link.id_type) for link in read("<p>Text.</p>", meta=links).related] == [
-        ("corrected-article", "10.1000/x", "doi"),
-        ("retraction", "10.1000/y", "doi"),
-        ("preprint", "99", "pmid"),
-        ("companion", "PMC88", "pmcid"),
+    publication = Publication.of("full_text", "x", provider="toy", **read("<p>Text.</p>", meta=links).fields)
+    assert [(one.kind, one.doi or one.pmid or one.reference) for one in publication.status_notices] == [
+        ("retraction", "10.1234/y"),
+        ("about", "10.1000/x"),
+        ("about", "PMC88"),
+        ("preprint", "99"),
     ]
 
 

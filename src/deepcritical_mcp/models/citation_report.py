@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from operator import eq, not_
@@ -134,6 +134,12 @@ class CheckedClaim(Value):
 
 Finding = CheckedReference | CheckedQuotation | CheckedClaim
 FindingKind = Literal["reference", "quotation", "claim"]
+_KINDS: Mapping[type[Finding], FindingKind] = {
+    CheckedReference: "reference",
+    CheckedQuotation: "quotation",
+    CheckedClaim: "claim",
+}
+"""The fields of `CitationReport` are named after these, in the plural."""
 
 
 class CitationReport(Value):
@@ -181,27 +187,13 @@ class CitationReport(Value):
 
 def findings_of(report: CitationReport) -> tuple[Finding, ...]:
     """All findings of a report in its order, the one in which `offset` counts."""
-    queues: dict[FindingKind, Iterator[Finding]] = {
-        "reference": iter(report.references),
-        "quotation": iter(report.quotations),
-        "claim": iter(report.claims),
-    }
+    queues: dict[FindingKind, Iterator[Finding]] = {name: iter(getattr(report, f"{name}s")) for name in _KINDS.values()}
     ordered = [next(queues[kind]) for kind in report.order]
     return (*ordered, *chain.from_iterable(queues.values()))
 
 
 def with_findings(report: CitationReport, findings: Sequence[Finding]) -> CitationReport:
     """The same report with these findings only, in this order; `counts` and all else stay."""
-    kinds: dict[type[Finding], FindingKind] = {
-        CheckedReference: "reference",
-        CheckedQuotation: "quotation",
-        CheckedClaim: "claim",
-    }
-    return report.model_copy(
-        update={
-            "references": tuple(one for one in findings if isinstance(one, CheckedReference)),
-            "quotations": tuple(one for one in findings if isinstance(one, CheckedQuotation)),
-            "claims": tuple(one for one in findings if isinstance(one, CheckedClaim)),
-            "order": tuple(kinds[type(one)] for one in findings),
-        }
-    )
+    order = tuple(_KINDS[type(one)] for one in findings)
+    found = {f"{name}s": tuple(one for one in findings if _KINDS[type(one)] == name) for name in _KINDS.values()}
+    return report.model_copy(update={**found, "order": order})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_serializer, model_validator
+from pydantic import Field, model_serializer
 
 from deepcritical_mcp.models.evidence import TextKind
 from deepcritical_mcp.models.publication import Value
@@ -28,21 +28,6 @@ class OutlineEntry(Value):
     section: tuple[str, ...]
     anchor: str
     characters: int
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_line(cls, value: object) -> object:
-        """An entry as it was sent, so that programs can read results into these models."""
-        if not isinstance(value, str):
-            return value
-        anchor, _, rest = value.strip().partition(" ")
-        title, _, characters = rest.rpartition(" (")
-        depth = (len(value) - len(value.lstrip())) // 2
-        return {
-            "section": ("",) * depth + (title,),
-            "anchor": anchor,
-            "characters": characters.rstrip(")").replace(",", ""),
-        }
 
     @model_serializer
     def _line(self) -> str:

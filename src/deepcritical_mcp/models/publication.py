@@ -141,15 +141,11 @@ def _line(limit: int, empty: str = "") -> AfterValidator:
     return AfterValidator(lambda value: clipped(clean_line(value) or empty, limit))
 
 
-def _url(value: str) -> str:
-    url = clean_line(value)
-    return url if len(url) <= URL_LIMIT else ""  # a truncated URL is useless
-
-
 Line = Annotated[str, _line(LINE_LIMIT)]
 Title = Annotated[str, _line(TITLE_LIMIT, NO_TITLE)]
 Paragraph = Annotated[str, _line(PARAGRAPH_LIMIT)]
-Url = Annotated[str, AfterValidator(_url)]
+Url = Annotated[str, AfterValidator(lambda value: clean_line(value) if len(clean_line(value)) <= URL_LIMIT else "")]
+""""" instead of one that is too long: cut off, it is useless."""
 PartialDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d\d(-\d\d)?)?|Unknown)$")]
 StatusDay = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d)?$")]
 """The day (UTC) on which a source that knows was last asked for a status; "" if none was."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 from deepcritical_mcp.models.publication import Value
 from deepcritical_mcp.text import counted
@@ -92,25 +92,13 @@ class LoggedSearch(Value):
 
 
 NewsKind = Literal["retracted", "concern", "superseded", "corrected", "published", "trial", "new"]
+_NEWS_KINDS: tuple[NewsKind, ...] = get_args(NewsKind)
 NEWS_LABELS: Mapping[NewsKind, str] = {
-    "retracted": "RETRACTED",
-    "concern": "EXPRESSION OF CONCERN",
-    "superseded": "SUPERSEDED",
-    "corrected": "CORRECTED",
-    "published": "PUBLISHED",
-    "trial": "TRIAL",
-    "new": "NEW",
+    kind: "EXPRESSION OF CONCERN" if kind == "concern" else kind.upper() for kind in _NEWS_KINDS
 }
 """How each kind of news begins, in the order in which it is shown."""
-_NAMES: Mapping[NewsKind, str] = {
-    "retracted": "retracted",
-    "concern": "under concern",
-    "superseded": "superseded",
-    "corrected": "corrected",
-    "published": "published",
-    "trial": "changed in the registry",
-    "new": "new",
-}
+_NAMES: Mapping[NewsKind, str] = {"concern": "under concern", "trial": "changed in the registry"}
+"""What has a name of its own in a summary."""
 
 
 _MAX_NAMED = 5
@@ -161,7 +149,8 @@ class News(Value):
     def summary(self) -> str:
         """What was done and found, in a sentence or two."""
         counts = Counter(one.kind for one in self.items)
-        told = ", ".join(f"{counts[kind]} {name}" for kind, name in _NAMES.items() if counts[kind]) or "nothing new"
+        found = (f"{counts[kind]} {_NAMES.get(kind, kind)}" for kind in NEWS_LABELS if counts[kind])
+        told = ", ".join(found) or "nothing new"
         of = f" of {self.searches}" if self.repeated < self.searches else ""
         searches = f"{self.repeated}{of} {'search' if self.searches == 1 else 'searches'} repeated"
         asked = f"the status of {counted(self.checked + len(self.unanswered), 'record')} asked for"

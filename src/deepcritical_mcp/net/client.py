@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Literal, TypedDict, TypeVar, Unpack, cast
+from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
@@ -38,8 +39,6 @@ T = TypeVar("T")
 
 ONE_DAY = 86_400.0
 MAX_EXPLANATION = 64 * 1024  # bytes of a response other than 2xx, read for what is wrong on the event loop
-PATIENCE = 0.5
-"""Seconds that a caller waits for another's identical request to be sent before it joins the queue itself."""
 USER_AGENT = f"deepcritical-mcp/{__version__}"
 logger = logging.getLogger(__name__)
 
@@ -57,10 +56,6 @@ class RetryPolicy:
     max_wait: float = 8.0
     attempt_timeout: float = 12.0
     max_response_bytes: int = 16 * 1024 * 1024
-
-
-def _nothing() -> None:
-    """In place of what is told that an attempt begins."""
 
 
 class RequestParts(TypedDict, total=False):
@@ -118,11 +113,10 @@ class ApiClient:
         parse: Callable[[httpx.Response], T],
         *,
         step: Literal["first", "next"] = "first",
-        begin: Callable[[], None] = _nothing,
         **parts: Unpack[RequestParts],
     ) -> T:
         """Send a request and return `parse(response)`; `parse` runs in a worker thread, gets 2xx responses only and may
-        raise ProviderErrors. `step` and `begin` are those of `run`.
+        raise ProviderErrors. `step` is that of `run`.
 
         Raises:
             ProviderError: after the last attempt, or at once if another attempt cannot help.
@@ -132,14 +126,13 @@ class ApiClient:
             response = await self.send(method, url, **parts)
             return await anyio.to_thread.run_sync(parse, response, abandon_on_cancel=True)
 
-        return await self.run(attempt, step=step, begin=begin)
+        return await self.run(attempt, step=step)
 
     async def run(
         self,
         operation: Callable[[], Awaitable[T]],
         *,
         step: Literal["first", "next"] = "first",
-        begin: Callable[[], None] = _nothing,
     ) -> T:
         """Run `operation` with the limiter, the timeout per attempt and the retry policy.
 
@@ -148,7 +141,6 @@ class ApiClient:
 
         Args:
             step: the "next" request of a call goes before the "first" ones of others.
-            begin: called before each attempt, after the wait in line.
 
         Raises:
             ProviderError: after the last attempt, or at once if another attempt cannot help.
@@ -166,7 +158,6 @@ class ApiClient:
         async def attempt() -> T:
             if self._limiter is not None:
                 await self._wait_in_line(self._limiter, step)
-            begin()
             try:
                 with anyio.fail_after(self._retry.attempt_timeout):
                     return await operation()
@@ -323,11 +314,8 @@ def ran_out_of_time(error: ProviderError) -> bool:
 
 
 @dataclass
-class _Pending:
-    lines: list[anyio.CancelScope] = field(default_factory=list[anyio.CancelScope])
-    sender: anyio.CancelScope | None = None
-    sent: anyio.Event = field(default_factory=anyio.Event)
-    done: anyio.Event = field(default_factory=anyio.Event)
+class _Shared:
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
     answer: tuple[object] | None = None
     error: ProviderError | None = None
 
@@ -335,64 +323,28 @@ class _Pending:
 class InFlight:
     """Identical requests at the same time, sent once: all callers share the answer or the ProviderError.
 
-    Until it is sent, each caller waits in a queue of its own, and the first to reach its turn sends it. A sender that
-    has no time left, or is cancelled, fails alone: the others ask again.
+    A caller that has no time left, or is cancelled, fails alone: the next one asks again.
     """
 
     def __init__(self) -> None:
-        self._pending: dict[Hashable, _Pending] = {}
+        self._shared: WeakValueDictionary[Hashable, _Shared] = WeakValueDictionary()
 
-    async def ask(self, key: Hashable, operation: Callable[[Callable[[], None]], Awaitable[T]]) -> T:
-        """What `operation` returns for `key`; it calls its argument when it begins to send.
+    async def ask(self, key: Hashable, operation: Callable[[], Awaitable[T]]) -> T:
+        """What `operation` returns for `key`.
 
         Raises:
             ProviderError: raised by `operation`, to every caller that waited for it.
         """
-        while True:
-            pending = self._pending.setdefault(key, _Pending())
-            if pending.lines:
-                with anyio.move_on_after(PATIENCE):
-                    await pending.sent.wait()
-            if not pending.sent.is_set() and not pending.done.is_set():
-                with anyio.CancelScope() as line:
-                    try:
-                        return await self._send(key, pending, line, operation)
-                    except ProviderError:
-                        if pending.sender is line or not pending.lines:
-                            raise  # otherwise, another caller's queue may be shorter
-            await pending.done.wait()
-            if pending.error is not None:
-                raise pending.error
-            if pending.answer is not None:
-                return cast("T", pending.answer[0])
-
-    async def _send(
-        self,
-        key: Hashable,
-        pending: _Pending,
-        line: anyio.CancelScope,
-        operation: Callable[[Callable[[], None]], Awaitable[T]],
-    ) -> T:
-        def begin() -> None:
-            if pending.sender is None:
-                pending.sender = line
-                pending.sent.set()
-                for other in pending.lines:
-                    if other is not line:
-                        other.cancel()
-
-        pending.lines.append(line)
-        try:
-            answer = await operation(begin)
-            pending.answer = (answer,)
-            return answer
-        except ProviderError as error:
-            if pending.sender is line and not ran_out_of_time(error):
-                pending.error = error
-            raise
-        finally:
-            pending.lines.remove(line)
-            if pending.sender is line or not (pending.sender or pending.lines):
-                del self._pending[key]
-                pending.sent.set()
-                pending.done.set()
+        shared = self._shared.setdefault(key, _Shared())
+        async with shared.lock:
+            if shared.answer is None and shared.error is None:
+                try:
+                    shared.answer = (await operation(),)
+                except ProviderError as error:
+                    if ran_out_of_time(error):
+                        raise
+                    shared.error = error
+                self._shared.pop(key, None)
+        if shared.error is not None:
+            raise shared.error
+        return cast("tuple[T]", shared.answer)[0]

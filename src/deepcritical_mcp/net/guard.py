@@ -19,7 +19,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NoReturn
 from urllib.parse import urljoin
@@ -59,6 +59,7 @@ _HEADERS = {
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _RESOLVERS = frozenset({"doi.org", "dx.doi.org", "hdl.handle.net"})
 """Hosts that only redirect: their robots.txt says nothing about the page at the other end."""
+_DENIALS = {401: "asks for a login", 402: "asks for a subscription", 451: "may not show this page for legal reasons"}
 _MOST_ADDRESSES = 4
 
 
@@ -164,18 +165,15 @@ class Guard:
         Many DOIs still name the old http address of a site that has long been on https."""
         if target.scheme == "https" or not visited or not visited[-1].startswith("https://"):
             return target
-        port = 443 if target.port == 80 else target.port
-        return WebTarget("https", target.host, port, target.path, target.is_ip)
+        return replace(target, scheme="https", port=443 if target.port == 80 else target.port)
 
     async def _ask_robots(self, target: WebTarget) -> None:
         site = f"{target.scheme}://{target.authority}"
-        rules = self._robots.get(site)
-        if rules is None:
-            rules = await self._robots_rules(target)
-            self._robots[site] = rules
+        if site not in self._robots:
+            self._robots[site] = await self._robots_rules(target)
             if len(self._robots) > self._ROBOTS_KEPT:
                 self._robots.popitem(last=False)
-        if not rules.allows(target.path):
+        if not self._robots[site].allows(target.path):
             told = f"{target.host} does not allow programs to read this page (its robots.txt forbids it)."
             raise RobotsRefusedError(self.provider, told)
 
@@ -183,7 +181,7 @@ class Guard:
         """The site's rules (RFC 9309, 2.3.1): everything is allowed without a robots.txt (4xx, too many redirects, a
         redirect to what is not fetched); while it cannot be asked for (5xx, unreachable) the page is not read either,
         but may be later."""
-        at = WebTarget(target.scheme, target.host, target.port, "/robots.txt", target.is_ip)
+        at = replace(target, path="/robots.txt")
         with suppress(ForbiddenAddressError):  # the page's own address is checked again before it is asked for
             for _ in range(self.limits.redirects + 1):
                 async with self._response(at) as response:
@@ -239,12 +237,10 @@ class Guard:
 
     async def _first_answer(self, http: httpx.AsyncClient, target: WebTarget, hosts: Sequence[str]) -> httpx.Response:
         for number, host in enumerate(hosts, start=1):
-            where = WebTarget(target.scheme, host, target.port, target.path, target.is_ip)
             # The name that the certificate must carry, although the connection goes to an address.
             extensions = {} if target.is_ip else {"sni_hostname": target.host}
-            request = http.build_request(
-                "GET", where.url, headers={"Host": target.authority, **_HEADERS}, extensions=extensions
-            )
+            headers = {"Host": target.authority, **_HEADERS}
+            request = http.build_request("GET", replace(target, host=host).url, headers=headers, extensions=extensions)
             try:
                 return await http.send(request, stream=True)
             except (httpx.ConnectError, httpx.ConnectTimeout):
@@ -345,7 +341,8 @@ class Guard:
         if status in (404, 410):
             raise DocumentNotFoundError(self.provider, f"{target.host} has no such page (HTTP {status}).")
         if status in (401, 402, 403, 451) or headers.get("cf-mitigated") == "challenge":
-            raise AccessDeniedError(self.provider, _denial(target.host, status), status=status)
+            why = _DENIALS.get(status, "does not let programs read this page")
+            raise AccessDeniedError(self.provider, f"{target.host} {why} (HTTP {status}).", status=status)
         wait = retry_after_seconds(headers.get("retry-after", ""))
         if status == 429:
             told = f"{target.host} asks to be read less often (HTTP 429)."
@@ -361,11 +358,6 @@ async def _set_location_aside(response: httpx.Response) -> None:
 
 def _malformed(provider: str) -> ForbiddenAddressError:
     return ForbiddenAddressError(provider, "This address is not fetched: it is not a valid web address.")
-
-
-def _denial(host: str, status: int) -> str:
-    reasons = {401: "asks for a login", 402: "asks for a subscription", 451: "may not show this page for legal reasons"}
-    return f"{host} {reasons.get(status, 'does not let programs read this page')} (HTTP {status})."
 
 
 def guard_of(provider: str, *, fetch_private: bool) -> Guard:

@@ -2,7 +2,7 @@
 
 A provider counts requests per address or key, and every client starts a server of its own. So the next free moment is
 kept where all of them see it: in a small locked file or in Redis. A place that cannot be used is replaced by the next
-one, with a warning: the file by one in the folder for temporary files, that by this process's memory at a slower pace.
+one, with a warning: Redis by the file, the file by this process's memory at a slower pace.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ import logging
 import math
 import os
 import stat
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -244,8 +242,7 @@ def shared_pacing(
         steps: how many requests a call sends, one after the other.
     """
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    file = f"{name}-{digest}"
-    places: list[Place] = [FilePlace(folder / file), TemporaryFilePlace(file)]
+    places: list[Place] = [FilePlace(folder / f"{name}-{digest}")]
     if redis_url:
         places.insert(0, RedisPlace(redis_url, f"deepcritical:next:{name}:{digest}"))
     return Pacing(spacing, places, steps=steps)
@@ -303,25 +300,6 @@ class FilePlace:
             raise OSError(errno.EILSEQ, os.strerror(errno.EILSEQ)) from None
         except (FileNotFoundError, ValueError):
             return 0
-
-
-class TemporaryFilePlace(FilePlace):
-    """The same in the folder for temporary files, which all processes of this user share, wherever their caches are."""
-
-    name = "temporary file"
-
-    def __init__(self, name: str) -> None:
-        user = os.getuid() if sys.platform != "win32" else "user"
-        super().__init__(Path(tempfile.gettempdir()) / f"deepcritical-mcp-{user}" / name)
-
-    def change(self, step: Step) -> None:
-        """Apply `step`; OSError also if the folder is another user's, who could replace the file by a link."""
-        folder = self._path.parent
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.stat(follow_symlinks=False)
-        if sys.platform != "win32" and not (stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        super().change(step)
 
 
 class RedisPlace:

@@ -49,15 +49,9 @@ def media_type(declared: str, charset: str, start: bytes) -> str:
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:SNIFFED]
     if text.startswith(b"%PDF-") or (declared in _UNTYPED and b"%PDF-" in start and not text.startswith(b"<")):
         return PDF
-    if declared in _TEXT_TYPES:
-        return "" if _is_binary(start, charset) else declared
+    if declared in _TEXT_TYPES:  # what has many control characters is not text, unless its characters are wide
+        is_wide = start.startswith(_WIDE_MARKS) or charset.lower().startswith(_WIDE)
+        odd = len(start) - len(start.translate(None, delete=_NOT_IN_TEXT))
+        return declared if is_wide or odd <= _MOST_ODD * len(start) else ""
     is_html = text[:20].lower().startswith(_HTML_STARTS)
     return "text/html" if is_html and declared in _UNTYPED else declared if declared == PDF else ""
-
-
-def _is_binary(start: bytes, charset: str) -> bool:
-    """Whether something declared as text has so many control characters that it is not text."""
-    if start.startswith(_WIDE_MARKS) or charset.lower().startswith(_WIDE):
-        return False
-    odd = len(start) - len(start.translate(None, delete=_NOT_IN_TEXT))
-    return odd > _MOST_ODD * len(start)

@@ -6,17 +6,15 @@ import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from urllib.parse import SplitResult, unquote, urlsplit
-
-import idna
+from urllib.parse import SplitResult, urlsplit
 
 from deepcritical_mcp.data_files import data_lines
 from deepcritical_mcp.errors import ForbiddenAddressError
+from deepcritical_mcp.urls import DEFAULT_PORTS, ascii_host
 
-DEFAULT_PORTS = {"http": 80, "https": 443}
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_LOCAL_NAMES = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa", "onion")
+_LOCAL_NAMES = tuple(".localhost .local .internal .intranet .lan .home .corp .private .home.arpa .onion".split())
 
 _SPECIAL = [ipaddress.ip_network(row) for row in data_lines(__file__, "special_networks.txt")]
 _GLOBAL_V6 = ipaddress.ip_network("2000::/3")
@@ -119,7 +117,8 @@ def checked_target(provider: str, url: str, policy: AddressPolicy) -> WebTarget:
     port = DEFAULT_PORTS[scheme] if port is None else port
     if policy.ports is not None and port not in policy.ports:
         raise refuse(f"port {port} is not one of the web's (80 and 443)")
-    if not policy.local_names and not is_ip and _is_local(host):
+    is_local = "." not in host or f".{host}".endswith(_LOCAL_NAMES)
+    if is_local and not policy.local_names and not is_ip:
         raise refuse("its name belongs to a local network")
     if is_ip and not policy.permits(host):
         raise refuse("it leads into a private or special network")
@@ -138,7 +137,7 @@ def _host(parts: SplitResult) -> tuple[str, bool]:
             return ipaddress.IPv6Address(host).compressed if "%" not in host else "", True
         except ValueError:
             return "", True
-    host = _ascii_name(unquote(host)).removesuffix(".")
+    host = ascii_host(host)
     labels = host.split(".")
     if _NUMERIC.fullmatch(labels[-1]):
         try:
@@ -146,16 +145,3 @@ def _host(parts: SplitResult) -> tuple[str, bool]:
         except ValueError:
             return "", True
     return (host, False) if len(host) <= 253 and all(map(_LABEL.fullmatch, labels)) else ("", False)
-
-
-def _ascii_name(host: str) -> str:
-    if host.isascii():
-        return host.lower()
-    try:
-        return idna.encode(host, uts46=True).decode().lower()
-    except (idna.IDNAError, UnicodeError):
-        return ""
-
-
-def _is_local(host: str) -> bool:
-    return "." not in host or any(host == name or host.endswith(f".{name}") for name in _LOCAL_NAMES)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple, TypeVar, cast
 
 from deepcritical_mcp.models import PARAGRAPH_BREAK, DocumentStatus, Part, PartKind
@@ -96,33 +96,16 @@ class PageReading:
 
 
 @dataclass(frozen=True)
-class RelatedArticle:
-    """A link to another article.
-
-    Attributes:
-        type: what that article is to this one, as the publisher says it: "corrected-article", "preprint", "companion".
-        id: its identifier; a DOI in lower case, a PMCID with "PMC".
-        id_type: "doi", "pmid", "pmcid", or another word of the publisher's; "" if unknown.
-    """
-
-    type: str
-    id: str
-    id_type: str = ""
-
-
-@dataclass(frozen=True)
 class JatsReading(Reading):
     """An article in JATS. Its `fields` are ready for `Publication.of("full_text", content, provider=…, **fields)`.
 
     Without a body it has no content, but fields and an abstract.
 
     Attributes:
-        related: links to other articles: a preprint and its article, a correction, a retraction.
         is_withheld: whether the publisher does not let the provider pass on the text.
         is_complete: whether the XML was whole; if not, `remarks` say so.
     """
 
-    related: tuple[RelatedArticle, ...] = ()
     is_withheld: bool = False
     is_complete: bool = True
 
@@ -214,7 +197,9 @@ def assembled(sections: Sequence[Section]) -> tuple[str, tuple[Part, ...]]:
     parts: list[Part] = []
     position = 0
     for section in sections:
-        own = [one for one in (_one_block(text) for text in section.paragraphs) if one]
+        # without blank lines inside a paragraph
+        blocks = ((line.rstrip() for line in clean_text(text).split("\n")) for text in section.paragraphs)
+        own = [block for lines in blocks if (block := "\n".join(filter(None, lines)))]
         if not own and not any(section.path):
             continue
         if len(parts) <= MAX_PARTS:  # `bounded` cuts the text where the next one begins
@@ -228,17 +213,10 @@ def assembled(sections: Sequence[Section]) -> tuple[str, tuple[Part, ...]]:
     return content, tuple(part.model_copy(update={"start": start}) for part, start in zip(parts, starts, strict=True))
 
 
-def _one_block(text: str) -> str:
-    """A paragraph without blank lines inside."""
-    return "\n".join(filter(None, (line.rstrip() for line in clean_text(text).split("\n"))))
-
-
 def bounded(reading: R) -> R:
     """A reading that costs no more to keep and to search than a long document does; remarks say what was cut of it."""
     parts = [
         part.model_copy(update={"path": tuple(clipped(title, MAX_TITLE) for title in part.path)})
-        if any(len(title) > MAX_TITLE for title in part.path)
-        else part
         for part in reading.parts[: MAX_PARTS + 1]
     ]
     titles = accumulate(sum(map(len, part.path)) for part in parts)
@@ -266,12 +244,8 @@ def bounded(reading: R) -> R:
 
 def _end(content: str, most: int) -> int:
     """Where a text of at most so many characters ends: with a paragraph if it can, else with a line or a word."""
-    end = -len(PARAGRAPH_BREAK)
-    for _ in range(MAX_PARAGRAPHS):
-        end = content.find(PARAGRAPH_BREAK, end + len(PARAGRAPH_BREAK))
-        if end < 0 or end > most:
-            break
-    most = most if end < 0 else min(end, most)
+    breaks = (found.start() for found in re.finditer(PARAGRAPH_BREAK, content))
+    most = min(next(islice(breaks, MAX_PARAGRAPHS - 1, None), most), most)
     if len(content) <= most:
         return len(content)
     found = (content.rfind(mark, most - most // 10, most + 1) for mark in (PARAGRAPH_BREAK, "\n", " "))

@@ -16,7 +16,6 @@ from deepcritical_mcp.reading.jats_front import (
     front_of,
     licence_of,
     people_of,
-    related_to,
     title_of,
 )
 from deepcritical_mcp.reading.jats_sections import OCR, JatsPart, add_floats, part_of
@@ -26,15 +25,12 @@ from deepcritical_mcp.reading.xml_tree import XmlError, attribute, read_xml
 __all__ = ["JatsReading", "XmlError", "read_jats"]
 MAX_BYTES = 30_000_000
 """Several times the longest article with its formulas."""
-MAX_DEPTH = 100
-"""Levels of elements; real articles have up to 30."""
 _DAMAGED = "The document is damaged or cut off: some of its text may be missing."
 _WITHHELD = "does not allow downloading of the full text"
 """In a comment of PMC's."""
 _FORMULAS_ARE_IMAGES = "Some formulas are images: […] stands for each of them."
 _MAIN_TYPES = ("", "abstract", "standard", "structured", "main")
 _NOT_MAIN = ("graphical", "toc", "teaser", "key-points", "author-highlights", "highlights", "web-summary", "short")
-_MAX_PEOPLE = 3
 _ANCHORS = {"table": "t", "figure": "f", "references": "r"}
 
 
@@ -47,21 +43,14 @@ def read_jats(data: bytes) -> list[JatsReading]:
     if len(data) > MAX_BYTES:
         raise XmlError(f"it has more than {MAX_BYTES:,} bytes")
     root, text, is_damaged = read_xml(data, is_huge=True)
-    _check_depth(root)
     for element in root.iter():
         if "}" in element.tag or ":" in element.tag:
-            element.tag = re.split("[}:]", element.tag)[-1]
+            element.tag = re.split("[}:]", element.tag)[-1] or "unnamed"
     is_withheld = _WITHHELD in text
-    return [_reading(one, is_damaged=is_damaged, is_withheld=is_withheld) for one in _outermost_articles(root)]
-
-
-def _check_depth(root: Element) -> None:
-    level, depth = [root], 0
-    while level:
-        depth += 1
-        if depth > MAX_DEPTH:
-            raise XmlError("its elements are nested too deeply")
-        level = [child for element in level for child in element]
+    try:
+        return [_reading(one, is_damaged=is_damaged, is_withheld=is_withheld) for one in _outermost_articles(root)]
+    except RecursionError as error:
+        raise XmlError("its elements are nested too deeply") from error
 
 
 def _outermost_articles(element: Element) -> list[Element]:
@@ -89,7 +78,6 @@ def _reading(article: Element, *, is_damaged: bool, is_withheld: bool) -> JatsRe
         licence=licence_of(article),
         is_ocr=any(attribute(one, "preformat-type") == OCR for one in article.iter("preformat")),
         remarks=tuple(filter(None, remarks)),
-        related=related_to(article),
         is_withheld=is_withheld and not has_text,
         is_complete=not is_damaged,
     )
@@ -164,19 +152,17 @@ class _Writer:
 def _whole(article: Element, *names: str) -> JatsPart:
     """The trees of all children of these names as one."""
     whole = JatsPart()
-    for name in names:
-        for element in article.findall(name):
-            whole.add(part_of(element, ""))
+    for element in (one for name in names for one in article.findall(name)):
+        whole.add(part_of(element, ""))
     return whole
 
 
 def _abstracts(article: Element) -> tuple[Element | None, list[Element]]:
     """The main abstract, and the others: short ones, those for lay people, those in other languages."""
-    meta, language = front_of(article), attribute(article, "lang")
+    meta = front_of(article)
     found = [*meta.findall("abstract"), *meta.findall("trans-abstract")]
-    main = [one for one in found if one.tag == "abstract" and _type(one) in _MAIN_TYPES]
-    main = [one for one in main if attribute(one, "lang") in ("", language)] or main
-    main = main or [one for one in found if one.tag == "abstract" and _type(one) not in _NOT_MAIN]
+    own = [one for one in found if one.tag == "abstract"]
+    main = [one for one in own if _type(one) in _MAIN_TYPES] or [one for one in own if _type(one) not in _NOT_MAIN]
     return (main[0] if main else None), [one for one in found if one not in main[:1]]
 
 
@@ -212,8 +198,8 @@ def _sub_article(element: Element) -> JatsPart:
     kind = attribute(element, "article-type") or attribute(element, "response-type") or element.tag
     whole = JatsPart(_sub_title(element, kind))
     meta = front_of(element)
-    for abstract in (*meta.findall("abstract"), *meta.findall("trans-abstract")):
-        whole.sections.append(part_of(abstract, _abstract_title(abstract)))
+    abstracts = (*meta.findall("abstract"), *meta.findall("trans-abstract"))
+    whole.sections += [part_of(abstract, _abstract_title(abstract)) for abstract in abstracts]
     whole.add(_whole(element, "body", "floats-group", "back"))
     return whole
 
@@ -224,9 +210,8 @@ def _sub_title(element: Element, kind: str) -> str:
     title = title_of(element)
     is_named = not title or kind == "article-commentary" or named.casefold() in title.casefold()
     languages = language_names(attribute(element, "lang").partition("-")[0]) if kind == "translation" else []
-    people = [] if kind == "translation" else list(people_of(element))
-    others = f" and {len(people) - _MAX_PEOPLE} more" if len(people) > _MAX_PEOPLE else ""
-    by = f"by {'; '.join(people[:_MAX_PEOPLE])}{others}" if people else ""
+    people = "" if kind == "translation" else "; ".join(people_of(element))
+    by = f"by {people}" if people else ""
     inside = ", ".join(filter(None, ("" if is_named else named.lower(), *languages[:1])))
     inside = " ".join(filter(None, (inside, by)))
     return f"{title or named} ({inside})" if inside else title or named

@@ -19,13 +19,13 @@ from deepcritical_mcp.models import (
     status_from_links,
     without_retraction_mark,
 )
-from deepcritical_mcp.reading import RelatedArticle
 from deepcritical_mcp.reading.jats_text import line_of, named_as
 from deepcritical_mcp.reading.xml_tree import NOTHING, attribute, first
 
 _CREATIVE_COMMONS = re.compile(r"https?://(?:www\.)?creativecommons\.org/[^\s<>\"')\]]{3,100}")
 _STUDIES = {"research-article", "review-article", "systematic-review", "meta-analysis", "case-report"}
 _ABOUT = {"corrected-article", "retracted-article", "addended-article", "object-of-concern", "partial-retraction"}
+_KINDS_OF_LINK = ("related-article-type", "link-type", "content-type", "document-type", "object-type")
 _DATES = ("ppub", "epub-ppub", "epub", "collection", "pub", "preprint", "")
 """Whose date counts, best first: that of the issue, as in PubMed."""
 _PATHS = {name: paths.split() for name, paths in data_table(__file__, "jats_fields.txt").items()}
@@ -47,13 +47,17 @@ def bibliography_of(article: Element) -> dict[str, object]:
     ids = _ids(meta)
     doi = normalize_doi(ids.get("doi", ""))
     is_preprint = attribute(article, "article-type") == "preprint" or is_preprint_doi(doi)
-    dates = _dates(meta)
+    dates, ends = _dates(meta), dict.fromkeys(filter(None, (_text(meta, "fpage"), _text(meta, "lpage"))))
     fields: dict[str, object] = {
         "source": "preprint" if is_preprint else "pubmed",
         "title": title_of(article) or NO_TITLE,
-        "authors": tuple(_authors(meta)),
+        "authors": tuple(
+            name
+            for one in meta.iterfind("contrib-group/contrib")
+            if attribute(one, "contrib-type") in ("author", "") and (name := _name(one)).family
+        ),
         **{name: _text(meta if name in ("volume", "issue") else journal, *paths) for name, paths in _PATHS.items()},
-        "pages": _pages(meta),
+        "pages": "-".join(ends) or _text(meta, "page-range", "elocation-id"),
         "date": next((dates[kind] for kind in (*_DATES, *dates) if dates.get(kind)), UNKNOWN_DATE),
         "electronic_date": dates.get("epub", UNKNOWN_DATE),
         "pmid": ids.get("pmid", ""),
@@ -71,14 +75,7 @@ def bibliography_of(article: Element) -> dict[str, object]:
 def _status(article: Element) -> dict[str, object]:
     """Its status and notices, if its type, its links or a mark in its title say that it is not "ok"."""
     types = _publication_types(article, is_preprint=False)
-    is_study = attribute(article, "article-type") in _STUDIES  # some link to what they build on as "corrected-article"
-    forms = {"doi": "doi:{}", "pmid": "", "pmcid": "{}"}
-    links = [
-        RecordLink(one.type, forms[one.id_type].format(one.id), one.id if one.id_type == "pmid" else "")
-        for one in related_to(article)
-        if one.id_type in forms and not (is_study and one.type in _ABOUT)
-    ]
-    status, notices = status_from_links(links, types, "")
+    status, notices = status_from_links(dict.fromkeys(_links(article)), types, "")
     title = title_of(article)
     if without_retraction_mark(title) != title:
         status = "retracted"
@@ -120,32 +117,22 @@ def licence_of(article: Element) -> str:
     return words[:_LICENCE_TEXT]
 
 
-def related_to(article: Element) -> tuple[RelatedArticle, ...]:
-    """The links in the front matter to articles, preprints and the like."""
-    meta, found = front_of(article), list[RelatedArticle]()
+def _links(article: Element) -> Iterator[RecordLink]:
+    """The links in the front matter to articles, preprints and the like that have a DOI, PMID or PMCID."""
+    is_study = attribute(article, "article-type") in _STUDIES  # some link to what they build on as "corrected-article"
+    meta = front_of(article)
     for link in (*meta.iter("related-article"), *meta.iter("related-object")):
-        kind = _first_of(link, "related-article-type", "link-type", "content-type", "document-type", "object-type")
-        id = _first_of(link, "href", "document-id", "object-id", "source-id")
-        number = link.find(".//pub-id") if not id else None
-        id_type = attribute(link, "ext-link-type" if number is None else "pub-id-type")
-        if related := _identified(kind, id or line_of(number), id_type.lower()):
-            found.append(related)
-    return tuple(dict.fromkeys(found))
-
-
-def _first_of(element: Element, *names: str) -> str:
-    return next(filter(None, (attribute(element, name) for name in names)), "")
-
-
-def _identified(kind: str, id: str, id_type: str) -> RelatedArticle | None:
-    bare = normalize_doi(id.removeprefix("info:doi/"))
-    if bare.startswith("10.") and "/" in bare:
-        return RelatedArticle(kind, bare, "doi")
-    if id_type in ("pmid", "pubmed") and normalize_pmid(id):
-        return RelatedArticle(kind, normalize_pmid(id), "pmid")
-    if id_type in ("pmc", "pmcid") and id:
-        return RelatedArticle(kind, _pmcid(id), "pmcid")
-    return RelatedArticle(kind, id, id_type) if id else None
+        kind = next(filter(None, (attribute(link, name) for name in _KINDS_OF_LINK)), "")
+        id = next(filter(None, (attribute(link, name) for name in ("href", "document-id", "object-id"))), "")
+        doi, id_type = normalize_doi(id.removeprefix("info:doi/")), attribute(link, "ext-link-type").lower()
+        if is_study and kind in _ABOUT:
+            continue
+        if doi.startswith("10.") and "/" in doi:
+            yield RecordLink(kind, f"doi:{doi}")
+        elif id_type in ("pmid", "pubmed") and normalize_pmid(id):
+            yield RecordLink(kind, "", normalize_pmid(id))
+        elif id_type in ("pmc", "pmcid") and id:
+            yield RecordLink(kind, _pmcid(id))
 
 
 def _ids(meta: Element) -> dict[str, str]:
@@ -173,17 +160,8 @@ def _address(ids: dict[str, str], doi: str) -> str:
     return f"https://doi.org/{doi}" if doi else ""
 
 
-def _authors(meta: Element) -> Iterator[AuthorName]:
-    for group in meta.iterfind("contrib-group"):
-        for contributor in group.iterfind("contrib"):
-            if attribute(contributor, "contrib-type") in ("author", "") and (name := _name(contributor)).family:
-                yield name
-
-
 def _name(contributor: Element) -> AuthorName:
-    names = [*contributor.findall("name-alternatives/name"), *contributor.findall("name")]
-    western = (one for one in names if attribute(one, "name-style") != "eastern")
-    for name in (*western, *names):
+    for name in (*contributor.findall("name-alternatives/name"), *contributor.findall("name")):
         family, given, suffix = (line_of(name.find(part)) for part in ("surname", "given-names", "suffix"))
         return AuthorName(family, given, suffix) if family else AuthorName(given)
     if (whole := contributor.find(".//string-name")) is not None:
@@ -202,11 +180,6 @@ def _collective(contributor: Element) -> str:
     return " ".join(own.split())
 
 
-def _pages(meta: Element) -> str:
-    ends = dict.fromkeys(filter(None, (_text(meta, "fpage"), _text(meta, "lpage"))))
-    return "-".join(ends) or _text(meta, "page-range", "elocation-id")
-
-
 def _dates(meta: Element) -> dict[str, str]:
     """The dates of publication by kind, "YYYY[-MM[-DD]]"; those of PMC itself come last."""
     found: dict[str, str] = {}
@@ -215,14 +188,10 @@ def _dates(meta: Element) -> dict[str, str]:
         form = attribute(one, "publication-format")
         if kind in ("pub", "publication", "") and form:
             kind = "epub" if form.startswith(("electronic", "online")) else "ppub" if form == "print" else kind
-        if date := _date(one):
+        year, month, day, text = (_text(one, name) for name in ("year", "month", "day", "string-date"))
+        if date := date_of_parts(year, month, day, text):
             found.setdefault(kind, date)
     return dict(sorted(found.items(), key=lambda item: item[0] in _PMC_DATES))
-
-
-def _date(element: Element) -> str:
-    year, month, day = (_text(element, name) for name in ("year", "month", "day"))
-    return date_of_parts(year, month, day, _text(element, "string-date"))
 
 
 def _publication_types(article: Element, *, is_preprint: bool) -> tuple[str, ...]:

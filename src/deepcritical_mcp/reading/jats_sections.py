@@ -10,9 +10,7 @@ from xml.etree.ElementTree import Element
 
 from deepcritical_mcp.models import PartKind
 from deepcritical_mcp.reading.jats_tables import (
-    NO_CELLS,
     footnotes,
-    is_image,
     markdown_blocks,
     markdown_tables,
 )
@@ -30,8 +28,8 @@ from deepcritical_mcp.reading.jats_text import (
 )
 from deepcritical_mcp.reading.xml_tree import attribute
 
-_CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation", "citation-alternatives", "note", "p")
-_PEOPLE = {"person-group", "name", "string-name", "collab", "etal", "name-alternatives", "collab-alternatives"}
+_CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation", "note", "p")
+_PEOPLE = {"person-group", "name", "string-name", "collab", "etal"}
 _NUMBERS = {"doi": "doi: ", "pmid": "PMID: ", "pmcid": "PMCID: ", "pmc": "PMCID: "}
 _USED = {"volume", "issue", "fpage", "lpage", "elocation-id", "page-range", "year", "month", "day", "season", "label"}
 _LINKS = {"pub-id", "comment", "ext-link", "uri"}
@@ -51,18 +49,13 @@ def reference_of(ref: Element) -> str:
     text = " ".join(texts) or line_of(ref)
     if not label or text.startswith(label):
         return text or label
-    return f"{label if label.endswith(('.', ')', ']')) or not label.isdecimal() else f'{label}.'} {text}"
+    return f"{label}{'.' if label.isdecimal() else ''} {text}"
 
 
 def _citation(citation: Element) -> str:
-    if citation.tag == "citation-alternatives":
-        return next((text for child in citation if (text := _citation(child))), "")
-    if citation.tag in ("note", "p") or len(citation) == 0:
-        return line_of(citation)
     between = [citation.text or "", *(child.tail or "" for child in citation)]
-    if any(text.strip() for text in between):
-        return " ".join(_printed(citation).split())
-    return " ".join(_sentences(citation))
+    is_printed = any(text.strip() for text in between)
+    return " ".join(_printed(citation).split() if is_printed else _sentences(citation))
 
 
 def _printed(element: Element) -> str:
@@ -116,8 +109,6 @@ def _people(elements: list[Element]) -> str:
             inner = _people([*element]) or line_of(element)
             is_editors = attribute(element, "person-group-type") in ("editor", "editors")
             names.append(f"{inner}, editors" if inner and is_editors else inner)
-        elif element.tag in ("name-alternatives", "collab-alternatives"):
-            names.append(_people([*element][:1]))
         elif element.tag == "name":
             parts = (line_of(element.find(name)) for name in ("surname", "given-names", "suffix"))
             names.append(" ".join(filter(None, parts)))
@@ -142,6 +133,7 @@ _UNTITLED = {"ack", "app", "bio", "boxed-text", "fn-group", "glossary", "notes"}
 """Sections that are named by their kind if they have no title."""
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 _FILES = {"supplementary-material", "media"}
+_TEXT_OF_FLOATS = ("p", "attrib", "disp-quote", "disp-formula", "list")
 _HEADS = {"label", "caption", "title", "object-id", "permissions", "alternatives", "graphic", "alt-text", "long-desc"}
 _ENDS = (".", ":", "?", "!", "…", "|", "—", "–")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
@@ -186,23 +178,19 @@ def add_floats(part: JatsPart, element: Element) -> None:
 
 
 def _title(element: Element) -> str:
-    titles = (element.find(path) for path in ("title", "caption/title", "nomenclature/taxon-name"))
-    title = next((text for one in titles if (text := line_of(one))), "")
-    if element.tag == "app":
-        title = title or line_of(element.find("label"))
-    return title or (named_as("section", element.tag) if element.tag in _UNTITLED else "")
+    own = ("label",) if element.tag == "app" else ()
+    titles = (line_of(element.find(path)) for path in ("title", "caption/title", "nomenclature/taxon-name", *own))
+    return next(filter(None, titles), named_as("section", element.tag) if element.tag in _UNTITLED else "")
 
 
 def _fill(part: JatsPart, element: Element, *, is_paragraph: bool = False) -> None:
     """Adds the text of `element` to `part`, block by block."""
     flow = Flow(element, is_paragraph=is_paragraph)
-    for piece in flow.pieces:
+    for piece in (*flow.pieces, *flow.asides):
         if isinstance(piece, str):
             part.paragraphs.append(piece)
         else:
             _add(part, piece)
-    for aside in flow.asides:
-        _add(part, aside)
 
 
 def _add(part: JatsPart, block: Element) -> None:
@@ -213,24 +201,15 @@ def _add(part: JatsPart, block: Element) -> None:
     elif name in _ADDERS:
         _ADDERS[name](part, block)
     elif name in ("table-wrap", "fig"):
-        part.floats.append(_table(block) if name == "table-wrap" else _figure(block))
+        part.floats.append(_float(block))
         add_floats(part, block)
-    elif name in ("supplementary-material", "media", "array", "table"):
-        for text in markdown_blocks(block) if name in ("array", "table") else [_supplement(block)]:
+    elif name in ("fn", "supplementary-material", "media", "array", "table"):
+        cells = markdown_blocks(block) if name in ("array", "table") else ()
+        for text in cells or [line_of(block) if name == "fn" else _supplement(block)]:
             _append(part, text)
         add_floats(part, block)
     elif name == "disp-formula":
         _append(part, " ".join(filter(None, (formula_text(block) or IMAGE, line_of(block.find("label"))))))
-    elif name == "fn":
-        _append(part, line_of(block))
-        add_floats(part, block)
-    elif name == "statement":
-        start = len(part.paragraphs)
-        heading = " ".join(filter(None, (line_of(block.find("label")), line_of(block.find("title")))))
-        _fill(part, block)
-        _put_in_front(part, start, _sentence(heading))
-    elif name == "ref":
-        _append(part, reference_of(block))
     elif name != "title":
         _fill(part, block, is_paragraph=name in ("p", "attrib", "verse-line"))
 
@@ -239,29 +218,18 @@ def _add_section(part: JatsPart, element: Element) -> None:
     inner = [child for child in element if child.tag not in ("object-id", "label", "sec-meta")]
     if element.tag == "boxed-text" and [child.tag for child in inner] == ["sec"]:
         _add_section(part, inner[0])
-        return
-    section = part_of(element)
-    if not section.paragraphs and not section.sections and [one.kind for one in section.floats] == ["references"]:
-        (references,) = section.floats
-        references.title = section.title or references.title
-        part.floats.append(references)
     else:
-        part.sections.append(section)
+        part.sections.append(part_of(element))
 
 
-def _table(wrap: Element) -> JatsPart:
-    tables = markdown_tables(wrap) or ([NO_CELLS] if is_image(wrap) else [])
-    paragraphs = [_caption(wrap), *tables, *footnotes(wrap)]
-    for child in wrap:
-        if child.tag in ("p", "attrib", "list", "disp-quote"):
-            paragraphs.append(line_of(child))
-    return JatsPart(_label(wrap, "Table"), "table", [*filter(None, (*paragraphs, *_supplements(wrap)))])
-
-
-def _figure(figure: Element) -> JatsPart:
-    rest = [line_of(child) for child in figure if child.tag in ("p", "attrib", "disp-quote", "disp-formula", "list")]
-    paragraphs = [*filter(None, (_caption(figure), *rest, *markdown_tables(figure), *_supplements(figure)))]
-    return JatsPart(_label(figure, "Figure"), "figure", paragraphs or ["[Figure without a caption]"])
+def _float(element: Element) -> JatsPart:
+    """A table or figure: its caption, text, cells, notes and files."""
+    kind: PartKind = "table" if element.tag == "table-wrap" else "figure"
+    text = [line_of(child) for child in element if child.tag in _TEXT_OF_FLOATS]
+    files = (_supplement(inner) for inner in _outermost(element, FLOATS | _FILES) if inner.tag in _FILES)
+    paragraphs = [_caption(element), *text, *markdown_tables(element), *footnotes(element), *files]
+    label = line_of(element.find("label")).rstrip(".:| ") or kind.capitalize()
+    return JatsPart(label, kind, [*filter(None, paragraphs)] or [f"[{kind.capitalize()} without a caption]"])
 
 
 def _add_group(part: JatsPart, group: Element) -> None:
@@ -270,16 +238,10 @@ def _add_group(part: JatsPart, group: Element) -> None:
     for child in group:
         if child.tag in FLOATS:
             _add(part, child)
-        elif child.tag not in ("label", "caption", "object-id", "alternatives", "graphic"):
-            _fill(part, child)
     if caption and len(part.floats) > start:
         part.floats[start].paragraphs.insert(0, caption)
     else:
         _append(part, caption)
-
-
-def _label(element: Element, otherwise: str) -> str:
-    return line_of(element.find("label")).rstrip(".:| ") or otherwise
 
 
 def _caption(element: Element) -> str:
@@ -292,20 +254,9 @@ def _caption(element: Element) -> str:
     return " ".join(filter(None, (_sentence(label), _sentence(title) if rest else title, rest)))
 
 
-def _supplements(element: Element) -> Iterator[str]:
-    """The files that belong to a table or figure."""
-    for inner in _outermost(element, FLOATS | _FILES):
-        if inner.tag in _FILES:
-            yield _supplement(inner)
-
-
 def _supplement(element: Element) -> str:
     """What a file is, on one line."""
-    rest = [
-        _supplement(child) if child.tag in _FILES else line_of(child) for child in element if child.tag not in _HEADS
-    ]
-    if not len(element):
-        return line_of(element)
+    rest = [line_of(child) for child in element if child.tag not in _HEADS]
     return " ".join(filter(None, (_caption(element), element.text and element.text.strip(), *rest)))
 
 

@@ -28,14 +28,10 @@ class _Cell:
 
 
 def markdown_tables(wrap: Element) -> list[str]:
-    """Each table inside `wrap` that has text, as Markdown."""
-    return [text for table in _tables(wrap) for text in markdown_blocks(table)]
-
-
-def is_image(wrap: Element) -> bool:
-    """Whether there is an image of the table."""
-    children = (one for child in wrap for one in (child, *(child if child.tag == "alternatives" else ())))
-    return any(child.tag in _IMAGES for child in children)
+    """Each table inside `wrap` that has text, as Markdown; of a table that is an image, a remark that says so."""
+    found = [text for table in _tables(wrap) for text in markdown_blocks(table)]
+    is_image = wrap.tag == "table-wrap" and any(one.tag in _IMAGES for one in wrap.iter())
+    return found or [NO_CELLS] * is_image
 
 
 def markdown_blocks(table: Element, *, is_html: bool = False) -> list[str]:

@@ -16,7 +16,7 @@ SUBSCRIPTS = str.maketrans("0123456789+-−–=()", "₀₁₂₃₄₅₆₇₈
 """Only digits, signs and brackets: letters are hard to read and to search for."""
 _INVISIBLE = re.compile("[\u2061-\u2064]")
 _ATOM = re.compile(r"[^\W_]+(?:[.,][0-9]+)?|\W")
-_GROUPS = {"mrow", "mstyle", "mpadded", "math", "semantics", "menclose", "merror", "maction", "mtd"}
+_GROUPS = {"mmultiscripts", "mrow", "mstyle", "mpadded", "math", "semantics", "menclose", "merror", "maction", "mtd"}
 _LEAVES = {"mi", "mn", "mo", "mtext", "ms"}
 
 
@@ -38,21 +38,16 @@ def in_script(text: str, table: dict[int, int]) -> str:
 
 def formula_text(formula: Element) -> str:
     """One rendering of a formula, on one line: its MathML, else its TeX, else its characters; "" for an image."""
-    children = [child for child in formula if child.tag != "label"]
-    kinds = {child.tag for child in children}
+    has_math = formula.find("math") is not None
     if formula.tag == "math":
         return _tidy(mathml(formula))
     if formula.tag == "tex-math":
         return tex("".join(formula.itertext()))
-    if formula.tag == "alternatives":
-        best = next((child for name in ("math", "tex-math") for child in children if child.tag == name), None)
-        found = [best] if best is not None else children
-        return next((text for child in found if (text := formula_text(child))), "")
     if formula.tag in ("graphic", "inline-graphic", "alt-text", "long-desc", "object-id"):
         return ""
     pieces = [formula.text or ""]
     for child in formula:
-        if child.tag != "label" and not (child.tag == "tex-math" and "math" in kinds):
+        if child.tag != "label" and not (child.tag == "tex-math" and has_math):
             pieces.append(formula_text(child))
         pieces.append(child.tail or "")
     return _tidy("".join(pieces))
@@ -60,10 +55,8 @@ def formula_text(formula: Element) -> str:
 
 def tex(source: str) -> str:
     """The formula in a TeX document, without its preamble and the outer dollar signs."""
-    start, end = source.find("\\begin{document}"), source.rfind("\\end{document}")
-    if start >= 0:
-        source = source[start + len("\\begin{document}") : end if end > start else None]
-    return " ".join(source.split()).strip("$ ")
+    body = source.rpartition("\\begin{document}")[2].partition("\\end{document}")[0]
+    return " ".join(body.split()).strip("$ ")
 
 
 def mathml(element: Element) -> str:
@@ -86,8 +79,6 @@ def mathml(element: Element) -> str:
         return "; ".join(filter(None, (text.strip() for text in texts)))
     if name in ("mtr", "mlabeledtr"):
         return " ".join(filter(None, texts))
-    if name == "mmultiscripts":
-        return _joined(texts)
     return _scripted(name, texts) if len(texts) > 1 else _joined(texts)
 
 
@@ -135,7 +126,7 @@ def _tidy(text: str) -> str:
 _ELEMENTS = {kind: frozenset(names.split()) for kind, names in data_table(__file__, "jats_elements.txt").items()}
 SECTIONS, FLOATS, _DROPPED = _ELEMENTS["section"], _ELEMENTS["float"], _ELEMENTS["dropped"]
 _ASIDE, _BLOCKS = FLOATS | _ELEMENTS["aside"], SECTIONS | _ELEMENTS["block"]
-_FORMULAS = {"inline-formula", "disp-formula", "tex-math", "math"}
+_FORMULAS = {"inline-formula", "disp-formula", "tex-math", "math", "alternatives"}
 _CITES = {"bibr", "ref"}
 _NOTES = {"fn", "table-fn", "tablefn"}
 _NUMBERS = re.compile(r"[0-9]+[a-z]?(?:\s*[,;–−-]\s*[0-9]+[a-z]?)*", re.ASCII)
@@ -178,11 +169,9 @@ class Flow:
         elif name in _BLOCKS or name in _ASIDE or (name == "disp-formula" and not self._is_paragraph):
             self._end_line()
             self.pieces.append(child)
-        elif name in _FORMULAS or (name == "alternatives" and any(one.tag in ("math", "tex-math") for one in child)):
+        elif name in _FORMULAS:
             space = " " if name == "disp-formula" else ""
             self._text += [space, formula_text(child) or IMAGE, space]
-        elif name == "alternatives":
-            self._add_one_of(child)
         elif name in ("sup", "sub", "xref"):
             self._add_marked(child)
         elif name == "label" and not self._is_paragraph:
@@ -193,13 +182,6 @@ class Flow:
             self._text.append(attribute(child, "href"))
         elif name not in _DROPPED:
             self._walk(child)
-
-    def _add_one_of(self, alternatives: Element) -> None:
-        """The first alternative with text: images and the like have none."""
-        for child in alternatives:
-            if child.tag not in _DROPPED and (child.tag in _BLOCKS or any(map(str.strip, child.itertext()))):
-                self._add(child)
-                return
 
     def _add_marked(self, element: Element) -> None:
         """A superscript, subscript or reference, written so that a number keeps its meaning."""
@@ -222,10 +204,8 @@ def line_of(element: Element | None) -> str:
         return ""
     if not len(element):
         return " ".join((element.text or "").split())
-    found: list[str] = []
-    for piece in Flow(element, is_paragraph=True).pieces:
-        found.append(piece if isinstance(piece, str) else line_of(piece))
-    return " ".join(filter(None, found))
+    pieces = Flow(element, is_paragraph=True).pieces
+    return " ".join(filter(None, (piece if isinstance(piece, str) else line_of(piece) for piece in pieces)))
 
 
 def _marked(element: Element, core: str, before: str) -> str:

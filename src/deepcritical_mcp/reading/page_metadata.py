@@ -76,6 +76,7 @@ def fields_of(root: Any, url: str) -> Mapping[str, object]:
     canonical = _canonical(root, meta, url)
     ids = record_ids(canonical)
     html_language = str(root.get("lang") or "")
+    ends = dict.fromkeys(filter(None, (_first(meta, "first_page"), _first(meta, "last_page"))))
     plain = ("journal", "journal_abbreviation", "volume", "issue", "publisher")
     fields: dict[str, object] = {
         "title": _first(meta, "title") or _title_element(root),
@@ -86,7 +87,7 @@ def fields_of(root: Any, url: str) -> Mapping[str, object]:
         "pmcid": ids.pmcid,
         "nct": ids.nct,
         **{name: _first(meta, name) for name in plain},
-        "pages": _pages(meta),
+        "pages": "-".join(ends) if _first(meta, "first_page") else "",
         "language": (_first(meta, "language") or html_language).replace("_", "-").partition("-")[0].lower(),
         "url": canonical,
         "byline": _byline(root),
@@ -169,11 +170,6 @@ def _date(meta: Mapping[str, Sequence[str]]) -> str:
 def _dc_doi(meta: Mapping[str, Sequence[str]]) -> str:
     values = (value.lower() for value in meta.get("dc.identifier", []))
     return next((normalize_doi(value) for value in values if value.startswith(("10.", "doi:10.", "doi: 10."))), "")
-
-
-def _pages(meta: Mapping[str, Sequence[str]]) -> str:
-    first, last = _first(meta, "first_page"), _first(meta, "last_page")
-    return f"{first}-{last}" if first and last and first != last else first
 
 
 def _canonical(root: Any, meta: Mapping[str, Sequence[str]], url: str) -> str:

@@ -53,7 +53,10 @@ def sections_of(pages: Sequence[Sequence[PdfLine]], heights: Sequence[float]) ->
     lines = [line for page in _without_running_lines(pages, heights) for line in in_reading_order(page)]
     if not lines:
         return []
-    body = _body_size(lines)
+    sizes = Counter[float]()
+    for line in lines:
+        sizes[round(line.size, 1)] += len(line.text)
+    body = sizes.most_common(1)[0][0]
     words = {word.strip(_MARKS) for line in lines for word in line.text.lower().translate(_LIGATURES).split()} - {""}
     found = [(block[0].page, _is_heading(block, body), _joined(block, words)) for block in _blocks(lines)]
     if sum(is_heading for _, is_heading, _ in found) > 1:
@@ -129,9 +132,7 @@ def in_reading_order(lines: Sequence[PdfLine]) -> list[PdfLine]:
     if gutter is None:
         return list(lines)
     sides = ["left" if one.right <= gutter else "right" if one.left >= gutter else "both" for one in lines]
-    columns = [side for side in sides if side != "both"]
-    changes = sum(before != after for before, after in pairwise(columns))
-    if changes <= 5:
+    if sum(before != after for before, after in pairwise(side for side in sides if side != "both")) <= 5:
         return list(lines)
     ordered: list[PdfLine] = []
     band: dict[str, list[PdfLine]] = {"left": [], "right": []}
@@ -149,22 +150,18 @@ def _gutter(lines: Sequence[PdfLine], left: float, right: float) -> float | None
     places = [left + (right - left) * step / 40 for step in range(14, 27)]
     crossing = {place: sum(line.left < place < line.right for line in lines) for place in places}
     best = min(places, key=lambda place: (crossing[place], abs(place - (left + right) / 2)))
-    on_left = sum(line.right <= best for line in lines)
-    on_right = sum(line.left >= best for line in lines)
-    return best if crossing[best] <= 0.25 * len(lines) and min(on_left, on_right) >= 0.2 * len(lines) else None
+    fewest = min(sum(line.right <= best for line in lines), sum(line.left >= best for line in lines))
+    return best if crossing[best] <= 0.25 * len(lines) and fewest >= 0.2 * len(lines) else None
 
 
-def _body_size(lines: Sequence[PdfLine]) -> float:
-    sizes = Counter[float]()
-    for line in lines:
-        sizes[round(line.size, 1)] += len(line.text)
-    return sizes.most_common(1)[0][0]
+def _is_known(line: PdfLine) -> bool:
+    """Whether a line is one of the usual headings."""
+    return _NUMBER.sub("", line.text.strip(), count=1).strip(" .:").lower() in _KNOWN
 
 
 def _is_heading(block: Sequence[PdfLine], body: float) -> bool:
     text = " ".join(line.text for line in block).strip()
-    bare = _NUMBER.sub("", text, count=1).rstrip(" .:").lower()
-    if len(block) == 1 and bare in _KNOWN:
+    if len(block) == 1 and _is_known(block[0]):
         return True
     is_large = min(line.size for line in block) >= 1.12 * body
     return is_large and len(text) <= 200 and any(map(str.isalpha, text)) and not text.endswith((".", ",", ";"))
@@ -172,7 +169,12 @@ def _is_heading(block: Sequence[PdfLine], body: float) -> bool:
 
 def _blocks(lines: Sequence[PdfLine]) -> Iterator[list[PdfLine]]:
     """Paragraphs and headings, as lists of lines."""
-    pitch = _pitch(lines)
+    steps = [
+        before.bottom - after.bottom
+        for before, after in pairwise(lines)
+        if before.page == after.page and 0 < before.bottom - after.bottom < 3 * before.size
+    ]
+    pitch = median(steps) if steps else 12.0
     block: list[PdfLine] = []
     for line in lines:
         if block and _begins_anew(block, line, pitch):
@@ -183,19 +185,9 @@ def _blocks(lines: Sequence[PdfLine]) -> Iterator[list[PdfLine]]:
         yield block
 
 
-def _pitch(lines: Sequence[PdfLine]) -> float:
-    steps = [
-        before.bottom - after.bottom
-        for before, after in pairwise(lines)
-        if before.page == after.page and 0 < before.bottom - after.bottom < 3 * before.size
-    ]
-    return median(steps) if steps else 12.0
-
-
 def _begins_anew(block: Sequence[PdfLine], line: PdfLine, pitch: float) -> bool:
     last = block[-1]
-    bare = _NUMBER.sub("", line.text, count=1).strip(" .:").lower()
-    if bare in _KNOWN or (len(block) == 1 and _NUMBER.sub("", last.text, count=1).strip(" .:").lower() in _KNOWN):
+    if _is_known(line) or (len(block) == 1 and _is_known(last)):
         return True
     if abs(line.size - last.size) > 0.08 * max(line.size, last.size) and len(line.text) > 3 and len(last.text) > 3:
         return True
@@ -283,8 +275,7 @@ def read_pdf(content: bytes, *, url: str = "", charset: str = "") -> PageReading
         remarks.append(f"Only the first {len(pages)} of {count} pages were read: {reason}.")
     if failed:
         remarks.append(f"{counted(failed, 'page')} could not be read.")
-    empty = sum(not page for page in pages) - failed
-    if empty:
+    if empty := sum(not page for page in pages) - failed:
         remarks.append(f"{counted(empty, 'page')} without text inside: images or blank.")
     return PageReading(Reading(body, parts, _fields(document, beginning), remarks=tuple(remarks)), "full_text")
 
@@ -388,8 +379,9 @@ class _Lines:
                 box = self._box(index)
                 if is_after_space and self._boxes and box[0] - self._boxes[-1][2] > 1.6 * max(self._size, 4):
                     self._end()
-                if not self._text:
-                    self._size = self._size_of(index, box)
+                if not self._text:  # the size as printed: some files scale a font of size 1
+                    size = float(_raw.FPDFText_GetFontSize(self._page, index))
+                    self._size = size if size > 2 else max(box[3] - box[1], 1.0) * 1.4
                 self._text.append(character)
                 self._boxes.append(box)
                 if character == HYPHEN:  # stands for the end of the line too
@@ -411,11 +403,6 @@ class _Lines:
         if self._turned == 270:
             return width - box[3], box[0], width - box[1], box[2]
         return box
-
-    def _size_of(self, index: int, box: Box) -> float:
-        """The size of the font as printed: some files scale a font of size 1."""
-        size = float(_raw.FPDFText_GetFontSize(self._page, index))
-        return size if size > 2 else max(box[3] - box[1], 1.0) * 1.4
 
     def _end(self) -> None:
         text = " ".join("".join(self._text).split(" ")).strip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -153,12 +153,8 @@ class FullTexts:
     ) -> FoundText:
         await progress(0.1, "looking for the record")
 
-        async def climbing(begin: Callable[[], None]) -> Climb:
-            begin()
-            return await self._climb(document, held, progress)
-
         key = (document.ids, document.url, held and (held.id, held.is_record))
-        climb = await self._in_flight.ask(key, climbing)
+        climb = await self._in_flight.ask(key, partial(self._climb, document, held, progress))
         await progress(0.8, "keeping the text in the session")
         return await self._kept(document, climb, session)
 

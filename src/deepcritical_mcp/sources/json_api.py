@@ -98,9 +98,9 @@ class JsonApi:
         method, parts = ("POST", RequestParts(data=sent)) if in_body else ("GET", RequestParts(params=sent))
         parts["headers"] = _HEADERS
 
-        async def request(begin: Callable[[], None]) -> T:
+        async def request() -> T:
             async with self._slots.slot() if self._slots else nullcontext():
-                return await self._client.request(method, url, read, step=step, begin=begin, **parts)
+                return await self._client.request(method, url, read, step=step, **parts)
 
         return await self._in_flight.ask((path, tuple(params.items()), kind), request)
 

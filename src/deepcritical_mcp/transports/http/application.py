@@ -69,7 +69,12 @@ class BodyLimits:
             is_long = len(body) > READ_AT_ONCE
             found = await anyio.to_thread.run_sync(self._read_body, body) if is_long else self._read_body(body)
             if isinstance(found, bytes):
-                await self._app(scope, _replay(found, receive), send)
+                messages: list[Message] = [{"type": "http.request", "body": found, "more_body": False}]
+
+                async def replay() -> Message:
+                    return messages.pop() if messages else await receive()
+
+                await self._app(scope, replay, send)
             else:
                 await found(scope, receive, send)
 
@@ -101,15 +106,6 @@ class BodyLimits:
     def _too_large(self) -> Response:
         text = f"The request is larger than {self._max_body:,} bytes. Send fewer or shorter items per call."
         return refusal(413, "too_large", text)
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Message:
-        return messages.pop() if messages else await receive()
-
-    return replay
 
 
 logger = logging.getLogger(__name__)

@@ -129,7 +129,8 @@ class OAuthVerifier:
         except jwt.PyJWTError as error:
             logger.info("refused an access token: %s", type(error).__name__)
             return None
-        if not str(claims["sub"]).strip() or not _is_text(str(claims["sub"])):
+        subject = str(claims["sub"])
+        if not subject.strip() or subject != subject.encode(errors="ignore").decode():  # JSON may have half a character
             return None
         scope = claims.get("scope") or claims.get("scp")
         scopes = scope.split() if isinstance(scope, str) else scope
@@ -138,7 +139,7 @@ class OAuthVerifier:
             client_id=str(claims.get("client_id") or claims.get("azp") or "oauth"),
             scopes=[str(one) for one in cast("list[object]", scopes)] if isinstance(scopes, list) else [],
             expires_at=int(claims["exp"]),
-            subject=str(claims["sub"]),
+            subject=subject,
             claims={"iss": str(claims["iss"])},
         )
 
@@ -181,11 +182,6 @@ class OAuthVerifier:
     async def _get(self, url: str, read: Callable[[Mapping[str, Any]], T]) -> T:
         headers = {"accept": "application/json"}
         return await self._api.request("GET", url, lambda answer: read(json_answer(*_ISSUER, answer)), headers=headers)
-
-
-def _is_text(text: str) -> bool:
-    """Whether it can be encoded: JSON may contain half of a surrogate pair."""
-    return text.encode(errors="ignore").decode() == text
 
 
 def _signing_keys(answer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -115,7 +115,7 @@ class CallObserver:
         outcome, result, started = "cancelled", None, time.perf_counter()
         try:
             result = await call_next(ctx)
-            outcome = str(_error(result).get("code", "ok"))
+            outcome = str(_structured(result).get("error", {}).get("code", "ok"))
         except MCPError as error:
             outcome = f"rpc_{error.error.code}"
             raise
@@ -132,7 +132,7 @@ class CallObserver:
         tool = name if name in self._tools else "unknown"
         self._metrics.calls.labels(tool, outcome).inc()
         self._metrics.seconds.labels(tool).observe(seconds)
-        for provider, provider_outcome in _provider_outcomes(result):
+        for provider, provider_outcome in _provider_outcomes(_structured(result)):
             self._metrics.providers.labels(provider, provider_outcome).inc()
         caller = current_caller() or Caller(name="", address="", request_id="", path="")
         fields = {
@@ -173,14 +173,10 @@ def _structured(result: HandlerResult) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", content) if isinstance(content, dict) else {}
 
 
-def _error(result: HandlerResult) -> Mapping[str, Any]:
-    return _structured(result).get("error") or {}
-
-
-def _provider_outcomes(result: HandlerResult) -> Iterator[tuple[str, str]]:
-    for report in _structured(result).get("providers", []):
+def _provider_outcomes(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for report in content.get("providers", []):
         yield report["name"], report["status"]
-    details: Mapping[str, Any] = _error(result).get("details", {})
+    details: Mapping[str, Any] = content.get("error", {}).get("details", {})
     for cause in [details, *details.get("causes", [])]:
         if cause.get("provider"):
             yield cause["provider"], "failed"

@@ -48,8 +48,8 @@ class HostAndOriginCheck:
         self._app = app
         public = urlsplit(settings.public_url)
         self._hosts = [host.lower() for host in (*settings.allowed_hosts, public.hostname or "") if host]
-        origins = (*settings.cors_origins, _origin(settings.public_url))
-        self._origins = {origin.rstrip("/").lower() for origin in origins if origin}
+        own = f"{public.scheme}://{public.netloc}" if public.netloc else ""
+        self._origins = {origin.rstrip("/").lower() for origin in (*settings.cors_origins, own) if origin}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         respond = self._app if scope["type"] == "lifespan" else self._refusal(scope) or self._app
@@ -73,7 +73,10 @@ class HostAndOriginCheck:
         name = match["name"].strip("[]").lower()
         if name in _LOOPBACK_NAMES or name == str((scope.get("server") or ("",))[0]).lower():
             return True  # no foreign page can be served under these names
-        return any(_matches(name, value.lower(), allowed) for allowed in self._hosts)
+        return any(
+            allowed in ("*", name, value.lower()) or (allowed.startswith("*.") and name.endswith(allowed[1:]))
+            for allowed in self._hosts
+        )
 
     def _is_allowed_origin(self, value: str) -> bool:
         if "*" in self._origins or value.lower() in self._origins:
@@ -110,14 +113,3 @@ def listens_on_loopback_only(host: str) -> bool:
 def _is_loopback_name(host: str) -> bool:
     match = _HOST.fullmatch(host)
     return bool(match) and match["name"].strip("[]").lower() in _LOOPBACK_NAMES
-
-
-def _matches(name: str, value: str, allowed: str) -> bool:
-    return allowed in ("*", name, value) or (
-        allowed.startswith("*.") and name.endswith(allowed[1:]) and name != allowed[1:]
-    )
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
