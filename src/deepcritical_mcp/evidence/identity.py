@@ -119,15 +119,13 @@ def _texts_agree(one: str, other: str) -> Agreement:
 
 def _same_first_author(one: Identity, other: Identity) -> bool | None:
     """Whether both have the same first author; None if one is unknown."""
-    if not one.first_author or not other.first_author:
-        return None
-    return same_author(one.first_author, other.first_author)
+    return same_author(one.authors[0], other.authors[0]) if one.authors and other.authors else None
 
 
 def _dates_agree(one: Identity, other: Identity) -> bool:
     """Unknown or at most a year apart, as online and in print. Two pages without authors, which may be numbers of a
     series, have the same date as far as both give it."""
-    if one.first_author or other.first_author or not one.date or not other.date:
+    if one.authors or other.authors or not one.date or not other.date:
         return not one.date or not other.date or abs(int(one.date[:4]) - int(other.date[:4])) <= 1
     return one.date.startswith(other.date) or other.date.startswith(one.date)
 

@@ -212,11 +212,6 @@ class Identity:
     contents: tuple[str, ...]
     keys: frozenset[tuple[str, str]]
 
-    @property
-    def first_author(self) -> AuthorName | None:
-        """None if nobody is known."""
-        return self.authors[0] if self.authors else None
-
 
 def identity_of(publication: Publication) -> Identity:
     """The identity of a publication, normalized; identifiers are read from its URL too."""
