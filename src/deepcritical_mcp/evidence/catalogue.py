@@ -337,11 +337,11 @@ class Catalogue:
         return found
 
     def unfinished(self, ids: Collection[str] | None = None) -> list[str]:
-        """Warnings about what is not indexed yet: "pubmed:1: 40 of 96 passages are still being indexed."; if there are
+        """Warnings about what is not indexed yet: "pubmed:1: 40 of 96 passages are still being indexed…"; if there are
         `ids`, only about these publications."""
         rows = self.missing([id for id in self.waiting() if ids is None or id in ids])
         long = [
-            f"{one.id}: {len(left)} of {start + len(left)} passages are still being indexed."
+            f"{one.id}: {len(left)} of {start + len(left)} passages are still being indexed: their order may change."
             for one, start, left in rows
             if self.layout(one.id).has_long_texts
         ]

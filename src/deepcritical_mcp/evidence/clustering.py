@@ -15,7 +15,6 @@ from deepcritical_mcp.evidence.identity import (
     Identity,
     contradict,
     identity_of,
-    overruled,
     reason,
 )
 from deepcritical_mcp.evidence.storage.stored_items import dumped
@@ -190,10 +189,9 @@ def best_match(new: Identity, others: Sequence[Member]) -> tuple[Member, str] | 
 def _joined(clusters: Sequence[Cluster], level: str) -> list[Cluster]:
     """Join what is the same on `level`. What could belong to either of two contradicting clusters joins neither, and in
     a chain of contradicting clusters none is joined."""
-    sound = [[overruled(member.identity, cluster[0].identity) for member in cluster] for cluster in clusters]
     given = [[member.identity for member in cluster] for cluster in clusters]
     pairs = _pairs(range(len(clusters)))
-    rivals = {pair for pair in pairs if any(contradict(level, *both) for both in product(*(sound[at] for at in pair)))}
+    rivals = {pair for pair in pairs if any(contradict(level, *both) for both in product(*(given[at] for at in pair)))}
     near = [
         pair for pair in pairs - rivals if any(reason(level, *both) for both in product(*(given[at] for at in pair)))
     ]

@@ -6,7 +6,6 @@ Similar meaning alone is never enough. Every rule is symmetric, so that the orde
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import product
 from typing import Literal
 
@@ -242,26 +241,6 @@ def tells_apart(one: Identity, other: Identity) -> bool:
     if len({frozenset(filter(str.isdigit, some)) for some in words}) > 1:
         return True
     return contradict("doi", one, other) or _are_two(one, other) or _are_separate_pages(one, other)
-
-
-def overruled(one: Identity, leader: Identity) -> Identity:
-    """`one` without what `leader`, a better description of the same publication, contradicts."""
-    wrong = {part for part in REGISTERED if leader.named.get(part, one.named.get(part)) != one.named.get(part)}
-    numbers, claims, named = (
-        {part: value for part, value in some.items() if part not in wrong}
-        for some in (one.numbers, one.claims, one.named)
-    )
-    alike = _titles_alike(one, leader) != "other"
-    return replace(
-        one,
-        numbers=numbers,
-        claims=claims,
-        named=named,
-        title=one.title if alike else (),
-        shown_title=one.shown_title if alike else "",
-        date=one.date if _dates_agree(one, leader) else "",
-        authors=() if _same_first_author(one, leader) is False else one.authors,
-    )
 
 
 def _share(part: str, one: Identity, other: Identity) -> bool:

@@ -48,6 +48,9 @@ IN_USE = 120.0
 memory limit: otherwise, large sessions in use at the same time would put one another to rest at every call, and waking
 one takes seconds."""
 
+MAX_MEMORY = 500_000_000
+"""Bytes that the indexes of all sessions may take together; those of one session may take more."""
+
 
 class SessionRegistry:
     """All sessions of the process. Constructing it opens nothing.
@@ -261,7 +264,7 @@ class SessionRegistry:
     async def _rest(self, sessions: Sequence[EvidenceStore], now: float) -> None:
         """Let those of `sessions` rest that have not been used for long, or are too many or too large together. The
         last one stays awake however large it is."""
-        awake, size, most = 0, 0, self._backend.max_memory
+        awake, size = 0, 0
         for session in [session for session in reversed(sessions) if session.awake]:
             if session.rested:
                 session.returns, session.rested = session.used - session.rested < RETURNS_WITHIN, 0.0
@@ -269,7 +272,7 @@ class SessionRegistry:
             awake, size = awake + 1, size + session.memory
             idle = now - session.used
             too_many = awake > self._backend.max_awake and idle > (RETURNS_WITHIN if stays else STAYS_AWAKE)
-            too_large = awake > 1 and size > (most if idle > IN_USE else 2 * most)
+            too_large = awake > 1 and size > (MAX_MEMORY if idle > IN_USE else 2 * MAX_MEMORY)
             if too_many or too_large or idle > REST_AFTER:
                 await session.rest()
                 session.rested = now if not session.awake else 0.0

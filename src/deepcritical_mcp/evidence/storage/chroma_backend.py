@@ -17,7 +17,7 @@ from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderT
 from deepcritical_mcp.evidence.storage import ChromaServerSettings
 from deepcritical_mcp.evidence.storage.backend import Backend
 from deepcritical_mcp.evidence.storage.chroma_records import session_info, translated
-from deepcritical_mcp.evidence.storage.chroma_session import BATCH, PAGE, TURN, WORDS, ServerSpace
+from deepcritical_mcp.evidence.storage.chroma_session import PAGE, TURN, WORDS, ServerSpace
 from deepcritical_mcp.evidence.storage.stored_items import KeptSession, is_session_id
 from deepcritical_mcp.evidence.storage.vector_table import chroma_settings
 from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
@@ -41,7 +41,7 @@ class ServerBackend(Backend):
     advice = "Start the server that DEEPCRITICAL_CHROMA_URL names, or unset it."
     lasting = True
     shared = remote = True
-    batch = BATCH
+    max_awake = 1_000
 
     def __init__(self, settings: ChromaServerSettings, *, limit: int) -> None:
         self.limit = limit

@@ -50,8 +50,6 @@ logger = logging.getLogger(__name__)
 
 WORDS = "-words"
 TURN = "-turn"
-BATCH = 64
-"""Publications per write."""
 MAX_RECORDS = 256
 """Records that are written at once."""
 MAX_READ = 1_000

@@ -32,7 +32,7 @@ from deepcritical_mcp.evidence.storage.session_file import (
     failures,
     salvaged,
 )
-from deepcritical_mcp.evidence.storage.sqlite_space import LOCAL_BATCH, SqliteSpace
+from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace
 from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, KeptSession, is_session_id, packed
 from deepcritical_mcp.evidence.storage.version_0_2 import is_old_session, old_info, old_session
 from deepcritical_mcp.net.cache import Cache, make_private_folder
@@ -120,8 +120,6 @@ class FolderBackend(Backend):
     advice = "Set DEEPCRITICAL_DATA_DIR to a folder that you may write to."
     lasting = True
     shared = True
-    batch = LOCAL_BATCH
-    max_awake = 32
     undo_seconds = 86_400.0
     ttl = 90 * 86_400.0
     expires_by_use = False
