@@ -30,7 +30,6 @@ from deepcritical_mcp.evidence.titles import (
     begins_with,
     continues,
     identifies,
-    is_english,
     is_generic,
     is_notice,
     is_subtitle,
@@ -158,13 +157,8 @@ def _are_two(one: Identity, other: Identity) -> bool:
 
 def _are_separate_pages(one: Identity, other: Identity) -> bool:
     """Whether these are two different pages of one host, neither the PDF or print view of the other."""
-    is_other = one.numbers.get("url") != other.numbers.get("url")
-    return is_other and _on_one_host(one, other) and one.is_print == other.is_print
-
-
-def _on_one_host(one: Identity, other: Identity) -> bool:
-    hosts = {host_of(each.numbers.get("url", "")) for each in (one, other)}
-    return len(hosts) == 1 and "" not in hosts
+    first, second = (each.numbers.get("url", "") for each in (one, other))
+    return first != second and host_of(first) == host_of(second) != "" and one.is_print == other.is_print
 
 
 def _says_the_same(one: Identity, other: Identity) -> bool:
@@ -250,14 +244,13 @@ def _share(part: str, one: Identity, other: Identity) -> bool:
 
 def _is_shared(part: str, one: Identity, other: Identity) -> bool:
     """Whether two descriptions share an identifying number or address; where one of them only claims it, they must also
-    agree, unless both are views of one page."""
+    agree, unless both are of one page."""
     if not _share(part, one, other):
         return False
-    claims, are_pages = {**one.claims, **other.claims}, not one.is_record and not other.is_record
-    is_view = part == "url" or (part in one.addressed & other.addressed and _on_one_host(one, other))
-    if not claims or (are_pages and is_view):
-        return True
-    return bears_out(one, other) if part in (*claims, "url") else True
+    claims = {**one.claims, **other.claims}
+    if part == "url":
+        return not claims or not (one.is_record or other.is_record) or bears_out(one, other)
+    return part not in claims or bears_out(one, other)
 
 
 def bears_out(one: Identity, other: Identity, *, is_named: bool = False) -> bool:
@@ -307,19 +300,17 @@ def _has_title(claim: Identity, record: Identity, *, is_sure: bool) -> bool:
     be missing, a few words may differ, and the title may be in another language."""
     if not record.title:
         return is_sure
-    # What is in English has the English title of a translated paper.
-    is_foreign = is_sure and record.shown_title[:1] == "[" and not is_english(claim.shown_title or claim.beginning)
     if not claim.title:
         texts = [claim.beginning, *claim.contents]
         is_copy = max(map(len, texts)) >= MIN_COMPARED and _contents_agree(claim, record) == "same"
-        return is_copy or is_foreign or any(begins_with(text, record.shown_title) for text in texts)
+        return is_copy or any(begins_with(text, record.shown_title) for text in texts)
     if is_notice(claim.title) != is_notice(record.title):
         return False
     if _titles_alike(claim, record) != "other" or likeness(claim.title, record.translation) != "other":
         return True
     if adds_a_site(claim.shown_title, record.title, (claim.journal, record.journal), is_sure):
         return True
-    if is_foreign or (is_sure and is_translation(claim.shown_title, record.shown_title)):
+    if is_sure and is_translation(claim.shown_title, record.shown_title):
         return True
     short, long = sorted((claim, record), key=lambda one: len(one.title))
     rest = long.title[len(short.title) :]

@@ -24,7 +24,7 @@ from deepcritical_mcp.evidence.titles import (
     plain_letters,
     tokens,
 )
-from deepcritical_mcp.identifiers import RecordIds, normalize_doi, record_ids
+from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, UNKNOWN_DATE, AuthorName, Publication
 from deepcritical_mcp.text import normalized
 from deepcritical_mcp.urls import host_of, normalize_url
@@ -171,7 +171,6 @@ class Identity:
         numbers: those known of `NAMES`, normalized.
         claims: of `REGISTERED`, those that it only claims, or that its address names, without being a record.
         named: both of these.
-        addressed: the kinds of those that its address names.
         id: the one that these facts alone give it, without the digest that tells two with one id apart.
         title: as `tokens`, without what a site adds.
         shown_title: as it is written.
@@ -190,7 +189,6 @@ class Identity:
     numbers: Mapping[str, str]
     claims: Mapping[str, str]
     named: Mapping[str, str]
-    addressed: frozenset[str]
     id: str
     title: tuple[str, ...]
     shown_title: str
@@ -223,7 +221,6 @@ def identity_of(publication: Publication) -> Identity:
         numbers=known,
         claims=claims,
         named=claims | known,
-        addressed=frozenset(identity_numbers(record_ids(publication.url))),
         id=id,
         title=title,
         shown_title=shown_title,

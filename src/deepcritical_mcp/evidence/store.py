@@ -171,8 +171,6 @@ class EvidenceStore(SessionAccess):
                 return search.best(query, catalogue.by_words(asked), vectors, min_relevance, shown), changes
 
             found, changes = await self._in_thread(again)
-            if not self._backend.shared:
-                return found
             return found.without(await self._changed(found.evidence, catalogue, changes))
 
     async def _changed(

@@ -72,9 +72,11 @@ class ServerBackend(Backend):
 
     def expire(self, now: float, ttl: float) -> None:
         with translated("delete old sessions"):
-            for name in [one.name for one in self._collections() if _is_unused(one, now - ttl)]:
-                with contextlib.suppress(NotFoundError):
-                    self._client().delete_collection(name)
+            for one in self._collections():
+                is_ours = is_session_id(one.name.removesuffix(WORDS).partition(TURN)[0])
+                if is_ours and 0 < session_info(one.metadata).used < now - ttl:
+                    with contextlib.suppress(NotFoundError):
+                        self._client().delete_collection(one.name)
 
     def _collections(self) -> list[Collection]:
         client = self._client()
@@ -153,8 +155,3 @@ def _refused(status: int) -> EvidenceStoreError:
     error = EvidenceStoreError(f"The Chroma server answered HTTP {status}: {advice}")
     error.retryable = may_pass
     return error
-
-
-def _is_unused(collection: Collection, since: float) -> bool:
-    id = collection.name.removesuffix(WORDS).partition(TURN)[0]
-    return is_session_id(id) and 0 < session_info(collection.metadata).used < since
