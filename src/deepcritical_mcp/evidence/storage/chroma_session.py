@@ -80,13 +80,19 @@ class ServerSpace(Space):
     the turn, until it deletes the collection.
     """
 
-    def __init__(self, client: Client, session_id: str, info: KeptSession) -> None:
+    def __init__(
+        self,
+        client: Client,
+        session_id: str,
+        info: KeptSession,
+        vectors: Collection | None = None,
+        words: Collection | None = None,
+    ) -> None:
         self.session_id = session_id
         self.lock = threading.RLock()
         self._info = info
         self._client = client
-        self._vectors: Collection | None = None
-        self._words: Collection | None = None
+        self._vectors, self._words = vectors or self._create(session_id), words or self._create(session_id + WORDS)
         self._table = VectorTable()
         self._turn_began = math.inf
         """When the turn of this process began (monotonic seconds)."""
@@ -100,9 +106,8 @@ class ServerSpace(Space):
     @classmethod
     def create(cls, client: Client, session_id: str, info: KeptSession) -> Self:
         """A new, empty session."""
-        space = cls(client, session_id, info)
         with translated("open a session"):
-            space._vectors = space._create(session_id)
+            space = cls(client, session_id, info)
         if info.title:
             space.set_title(info.title, replacing=True)
         return space
@@ -118,11 +123,11 @@ class ServerSpace(Space):
             vectors, words = (_found(client, name) for name in (session_id, session_id + WORDS))
             if (metadata := _metadata(vectors) or _metadata(words)) is None:
                 raise SessionNotFoundError()
-            info = session_info(metadata)
-            space = cls(client, session_id, replace(info, model=model, title=session_info(_metadata(words)).title))
             if metadata.get("format") != FORMAT:
                 raise EvidenceStoreError("Version 0.1 kept this session. This version cannot read it, and leaves it.")
-            space._vectors, space._words = vectors or space._create(session_id), words
+            info = session_info(metadata)
+            own = replace(info, model=model, title=session_info(_metadata(words)).title)
+            space = cls(client, session_id, own, vectors, words)
             if vectors is not None and info.model != model:
                 space._discard_vectors(vectors)
         return space
@@ -151,22 +156,22 @@ class ServerSpace(Space):
         with self._writing():
             for some in batches(records, MAX_RECORDS):
                 new = [vectors[item.id][part - firsts[item.id]] for item, part in some]
-                self._main.upsert(
+                self._vectors.upsert(
                     ids=[part_id(item.id, part) for item, part in some],
                     embeddings=np.asarray(new, np.float32),
                     metadatas=[record_row(item, written[item.id], part) for item, part in some],
                 )
             if same := [item for item in items if firsts[item.id]]:
                 rows = [record_row(item, written[item.id]) for item in same]
-                self._main.update(ids=[item.id for item in same], metadatas=rows)
+                self._vectors.update(ids=[item.id for item in same], metadatas=rows)
             if plain := [item for item in items if not item.vectors]:
                 rows = [record_row(item, written[item.id]) for item in plain]
                 self._put_words([item.id for item in plain], rows)
             beyond = {item.id: range(item.vectors, earlier[item.id][1]) for item in items}
             if gone := [part_id(id, part) for id, parts in beyond.items() for part in parts]:
-                self._main.delete(ids=gone)
+                self._vectors.delete(ids=gone)
             moved = [item.id for item in items if item.vectors and not earlier[item.id][1]]
-            if moved and self._words is not None:
+            if moved:
                 self._words.delete(ids=moved)
         for item in items:
             self._table.put(item.id, vectors.get(item.id, ()), firsts[item.id])
@@ -177,10 +182,9 @@ class ServerSpace(Space):
             for id in ids:
                 count = self._states.pop(id, (0, 0))[1]
                 with self._table.lock:  # who reads all vectors, a page at a time, must not miss one
-                    self._main.delete(ids=[part_id(id, part) for part in range(max(count, 1))])
+                    self._vectors.delete(ids=[part_id(id, part) for part in range(max(count, 1))])
                     self._table.put(id, ())
-                if self._words is not None:
-                    self._words.delete(ids=[id])
+                self._words.delete(ids=[id])
 
     @contextlib.contextmanager
     def turn(self) -> Generator[None]:
@@ -199,7 +203,7 @@ class ServerSpace(Space):
 
     def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
         with translated("search the session"):
-            return asked(self._main, vectors, limit, least)
+            return asked(self._vectors, vectors, limit, least)
 
     def vectors(self, counts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
         table, changes = self._table, self._table.changes
@@ -209,7 +213,7 @@ class ServerSpace(Space):
         rows: list[Any] = []
         for some in batches(ids, MAX_READ):
             with translated("read the session"):
-                found = self._main.get(ids=[*some], include=["embeddings"])
+                found = self._vectors.get(ids=[*some], include=["embeddings"])
             keys += found["ids"]
             rows += list(found["embeddings"] if found["embeddings"] is not None else ())
         read = stacked(keys, rows)
@@ -228,41 +232,37 @@ class ServerSpace(Space):
         with self._writing():
             if kept:
                 self._put_words([*kept], [{_TEXT: text} for text in kept.values()])
-            if len(kept) < len(contents) and (words := self._known_words()) is not None:
-                words.delete(ids=[_DOCUMENT + name for name, text in contents.items() if not text])
+            if gone := [_DOCUMENT + name for name, text in contents.items() if not text]:
+                self._words.delete(ids=gone)
 
     def documents(self, names: Sequence[str]) -> dict[str, str]:
         named: dict[str, str] = {}
-        if not names or (words := self._known_words()) is None:
-            return named
         for some in batches(names, MAX_READ):
             ids = [_DOCUMENT + name for name in some]
             with translated("read the session"):
-                rows = words.get(ids=ids, include=["metadatas"])
+                rows = self._words.get(ids=ids, include=["metadatas"])
             named |= {id: str(row[_TEXT]) for id, row in zip(rows["ids"], rows["metadatas"] or (), strict=True)}
         return {name: named[_DOCUMENT + name] for name in names if _DOCUMENT + name in named}
 
     def document_names(self, prefix: str) -> list[str]:
-        if (words := self._known_words()) is None:
-            return []
         with translated("read the session"):
-            ids = words.get(where={_TEXT: {"$ne": ""}}, include=[])["ids"]
+            ids = self._words.get(where={_TEXT: {"$ne": ""}}, include=[])["ids"]
         return sorted(id.removeprefix(_DOCUMENT) for id in ids if id.startswith(_DOCUMENT + prefix))
 
     def record(self, **changes: Any) -> None:
         info = replace(self._info, **changes)
         with translated("keep the session"):
-            self._main.modify(metadata=collection_metadata(info))
+            self._vectors.modify(metadata=collection_metadata(info))
         self._info = info
 
     def set_title(self, title: str, *, replacing: bool) -> None:
         # In the metadata of the second collection, which nothing else changes: that of the first one is written whole
         # by every process that records a use.
         with translated("name the session"):
-            self._words = _found(self._client, self.session_id + WORDS)
-            kept = "" if replacing else session_info(_metadata(self._words)).title
+            self._words = self._client.get_collection(self.session_id + WORDS, embedding_function=None)
+            kept = "" if replacing else session_info(self._words.metadata).title
             if not kept:
-                self._words_collection().modify(metadata=collection_metadata(self._info) | {"title": title})
+                self._words.modify(metadata=collection_metadata(self._info) | {"title": title})
         self._info = replace(self._info, title=kept or title)
 
     def delete(self) -> None:
@@ -271,16 +271,9 @@ class ServerSpace(Space):
                 with contextlib.suppress(NotFoundError):
                     self._client.delete_collection(name)
 
-    @property
-    def _main(self) -> Collection:
-        if self._vectors is None:
-            raise SessionNotFoundError()
-        return self._vectors
-
     def _both(self, since: int = 0) -> Iterator[list[_Row]]:
-        yield from self._pages(self._main, embedded=True, since=since)
-        if (words := self._known_words()) is not None:
-            yield from self._pages(words, embedded=False, since=since)
+        yield from self._pages(self._vectors, embedded=True, since=since)
+        yield from self._pages(self._words, embedded=False, since=since)
 
     def _pages(self, collection: Collection, *, embedded: bool, since: int = 0) -> Iterator[list[_Row]]:
         """All items, or those that were written `since`, page by page, with their states."""
@@ -298,7 +291,7 @@ class ServerSpace(Space):
 
     def _put_words(self, ids: list[str], rows: list[Metadata]) -> None:
         """Write into the second collection."""
-        self._words_collection().upsert(ids=ids, embeddings=np.ones((len(ids), 1), np.float32), metadatas=rows)
+        self._words.upsert(ids=ids, embeddings=np.ones((len(ids), 1), np.float32), metadatas=rows)
 
     def _create(self, name: str) -> Collection:
         return self._client.create_collection(
@@ -308,19 +301,6 @@ class ServerSpace(Space):
             embedding_function=None,
             get_or_create=True,
         )
-
-    def _known_words(self) -> Collection | None:
-        if self._words is None:  # another process may have created it
-            with translated("read the session"):
-                self._words = _found(self._client, self.session_id + WORDS)
-        return self._words
-
-    def _words_collection(self) -> Collection:
-        if self._words is None:
-            if _found(self._client, self.session_id) is None:
-                raise SessionNotFoundError()
-            self._words = self._create(self.session_id + WORDS)
-        return self._words
 
     def _discard_vectors(self, old: Collection) -> None:
         """Discard vectors of another model, because vectors of two models cannot be compared; until they are embedded
