@@ -28,7 +28,6 @@ from deepcritical_mcp.evidence.paper_passages import (
     score_sentences,
     shortened,
 )
-from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE, PassagePage, TextPlace, searched_at, with_sections
 from deepcritical_mcp.evidence.removed_items import keep_removed, removed_items
 from deepcritical_mcp.evidence.searching import Found, Search, relevances, shared_words
@@ -65,29 +64,6 @@ def stored_text(catalogue: Catalogue, id: str) -> tuple[Publication, Text] | Non
     publication = catalogue.find([id]).get(id)
     text = publication.text_with(id) if publication else None
     return (publication, text) if publication and text else None
-
-
-async def answers_in(
-    embedder: PassageEmbedder, catalogue: Catalogue, question: str, places: Sequence[TextPlace], length: int
-) -> tuple[dict[TextPlace, list[Evidence]], dict[str, set[str]]]:
-    """See `EvidenceStore.answers`."""
-    held = catalogue.find([place.id for place in places])
-    rows = [
-        (place, one)
-        for place in places
-        if (publication := held.get(place.id))
-        for one in searched_at(publication, publication.text_with(place.id), place)
-    ]
-    contents = [(place, one.content) for place, one in rows]
-    scores = await score_sentences(embedder, question, [content for _, content in contents])
-    found: dict[TextPlace, list[Evidence]] = {place: [] for place in places if place.id in held}
-    for place, (at, chosen) in best_answers(contents, scores, length).items():
-        brief = quoted(contents[at][1], chosen) if chosen else ""
-        one = rows[at][1]
-        for content, where in one.answers(chosen, brief) if chosen else ():
-            item = by_part(catalogue.shown(held[place.id], one.text), content)
-            found[place].append(item.model_copy(update=where))
-    return found, {id: missing_terms(question, everything_said(one)) for id, one in held.items()}
 
 
 class EvidenceStore(SessionAccess):
@@ -229,7 +205,23 @@ class EvidenceStore(SessionAccess):
         that answers; and the terms of the question that each of the publications does not contain, by id. Places that
         the session does not have are left out."""
         async with self._session() as catalogue:
-            return await answers_in(self._embedder, catalogue, question, places, length)
+            held = catalogue.find([place.id for place in places])
+            rows = [
+                (place, one)
+                for place in places
+                if (publication := held.get(place.id))
+                for one in searched_at(publication, publication.text_with(place.id), place)
+            ]
+            contents = [(place, one.content) for place, one in rows]
+            scores = await score_sentences(self._embedder, question, [content for _, content in contents])
+            found: dict[TextPlace, list[Evidence]] = {place: [] for place in places if place.id in held}
+            for place, (at, chosen) in best_answers(contents, scores, length).items():
+                brief = quoted(contents[at][1], chosen) if chosen else ""
+                one = rows[at][1]
+                for content, where in one.answers(chosen, brief) if chosen else ():
+                    item = by_part(catalogue.shown(held[place.id], one.text), content)
+                    found[place].append(item.model_copy(update=where))
+            return found, {id: missing_terms(question, everything_said(one)) for id, one in held.items()}
 
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
         """Up to `limit` items close in meaning to `query`, closest first, except `exclude` and what is nearly identical

@@ -134,7 +134,6 @@ class FolderBackend(Backend):
         self._unwritten: dict[str, KeptSession] = {}
         self._opened: dict[str, tuple[int, int]] = {}
         """The device and the number of each open file."""
-        self._listed: dict[Path, tuple[tuple[int, ...], KeptSession]] = {}
 
     @classmethod
     def configured(cls, settings: Settings) -> Self | None:
@@ -271,14 +270,8 @@ class FolderBackend(Backend):
         try:
             if path.suffix != SUFFIX:
                 return old_info(path)
-            stat = path.stat()
-            state = stat.st_ino, stat.st_size, stat.st_mtime_ns
-            known = self._listed.get(path)
-            if known is None or known[0] != state:
-                file = SessionFile.open(path, patience=LISTING_PATIENCE)
-                known = self._listed[path] = state, file.info
-                file.close()
-            return known[1]
+            with contextlib.closing(SessionFile.open(path, patience=LISTING_PATIENCE)) as file:
+                return file.info
         except (DeepCriticalError, OSError):
             return replace(UNKNOWN, title="(cannot be read)")
 
