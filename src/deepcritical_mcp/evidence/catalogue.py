@@ -50,12 +50,9 @@ STATUS_FIELDS = ("status", "status_notices", "status_checked")
 
 
 def _own(publication: Publication) -> list[LookupKey]:
-    numbers = {
-        "pmid": publication.pmid,
-        "doi": normalize_doi(publication.doi),
-        "ppr": publication.preprint_number,
-    }
-    return [(kind, value) for kind, value in numbers.items() if value]
+    doi = normalize_doi(publication.doi)
+    numbers = ("pmid", publication.pmid), ("doi", doi), ("ppr", publication.preprint_number)
+    return [number for number in numbers if number[1]]
 
 
 def _named(publication: Publication) -> list[LookupKey]:

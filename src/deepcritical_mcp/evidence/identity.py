@@ -156,9 +156,9 @@ def _are_two(one: Identity, other: Identity) -> bool:
 
 
 def _are_separate_pages(one: Identity, other: Identity) -> bool:
-    """Whether these are two different pages of one host, neither the PDF or print view of the other."""
+    """Whether these are two different pages of one host."""
     first, second = (each.numbers.get("url", "") for each in (one, other))
-    return first != second and host_of(first) == host_of(second) != "" and one.is_print == other.is_print
+    return first != second and host_of(first) == host_of(second) != ""
 
 
 def _says_the_same(one: Identity, other: Identity) -> bool:

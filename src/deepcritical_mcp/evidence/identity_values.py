@@ -153,7 +153,6 @@ CLAIMED = "claimed "
 """Prefix of the kind of a number, in the key that finds the publications that have it or claim to have it."""
 BEGINNING = 6_000
 """Characters: the authors and numbers of a document stand among its first ones."""
-_PRINT_VIEW = re.compile(r"(?:^|[/._=?&-])(?:pdf|epdf|articlepdf|print|printable|pdfdirect|pdfplus|amp)(?:$|[/._=&-])")
 _VIEW = re.compile(  # of one page: /abs/pii/S1 and /pii/S1, /content/1/2.full.pdf and /content/1/2
     r"(?<=[^/:])/(?:pdf|epdf|articlepdf|pdfdirect|pdfplus|print|printable|amp|abs|abstract|article-abstract|full|"
     r"fullarticle|full-?text|html)(?=/|$)|(?:\.(?:full|abstract|full-text|pdf)){1,2}$|\?print=(?:true|yes)$"
@@ -179,7 +178,6 @@ class Identity:
         is_record: whether a bibliographic source describes it.
         is_note: whether it is what the user says, perhaps about the publication whose numbers it bears.
         is_preprint: whether a record says so.
-        is_print: whether its URL leads to the PDF or print view of a page.
         is_document: whether the user supplied it as a web page or document, not as a note or a database's record.
         contents: what its texts say, of a full text its beginning; none when that is nothing.
         keys: what it can be looked up by: numbers, id, and how its title begins and ends (words may be cut, or
@@ -200,7 +198,6 @@ class Identity:
     is_record: bool
     is_note: bool
     is_preprint: bool
-    is_print: bool
     is_document: bool
     contents: tuple[str, ...]
     keys: frozenset[tuple[str, str]]
@@ -232,7 +229,6 @@ def identity_of(publication: Publication) -> Identity:
         is_record=publication.is_record,
         is_note=publication.is_own_note,
         is_preprint=publication.form == "preprint" and publication.is_record,
-        is_print=bool(_PRINT_VIEW.search(url)),
         is_document=publication.is_users and publication.source == "web",
         contents=tuple(
             text.content[:COMPARED] if text.parts else text.content
