@@ -156,9 +156,14 @@ def _are_two(one: Identity, other: Identity) -> bool:
 
 
 def _are_separate_pages(one: Identity, other: Identity) -> bool:
-    """Whether these are two different pages of one host."""
-    first, second = (each.numbers.get("url", "") for each in (one, other))
-    return first != second and host_of(first) == host_of(second) != ""
+    """Whether these are two different pages of one host, neither the PDF or print view of the other."""
+    is_other = one.numbers.get("url") != other.numbers.get("url")
+    return is_other and _on_one_host(one, other) and one.is_print == other.is_print
+
+
+def _on_one_host(one: Identity, other: Identity) -> bool:
+    first, second = (host_of(each.numbers.get("url", "")) for each in (one, other))
+    return first == second != ""
 
 
 def _says_the_same(one: Identity, other: Identity) -> bool:
@@ -244,13 +249,14 @@ def _share(part: str, one: Identity, other: Identity) -> bool:
 
 def _is_shared(part: str, one: Identity, other: Identity) -> bool:
     """Whether two descriptions share an identifying number or address; where one of them only claims it, they must also
-    agree, unless both are of one page."""
+    agree, unless both are views of one page."""
     if not _share(part, one, other):
         return False
-    claims = {**one.claims, **other.claims}
-    if part == "url":
-        return not claims or not (one.is_record or other.is_record) or bears_out(one, other)
-    return part not in claims or bears_out(one, other)
+    claims, are_pages = {**one.claims, **other.claims}, not one.is_record and not other.is_record
+    is_view = part == "url" or (part in one.addressed & other.addressed and _on_one_host(one, other))
+    if not claims or (are_pages and is_view):
+        return True
+    return bears_out(one, other) if part in (*claims, "url") else True
 
 
 def bears_out(one: Identity, other: Identity, *, is_named: bool = False) -> bool:

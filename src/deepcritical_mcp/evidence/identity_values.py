@@ -24,7 +24,7 @@ from deepcritical_mcp.evidence.titles import (
     plain_letters,
     tokens,
 )
-from deepcritical_mcp.identifiers import RecordIds, normalize_doi
+from deepcritical_mcp.identifiers import RecordIds, normalize_doi, record_ids
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, UNKNOWN_DATE, AuthorName, Publication
 from deepcritical_mcp.text import normalized
 from deepcritical_mcp.urls import host_of, normalize_url
@@ -153,6 +153,7 @@ CLAIMED = "claimed "
 """Prefix of the kind of a number, in the key that finds the publications that have it or claim to have it."""
 BEGINNING = 6_000
 """Characters: the authors and numbers of a document stand among its first ones."""
+_PRINT_VIEW = re.compile(r"(?:^|[/._=?&-])(?:pdf|epdf|articlepdf|print|printable|pdfdirect|pdfplus|amp)(?:$|[/._=&-])")
 _VIEW = re.compile(  # of one page: /abs/pii/S1 and /pii/S1, /content/1/2.full.pdf and /content/1/2
     r"(?<=[^/:])/(?:pdf|epdf|articlepdf|pdfdirect|pdfplus|print|printable|amp|abs|abstract|article-abstract|full|"
     r"fullarticle|full-?text|html)(?=/|$)|(?:\.(?:full|abstract|full-text|pdf)){1,2}$|\?print=(?:true|yes)$"
@@ -170,6 +171,7 @@ class Identity:
         numbers: those known of `NAMES`, normalized.
         claims: of `REGISTERED`, those that it only claims, or that its address names, without being a record.
         named: both of these.
+        addressed: the kinds of those that its address names.
         id: the one that these facts alone give it, without the digest that tells two with one id apart.
         title: as `tokens`, without what a site adds.
         shown_title: as it is written.
@@ -178,6 +180,7 @@ class Identity:
         is_record: whether a bibliographic source describes it.
         is_note: whether it is what the user says, perhaps about the publication whose numbers it bears.
         is_preprint: whether a record says so.
+        is_print: whether its URL leads to the PDF or print view of a page.
         is_document: whether the user supplied it as a web page or document, not as a note or a database's record.
         contents: what its texts say, of a full text its beginning; none when that is nothing.
         keys: what it can be looked up by: numbers, id, and how its title begins and ends (words may be cut, or
@@ -187,6 +190,7 @@ class Identity:
     numbers: Mapping[str, str]
     claims: Mapping[str, str]
     named: Mapping[str, str]
+    addressed: frozenset[str]
     id: str
     title: tuple[str, ...]
     shown_title: str
@@ -198,6 +202,7 @@ class Identity:
     is_record: bool
     is_note: bool
     is_preprint: bool
+    is_print: bool
     is_document: bool
     contents: tuple[str, ...]
     keys: frozenset[tuple[str, str]]
@@ -218,6 +223,7 @@ def identity_of(publication: Publication) -> Identity:
         numbers=known,
         claims=claims,
         named=claims | known,
+        addressed=frozenset(identity_numbers(record_ids(publication.url))),
         id=id,
         title=title,
         shown_title=shown_title,
@@ -229,6 +235,7 @@ def identity_of(publication: Publication) -> Identity:
         is_record=publication.is_record,
         is_note=publication.is_own_note,
         is_preprint=publication.form == "preprint" and publication.is_record,
+        is_print=bool(_PRINT_VIEW.search(url)),
         is_document=publication.is_users and publication.source == "web",
         contents=tuple(
             text.content[:COMPARED] if text.parts else text.content
