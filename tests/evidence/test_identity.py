@@ -60,6 +60,14 @@ ONE = {
         page("A first draft of our text.", "Cherry extract in ambulatory gout", doi="10.1101/2020.01.01.20000001"),
         page("A second draft of our text.", "Cherry extract in gout (revised)", doi="10.1101/2020.01.01.20000001"),
     ),
+    "versions of a preprint by their addresses": (
+        page("A first draft.", "Cherries in gout", url="https://www.medrxiv.org/content/10.1101/2020.01.01.20000001v1"),
+        page("A second draft.", "Fruit in gout", url="https://www.medrxiv.org/content/10.1101/2020.01.01.20000001v2"),
+    ),
+    "a page and its print view elsewhere on the site": (
+        page(url="https://www.example.org/gout/cherries"),
+        page(url="https://www.example.org/documents/print/cherries-2019"),
+    ),
     "a translation with one DOI": (
         page("Kurz.", "Die Behandlung der Gicht in der Praxis", doi="10.1000/g"),
         page("Short.", "The treatment of gout in the practice", doi="10.1000/g"),

@@ -18,6 +18,7 @@ from filelock import FileLock
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
+from deepcritical_mcp.evidence import removed_items
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import Publication
@@ -150,6 +151,12 @@ def unpacked(data_dir: Path) -> str:
     return folder.name
 
 
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is less than a day since version 0.2.0 has removed something from that session."""
+    monkeypatch.setattr(removed_items, "now", lambda: 1_795_740_000_000)
+
+
 async def whole(registry: SessionRegistry, session_id: str) -> None:
     store = await registry.get(session_id)
     found = await store.publications(await store.ids())
@@ -164,6 +171,7 @@ async def whole(registry: SessionRegistry, session_id: str) -> None:
     assert [back.id for back in await store.restore(["pubmed:3"])] == ["pubmed:3"]
 
 
+@pytest.mark.usefixtures("soon")
 async def test_what_version_0_2_itself_has_written_is_all_there(registries: Registries, tmp_path: Path) -> None:
     session_id = unpacked(tmp_path)
     await whole(registries(Settings(data_dir=tmp_path)), session_id)
@@ -213,6 +221,7 @@ for point in range(1, 200):
 
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.usefixtures("soon")
 def test_an_upgrade_that_is_killed_at_any_point_loses_nothing(tmp_path: Path) -> None:
     template, folder = tmp_path / "template", tmp_path / "killed"
     session_id = unpacked(template)

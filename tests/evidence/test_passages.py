@@ -113,7 +113,7 @@ async def test_what_a_closed_session_had_not_embedded_is_embedded_later(lasting_
     await second.aclose()
 
 
-async def test_the_text_that_is_asked_is_embedded_first_and_a_later_page_says_that_the_order_has_changed(
+async def test_the_text_that_is_asked_is_embedded_first(
     slow: tuple[SlowModel, SessionRegistry],
 ) -> None:
     model, registry = slow
@@ -125,17 +125,12 @@ async def test_the_text_that_is_asked_is_embedded_first_and_a_later_page_says_th
         await model.has_stopped.wait()  # else the background takes what the next text may have
     with anyio.fail_after(5):
         await store.best_passages("pubmed:2", "step 7 of the kidney", PassagePage(300))
-    assert "still being indexed" in store.warnings_about(["pubmed:2"])[-1]
+    assert "still being indexed: their order may change" in store.warnings_about(["pubmed:2"])[-1]
     assert "busy" not in str(store.warnings)
     model.may_go_on.set()
-    await store.best_passages("pubmed:2", "step 7 of the kidney", PassagePage(300, offset=1))
-    assert "offset=0 begins again" in store.warnings_about(["pubmed:2"])[-1]
     await store.search("tumor")
     places = {word: [at for at, one in enumerate(model.embedded) if word in one] for word in ("tumor", "kidney")}
     assert max(places["kidney"], default=0) < max(places["tumor"])
-    await store.best_passages("pubmed:2", "step 7 of the kidney", PassagePage(300))
-    await store.best_passages("pubmed:2", "step 7 of the kidney", PassagePage(300, offset=1))
-    assert "offset=0" not in str(store.warnings)
 
 
 FOLDER = os.environ.get("DEEPCRITICAL_RETRIEVAL_DIR", "")

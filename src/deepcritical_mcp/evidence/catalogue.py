@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
 from deepcritical_mcp.evidence.chunking import Passage
@@ -51,12 +50,9 @@ STATUS_FIELDS = ("status", "status_notices", "status_checked")
 
 
 def _own(publication: Publication) -> list[LookupKey]:
-    numbers = {
-        "pmid": publication.pmid,
-        "doi": normalize_doi(publication.doi),
-        "ppr": publication.preprint_number,
-    }
-    return [(kind, value) for kind, value in numbers.items() if value]
+    doi = normalize_doi(publication.doi)
+    numbers = ("pmid", publication.pmid), ("doi", doi), ("ppr", publication.preprint_number)
+    return [number for number in numbers if number[1]]
 
 
 def _named(publication: Publication) -> list[LookupKey]:
@@ -338,27 +334,21 @@ class Catalogue:
         return found
 
     def unfinished(self, ids: Collection[str] | None = None) -> list[str]:
-        """Warnings about what is not indexed yet: "pubmed:1~2: 40 of 96 passages are still being indexed."; if there
-        are `ids`, only about these publications."""
+        """Warnings about what is not indexed yet: "pubmed:1: 40 of 96 passages are still being indexed…"; if there are
+        `ids`, only about these publications."""
         rows = self.missing([id for id in self.waiting() if ids is None or id in ids])
-        long = [(one, start) for one, start, _ in rows if self.layout(one.id).has_long_texts]
+        long = [
+            f"{one.id}: {len(left)} of {start + len(left)} passages are still being indexed: their order may change."
+            for one, start, left in rows
+            if self.layout(one.id).has_long_texts
+        ]
         more = counted(len(long) - MAX_NAMED, "more paper is", "more papers are")
         short = counted(len(rows) - len(long), "item is", "items are")
         return [
-            *(line for row in long[:MAX_NAMED] for line in self._progress(*row)),
+            *long[:MAX_NAMED],
             *([f"{more} still being indexed."] if len(long) > MAX_NAMED else []),
             *([f"{short} found by words only until embedded again."] if len(long) < len(rows) else []),
         ]
-
-    def _progress(self, publication: Publication, start: int) -> Iterator[str]:
-        end = 0
-        for _, group in groupby(self.layout(publication.id).passages, key=lambda one: id(one.text)):
-            text, *others = (one.text for one in group)
-            total = 1 + len(others)
-            end += total
-            if text.parts and end > start:
-                left = min(total, end - start)
-                yield f"{publication.id_of(text)}: {left} of {total} passages are still being indexed."
 
     def where(self, condition: Callable[[Publication], bool]) -> list[str]:
         """The ids of the publications that satisfy `condition`."""

@@ -15,7 +15,6 @@ from deepcritical_mcp.evidence.identity import (
     Identity,
     contradict,
     identity_of,
-    overruled,
     reason,
 )
 from deepcritical_mcp.evidence.storage.stored_items import dumped
@@ -190,43 +189,27 @@ def best_match(new: Identity, others: Sequence[Member]) -> tuple[Member, str] | 
 def _joined(clusters: Sequence[Cluster], level: str) -> list[Cluster]:
     """Join what is the same on `level`. What could belong to either of two contradicting clusters joins neither, and in
     a chain of contradicting clusters none is joined."""
-    count = len(clusters)
-    sound = [[overruled(member.identity, cluster[0].identity) for member in cluster] for cluster in clusters]
-    rivals = {
-        pair
-        for pair in combinations(range(count), 2)
-        if any(contradict(level, *both) for both in product(sound[pair[0]], sound[pair[1]]))
-    }
-    near: list[set[int]] = [set() for _ in clusters]
-    for one, other in combinations(range(count), 2):
-        pairs = product(clusters[one], clusters[other])
-        if (one, other) not in rivals and any(
-            reason(level, first.identity, second.identity) for first, second in pairs
-        ):
-            near[one].add(other)
-            near[other].add(one)
-    links = [
-        (one, other)
-        for one, other in combinations(range(count), 2)
-        if other in near[one]
-        and not any(_pair(other, third) in rivals for third in near[one])
-        and not any(_pair(one, third) in rivals for third in near[other])
+    given = [[member.identity for member in cluster] for cluster in clusters]
+    pairs = _pairs(range(len(clusters)))
+    rivals = {pair for pair in pairs if any(contradict(level, *both) for both in product(*(given[at] for at in pair)))}
+    near = [
+        pair for pair in pairs - rivals if any(reason(level, *both) for both in product(*(given[at] for at in pair)))
     ]
-    groups = _groups(count, links)
-    return [
-        tuple(sorted((member for place in some for member in clusters[place]), key=lambda member: member.rank))
-        for group in groups
-        for some in (
-            [[place] for place in group] if any(pair in rivals for pair in combinations(group, 2)) else [group]
-        )
-    ]
+    links = [pair for pair in near if not any(pair ^ other in rivals for other in near)]
+    found: list[Cluster] = []
+    for group in _groups(len(clusters), links):
+        together = [group] if _pairs(group).isdisjoint(rivals) else [[place] for place in group]
+        for some in together:
+            members = (member for place in some for member in clusters[place])
+            found.append(tuple(sorted(members, key=lambda member: member.rank)))
+    return found
 
 
-def _pair(one: int, other: int) -> tuple[int, int]:
-    return min(one, other), max(one, other)
+def _pairs(places: Iterable[int]) -> set[frozenset[int]]:
+    return set(map(frozenset, combinations(places, 2)))
 
 
-def _groups(count: int, links: Iterable[tuple[int, int]]) -> list[list[int]]:
+def _groups(count: int, links: Iterable[Iterable[int]]) -> list[list[int]]:
     """The connected components of a graph, each in ascending order."""
     group = list(range(count))
     for one, other in links:

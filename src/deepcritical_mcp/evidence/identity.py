@@ -6,7 +6,6 @@ Similar meaning alone is never enough. Every rule is symmetric, so that the orde
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import product
 from typing import Literal
 
@@ -31,7 +30,6 @@ from deepcritical_mcp.evidence.titles import (
     begins_with,
     continues,
     identifies,
-    is_english,
     is_generic,
     is_notice,
     is_subtitle,
@@ -119,15 +117,13 @@ def _texts_agree(one: str, other: str) -> Agreement:
 
 def _same_first_author(one: Identity, other: Identity) -> bool | None:
     """Whether both have the same first author; None if one is unknown."""
-    if not one.first_author or not other.first_author:
-        return None
-    return same_author(one.first_author, other.first_author)
+    return same_author(one.authors[0], other.authors[0]) if one.authors and other.authors else None
 
 
 def _dates_agree(one: Identity, other: Identity) -> bool:
     """Unknown or at most a year apart, as online and in print. Two pages without authors, which may be numbers of a
     series, have the same date as far as both give it."""
-    if one.first_author or other.first_author or not one.date or not other.date:
+    if one.authors or other.authors or not one.date or not other.date:
         return not one.date or not other.date or abs(int(one.date[:4]) - int(other.date[:4])) <= 1
     return one.date.startswith(other.date) or other.date.startswith(one.date)
 
@@ -166,8 +162,8 @@ def _are_separate_pages(one: Identity, other: Identity) -> bool:
 
 
 def _on_one_host(one: Identity, other: Identity) -> bool:
-    hosts = {host_of(each.numbers.get("url", "")) for each in (one, other)}
-    return len(hosts) == 1 and "" not in hosts
+    first, second = (host_of(each.numbers.get("url", "")) for each in (one, other))
+    return first == second != ""
 
 
 def _says_the_same(one: Identity, other: Identity) -> bool:
@@ -246,26 +242,6 @@ def tells_apart(one: Identity, other: Identity) -> bool:
     return contradict("doi", one, other) or _are_two(one, other) or _are_separate_pages(one, other)
 
 
-def overruled(one: Identity, leader: Identity) -> Identity:
-    """`one` without what `leader`, a better description of the same publication, contradicts."""
-    wrong = {part for part in REGISTERED if leader.named.get(part, one.named.get(part)) != one.named.get(part)}
-    numbers, claims, named = (
-        {part: value for part, value in some.items() if part not in wrong}
-        for some in (one.numbers, one.claims, one.named)
-    )
-    alike = _titles_alike(one, leader) != "other"
-    return replace(
-        one,
-        numbers=numbers,
-        claims=claims,
-        named=named,
-        title=one.title if alike else (),
-        shown_title=one.shown_title if alike else "",
-        date=one.date if _dates_agree(one, leader) else "",
-        authors=() if _same_first_author(one, leader) is False else one.authors,
-    )
-
-
 def _share(part: str, one: Identity, other: Identity) -> bool:
     first, second = one.named, other.named
     return part in first and first[part] == second.get(part)
@@ -330,19 +306,17 @@ def _has_title(claim: Identity, record: Identity, *, is_sure: bool) -> bool:
     be missing, a few words may differ, and the title may be in another language."""
     if not record.title:
         return is_sure
-    # What is in English has the English title of a translated paper.
-    is_foreign = is_sure and record.shown_title[:1] == "[" and not is_english(claim.shown_title or claim.beginning)
     if not claim.title:
         texts = [claim.beginning, *claim.contents]
         is_copy = max(map(len, texts)) >= MIN_COMPARED and _contents_agree(claim, record) == "same"
-        return is_copy or is_foreign or any(begins_with(text, record.shown_title) for text in texts)
+        return is_copy or any(begins_with(text, record.shown_title) for text in texts)
     if is_notice(claim.title) != is_notice(record.title):
         return False
     if _titles_alike(claim, record) != "other" or likeness(claim.title, record.translation) != "other":
         return True
     if adds_a_site(claim.shown_title, record.title, (claim.journal, record.journal), is_sure):
         return True
-    if is_foreign or (is_sure and is_translation(claim.shown_title, record.shown_title)):
+    if is_sure and is_translation(claim.shown_title, record.shown_title):
         return True
     short, long = sorted((claim, record), key=lambda one: len(one.title))
     rest = long.title[len(short.title) :]

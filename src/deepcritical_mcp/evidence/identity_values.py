@@ -26,7 +26,7 @@ from deepcritical_mcp.evidence.titles import (
 )
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, record_ids
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, UNKNOWN_DATE, AuthorName, Publication
-from deepcritical_mcp.text import FUNCTION_WORDS, normalized
+from deepcritical_mcp.text import normalized
 from deepcritical_mcp.urls import host_of, normalize_url
 
 COMPARED = 4_000
@@ -88,7 +88,8 @@ def copies(one: str, other: str) -> Copies:
         if not DENIALS.isdisjoint((*gone, *come)) or (any(map(str.isdigit, gone)) and any(map(str.isdigit, come))):
             return "contradicted"
         has_number = any(map(str.isdigit, (*gone, *come)))
-        if has_number or (gone and come and not _is_respelled(gone, come)):
+        is_respelled = len(gone) == len(come) and all(map(is_misprint, gone, come))
+        if has_number or (gone and come and not is_respelled):
             verdict = "other words"
     return verdict
 
@@ -109,12 +110,6 @@ def _aligned(short: Sequence[str], long: Sequence[str]) -> Sequence[str]:
 def _is_cut(gone: Sequence[str], come: Sequence[str]) -> bool:
     """Whether one text is the other cut short, perhaps within a word."""
     return not gone or not come or come[0].startswith(gone[-1]) or gone[0].startswith(come[-1])
-
-
-def _is_respelled(gone: Sequence[str], come: Sequence[str]) -> bool:
-    if FUNCTION_WORDS.issuperset(gone) and FUNCTION_WORDS.issuperset(come):
-        return True
-    return len(gone) == len(come) and all(map(is_misprint, gone, come))
 
 
 def same_author(one: AuthorName, other: AuthorName) -> bool:
@@ -211,11 +206,6 @@ class Identity:
     is_document: bool
     contents: tuple[str, ...]
     keys: frozenset[tuple[str, str]]
-
-    @property
-    def first_author(self) -> AuthorName | None:
-        """None if nobody is known."""
-        return self.authors[0] if self.authors else None
 
 
 def identity_of(publication: Publication) -> Identity:

@@ -272,7 +272,7 @@ def best_within(
     best = [
         at
         for at in sorted(range(len(passages)), key=lambda at: -total[at])
-        if not wanted or wanted(_anchor(passages[at]))
+        if not wanted or wanted(passages[at].anchor or ABSTRACT)
     ]
     close = {at for at in best if words[at][1] >= CLOSE_COVERAGE or (at < len(cosines) and cosines[at] >= floor)}
     close = close if cosines else {*best}
@@ -313,10 +313,6 @@ def _in_abstract(publication: Publication, text: Text) -> list[Passage]:
         else:
             found.append(Passage(abstracts[0], publication.title, start, end))
     return found
-
-
-def _anchor(passage: Passage) -> str:
-    return passage.anchor if passage.part else ABSTRACT
 
 
 def _shown(first: Passage, quotation: Quotation, relevance: float) -> DocumentPassage:

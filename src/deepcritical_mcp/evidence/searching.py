@@ -92,10 +92,10 @@ class _Variant:
         if cosine > self.cosines.get(unit, -2.0):
             self.cosines[unit], self.parts[unit] = cosine, part
 
-    def score(self, unit: str, cosine: float | None = None) -> float:
-        """The score of `unit` with its cosine, or this one; its word score stands in for a missing cosine."""
+    def score(self, unit: str) -> float:
+        """The score of `unit`; its word score stands in for a missing cosine."""
         lexical, coverage = self.words.at(unit)
-        near = self.cosines.get(unit, lexical) if cosine is None else cosine
+        near = self.cosines.get(unit, lexical)
         return hybrid_score(near, lexical, coverage, self.words.terms, self.weight) + self.priority(unit)
 
 
@@ -247,18 +247,16 @@ class Search:
         """The scores of the candidates of all variants."""
         scores = [self._scores(variant, depth) for variant in asked]
         if len(asked) > 1:
-            best = {id for some in scores for id in _best(some, depth)}
+            best = {id for some in scores for id in sorted(some, key=lambda unit: -some[unit])[:depth]}
             self._measure(asked, best)
             scores = [{id: variant.score(id) for id in best} for variant in asked]
         return merge_variants(scores)
 
     def _scores(self, variant: _Variant, depth: int) -> dict[str, float]:
-        """One variant's candidates and their scores; the best `depth` are exact."""
-        scores = {id: variant.score(id) for id in variant.cosines}
-        far = [id for id in variant.words.top(max(MIN_WORD_CANDIDATES, depth), self._only) if id not in scores]
-        self._measure([variant], _contenders(variant, far, scores, depth))
-        found = [id for id in far if id in variant.cosines or variant.vector is None or not self._has_vector(id)]
-        return scores | {id: variant.score(id) for id in found}
+        """One variant's candidates, by meaning and by words, and their scores."""
+        found = {**variant.cosines, **variant.words.top(max(MIN_WORD_CANDIDATES, depth), self._only)}
+        self._measure([variant], found)
+        return {id: variant.score(id) for id in found}
 
     def _measure(self, asked: Sequence[_Variant], ids: Collection[str]) -> None:
         """Add the missing cosines of every variant to these ids."""
@@ -271,10 +269,6 @@ class Search:
             for variant in asked:
                 if variant.vector is not None and len(some) and unit not in variant.cosines:
                     variant.cosines[unit] = _best_cosine(variant.vector, some)
-
-    def _has_vector(self, unit: str) -> bool:
-        id, part = split_unit(unit)
-        return max(part, 0) < self._catalogue.vectors(id)
 
     def _vectors(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
         counts = {id: self._catalogue.vectors(id) for id in ids}
@@ -357,22 +351,6 @@ def shared_words(query: str, evidence: Sequence[Publication]) -> list[float]:
         index.add(str(number), words_of(indexed_text(item)))
     scores = index.score(query)
     return [_clipped(scores.at(str(number))[0]) for number in range(len(evidence))]
-
-
-def _best(scores: Mapping[str, float], depth: int) -> list[str]:
-    """The best `depth` units."""
-    return sorted(scores, key=lambda unit: -scores[unit])[:depth]
-
-
-def _contenders(variant: _Variant, far: Collection[str], scores: Mapping[str, float], depth: int) -> set[str]:
-    """Those of `far` that could be among the best `depth`, given that their cosine is at most that of the farthest
-    passage found."""
-    best = _best(scores, depth)
-    if len(best) < depth:
-        return set(far)
-    lowest = scores[best[-1]]
-    cosine = min(variant.cosines.values())
-    return {id for id in far if variant.score(id, cosine) > lowest}
 
 
 def _spread(ranked: Sequence[str], scores: Mapping[str, float]) -> list[str]:

@@ -38,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 INDEXED_AT_ONCE = 48
 """Passages that are embedded in one turn: between turns, other calls get the model, and the session is written."""
+WRITTEN_AT_ONCE = 32
+"""Publications that are written together: all are compared with what the session holds at once."""
 
 # In memory, measured with abstracts of 1,700 characters, and with full texts.
 PUBLICATION_BYTES = 20_000
@@ -90,7 +92,6 @@ class SessionAccess:
         self._opening, self._writing, self._indexing_turn = anyio.Lock(), anyio.Lock(), anyio.Lock()
         self._indexing: asyncio.Task[None] | None = None
         self._first = ""
-        self._orders: dict[tuple[object, ...], object] = {}
         self._mutex = threading.RLock()
         """The lock of the space: the work of a cancelled call may not have ended yet."""
         self._users = self._size = self._searches = 0
@@ -218,7 +219,6 @@ class SessionAccess:
             space = self._space
             if space is not None and self._catalogue is None:
                 self.awake = True
-                self._orders.clear()  # the catalogue counts its changes anew
                 self._catalogue = await run_sync(Catalogue.of, space, abandon_on_cancel=True)
                 # A killed process may not have written the number.
                 logged = await run_sync(space.document_names, LOG_PREFIX, abandon_on_cancel=True)
@@ -303,6 +303,6 @@ class SessionAccess:
             found = iter(vectors)
             embedded = [(one, start, [next(found) for _ in passages]) for one, start, passages in rows]
             batch = Batch(catalogue, calibration=self._embedder.calibration)
-            for some in batches(embedded, self._backend.batch):
+            for some in batches(embedded, WRITTEN_AT_ONCE):
                 await self._write_alone(partial(batch.store_vectors, some))
             return True

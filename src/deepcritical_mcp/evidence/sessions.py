@@ -48,6 +48,9 @@ IN_USE = 120.0
 memory limit: otherwise, large sessions in use at the same time would put one another to rest at every call, and waking
 one takes seconds."""
 
+MAX_MEMORY = 500_000_000
+"""Bytes that the indexes of all sessions may take together; those of one session may take more."""
+
 
 class SessionRegistry:
     """All sessions of the process. Constructing it opens nothing.
@@ -76,7 +79,6 @@ class SessionRegistry:
         self._sessions: dict[str, EvidenceStore] = {}
         self._resting: asyncio.Task[None] | None = None
         """Lets sessions rest, so that no call waits until those of others do."""
-        self._rests_next: asyncio.TimerHandle | None = None
         self._defaults: dict[tuple[str, str], str] = {}
         self._stores: WeakValueDictionary[str, EvidenceStore] = WeakValueDictionary()
         # One for each session and for each default: a lock for all would make every call wait for a slow backend.
@@ -96,7 +98,13 @@ class SessionRegistry:
             SessionFullError: the owner's open sessions hold as much evidence as they may.
             EvidenceStoreError: it cannot be created.
         """
-        return await self._create(_digest(owner), session_title(title) if title else "")
+        title, digest = session_title(title) if title else "", _digest(owner)
+        if digest:
+            await self._make_room_for(digest)
+        session_id, now = new_session_id(), self._clock()
+        info = KeptSession(title=title, created=now, used=now, owner=digest, model=self._embedder.name)
+        async with self._lock(session_id):
+            return await self._opened(session_id, lambda: self._backend.create(session_id, info))
 
     async def get(self, session_id: str, *, owner: str = "") -> EvidenceStore:
         """The session with this id, opened if it is not open.
@@ -239,8 +247,6 @@ class SessionRegistry:
 
     async def aclose(self) -> None:
         """Close all sessions and the backend. If the backend is lasting, they can be opened again."""
-        if self._rests_next is not None:
-            self._rests_next.cancel()
         if self._resting is not None:
             await asyncio.wait({self._resting})
         for id in list(self._sessions):
@@ -250,23 +256,15 @@ class SessionRegistry:
         await run_sync(self._backend.close)
 
     def _start_resting(self) -> None:
-        """Start the task, unless it runs; it outlives the call, and is started again as long as a session is awake."""
+        """Start the task, unless it runs; it outlives the call."""
         if self._resting is None or self._resting.done():
-            self._resting = asyncio.get_running_loop().create_task(
-                self._rest([*self._sessions.values()], self._clock())
-            )
-        if self._rests_next is None:
-            self._rests_next = asyncio.get_running_loop().call_later(1.01 * REST_AFTER, self._rest_again)
-
-    def _rest_again(self) -> None:
-        self._rests_next = None
-        if any(session.awake for session in self._sessions.values()):
-            self._start_resting()
+            work = self._rest([*self._sessions.values()], self._clock())
+            self._resting = asyncio.get_running_loop().create_task(work)
 
     async def _rest(self, sessions: Sequence[EvidenceStore], now: float) -> None:
         """Let those of `sessions` rest that have not been used for long, or are too many or too large together. The
         last one stays awake however large it is."""
-        awake, size, most = 0, 0, self._backend.max_memory
+        awake, size = 0, 0
         for session in [session for session in reversed(sessions) if session.awake]:
             if session.rested:
                 session.returns, session.rested = session.used - session.rested < RETURNS_WITHIN, 0.0
@@ -274,21 +272,13 @@ class SessionRegistry:
             awake, size = awake + 1, size + session.memory
             idle = now - session.used
             too_many = awake > self._backend.max_awake and idle > (RETURNS_WITHIN if stays else STAYS_AWAKE)
-            too_large = awake > 1 and size > (most if idle > IN_USE else 2 * most)
+            too_large = awake > 1 and size > (MAX_MEMORY if idle > IN_USE else 2 * MAX_MEMORY)
             if too_many or too_large or idle > REST_AFTER:
                 await session.rest()
                 session.rested = now if not session.awake else 0.0
 
     def _lock(self, name: str | tuple[str, str]) -> anyio.Lock:
         return self._locks.setdefault(name, anyio.Lock())
-
-    async def _create(self, owner: str, title: str) -> EvidenceStore:
-        if owner:
-            await self._make_room_for(owner)
-        session_id, now = new_session_id(), self._clock()
-        info = KeptSession(title=title, created=now, used=now, owner=owner, model=self._embedder.name)
-        async with self._lock(session_id):
-            return await self._opened(session_id, lambda: self._backend.create(session_id, info))
 
     async def _find(self, session_id: str, owner: str) -> EvidenceStore:
         session = self._sessions.get(session_id)
@@ -303,13 +293,17 @@ class SessionRegistry:
                 "clear_session with undo=true brings it back within a day. The next call without session_id opens a "
                 "new session."
             )
-        was_open = session is not None
-        session = session or await self._reopen(session_id)
-        if session.space.info.owner != owner:
-            if not was_open:
-                await self._close(session)
+        found = session or await self._reopen(session_id)
+        if found.space.info.owner != owner:
+            if session is None:
+                await self._close(found)
             raise SessionNotFoundError()
-        await self._use(session)
+        session = found
+        now = self._clock()
+        self._mark_used(session, now)
+        self._start_resting()
+        if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
+            await session.record_use()
         return session
 
     async def _reopen(self, session_id: str) -> EvidenceStore:
@@ -341,13 +335,6 @@ class SessionRegistry:
                 session = None
             if session is None:
                 await self._reopen(store.session_id)
-
-    async def _use(self, session: EvidenceStore) -> None:
-        now = self._clock()
-        self._mark_used(session, now)
-        self._start_resting()
-        if now - session.recorded >= min(self._ttl / WRITES_PER_TTL, RECORD_EVERY):
-            await session.record_use()
 
     def _mark_used(self, session: EvidenceStore, now: float) -> None:
         session.used = now

@@ -6,7 +6,6 @@ import asyncio
 import math
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeVar
@@ -29,11 +28,10 @@ from deepcritical_mcp.evidence.paper_passages import (
     score_sentences,
     shortened,
 )
-from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE, PassagePage, TextPlace, searched_at, with_sections
 from deepcritical_mcp.evidence.removed_items import keep_removed, removed_items
 from deepcritical_mcp.evidence.searching import Found, Search, relevances, shared_words
-from deepcritical_mcp.evidence.session_access import SessionAccess
+from deepcritical_mcp.evidence.session_access import WRITTEN_AT_ONCE, SessionAccess
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.evidence.text_index import WordScores
 from deepcritical_mcp.excerpts import quoted
@@ -51,16 +49,8 @@ from deepcritical_mcp.text import batches
 EMBEDDED_AT_ONCE = 64
 """Publications, and passages of long texts, that a call embeds before it goes on; the rest is embedded in the
 background."""
-ORDERS = 100
-"""Questions of which the order of the first page is remembered."""
-OTHER_ORDER = (
-    "The order has changed since the first page: texts were added or indexed, or the model failed. Passages may be "
-    "repeated or missing; offset=0 begins again."
-)
 
 T = TypeVar("T")
-
-_has_other_order: ContextVar[bool] = ContextVar("has_other_order", default=False)
 
 
 def shown_items(catalogue: Catalogue, ids: Sequence[str]) -> dict[str, Evidence]:
@@ -74,29 +64,6 @@ def stored_text(catalogue: Catalogue, id: str) -> tuple[Publication, Text] | Non
     publication = catalogue.find([id]).get(id)
     text = publication.text_with(id) if publication else None
     return (publication, text) if publication and text else None
-
-
-async def answers_in(
-    embedder: PassageEmbedder, catalogue: Catalogue, question: str, places: Sequence[TextPlace], length: int
-) -> tuple[dict[TextPlace, list[Evidence]], dict[str, set[str]]]:
-    """See `EvidenceStore.answers`."""
-    held = catalogue.find([place.id for place in places])
-    rows = [
-        (place, one)
-        for place in places
-        if (publication := held.get(place.id))
-        for one in searched_at(publication, publication.text_with(place.id), place)
-    ]
-    contents = [(place, one.content) for place, one in rows]
-    scores = await score_sentences(embedder, question, [content for _, content in contents])
-    found: dict[TextPlace, list[Evidence]] = {place: [] for place in places if place.id in held}
-    for place, (at, chosen) in best_answers(contents, scores, length).items():
-        brief = quoted(contents[at][1], chosen) if chosen else ""
-        one = rows[at][1]
-        for content, where in one.answers(chosen, brief) if chosen else ():
-            item = by_part(catalogue.shown(held[place.id], one.text), content)
-            found[place].append(item.model_copy(update=where))
-    return found, {id: missing_terms(question, everything_said(one)) for id, one in held.items()}
 
 
 class EvidenceStore(SessionAccess):
@@ -118,7 +85,7 @@ class EvidenceStore(SessionAccess):
         warnings = list(filter(None, (self._backend.warning, damage, self._embedder.warning)))
         if self._catalogue is not None and not self._embedder.failure:
             warnings += self._catalogue.unfinished(ids)
-        return (*warnings, *([OTHER_ORDER] if _has_other_order.get() else []))
+        return tuple(warnings)
 
     async def search_similar(
         self,
@@ -168,7 +135,6 @@ class EvidenceStore(SessionAccess):
                 await asyncio.wait({self._indexing}, timeout=seconds_for(TO_EMBED_FOR_ANSWER))
             seen = catalogue.changes
             shown = page or PassagePage(sys.maxsize, max_results)
-            self._begin((query, *variants, scope, min_relevance), shown.offset, (seen, vectors is None))
             search = Search(catalogue, self.calibration, scope)
             found = await run_sync(search.best, query, words, vectors, min_relevance, shown, abandon_on_cancel=True)
             changed = await self._changed(found.evidence, catalogue, changes)
@@ -181,17 +147,7 @@ class EvidenceStore(SessionAccess):
                 return search.best(query, catalogue.by_words(asked), vectors, min_relevance, shown), changes
 
             found, changes = await self._in_thread(again)
-            if not self._backend.shared:
-                return found
             return found.without(await self._changed(found.evidence, catalogue, changes))
-
-    def _begin(self, asked: tuple[object, ...], offset: int, order: object) -> None:
-        """Remember the order of a first page; for a later page, whether it is that order still."""
-        first = self._orders.setdefault(asked, order) if offset else order
-        _has_other_order.set(first != order)
-        self._orders[asked] = first
-        while len(self._orders) > ORDERS:
-            self._orders.pop(next(iter(self._orders)))
 
     async def _changed(
         self, found: Iterable[Evidence | RelatedEvidence], catalogue: Catalogue, changes: int
@@ -224,8 +180,6 @@ class EvidenceStore(SessionAccess):
             vectors = await self._embedder.queries([question])
             if vectors is not None:
                 await self._wait_for(publication.id, catalogue, seconds_for(TO_EMBED))
-            indexed = 0 if vectors is None else catalogue[publication.id].vectors
-            self._begin((id, question), page.offset, (hash(text), indexed))
             vector = None if vectors is None else vectors[0]
             search = Search(catalogue, self.calibration)
             abstract = await abstract_of(self._embedder, publication, text, by_meaning=vector is not None)
@@ -251,7 +205,23 @@ class EvidenceStore(SessionAccess):
         that answers; and the terms of the question that each of the publications does not contain, by id. Places that
         the session does not have are left out."""
         async with self._session() as catalogue:
-            return await answers_in(self._embedder, catalogue, question, places, length)
+            held = catalogue.find([place.id for place in places])
+            rows = [
+                (place, one)
+                for place in places
+                if (publication := held.get(place.id))
+                for one in searched_at(publication, publication.text_with(place.id), place)
+            ]
+            contents = [(place, one.content) for place, one in rows]
+            scores = await score_sentences(self._embedder, question, [content for _, content in contents])
+            found: dict[TextPlace, list[Evidence]] = {place: [] for place in places if place.id in held}
+            for place, (at, chosen) in best_answers(contents, scores, length).items():
+                brief = quoted(contents[at][1], chosen) if chosen else ""
+                one = rows[at][1]
+                for content, where in one.answers(chosen, brief) if chosen else ():
+                    item = by_part(catalogue.shown(held[place.id], one.text), content)
+                    found[place].append(item.model_copy(update=where))
+            return found, {id: missing_terms(question, everything_said(one)) for id, one in held.items()}
 
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]:
         """Up to `limit` items close in meaning to `query`, closest first, except `exclude` and what is nearly identical
@@ -399,7 +369,7 @@ class EvidenceStore(SessionAccess):
             room = max(0, room - sum(len(some) - 1 for some in vectors if some))
             embedded = iter(vectors)
             new = [(one, () if id else next(embedded)) for one, id in zip(block, known, strict=True)]
-            for rows in batches(new, self._backend.batch):
+            for rows in batches(new, WRITTEN_AT_ONCE):
                 decisions += await self._add_batch(catalogue, rows)
         kept = [(index, decision) for index, decision in enumerate(decisions) if decision]
         outcomes = await run_sync(lambda: tuple(decision.outcome(index, catalogue) for index, decision in kept))
@@ -422,7 +392,7 @@ class EvidenceStore(SessionAccess):
             if changed:
                 catalogue.space.write([*changed.values()], {})
 
-        for some in batches(causes, self._backend.batch):
+        for some in batches(causes, WRITTEN_AT_ONCE):
             await self._write_alone(partial(write, some))
 
     async def _add_batch(self, catalogue: Catalogue, new: Sequence[NewPublication]) -> Sequence[Decision | None]:
@@ -440,7 +410,7 @@ class EvidenceStore(SessionAccess):
                 changed = [catalogue[id].publication for id in sorted(batch.changed)]
                 vectors = await self._embedder.publications(changed)
                 rows = [(one, 0, some) for one, some in zip(changed, vectors, strict=True) if some]
-                for some in batches(rows, self._backend.batch):
+                for some in batches(rows, WRITTEN_AT_ONCE):
                     await self._write(partial(batch.store_vectors, some))
         return decisions
 

@@ -257,23 +257,18 @@ def is_translation(one: str, other: str) -> bool:
     return bool(first and second and first.isdisjoint(second))
 
 
-def is_english(text: str) -> bool:
-    """Whether a title or text has more function words of English than of any other language; False if in doubt."""
-    return _languages(text, least=1) == frozenset({"English"})
-
-
 def _script(text: str) -> str:
     """LATIN, CJK, CYRILLIC and so on: that of most letters."""
     letters = [unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha()]
     return max(set(letters), key=lambda script: (letters.count(script), script)) if letters else ""
 
 
-def _languages(text: str, least: int = 2) -> frozenset[str]:
-    """The languages with most function words in a text; none when there are fewer than `least`."""
+def _languages(text: str) -> frozenset[str]:
+    """The languages with most function words in a text; none when there are fewer than two."""
     words = text.casefold().split()
     counts = {language: sum(word in known for word in words) for language, known in _WORDS_OF.items()}
     most = max(counts.values())
-    return frozenset(language for language in counts if counts[language] == most) if most >= least else frozenset()
+    return frozenset(language for language in counts if counts[language] == most) if most >= 2 else frozenset()
 
 
 def is_notice(words: Sequence[str]) -> bool:

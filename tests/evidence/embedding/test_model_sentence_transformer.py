@@ -60,16 +60,6 @@ async def test_without_the_extra_the_error_says_how_to_install_it(model: str) ->
         await service.embed_query("metformin")
 
 
-@pytest.mark.parametrize(
-    "model", ["/no/such/folder", "./no/such/folder", "~/no/such", "no/such/folder", "C:\\models\\m"]
-)
-async def test_a_folder_that_does_not_exist_is_not_looked_for_on_the_hub(model: str) -> None:
-    service = EmbeddingService(Settings(embedding_model=model))
-
-    with pytest.raises(EmbeddingError, match="a folder that does not exist"):
-        await service.embed("metformin")
-
-
 @pytest.mark.parametrize("model", ["sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"])
 def test_the_original_of_the_shipped_model_shares_its_calibration(model: str) -> None:
     assert EmbeddingService(Settings(embedding_model=model)).calibration is EmbeddingService().calibration

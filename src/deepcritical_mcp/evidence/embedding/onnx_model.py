@@ -32,7 +32,7 @@ from deepcritical_mcp.text import normalized
 SHIPPED_FOLDER = Path(__file__).parent / "model"
 MAX_WORKERS = 4
 CHARACTERS_PER_TOKEN = 16
-"""How much of a text is tokenized at first; ordinary text has 4 to 6 characters per token."""
+"""How much of a text is tokenized; ordinary text has 4 to 6 characters per token."""
 FATAL = 4
 """onnxruntime's log level."""
 
@@ -98,30 +98,12 @@ class OnnxModel:
         return vectors
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """The token ids of each text, at most `max_tokens`. Only the start of a long text is tokenized; the result is
-        the same as for the whole text."""
-        length = self._max_tokens * CHARACTERS_PER_TOKEN
-        found = self._encode([_start(text, length) for text in texts])
-        for row, text in enumerate(texts):
-            reach = length
-            while len(found[row]) < self._max_tokens and reach < len(text):
-                reach *= 8
-                found[row] = self._encode([_start(text, reach)])[0]
-        return found
-
-    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """The token ids of the beginning of each text, at most `max_tokens`."""
         # `encode_batch_fast` releases the GIL, unlike `encode`. It rejects lone surrogates. NFKC because the vocabulary
         # lacks the subscripts and superscripts of IC₅₀ and Ca²⁺.
-        readable = [normalized("NFKC", text.encode("utf-8", "ignore").decode("utf-8")) for text in texts]
+        starts = [text[: self._max_tokens * CHARACTERS_PER_TOKEN].encode("utf-8", "ignore") for text in texts]
+        readable = [normalized("NFKC", start.decode("utf-8")) for start in starts]
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(readable)]
-
-
-def _start(text: str, length: int) -> str:
-    """The first `length` characters, cut back to the end of a word."""
-    if len(text) <= length:
-        return text
-    head = text[:length]
-    return head[: max(head.rfind(" "), head.rfind("\n")) + 1] or head
 
 
 def _open_session(path: Path) -> Any:

@@ -63,18 +63,13 @@ class SentenceTransformerSource:
         Raises:
             EmbeddingError: the extra is not installed, or the model does not exist or cannot be read.
         """
-        if not self._folder.is_dir() and _is_path(self._model):
-            raise EmbeddingError(
-                "DEEPCRITICAL_EMBEDDING_MODEL names a folder that does not exist. "
-                "Correct it, or unset it to use the model that comes with deepcritical-mcp."
-            )
         load = _loader()
         try:
             return SentenceTransformerModel(load(str(self._folder) if self._folder.is_dir() else self._model))
         except Exception as error:  # torch, transformers, the hub and the network each raise their own
             raise EmbeddingError(
                 f"The model that DEEPCRITICAL_EMBEDDING_MODEL names cannot be loaded ({type(error).__name__}). "
-                "It must be a sentence-transformers folder or hub id; a hub id needs the internet the first time."
+                "It must be an existing sentence-transformers folder, or a hub id, which needs the internet at first."
             ) from error
 
 
@@ -108,13 +103,6 @@ def _loader() -> Callable[[str], SentenceEncoder]:
             f"({type(error).__name__}): pip install 'deepcritical-mcp[sentence-transformers]'. "
             "Or unset it to use the model that comes with deepcritical-mcp."
         ) from error
-
-
-def _is_path(model: str) -> bool:
-    """Whether a name can only be a folder: a hub id has at most one slash, and not at either end."""
-    return (
-        model.startswith((".", "~", "/")) or model.endswith("/") or model.count("/") > 1 or bool({"\\", ":"} & {*model})
-    )
 
 
 def _digest(folder: Path) -> str:

@@ -111,10 +111,8 @@ class Backend(Protocol):
         lasting: whether a closed session can be opened again.
         shared: whether other processes may change an open session.
         remote: whether these may be on other machines.
-        batch: publications per write.
         limit: how many sessions may be open at once.
         max_awake: how many of them may be awake besides those in use; the others rest.
-        max_memory: how many bytes their indexes may take together; those of one session may take more.
         undo_seconds: for how long a deleted session can be restored; 0.0 if it cannot.
         ttl: seconds for which an unused session is kept, unless a setting says otherwise.
         expires_by_use: whether a session is gone as soon as it has not been used for `ttl`; else `expire` decides.
@@ -127,10 +125,8 @@ class Backend(Protocol):
     shared: bool
     remote: bool = False
     expires_by_use: bool = True
-    batch: int
     limit: int
-    max_awake: int = 1_000
-    max_memory: int = 500_000_000
+    max_awake: int = 32
     undo_seconds: float = 0.0
     ttl: float = 86_400.0
     warning: str = ""

@@ -17,7 +17,7 @@ from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderT
 from deepcritical_mcp.evidence.storage import ChromaServerSettings
 from deepcritical_mcp.evidence.storage.backend import Backend
 from deepcritical_mcp.evidence.storage.chroma_records import session_info, translated
-from deepcritical_mcp.evidence.storage.chroma_session import BATCH, PAGE, TURN, WORDS, ServerSpace
+from deepcritical_mcp.evidence.storage.chroma_session import PAGE, TURN, WORDS, ServerSpace
 from deepcritical_mcp.evidence.storage.stored_items import KeptSession, is_session_id
 from deepcritical_mcp.evidence.storage.vector_table import chroma_settings
 from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
@@ -41,7 +41,7 @@ class ServerBackend(Backend):
     advice = "Start the server that DEEPCRITICAL_CHROMA_URL names, or unset it."
     lasting = True
     shared = remote = True
-    batch = BATCH
+    max_awake = 1_000
 
     def __init__(self, settings: ChromaServerSettings, *, limit: int) -> None:
         self.limit = limit
@@ -72,9 +72,11 @@ class ServerBackend(Backend):
 
     def expire(self, now: float, ttl: float) -> None:
         with translated("delete old sessions"):
-            for name in [one.name for one in self._collections() if _is_unused(one, now - ttl)]:
-                with contextlib.suppress(NotFoundError):
-                    self._client().delete_collection(name)
+            for one in self._collections():
+                is_ours = is_session_id(one.name.removesuffix(WORDS).partition(TURN)[0])
+                if is_ours and 0 < session_info(one.metadata).used < now - ttl:
+                    with contextlib.suppress(NotFoundError):
+                        self._client().delete_collection(one.name)
 
     def _collections(self) -> list[Collection]:
         client = self._client()
@@ -153,8 +155,3 @@ def _refused(status: int) -> EvidenceStoreError:
     error = EvidenceStoreError(f"The Chroma server answered HTTP {status}: {advice}")
     error.retryable = may_pass
     return error
-
-
-def _is_unused(collection: Collection, since: float) -> bool:
-    id = collection.name.removesuffix(WORDS).partition(TURN)[0]
-    return is_session_id(id) and 0 < session_info(collection.metadata).used < since

@@ -30,9 +30,6 @@ _REASONS = {
         "could not connect",
     ),
     DISK_FULL: ("full", "no space", "disk i/o", "file too large"),
-    'its database is damaged. Repair it, or pass session_id="new" to continue in a fresh session.': (
-        *("malformed", "not a database", "corrupt"),
-    ),
     "its database failed. Try again, or open a new session.": ("",),
 }
 """What is wrong, by what Chroma's message says."""
@@ -82,7 +79,6 @@ def record_row(item: KeptItem, written: int, part: int = 0) -> Metadata:
         "similar": "\n".join(item.similar),
         "publication": dumped(item.publication),
         "given": json.dumps([dumped(one) for one in item.given]),
-        "evidence": "",  # makes version 0.1 fail, which would otherwise show an empty session
     }
 
 

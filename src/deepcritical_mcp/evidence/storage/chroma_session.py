@@ -13,12 +13,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import math
 import random
 import secrets
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -49,8 +50,6 @@ logger = logging.getLogger(__name__)
 
 WORDS = "-words"
 TURN = "-turn"
-BATCH = 64
-"""Publications per write."""
 MAX_RECORDS = 256
 """Records that are written at once."""
 MAX_READ = 1_000
@@ -60,10 +59,9 @@ PAGE = 200
 QUIET = 10_000
 CLOCKS_DIFFER = 2_000
 """Milliseconds."""
-ABANDONED_SECONDS = 15.0
-"""After which a turn that was not renewed counts as that of a dead process. A turn lasts some 30 ms."""
-RENEWED_AFTER = 5.0
-"""Seconds after which a turn is renewed before the next write."""
+ABANDONED_SECONDS = 20.0
+"""After which a turn counts as that of a dead process. A turn lasts some 30 ms; nothing is written in its second half,
+so that what was begun has ended before another process takes its turn."""
 # With every add, Chroma rereads its log since the last sync; these settings keep the log short (measured for 8 items:
 # 3.5 ms instead of 11 ms with the defaults of 100 and 1,000; stalls of 5 ms instead of 20 ms).
 _HNSW: CreateHNSWConfiguration = {"space": "cosine", "batch_size": 20, "sync_threshold": 40}
@@ -75,15 +73,6 @@ _PAUSES = (0.002, 0.02)
 """Seconds between two looks, at random."""
 
 
-@dataclass
-class _Turn:
-    """The turn of this process: its collection, since when it lasts (monotonic seconds), and the thread that has it."""
-
-    collection: Collection
-    renewed: float
-    thread: int = field(default_factory=threading.get_ident)
-
-
 class ServerSpace(Space):
     """One session's collections; see `Space`. Vectors that were asked for or written are cached in memory.
 
@@ -91,15 +80,22 @@ class ServerSpace(Space):
     the turn, until it deletes the collection.
     """
 
-    def __init__(self, client: Client, session_id: str, info: KeptSession) -> None:
+    def __init__(
+        self,
+        client: Client,
+        session_id: str,
+        info: KeptSession,
+        vectors: Collection | None = None,
+        words: Collection | None = None,
+    ) -> None:
         self.session_id = session_id
         self.lock = threading.RLock()
         self._info = info
         self._client = client
-        self._vectors: Collection | None = None
-        self._words: Collection | None = None
+        self._vectors, self._words = vectors or self._create(session_id), words or self._create(session_id + WORDS)
         self._table = VectorTable()
-        self._ours: _Turn | None = None
+        self._turn_began = math.inf
+        """When the turn of this process began (monotonic seconds)."""
         self._states: dict[str, tuple[int, int]] = {}
         """When each known item was written (Unix milliseconds), and how many records with vectors it has."""
 
@@ -110,9 +106,8 @@ class ServerSpace(Space):
     @classmethod
     def create(cls, client: Client, session_id: str, info: KeptSession) -> Self:
         """A new, empty session."""
-        space = cls(client, session_id, info)
         with translated("open a session"):
-            space._vectors = space._create(session_id)
+            space = cls(client, session_id, info)
         if info.title:
             space.set_title(info.title, replacing=True)
         return space
@@ -128,11 +123,11 @@ class ServerSpace(Space):
             vectors, words = (_found(client, name) for name in (session_id, session_id + WORDS))
             if (metadata := _metadata(vectors) or _metadata(words)) is None:
                 raise SessionNotFoundError()
-            info = session_info(metadata)
-            space = cls(client, session_id, replace(info, model=model, title=session_info(_metadata(words)).title))
             if metadata.get("format") != FORMAT:
                 raise EvidenceStoreError("Version 0.1 kept this session. This version cannot read it, and leaves it.")
-            space._vectors, space._words = vectors or space._create(session_id), words
+            info = session_info(metadata)
+            own = replace(info, model=model, title=session_info(_metadata(words)).title)
+            space = cls(client, session_id, own, vectors, words)
             if vectors is not None and info.model != model:
                 space._discard_vectors(vectors)
         return space
@@ -161,22 +156,22 @@ class ServerSpace(Space):
         with self._writing():
             for some in batches(records, MAX_RECORDS):
                 new = [vectors[item.id][part - firsts[item.id]] for item, part in some]
-                self._main.upsert(
+                self._vectors.upsert(
                     ids=[part_id(item.id, part) for item, part in some],
                     embeddings=np.asarray(new, np.float32),
                     metadatas=[record_row(item, written[item.id], part) for item, part in some],
                 )
             if same := [item for item in items if firsts[item.id]]:
                 rows = [record_row(item, written[item.id]) for item in same]
-                self._main.update(ids=[item.id for item in same], metadatas=rows)
+                self._vectors.update(ids=[item.id for item in same], metadatas=rows)
             if plain := [item for item in items if not item.vectors]:
                 rows = [record_row(item, written[item.id]) for item in plain]
                 self._put_words([item.id for item in plain], rows)
             beyond = {item.id: range(item.vectors, earlier[item.id][1]) for item in items}
             if gone := [part_id(id, part) for id, parts in beyond.items() for part in parts]:
-                self._main.delete(ids=gone)
+                self._vectors.delete(ids=gone)
             moved = [item.id for item in items if item.vectors and not earlier[item.id][1]]
-            if moved and self._words is not None:
+            if moved:
                 self._words.delete(ids=moved)
         for item in items:
             self._table.put(item.id, vectors.get(item.id, ()), firsts[item.id])
@@ -187,28 +182,28 @@ class ServerSpace(Space):
             for id in ids:
                 count = self._states.pop(id, (0, 0))[1]
                 with self._table.lock:  # who reads all vectors, a page at a time, must not miss one
-                    self._main.delete(ids=[part_id(id, part) for part in range(max(count, 1))])
+                    self._vectors.delete(ids=[part_id(id, part) for part in range(max(count, 1))])
                     self._table.put(id, ())
-                if self._words is not None:
-                    self._words.delete(ids=[id])
+                self._words.delete(ids=[id])
 
     @contextlib.contextmanager
     def turn(self) -> Generator[None]:
         with translated("keep the evidence"):
-            ours = self._ours = self._take_turn()
+            ours, began = self._take_turn()
+        self._turn_began = began
         try:
             yield
         finally:
-            self._ours = None
+            self._turn_began = math.inf
             with contextlib.suppress(DeepCriticalError), translated("keep the evidence"):
-                if time.monotonic() - ours.renewed < ABANDONED_SECONDS:
+                if time.monotonic() - began < ABANDONED_SECONDS:
                     self._client.delete_collection(self.session_id + TURN)
                 else:  # it may be another's turn now
-                    self._end(ours.collection)
+                    self._end(ours)
 
     def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
         with translated("search the session"):
-            return asked(self._main, vectors, limit, least)
+            return asked(self._vectors, vectors, limit, least)
 
     def vectors(self, counts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
         table, changes = self._table, self._table.changes
@@ -218,7 +213,7 @@ class ServerSpace(Space):
         rows: list[Any] = []
         for some in batches(ids, MAX_READ):
             with translated("read the session"):
-                found = self._main.get(ids=[*some], include=["embeddings"])
+                found = self._vectors.get(ids=[*some], include=["embeddings"])
             keys += found["ids"]
             rows += list(found["embeddings"] if found["embeddings"] is not None else ())
         read = stacked(keys, rows)
@@ -237,41 +232,37 @@ class ServerSpace(Space):
         with self._writing():
             if kept:
                 self._put_words([*kept], [{_TEXT: text} for text in kept.values()])
-            if len(kept) < len(contents) and (words := self._known_words()) is not None:
-                words.delete(ids=[_DOCUMENT + name for name, text in contents.items() if not text])
+            if gone := [_DOCUMENT + name for name, text in contents.items() if not text]:
+                self._words.delete(ids=gone)
 
     def documents(self, names: Sequence[str]) -> dict[str, str]:
         named: dict[str, str] = {}
-        if not names or (words := self._known_words()) is None:
-            return named
         for some in batches(names, MAX_READ):
             ids = [_DOCUMENT + name for name in some]
             with translated("read the session"):
-                rows = words.get(ids=ids, include=["metadatas"])
+                rows = self._words.get(ids=ids, include=["metadatas"])
             named |= {id: str(row[_TEXT]) for id, row in zip(rows["ids"], rows["metadatas"] or (), strict=True)}
         return {name: named[_DOCUMENT + name] for name in names if _DOCUMENT + name in named}
 
     def document_names(self, prefix: str) -> list[str]:
-        if (words := self._known_words()) is None:
-            return []
         with translated("read the session"):
-            ids = words.get(where={_TEXT: {"$ne": ""}}, include=[])["ids"]
+            ids = self._words.get(where={_TEXT: {"$ne": ""}}, include=[])["ids"]
         return sorted(id.removeprefix(_DOCUMENT) for id in ids if id.startswith(_DOCUMENT + prefix))
 
     def record(self, **changes: Any) -> None:
         info = replace(self._info, **changes)
         with translated("keep the session"):
-            self._main.modify(metadata=collection_metadata(info))
+            self._vectors.modify(metadata=collection_metadata(info))
         self._info = info
 
     def set_title(self, title: str, *, replacing: bool) -> None:
         # In the metadata of the second collection, which nothing else changes: that of the first one is written whole
         # by every process that records a use.
         with translated("name the session"):
-            self._words = _found(self._client, self.session_id + WORDS)
-            kept = "" if replacing else session_info(_metadata(self._words)).title
+            self._words = self._client.get_collection(self.session_id + WORDS, embedding_function=None)
+            kept = "" if replacing else session_info(self._words.metadata).title
             if not kept:
-                self._words_collection().modify(metadata=collection_metadata(self._info) | {"title": title})
+                self._words.modify(metadata=collection_metadata(self._info) | {"title": title})
         self._info = replace(self._info, title=kept or title)
 
     def delete(self) -> None:
@@ -280,16 +271,9 @@ class ServerSpace(Space):
                 with contextlib.suppress(NotFoundError):
                     self._client.delete_collection(name)
 
-    @property
-    def _main(self) -> Collection:
-        if self._vectors is None:
-            raise SessionNotFoundError()
-        return self._vectors
-
     def _both(self, since: int = 0) -> Iterator[list[_Row]]:
-        yield from self._pages(self._main, embedded=True, since=since)
-        if (words := self._known_words()) is not None:
-            yield from self._pages(words, embedded=False, since=since)
+        yield from self._pages(self._vectors, embedded=True, since=since)
+        yield from self._pages(self._words, embedded=False, since=since)
 
     def _pages(self, collection: Collection, *, embedded: bool, since: int = 0) -> Iterator[list[_Row]]:
         """All items, or those that were written `since`, page by page, with their states."""
@@ -307,7 +291,7 @@ class ServerSpace(Space):
 
     def _put_words(self, ids: list[str], rows: list[Metadata]) -> None:
         """Write into the second collection."""
-        self._words_collection().upsert(ids=ids, embeddings=np.ones((len(ids), 1), np.float32), metadatas=rows)
+        self._words.upsert(ids=ids, embeddings=np.ones((len(ids), 1), np.float32), metadatas=rows)
 
     def _create(self, name: str) -> Collection:
         return self._client.create_collection(
@@ -317,19 +301,6 @@ class ServerSpace(Space):
             embedding_function=None,
             get_or_create=True,
         )
-
-    def _known_words(self) -> Collection | None:
-        if self._words is None:  # another process may have created it
-            with translated("read the session"):
-                self._words = _found(self._client, self.session_id + WORDS)
-        return self._words
-
-    def _words_collection(self) -> Collection:
-        if self._words is None:
-            if _found(self._client, self.session_id) is None:
-                raise SessionNotFoundError()
-            self._words = self._create(self.session_id + WORDS)
-        return self._words
 
     def _discard_vectors(self, old: Collection) -> None:
         """Discard vectors of another model, because vectors of two models cannot be compared; until they are embedded
@@ -342,38 +313,22 @@ class ServerSpace(Space):
     @contextlib.contextmanager
     def _writing(self) -> Generator[None]:
         with translated("keep the evidence"):
-            ours = self._ours
-            if ours is not None and ours.thread == threading.get_ident():
-                self._renew(ours)
+            if time.monotonic() - self._turn_began > ABANDONED_SECONDS / 2:
+                raise EvidenceStoreError(
+                    "The evidence store took so long that another process may have changed this session meanwhile: not "
+                    "everything was kept. Try again."
+                )
             yield
 
-    def _renew(self, ours: _Turn) -> None:
-        """Renew this process's turn, so that others see it is alive; raise an error if another has ended it."""
-        lasted = time.monotonic() - ours.renewed
-        if lasted < RENEWED_AFTER:
-            return
-        try:
-            if lasted < ABANDONED_SECONDS:
-                began = time.monotonic()
-                ours.collection.modify(metadata=collection_metadata(self._info) | {"renewed": secrets.token_hex(4)})
-                ours.renewed = began
-                return
-        except NotFoundError:
-            pass
-        raise EvidenceStoreError(
-            "The evidence store took so long that another process may have changed this session meanwhile: not "
-            "everything was kept. Try again."
-        )
-
-    def _take_turn(self) -> _Turn:
+    def _take_turn(self) -> tuple[Collection, float]:
         other, seen = None, 0.0
         while True:
             began = time.monotonic()
             if collection := self._created_turn():
-                return _Turn(collection, began)
+                return collection, began
             holder = _found(self._client, self.session_id + TURN)
-            if holder is not None and (state := (holder.id, holder.metadata)) != other:
-                other, seen = state, time.monotonic()
+            if holder is not None and holder.id != other:
+                other, seen = holder.id, time.monotonic()
             elif holder is not None and time.monotonic() - seen > ABANDONED_SECONDS:
                 logger.warning("a process has not ended its turn to change a session; it is ended")
                 self._end(holder)

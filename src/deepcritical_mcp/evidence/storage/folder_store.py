@@ -32,7 +32,7 @@ from deepcritical_mcp.evidence.storage.session_file import (
     failures,
     salvaged,
 )
-from deepcritical_mcp.evidence.storage.sqlite_space import LOCAL_BATCH, SqliteSpace
+from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace
 from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, KeptSession, is_session_id, packed
 from deepcritical_mcp.evidence.storage.version_0_2 import is_old_session, old_info, old_session
 from deepcritical_mcp.net.cache import Cache, make_private_folder
@@ -120,8 +120,6 @@ class FolderBackend(Backend):
     advice = "Set DEEPCRITICAL_DATA_DIR to a folder that you may write to."
     lasting = True
     shared = True
-    batch = LOCAL_BATCH
-    max_awake = 32
     undo_seconds = 86_400.0
     ttl = 90 * 86_400.0
     expires_by_use = False
@@ -136,7 +134,6 @@ class FolderBackend(Backend):
         self._unwritten: dict[str, KeptSession] = {}
         self._opened: dict[str, tuple[int, int]] = {}
         """The device and the number of each open file."""
-        self._listed: dict[Path, tuple[tuple[int, ...], KeptSession]] = {}
 
     @classmethod
     def configured(cls, settings: Settings) -> Self | None:
@@ -273,14 +270,8 @@ class FolderBackend(Backend):
         try:
             if path.suffix != SUFFIX:
                 return old_info(path)
-            stat = path.stat()
-            state = stat.st_ino, stat.st_size, stat.st_mtime_ns
-            known = self._listed.get(path)
-            if known is None or known[0] != state:
-                file = SessionFile.open(path, patience=LISTING_PATIENCE)
-                known = self._listed[path] = state, file.info
-                file.close()
-            return known[1]
+            with contextlib.closing(SessionFile.open(path, patience=LISTING_PATIENCE)) as file:
+                return file.info
         except (DeepCriticalError, OSError):
             return replace(UNKNOWN, title="(cannot be read)")
 

@@ -19,9 +19,6 @@ from deepcritical_mcp.evidence.storage.session_file import SessionFile
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, NearPassage, Vector, packed, unpacked
 from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex
 
-LOCAL_BATCH = 32
-"""Publications per write: all are compared with what the session holds at once."""
-
 
 class SqliteSpace(Space):
     """A session in a database.
@@ -197,8 +194,6 @@ class MemoryBackend(Backend):
     title = "Memory"
     lasting = False
     shared = False
-    batch = LOCAL_BATCH
-    max_awake = 32
 
     def __init__(self, *, limit: int) -> None:
         self.limit = limit
