@@ -124,10 +124,33 @@ async def test_a_session_that_is_deleted_while_others_write_stays_deleted(
         await owner.aclose()
 
 
+async def test_a_turn_that_lasts_is_renewed(chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 3)
+    monkeypatch.setattr(chroma_session, "RENEWED_AFTER", 0.2)
+    keep = ServerSpace.keep_documents
+
+    def slow(self: ServerSpace, contents: Mapping[str, str]) -> None:
+        for _ in range(5):
+            time.sleep(0.8)
+            keep(self, contents)
+
+    async with processes(chroma_server.url) as stores:
+        ids = await stores[0].ids()
+        monkeypatch.setattr(ServerSpace, "keep_documents", slow)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stores[0].remove, ids[:6])
+            await anyio.sleep(0.2)
+            tasks.start_soon(stores[1].decide, [ScreeningMark(id=id, verdict="included") for id in ids])
+        assert len(await stores[1].restore(ids[:6])) == 6
+        known = (await stores[0].publications(ids)).values()
+        assert [one.screening for one in known] == [""] * 6 + ["included"] * 6
+
+
 async def test_who_was_stopped_during_its_turn_overwrites_nothing(
     chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 0.5)
+    monkeypatch.setattr(chroma_session, "RENEWED_AFTER", 0.2)
     write, is_first = ServerSpace.write, [True]
 
     def stopped(self: ServerSpace, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:

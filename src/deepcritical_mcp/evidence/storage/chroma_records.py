@@ -79,6 +79,7 @@ def record_row(item: KeptItem, written: int, part: int = 0) -> Metadata:
         "similar": "\n".join(item.similar),
         "publication": dumped(item.publication),
         "given": json.dumps([dumped(one) for one in item.given]),
+        "evidence": "",  # makes version 0.1 fail, which would otherwise show an empty session
     }
 
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
-import math
 import random
 import secrets
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -59,9 +58,10 @@ PAGE = 200
 QUIET = 10_000
 CLOCKS_DIFFER = 2_000
 """Milliseconds."""
-ABANDONED_SECONDS = 20.0
-"""After which a turn counts as that of a dead process. A turn lasts some 30 ms; nothing is written in its second half,
-so that what was begun has ended before another process takes its turn."""
+ABANDONED_SECONDS = 15.0
+"""After which a turn that was not renewed counts as that of a dead process. A turn lasts some 30 ms."""
+RENEWED_AFTER = 5.0
+"""Seconds after which a turn is renewed before the next write."""
 # With every add, Chroma rereads its log since the last sync; these settings keep the log short (measured for 8 items:
 # 3.5 ms instead of 11 ms with the defaults of 100 and 1,000; stalls of 5 ms instead of 20 ms).
 _HNSW: CreateHNSWConfiguration = {"space": "cosine", "batch_size": 20, "sync_threshold": 40}
@@ -71,6 +71,15 @@ _Row = tuple[tuple[int, int], KeptItem]
 """An item and its state, see `ServerSpace`."""
 _PAUSES = (0.002, 0.02)
 """Seconds between two looks, at random."""
+
+
+@dataclass
+class _Turn:
+    """The turn of this process: its collection, since when it lasts (monotonic seconds), and the thread that has it."""
+
+    collection: Collection
+    renewed: float
+    thread: int = field(default_factory=threading.get_ident)
 
 
 class ServerSpace(Space):
@@ -94,8 +103,7 @@ class ServerSpace(Space):
         self._client = client
         self._vectors, self._words = vectors or self._create(session_id), words or self._create(session_id + WORDS)
         self._table = VectorTable()
-        self._turn_began = math.inf
-        """When the turn of this process began (monotonic seconds)."""
+        self._ours: _Turn | None = None
         self._states: dict[str, tuple[int, int]] = {}
         """When each known item was written (Unix milliseconds), and how many records with vectors it has."""
 
@@ -189,17 +197,16 @@ class ServerSpace(Space):
     @contextlib.contextmanager
     def turn(self) -> Generator[None]:
         with translated("keep the evidence"):
-            ours, began = self._take_turn()
-        self._turn_began = began
+            ours = self._ours = self._take_turn()
         try:
             yield
         finally:
-            self._turn_began = math.inf
+            self._ours = None
             with contextlib.suppress(DeepCriticalError), translated("keep the evidence"):
-                if time.monotonic() - began < ABANDONED_SECONDS:
+                if time.monotonic() - ours.renewed < ABANDONED_SECONDS:
                     self._client.delete_collection(self.session_id + TURN)
                 else:  # it may be another's turn now
-                    self._end(ours)
+                    self._end(ours.collection)
 
     def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
         with translated("search the session"):
@@ -313,22 +320,38 @@ class ServerSpace(Space):
     @contextlib.contextmanager
     def _writing(self) -> Generator[None]:
         with translated("keep the evidence"):
-            if time.monotonic() - self._turn_began > ABANDONED_SECONDS / 2:
-                raise EvidenceStoreError(
-                    "The evidence store took so long that another process may have changed this session meanwhile: not "
-                    "everything was kept. Try again."
-                )
+            ours = self._ours
+            if ours is not None and ours.thread == threading.get_ident():
+                self._renew(ours)
             yield
 
-    def _take_turn(self) -> tuple[Collection, float]:
+    def _renew(self, ours: _Turn) -> None:
+        """Renew this process's turn, so that others see it is alive; raise an error if another has ended it."""
+        lasted = time.monotonic() - ours.renewed
+        if lasted < RENEWED_AFTER:
+            return
+        try:
+            if lasted < ABANDONED_SECONDS:
+                began = time.monotonic()
+                ours.collection.modify(metadata=collection_metadata(self._info) | {"renewed": secrets.token_hex(4)})
+                ours.renewed = began
+                return
+        except NotFoundError:
+            pass
+        raise EvidenceStoreError(
+            "The evidence store took so long that another process may have changed this session meanwhile: not "
+            "everything was kept. Try again."
+        )
+
+    def _take_turn(self) -> _Turn:
         other, seen = None, 0.0
         while True:
             began = time.monotonic()
             if collection := self._created_turn():
-                return collection, began
+                return _Turn(collection, began)
             holder = _found(self._client, self.session_id + TURN)
-            if holder is not None and holder.id != other:
-                other, seen = holder.id, time.monotonic()
+            if holder is not None and (state := (holder.id, holder.metadata)) != other:
+                other, seen = state, time.monotonic()
             elif holder is not None and time.monotonic() - seen > ABANDONED_SECONDS:
                 logger.warning("a process has not ended its turn to change a session; it is ended")
                 self._end(holder)
