@@ -100,11 +100,11 @@ class TracedReference:
 
     @property
     def candidates(self) -> list[CandidateRecord]:
-        """All records that it may mean."""
-        known = {one.record.id for one in self.by_number}
-        considered = self.match.considered.values() if self.match else ()
-        others = [CandidateRecord(record, agreement) for record, agreement in considered if record.id not in known]
-        return [*self.by_number, *others]
+        """All records that it may mean; of two records of one paper, PubMed's decides."""
+        known = {one.record.id: one.record for one in self.by_number}
+        considered = {**self.match.considered} if self.match else {}
+        records = distinct_records([*known.values(), *(record for record, _ in considered.values())])
+        return [*self.by_number, *(CandidateRecord(*considered[one.id]) for one in records if one.id not in known)]
 
     @property
     def nearest(self) -> list[Publication]:
