@@ -99,6 +99,11 @@ async def test_a_page_like_a_year_is_the_page_beside_a_number_of_pages(place: st
         ),
         (f"Müller, J.K. et al., 2019, 'Absent {TITLE[0].lower()}{TITLE[1:]}', {PLACE}", LIBRARY, "title"),
         (f"{HEAD} {f'No effect of {TITLE}'.upper()}. {PLACE}", LIBRARY, "title"),
+        (
+            f"MÜLLER JK, VAN DER BERG A, ET AL. {f'{TITLE} in women'.upper()}. J NUTR WOUND CARE 2019;45:327-57.",
+            LIBRARY,
+            "title",
+        ),
         # A subtitle in the place of the record's.
         (f"{HEAD} {MAIN}: a comparison in Norway. {PLACE}", LIBRARY, "title"),
         (f"{HEAD} {TITLE}. J Nutr Wound Care. Published online March 4, 2014. doi:{ZINC.doi}", LIBRARY, "year"),

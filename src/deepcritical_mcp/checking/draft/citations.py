@@ -26,6 +26,7 @@ _FORMS = re.compile(
     rf"|(?<=[a-z)\]\"”’][.,;:?!])(?P<behind>{_TIGHT})(?=\s|$)|(?<=[a-zà-ÿ]{{4}})(?P<glued>{_TIGHT})(?=[\s.,;:)]|$)",
     re.MULTILINE,
 )
+_IN_BRACKETS = re.compile(r"\[([\w,; .+:&–-]{2,200})\]")
 _BEFORE_ID = re.compile(r"[,;:.)\]]?[^()\[\]\d\n;]{0,120}[(\[]?")
 _MOST_IN_RANGE = 100
 _MORE_YEARS = re.compile(
@@ -80,7 +81,8 @@ def find_citations(
     for number, one in enumerate(entries, 1):
         if one.label:
             labels.setdefault(one.label, {}).setdefault(one.section, number)
-    for start, end, cited in sorted((*_by_mark(body, marks, labels), *_by_number(body, marks, labels))):
+    by_label = (*_by_mark(body, marks, labels), *_by_number(body, marks, labels), *_by_label(body, labels))
+    for start, end, cited in sorted(by_label):
         section = bisect_right(sections, start)
         meant = [one.get(section) or next(iter(one.values())) for one in map(labels.get, cited) if one]
         unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
@@ -130,6 +132,15 @@ def _by_mark(body: str, marks: Sequence[Mark], labels: Collection[str]) -> Itera
             keys = tuple(filter(None, (key.strip() for key in one.target.split(","))))
             if body[one.start] != "@" or keys[0] in labels:  # else it may be anybody's name
                 yield one.start, one.end, keys
+
+
+def _by_label(body: str, labels: Collection[str]) -> Iterator[_Cited]:
+    """What labels with letters cite in brackets: "[Smi19]", "[S1, S3–S5]"."""
+    for found in _IN_BRACKETS.finditer(body) if any(not label.isdecimal() for label in labels) else ():
+        parts = [part.strip() for part in found[1].replace(";", ",").split(",")]
+        cited = (one for part in parts for one in (part, *(part[:1] + number for number in _expanded(part))))
+        if known := tuple(one for one in cited if one in labels and not one.isdecimal()):
+            yield *found.span(), known
 
 
 def _by_number(body: str, marks: Sequence[Mark], labels: Mapping[str, object]) -> list[_Cited]:

@@ -42,7 +42,7 @@ NOT_OF_THE_PLACE = re.compile(
     r"\A[ (\[]{0,3}(?:\d{1,3}[.)\] ]|\d{4}[.)\]])|\b(?:PII|doi)\b:? ?\S{1,80}|\b(?:ISSN|ISBN)\b:? ?[\dX-]{4,20}",
     re.IGNORECASE,
 )
-"""The day of a visit, of a month, of the first publication online; what became of the work; how many pages it has; the number of a list."""
+"""The day of a visit or of a month; what became of the work; how many pages it has; the number of a list."""
 ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
 _LEADS: Mapping[str, Role] = {word: role for role in ROLES[1:] for word in listed_words(role)}
 """Words in front of a number, and which number that is."""

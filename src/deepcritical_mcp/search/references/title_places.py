@@ -241,10 +241,15 @@ def start_of_longer_title(text: str, found: TitlePlace, record: Publication) -> 
         return start
     if is_notice(tokens(last)) and not is_notice(tokens(record.title)):  # "Correction: Zinc for warts"
         return len(before) - len(last)
-    words = WORD.findall(lead.lower() if text[start : found.end].isupper() else lead)
+    words = WORD.findall(_in_small(lead, text, found))
     is_open = text[start : start + 1].islower() or any(word.islower() for word in words if len(word) > 1)
     is_right_before = text[len(before) : start].isspace() and last == lead.rstrip(",")
     return len(before) - len(lead) if is_open and is_right_before and words else start
+
+
+def _in_small(part: str, text: str, title: TitlePlace) -> str:
+    """A part of a text, in small letters beside a title in capitals."""
+    return part.lower() if text[title.start : title.end].isupper() else part
 
 
 def end_of_longer_title(text: str, found: TitlePlace, stop: int, record: Publication) -> int:
@@ -253,7 +258,7 @@ def end_of_longer_title(text: str, found: TitlePlace, stop: int, record: Publica
     end = found.end
     if not record.pmid:  # Crossref keeps subtitles elsewhere
         return end
-    rest = without(BRACKETED, text[end:stop])
+    rest = _in_small(without(BRACKETED, text[end:stop]), text, found)
     known = {*tokens(f"{record.title} {record.vernacular_title} {' '.join(map(str, record.authors))}")}
     first = _SENTENCE_END.split(rest, maxsplit=1)[0]
     least = _ADDED_WORDS if first.lstrip().startswith((":", "-", "–", "—")) and not found.is_short else 0
