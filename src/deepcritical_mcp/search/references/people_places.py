@@ -172,7 +172,9 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
         rest = [one[0] for one, key in zip(words, keys, strict=True) if key not in (*family, "".join(family))]
         letters = _plain("".join(one if is_initials(one) else one[0] for one in rest))
         bare = tuple(one for one in rest if not is_initials(one))
-        if at < 0 and before and not before.letters and (not bare or _is_given(rest, before, authors)):
+        known = _known(authors[before.at]) if before and before.at >= 0 else ""
+        is_given = not bare or not authors or all(_plain(one[0]) in known for one in rest)  # "Berg, Jan K., Ana Ruiz"
+        if at < 0 and before and not before.letters and is_given:
             found[-1] = before._replace(letters=letters, span=(before.span[0], words[-1].end()))
         elif at >= 0 or (bare and listed_words("groups").isdisjoint(map(str.lower, rest))):
             letters = letters if at >= 0 or len(bare) < len(rest) else ""
@@ -201,12 +203,6 @@ def _is_person(author: AuthorName) -> bool:
 
 def _plain(letters: str) -> str:
     return "".join(WORD.findall(unaccented(letters))).upper()
-
-
-def _is_given(words: Sequence[str], before: Person, authors: Sequence[AuthorName]) -> bool:
-    """Whether words may be the given names of the author before them: "Berg, Jan K., and Ana Ruiz"."""
-    known = _known(authors[before.at]) if before.at >= 0 else ""
-    return not authors or all(_plain(one[0]) in known for one in words)
 
 
 @lru_cache(maxsize=4096)

@@ -108,8 +108,6 @@ def titles_agree(one: str, other: str) -> TitleAgreement:
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> TitleAgreement:
     near = likeness(one, other)
-    if "".join(one) == "".join(other):  # a blank is missing, or one too many
-        return "agrees"
     if near == "same":  # other small words between the same content words, or one more
         is_joined = any("".join(gone) != "".join(come) and not at_end for gone, come, at_end in changes(one, other))
         return "minor" if is_joined and one[1:] != other and other[1:] != one else "agrees"
@@ -261,11 +259,12 @@ def end_of_longer_title(text: str, found: TitlePlace, stop: int, record: Publica
     rest = _in_small(without(BRACKETED, text[end:stop]), text, found)
     known = {*tokens(f"{record.title} {record.vernacular_title} {' '.join(map(str, record.authors))}")}
     first = _SENTENCE_END.split(rest, maxsplit=1)[0]
-    least = _ADDED_WORDS if first.lstrip().startswith((":", "-", "–", "—")) and not found.is_short else 0
-    if len(content_left(first, known)) > least and any(word.islower() for word in WORD.findall(first)):
+    least = _ADDED_WORDS * (not found.is_short)
+    at_once = least * first.lstrip().startswith((":", "-", "–", "—"))
+    if len(content_left(first, known)) > at_once and any(word.islower() for word in WORD.findall(first)):
         return end + len(first.rstrip())
     small = [word for word in content_left(rest, known) if f" {word}" in f" {rest}" and not word.isdigit()]
-    return end + len(rest.rstrip(" .")) if len(small) > _ADDED_WORDS else end
+    return end + len(rest.rstrip(" .")) if len(small) > least else end
 
 
 def title_span(text: str) -> Span | None:

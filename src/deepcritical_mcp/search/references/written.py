@@ -112,14 +112,10 @@ class WrittenReference:
         return words_of(self.text)
 
     @property
-    def has_title(self) -> bool:
-        """Whether it says more than identifiers, names and places."""
-        return len(content_words(tokens(self.says.title))) >= (1 if self.entry else LEAST_WORDS)
-
-    @property
     def says_more(self) -> bool:
         """Whether it says anything besides identifiers that a record can be compared with."""
-        return self.has_title or bool(self.says.volume and self.says.pages) or bool(self.says.author)
+        has_title = len(content_words(tokens(self.says.title))) >= (1 if self.entry else LEAST_WORDS)
+        return has_title or bool(self.says.volume and self.says.pages) or bool(self.says.author)
 
 
 def read_reference(written: str) -> WrittenReference:
