@@ -115,10 +115,8 @@ class _Alignment:
         self._numbers = self._find_numbers()
         self._people = self._find_people()
         self._journal_field = self._compare_journal()
-        other = self._title if self._found else self._other_title()
-        if other != self._title:
-            self._title = other
-            self._numbers = self._find_numbers()
+        self._title = self._title if self._found else self._other_title()
+        self._numbers = self._find_numbers()
 
     def _find_numbers(self) -> NumberPlaces:
         known = [span for span in (self._title, self._journal and self._journal[:2]) if span]
