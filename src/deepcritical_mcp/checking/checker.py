@@ -65,10 +65,7 @@ NO_REFERENCES = (
     "title, journal and year. If it cites by keys, such as [@smith2020], pass its bibliography (.bib) together with it."
 )
 NOT_KEPT = "This session does not keep the check of this text: offset=0 shows the {} before these, the gravest ones."
-STUCK = (
-    "Nothing from offset {} on could be checked in the time of one call. Pass fewer references in one call, a few "
-    "sections with the references that they cite, or offset=0 to begin again."
-)
+STUCK = "Nothing from offset {} on could be checked in time. Pass fewer references in one call, or offset=0 to restart."
 
 
 class KeptCheck(Value):

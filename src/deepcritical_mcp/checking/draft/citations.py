@@ -35,12 +35,10 @@ _MORE_YEARS = re.compile(
 _PIECE = re.compile(r"\[[A-Z]{2,10}\]|\([A-Z]{2,10}\)|[^\W\d_](?:[\w'’‐-]|\.(?=\w))*\.?|[^\s\w*_]|[0-9]+")
 _APART = str.maketrans("-–/.", "    ", "*_{}\\")
 """What stands between the years and words of an entry, and its markup."""
-_BACK = 160
-_MOST_PIECES = 24
-_TOKENS = 60
-_LEADING = 3
-_MOST_ALIKE = 30
-"""Entries with one name and year that are told apart."""
+_BACK, _MOST_PIECES = 160, 24
+"""Characters and words before a year in which its names stand."""
+_TOKENS, _LEADING, _MOST_ALIKE = 60, 3, 30
+"""Words of an entry by which it is known, and in which its first author stands; entries with one name and year."""
 
 
 class DraftCitation(NamedTuple):
@@ -72,10 +70,8 @@ class Citations:
         return tuple(dict.fromkeys(number for one in self.between(low, high) for number in one.references))
 
 
-def find_citations(
-    body: str, marks: Sequence[Mark], entries: Sequence[ListEntry], sections: Sequence[int]
-) -> Citations:
-    """The citations in `body`, a draft without its lists of references, which followed the places `sections`. A label
+def find_citations(body: str, marks: Sequence[Mark], entries: Sequence[ListEntry], lists: Sequence[int]) -> Citations:
+    """The citations in `body`, a draft without its lists of references, which followed the places `lists`. A label
     means the entry of the list that follows a citation first, because each section may have its own."""
     labels, found, unknown = dict[str, dict[int, int]](), list[DraftCitation](), dict[str, None]()
     for number, one in enumerate(entries, 1):
@@ -83,7 +79,7 @@ def find_citations(
             labels.setdefault(one.label, {}).setdefault(one.section, number)
     by_label = (*_by_mark(body, marks, labels), *_by_number(body, marks, labels), *_by_label(body, labels))
     for start, end, cited in sorted(by_label):
-        section = bisect_right(sections, start)
+        section = bisect_right(lists, start)
         meant = [one.get(section) or next(iter(one.values())) for one in map(labels.get, cited) if one]
         unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
         found.append(DraftCitation(start, end, tuple(dict.fromkeys(meant))))

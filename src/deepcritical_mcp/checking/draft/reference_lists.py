@@ -43,10 +43,8 @@ _MARK = re.compile(
 _NAMES_OF_IDS = frozenset(("PMID", "PMIDS", "PMCID", "PUBMED", "DOI", "DOIS", "ID", "IDS", "AND", "&"))
 _SEPARATORS = str.maketrans(",;|", "   ")
 _MOST = 0.8
-_MOST_MISSING = 10
-"""Numbers that may be missing between two entries."""
-NEAR = 4
-"""Lines in which a list begins."""
+NEAR, _MOST_MISSING = 4, 10
+"""Lines in which a list begins; numbers that may be missing between two entries."""
 _MARKUP = " \t#>*_=:.~—–-{}\\|•·<>/"
 _AROUND_TITLE = re.compile(
     r"^(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}[.)]?|[IVX]{1,5}[.)]|[A-Z][.)]|第?[一二三四五六七八九十]{1,3}[、.])\s{0,5}(?=\S)"
@@ -254,8 +252,6 @@ def reference_lists(lines: Sequence[DraftLine]) -> list[FoundList]:
 
 def _title(line: str) -> str:
     """What a line says as a heading, in small letters without markup and number; "" if it is too long for one."""
-    if len(line) > 2 * _LONGEST_HEADING:
-        return ""
     bare = " ".join(line.strip(_MARKUP).split())
     return (_AROUND_TITLE.sub("", bare).strip(_MARKUP) or bare).casefold() if len(bare) <= _LONGEST_HEADING else ""
 

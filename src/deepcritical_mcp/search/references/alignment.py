@@ -101,9 +101,7 @@ class _Alignment:
         years = " ".join(map(str, years_of(record)))
         self._place: PlaceNumbers = {role: years if role == "year" else getattr(record, role) for role in ROLES}
         self._entry = reference.says if reference.entry else None
-        self._found = find_title(
-            self._written, reference.words, [one for one in (record.title, record.vernacular_title) if one]
-        )
+        self._found = find_title(self._written, reference.words, (record.title, record.vernacular_title))
         self._title: Span | None = self._found[:2] if self._found else None
         self._numbers = self._find_numbers()
         self._journal = find_journal(self._text, self._title, journals_of(record), self._numbers.first)
@@ -228,9 +226,8 @@ class _Alignment:
 
     def _unread(self) -> Iterator[str]:
         """Of volume and pages, what may stand in numbers behind the title that were not read."""
-        behind = numbers_of(
-            without(NOT_OF_THE_PLACE, self._text[self._found.end if self._found else len(self._text) :])
-        )
+        start = self._found.end if self._found else len(self._text)
+        behind = numbers_of(without(NOT_OF_THE_PLACE, self._text[start:]))
         known = numbers_of(" ".join((*self._place.values(), *(one.text for one in self._numbers.by_role.values()))))
         roles = ROLES[1::2] if not behind <= known else ()
         yield from (role for role in roles if self._place[role] and role not in self._numbers.by_role)

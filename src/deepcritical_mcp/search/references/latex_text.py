@@ -21,16 +21,13 @@ from deepcritical_mcp.search.references.plain_text import listed_words
 
 logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # what is wrong in a draft is not ours to log
 _CITES = {f"{one}{end}" for name in listed_words("latex cites") for one in (name, name.title()) for end in ("", "s")}
-_DROPPED = listed_words("latex dropped")
-"""Commands that print nothing of what they are given."""
-_SWITCHES = listed_words("latex switches")
+_KINDS = ("dropped", "switches", "lists", "quotations", "skipped")
+_DROPPED, _SWITCHES, _LISTS, _QUOTATIONS, _SKIPPED = (listed_words(f"latex {kind}") for kind in _KINDS)
+"""Commands that print nothing, of what they are given or of themselves; environments, the last ones of no prose."""
 _COMMANDS = {name: row.split("|") for name, row in data_table(__file__, "latex_commands.txt").items()}
 _FRAMES = {name: frame.replace("¶", "\n\n") for name, (_, frame) in _COMMANDS.items() if frame}
 """What commands put around the last thing that they are given."""
 _GIVEN = {name: given for name, (given, _) in _COMMANDS.items() if given} | dict.fromkeys(_CITES, "*[[{")
-_LISTS = frozenset({"itemize", "enumerate", "description"})
-_QUOTATIONS = frozenset({"quote", "quotation", "displayquote", "displaycquote", "quoting"})
-_SKIPPED = frozenset({"verbatim", "verbatim*", "lstlisting", "minted", "comment", "tikzpicture", "filecontents"})
 _PERCENT = "\x1a"
 _ADDRESS = re.compile(r"\\(?:url|path|href)\s{0,3}\{[^{}\n]{1,2000}\}")
 """Where "%" begins no comment."""

@@ -48,10 +48,8 @@ _LEADS: Mapping[str, Role] = {word: role for role in ROLES[1:] for word in liste
 """Words in front of a number, and which number that is."""
 _JOINING = MONTHS | _LEADS.keys() | listed_words("supplement") | listed_words("joining")
 JOINING = _JOINING | {*map(plain_letters, _JOINING)}
-_FAR = 40
-"""Characters between two numbers of one place."""
-_MOST = 12
-"""Numbers of one place."""
+_FAR, _MOST = 40, 12
+"""Characters between two numbers of one place; numbers of one place."""
 _ABSENT: Mapping[Role, float] = {"year": 0.4, "volume": 0.6, "issue": 0.2, "pages": 0.6}
 _OTHER: Mapping[Role, float] = {"year": 0.8, "volume": 1.0, "issue": 0.5, "pages": 1.0}
 _FREE, _LEFT, _SWAPPED = 0.3, 0.5, 2.0

@@ -158,7 +158,7 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
         keys, before = [_key(one[0])[0] for one in words], found[-1] if found else None
         given = _key(authors[before.at].given) if before and before.at >= 0 and not before.letters else ()
         named = [at for key in keys for at in owners.get(key, ()) if len(key) > 1]
-        at = -1 if {*keys} <= {*given} else _author_of(named, keys, found, authors)  # "Fan, Yang, Yang, Jing"
+        at = -1 if {*keys} <= {*given} else _author_of(named, {*keys}, found, authors)  # "Fan, Yang, Yang, Jing"
         family = _key(authors[at].family) if at >= 0 else ()
         awaits_initials = at < 0 and before is not None and not before.letters and is_initials(words[0][0])
         own = (n for n, key in enumerate(keys) if key in (*family, "".join(family)))
@@ -184,15 +184,13 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
     return found
 
 
-def _author_of(
-    named: Sequence[int], keys: Sequence[str], before: Sequence[Person], authors: Sequence[AuthorName]
-) -> int:
+def _author_of(named: Sequence[int], keys: set[str], before: Sequence[Person], authors: Sequence[AuthorName]) -> int:
     """Which of the authors with such a family name is meant (-1 of none): best one who has all of it, was not named
     before, and whose turn it is."""
     taken = {one.at for one in before}
 
     def rank(at: int) -> tuple[bool, ...]:
-        return {*_family(authors[at])} <= {*keys}, at not in taken, at == len(before)
+        return {*_family(authors[at])} <= keys, at not in taken, at == len(before)
 
     return max(named, key=rank, default=-1)
 

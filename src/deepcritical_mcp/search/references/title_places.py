@@ -28,15 +28,12 @@ from deepcritical_mcp.search.references.people_places import ET_AL, has_author
 from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
 from deepcritical_mcp.text import FUNCTION_WORDS
 
-LEAST_WORDS = 3
-"""Content words that look like a title."""
-_ADDED_WORDS = 3
-"""Content words that a title may have besides the record's: "a randomised trial", "results of a cohort study"."""
+LEAST_WORDS, _ADDED_WORDS = 3, 3
+"""Content words that look like a title, and that one may have besides the record's: "a randomised trial"."""
 _LEAST_SCORE = 1.5
-_LEAST_SHARE = 0.5
-"""Of a title's words that must stand in a text before it is looked for there."""
-_SIMILAR = 0.7
-"""Of two titles' words that are the same where one may be the other with a few words changed."""
+_LEAST_SHARE, _SIMILAR = 0.5, 0.7
+"""Of a title's words that must stand in a text before it is looked for there, and of two titles' words that are the
+same where one may be the other with a few words changed."""
 _ROOM = 4
 """Words on each side of where a title is expected."""
 _SHORT, _LONG = 4, 12
@@ -131,7 +128,7 @@ def find_title(text: str, words: Sequence[Word], titles: Sequence[str]) -> Title
     """Where one of a record's titles stands among the words of a text, as a whole, cut off before "...", without its
     subtitle, or with a few words changed; None if nowhere."""
     places = list[TitlePlace]()
-    for title in titles:
+    for title in filter(None, titles):
         whole = _placed(words, title, title)
         if whole and whole.agreement == "agrees":
             return whole
@@ -224,9 +221,8 @@ def _is_stray(edge: Opcode, before: Opcode, after: Opcode) -> bool:
 
 def content_left(text: str, known: Collection[str]) -> list[str]:
     """The content words of a text that are neither known nor connectives."""
-    return [
-        word for word in content_words(tokens(text)) if word not in known and word not in listed_words("connectives")
-    ]
+    known = {*known} | listed_words("connectives")
+    return [word for word in content_words(tokens(text)) if word not in known]
 
 
 def start_of_longer_title(text: str, found: TitlePlace, record: Publication) -> int:
