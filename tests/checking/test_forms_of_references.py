@@ -117,6 +117,11 @@ async def test_what_is_wrong_in_a_rare_form_is_named(written: str, records: list
     assert outcome.publication.pmid
 
 
+async def test_the_number_of_a_generation_is_no_word_of_the_title() -> None:
+    written = f"Müller, J.K.; van der Berg, A., 4th {TITLE}. J Nutr Wound Care 2019, 45, 327–357."
+    assert (await checked(written)).verdict == "verified"
+
+
 @pytest.mark.parametrize("cut", ["Zinc supplementation and wound healing in...", "Zinc supplementation and wound hea…"])
 async def test_a_title_cut_off_with_dots_is_minor(cut: str) -> None:
     outcome = await checked(f"{HEAD} {cut} {PLACE}")

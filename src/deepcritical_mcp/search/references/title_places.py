@@ -49,7 +49,7 @@ _BREAK = re.compile(
     r"|\s[–—|]\s|(?<=[0-9]{4})(?:[,:]?\s|;\s?(?=[0-9]))|\]\("
     r"|(?=\s[0-9]{1,4}\s?(?:\([^()]{1,15}\)[:,]?|:|,(?=\s\w{0,2}[0-9]{1,6}[–-]))\s?[A-Za-z]?[0-9])"
 )
-_STOP = re.compile(r"[.:?!“”„«»\"‘(\[*|/]|\d|\s[–—-]\s")
+_STOP = re.compile(r"[.:?!“”„«»\"‘(\[*|/]|\d(?:st|nd|rd|th)?|\s[–—-]\s")
 _SENTENCE_END = re.compile(r"[.?!](?:\s|\Z)|[“”\"]")
 _NUMBER_NEXT = re.compile(r"[\s.,;:(*_]{0,6}(?:[0-9]{1,4}\b|[A-Z][a-z]{2}[a-z]{0,6} [0-9]{1,2}\b)")
 TitleAgreement = Literal["agrees", "minor", "differs"]
