@@ -86,11 +86,13 @@ DRAFT = draft(BODY, *map(reference, TITLES))
 
 @dataclass
 class Late(ReferenceChecker):
-    """Has no time for the references in `late` when it is first asked for them."""
+    """Has no time for the references in `late` when it is first asked for them, and hangs when it is asked for those
+    in `lost` for the first time."""
 
     checker: ReferenceChecker
     late: Collection[int]
     asked: list[list[int]] = field(default_factory=list[list[int]])
+    lost: Sequence[int] = ()
 
     async def ask_again(self, ids: Sequence[str], session: StatusSession) -> tuple[str, ...]:
         return await self.checker.ask_again(ids, session)
@@ -99,6 +101,9 @@ class Late(ReferenceChecker):
         self, references: Sequence[DraftReference], session: ReadingSession, *, progress: Progress = no_progress
     ) -> ReferenceOutcomes:
         self.asked.append([one.index for one in references])
+        if self.asked[-1] == self.lost:
+            self.lost = ()
+            await anyio.sleep_forever()
         found = await self.checker.check(references, session, progress=progress)
         late, self.late = self.late, ()
         return ReferenceOutcomes(tuple(_put_off(one, late) for one in found.outcomes), found.errors)
@@ -462,6 +467,17 @@ async def test_more_references_than_one_part_takes_come_in_the_next(monkeypatch:
         second = await ours.check(offset=first.next_offset)
     assert ours.references.asked == [[1, 2, 3], [4]]
     assert (first.counts["checked"], second.counts["checked"], second.next_offset) == (3, 4, -1)
+
+
+async def test_what_was_found_before_time_ran_out_is_told_and_the_next_part_goes_on(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("deepcritical_mcp.checking.checker.TOGETHER", 2)
+    async with bench(seconds=3.0) as ours:
+        ours.references.lost = [3, 4]
+        first = await ours.check()
+        second = await ours.check(offset=first.next_offset)
+    assert (first.counts["checked"], first.counts["verified"]) == (2, 2)
+    assert any("Not checked yet, for lack of time: 2 references" in one for one in first.warnings)
+    assert (second.counts["verified"], second.next_offset) == (4, -1)
 
 
 async def test_a_full_text_that_hangs_costs_its_share_of_the_time_and_is_named():

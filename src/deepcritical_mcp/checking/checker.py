@@ -19,10 +19,18 @@ from deepcritical_mcp.checking.cited_texts import (
     read_full_texts,
 )
 from deepcritical_mcp.checking.draft import Draft, DraftReference, read_draft
-from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcomes
+from deepcritical_mcp.checking.reference_checker import ReferenceChecker, ReferenceOutcome
 from deepcritical_mcp.checking.report_making import checked_references, with_current_status, with_part, with_remarks
 from deepcritical_mcp.checking.report_text import brief, report_text
-from deepcritical_mcp.deadline import TO_CHECK_TEXTS, TO_KEEP_RESULTS, Progress, no_progress, phase, seconds_before
+from deepcritical_mcp.deadline import (
+    TO_CHECK_TEXTS,
+    TO_KEEP_RESULTS,
+    Progress,
+    no_progress,
+    phase,
+    seconds_before,
+    seconds_left,
+)
 from deepcritical_mcp.errors import DeadlineExceededError, EvidenceStoreError, InvalidInputError, SessionBusyError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.evidence.store import EvidenceStore
@@ -49,16 +57,15 @@ REFERENCES = "references of a draft"
 """What the log of searches calls them."""
 MAX_REFERENCES = 400
 """References of a part: more than one answer shows, and few enough to be looked up and kept in time."""
+TOGETHER = 100
+"""References that are looked up at once: what was found of them is kept, also where there is no time for the others."""
 NO_REFERENCES = (
     "No references were found in this text. Pass the whole draft with its list of references (Markdown or plain text), "
     "a BibTeX, RIS or CSL-JSON file, or a bare list: one reference a line, each with its PMID or DOI, or with authors, "
     "title, journal and year. If it cites by keys, such as [@smith2020], pass its bibliography (.bib) together with it."
 )
 NOT_KEPT = "This session does not keep the check of this text: offset=0 shows the {} before these, the gravest ones."
-STUCK = (
-    "Nothing from offset {} on could be checked in the time of one call. Pass fewer references in one call, a few "
-    "sections with the references that they cite, or offset=0 to begin again."
-)
+STUCK = "Nothing from offset {} on could be checked in time. Pass fewer references in one call, or offset=0 to restart."
 
 
 class KeptCheck(Value):
@@ -252,14 +259,18 @@ class _Part:
 
     async def _references(self) -> list[CheckedReference]:
         """The references that there was time for, their records kept as what the draft cites."""
-        left, found = self.kept.references_left(self.draft)[:MAX_REFERENCES], ReferenceOutcomes(())
-        follows = TO_CHECK_TEXTS if self.draft.sentences or self.draft.quotations else TO_KEEP_RESULTS
+        left, outcomes = self.kept.references_left(self.draft)[:MAX_REFERENCES], list[ReferenceOutcome]()
+        follows, took = TO_CHECK_TEXTS if self.draft.sentences or self.draft.quotations else TO_KEEP_RESULTS, 0.0
         with anyio.move_on_after(seconds_before(follows)):
-            progress = phase(self.progress, 0.02, 0.5)
-            found = await self.checker.references.check(left, self.papers, progress=progress) if left else found
-        self._errors += found.errors
-        self._remarks += found.warnings
-        outcomes = [one for one in found.outcomes if not one.pending]
+            for at in range(0, len(left), TOGETHER):
+                if seconds_left() < took:  # there is no time for as many again
+                    break
+                begun, progress = anyio.current_time(), phase(self.progress, 0.02 + 0.48 * at / len(left), 0.5)
+                found = await self.checker.references.check(left[at : at + TOGETHER], self.papers, progress=progress)
+                self._errors += found.errors
+                self._remarks += found.warnings
+                outcomes += (one for one in found.outcomes if not one.pending)
+                took = anyio.current_time() - begun
         records = list({one.publication.id: one.publication for one in outcomes if one.publication}.values())
         await self.progress(0.5, "keeping the records")
         kept = await self.papers.add_evidence(records)

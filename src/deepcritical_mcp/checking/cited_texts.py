@@ -28,6 +28,10 @@ _WHY_UNREAD = {"not_found": "not found", "outage": "a service failed", "unchecke
 """Why there is no record, by the verdict of a reference; of others, no record is sure."""
 
 
+_Sources = tuple[Mapping[int, Publication], Mapping[int, ReferenceVerdict], Sequence[Publication]]
+"""What is cited, the verdicts on the references, and other papers: see `check_texts`."""
+
+
 @dataclass(frozen=True)
 class CitingTexts:
     """Quotations, with their numbers, and citing sentences of a draft."""
@@ -100,7 +104,7 @@ async def check_texts(
         if quotations and anyio.current_time() > end:
             break
         await progress(0.5 * len(quotations) / len(texts.quotations), "checking quotations")
-        quotations.append(await _checked_quotation(number, quotation, cited, verdicts, others))
+        quotations.append(await _checked_quotation(number, quotation, (cited, verdicts, others)))
     for some in batches(texts.sentences, SENTENCES_AT_ONCE):
         if (quotations or done) and anyio.current_time() > end:
             break
@@ -110,17 +114,11 @@ async def check_texts(
     return [*quotations, *claims], frozenset(done)
 
 
-async def _checked_quotation(
-    number: int,
-    quotation: DraftQuotation,
-    cited: Mapping[int, Publication],
-    verdicts: Mapping[int, ReferenceVerdict],
-    more: Sequence[Publication],
-) -> CheckedQuotation:
-    references = quotation.references
-    sources = {cited[one].id: cited[one] for one in references if one in cited}
-    others = {one.id: one for one in (*cited.values(), *more) if one.id not in sources}
-    asked, rest = (sources, others) if references else (others, {})
+async def _checked_quotation(number: int, quotation: DraftQuotation, sources: _Sources) -> CheckedQuotation:
+    references, (cited, verdicts, more) = quotation.references, sources
+    named = {cited[one].id: cited[one] for one in references if one in cited}
+    others = {one.id: one for one in (*cited.values(), *more) if one.id not in named}
+    asked, rest = (named, others) if references else (others, {})
     found = await run_sync(check_quotation, quotation.text, [*asked.values()], [*rest.values()], abandon_on_cancel=True)
     verdict, remark = found.verdict, "" if references else NO_SOURCE
     unread = [(one, verdicts.get(one, "")) for one in references if one not in cited]

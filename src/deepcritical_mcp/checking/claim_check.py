@@ -33,10 +33,8 @@ from deepcritical_mcp.excerpts import GAP, best_sentences, quoted
 from deepcritical_mcp.excerpts import sentences as sentences_of
 from deepcritical_mcp.models import CheckedClaim, Publication
 
-MAX_PASSAGE = 600
-"""Characters of a passage that is shown: two or three sentences."""
-MAX_IN_PARTS = 400
-"""The same of a full text, where passages are longer than sentences."""
+MAX_PASSAGE, MAX_IN_PARTS = 600, 400
+"""Characters of a passage that is shown: two or three sentences; of one of a full text, where they are longer."""
 MAX_COMPARED = 6
 """Passages of one record that are compared with a claim by meaning: the best ones without it."""
 _WORDS, _MEANING, _NUMBERS, _RESULTS = 0.5, 1.5, 1.0, 0.6

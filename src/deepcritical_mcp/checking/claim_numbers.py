@@ -43,16 +43,8 @@ UNITS = {
     for unit in units.split(", ")
 }
 """What each unit measures, and its ratio to others of the kind."""
-_ONES = [words.split("/") for words in WORDS["ones"].split(", ")]
-NUMBER_WORDS = (
-    {word: float(at) for at, words in enumerate(_ONES) for word in words}
-    | {
-        f"{ten}-{one[0]}".removesuffix("-zero"): 10.0 * tens + ones
-        for tens, ten in enumerate(WORDS["tens"].split(", "), 2)
-        for ones, one in enumerate(_ONES[:10])
-    }
-    | {"half": 0.5, "third": 1 / 3, "quarter": 0.25, "hundred": 100.0}
-)
+_IN_WORDS = (one.rpartition(" ") for one in WORDS["number words"].split(", "))
+NUMBER_WORDS = {word: float(value) for words, _, value in _IN_WORDS for word in words.split("/")}
 
 
 def _one_of(words: Iterable[str]) -> str:
@@ -254,10 +246,11 @@ def numbers_elsewhere(claim: str, passage: str) -> tuple[str, ...]:
         theirs, groups = _only(there), _groups(claim) | _groups(sentence) if both else ()
         named = [words for words in groups if {*words} <= ours.keys() & theirs.keys()]
         for pair in combinations(both, 2):
+            is_alike = len({(one.unit, one.readings[0].half) for one in pair}) == 1 and len({*map(both.get, pair)}) == 2
             agree = [
                 _in_order(here, [ours[one] for one in words], [places[one] for one in pair])
                 == _in_order(there, [theirs[one] for one in words], [both[one] for one in pair])
-                for words in (named if _are_alike(*pair) and both[pair[0]] != both[pair[1]] else ())
+                for words in (named if is_alike else ())
             ]
             if agree.count(False) > agree.count(True):
                 told |= {f"{one.written}: “{_around(sentence, there[both[one]])}”": None for one in pair}
@@ -268,10 +261,6 @@ def _place_of(wanted: Quantity, tokens: Sequence[_Token]) -> int | None:
     """Where the only number stands that may be the wanted one; None if there are several."""
     found = [at for at, one in enumerate(tokens) if one.number and _is_among(wanted, _values_of(one.number))]
     return found[0] if len(found) == 1 else None
-
-
-def _are_alike(one: Quantity, other: Quantity) -> bool:
-    return one.unit == other.unit and one.readings[0].half == other.readings[0].half
 
 
 def _only(tokens: Sequence[_Token]) -> dict[str, int]:

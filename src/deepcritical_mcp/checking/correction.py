@@ -74,8 +74,9 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
         start, end = places[field]
         dash = next((one for one in ("--", "–") if one in line[start:end]), "-")
         value = own_number("year", publication) if field == "year" else str(getattr(publication, field))
-        if field == "year" and _is_of_another_month(line[max(0, start - _NEAR) : end + _NEAR], value, publication):
-            return ""
+        near = WORD.findall(line[max(0, start - _NEAR) : end + _NEAR].lower()) if field == "year" else ()
+        if any(f"{value} {word[:3].title()}" not in vancouver(publication) for word in near if word in MONTHS):
+            return ""  # another month than the record's
         if value:
             new = f"{new[:start]}{value.replace('-', dash)}{new[end:]}"
         elif line[start - 1 : start] == "(" and line[end : end + 1] == ")":  # the record has no issue
@@ -87,13 +88,6 @@ def _patched(line: str, publication: Publication, wrong: Mapping[str, ReferenceP
             return ""
         new = re.sub(rf"(?<!\w){re.escape(one.written)}(?!\w)", lambda _, true=one.true: true, new, flags=re.IGNORECASE)
     return new if _is_right(new, line, publication, wrong) else ""
-
-
-def _is_of_another_month(around: str, year: str, publication: Publication) -> bool:
-    """Whether a month is written next to a year that is not the record's month of `year`."""
-    months = [word[:3].title() for word in WORD.findall(around.lower()) if word in MONTHS]
-    own = vancouver(publication)
-    return any(f"{year} {month}" not in own for month in months)
 
 
 def _places(line: str, publication: Publication) -> dict[str, Span]:

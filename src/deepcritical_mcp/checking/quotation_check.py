@@ -54,9 +54,7 @@ _MARKS = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹")
 _DENYING, *_SIDES = data_lines(__file__, "opposites.txt")
 _DENIALS = NEGATIONS | {*_DENYING.split()}
 """Words, in small letters without apostrophes, that deny the rest of their sentence."""
-_OPPOSITES = [
-    [tuple(f"{one} ".replace("- ", "") for one in side.split()) for side in row.split(" / ")] for row in _SIDES
-]
+_OPPOSITES = [[tuple(f"{one} ".replace("- ", "") for one in side.split()) for side in row.split("/")] for row in _SIDES]
 
 _Read = tuple[Publication, Text | None, ComparedText]
 """A text of a publication that counts as its own; None for the title."""

@@ -9,7 +9,7 @@ import anyio
 import anyio.to_thread
 
 from deepcritical_mcp.checking.draft import DraftReference
-from deepcritical_mcp.checking.reference_meaning import unchecked_work, with_status_problem
+from deepcritical_mcp.checking.reference_meaning import unchecked_work, with_status
 from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome, TracedReference, outcome_of
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, no_progress, seconds_before
 from deepcritical_mcp.identifiers import RecordIds
@@ -48,7 +48,8 @@ class ReferenceChecker:
         """What became of each reference, in order. Keeps nothing in the session, but uses what it has."""
         begun = anyio.current_time()
         end = begun + seconds_before(TO_KEEP_RESULTS, cap=SECONDS)
-        traced = await anyio.to_thread.run_sync(lambda: [_read(one) for one in references])
+        written = await anyio.to_thread.run_sync(lambda: [(one, read_reference(one.text)) for one in references])
+        traced = [TracedReference(one, said, unchecked_work(one.text, said)) for one, said in written]
         await progress(0.05, "looking up the numbers of the references")
         await self._by_number(traced, session, end)
         await progress(0.3, "looking for references without a number")
@@ -94,15 +95,10 @@ class ReferenceChecker:
         return [_with_record(one, current) for one in outcomes], asked.remarks
 
 
-def _read(one: DraftReference) -> TracedReference:
-    written = read_reference(one.text)
-    return TracedReference(one, written, unchecked_work(one.text, written))
-
-
 def _with_record(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:
     outcome = replace(outcome, candidates=tuple(current[one.id] for one in outcome.candidates))
     record = outcome.publication and current[outcome.publication.id]
-    problems = with_status_problem(outcome.problems, record, outcome.reference.text) if record else outcome.problems
+    problems = with_status(outcome.problems, record, outcome.reference.text) if record else outcome.problems
     return replace(outcome, publication=record, problems=problems)
 
 

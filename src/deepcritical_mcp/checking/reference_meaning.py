@@ -114,10 +114,8 @@ class CandidateRecord:
         if self.by_number:
             is_theirs = says("authors") and found.conflicts == 1
             return found.conflicts == 0 or is_theirs or (found.support >= 2 and found.verdict("authors") != "differs")
-        if found.has_place and found.conflicts == 0:
-            return says("journal") and says("year")
-        is_near = found.conflicts == 1 and found.support >= 2
-        return is_near and says("authors") and (says("volume") or says("pages"))
+        is_near = found.conflicts == 1 and found.support >= 2 and says("authors")
+        return found.is_accepted or (is_near and (says("volume") or says("pages")))
 
     @property
     def _is_meant_despite_title(self) -> bool:
@@ -153,9 +151,8 @@ def status_problem(record: Publication, written: str) -> ReferenceProblem | None
         if where is None or record.form != "preprint":
             return None
         number = f"PMID {where.pmid}" if where.pmid else where.doi
-        return ReferenceProblem(
-            field="status", true=" ".join(filter(None, ("preprint, published as", where.reference, number)))
-        )
+        told = " ".join(filter(None, ("preprint, published as", where.reference, number)))
+        return ReferenceProblem(field="status", true=told)
     named = [
         (f"{NOTICE_LABELS[one.kind]}:", one.reference, f"PMID {one.pmid}" if one.pmid else one.own_doi)
         for one in record.status_notices
@@ -167,12 +164,10 @@ def status_problem(record: Publication, written: str) -> ReferenceProblem | None
     return ReferenceProblem(field="status", true=told.strip(" ."), minor=minor)
 
 
-def with_status_problem(
-    problems: Sequence[ReferenceProblem], record: Publication, written: str
-) -> tuple[ReferenceProblem, ...]:
+def with_status(known: Sequence[ReferenceProblem], record: Publication, written: str) -> tuple[ReferenceProblem, ...]:
     """The problems of a reference with that of its record's status, first if it is grave."""
     told = status_problem(record, written)
-    return tuple(in_order([*problems, told] if told else problems))
+    return tuple(in_order([*known, told] if told else known))
 
 
 class UncheckedWork(NamedTuple):
@@ -210,8 +205,8 @@ def unchecked_work(written: str, reference: WrittenReference) -> UncheckedWork |
 
 ORDER_OF_FIELDS: Sequence[str] = "status work pmid doi pmcid year title authors journal volume issue pages".split()
 IDS = ("pmid", "doi", "pmcid")
-_SHOWN = 240
-"""Characters of a further work that are shown."""
+SHOWN = 240
+"""Characters that are shown of a further work, and of a record in a reason."""
 
 
 def problems_of(agreement: Agreement) -> list[ReferenceProblem]:
@@ -242,7 +237,7 @@ def is_tail(written: str, true: str) -> bool:
 def further_works(reference: WrittenReference, agreement: Agreement) -> list[str]:
     """What stands in a reference besides the work that was found: a work with names and a place, and numbers of other
     records."""
-    found, known = [clipped(agreement.further, _SHOWN)] if agreement.further else [], list[str]()
+    found, known = [clipped(agreement.further, SHOWN)] if agreement.further else [], list[str]()
     for kind in ("pmid",) if reference.entry else ("pmid", "doi"):
         own = getattr(reference.ids, kind).lower()
         known += [f"{kind}:{own}"] if own else []

@@ -9,6 +9,7 @@ from functools import cached_property
 from deepcritical_mcp.checking.draft import DraftReference
 from deepcritical_mcp.checking.reference_meaning import (
     IDS,
+    SHOWN,
     CandidateRecord,
     UncheckedWork,
     further_works,
@@ -38,8 +39,6 @@ UNREAD = "Its {} could not be read, so not compared."
 LEFT_OVER = "Not compared, because the record does not have it: {}."
 OTHER_NAMES = "The names or the year beside its number are not those of the record: compare the two."
 _MAX_CANDIDATES = 3
-_SHOWN = 240
-"""Characters of a reference that is named in a reason."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +99,11 @@ class TracedReference:
 
     @property
     def candidates(self) -> list[CandidateRecord]:
-        """All records that it may mean."""
-        known = {one.record.id for one in self.by_number}
-        considered = self.match.considered.values() if self.match else ()
-        others = [CandidateRecord(record, agreement) for record, agreement in considered if record.id not in known]
-        return [*self.by_number, *others]
+        """All records that it may mean; of two records of one paper, PubMed's decides."""
+        known = {one.record.id: one.record for one in self.by_number}
+        considered = {**self.match.considered} if self.match else {}
+        records = distinct_records([*known.values(), *(record for record, _ in considered.values())])
+        return [*self.by_number, *(CandidateRecord(*considered[one.id]) for one in records if one.id not in known)]
 
     @property
     def nearest(self) -> list[Publication]:
@@ -179,10 +178,6 @@ def _compared(one: TracedReference, candidate: CandidateRecord, off: Sequence[st
     return ReferenceOutcome(one.draft, verdict, record, tuple(problems), " ".join([*told, *[SEVERAL][: len(further)]]))
 
 
-def _named(record: Publication) -> str:
-    return clipped(vancouver(record), _SHOWN)
-
-
 def _remarks(candidate: CandidateRecord) -> Iterator[str]:
     """What is to be known besides about a reference and its record."""
     agreement, record = candidate.agreement, candidate.record
@@ -193,7 +188,7 @@ def _remarks(candidate: CandidateRecord) -> Iterator[str]:
     if agreement.left_over:
         yield LEFT_OVER.format(", ".join(f"“{one}”" for one in agreement.left_over[:3]))
     if agreement.is_preprint:
-        yield f"The preprint is written; the record is the article: {_named(record)}"
+        yield f"The preprint is written; the record is the article: {clipped(vancouver(record), SHOWN)}"
 
 
 def _why_unasked(one: TracedReference, number: RecordIds, off: Sequence[str]) -> str:
@@ -216,9 +211,7 @@ def _number_problems(
     same = {record.id, *(each.record.id for each in one.by_number if each.is_meant and not each.is_title_other)}
     same |= {each.record.id for each in one.by_number if each.is_title_right}  # a further work in the entry
     for name in IDS:
-        number, own = (
-            RecordIds()._replace(**{name: getattr(each, name)}) for each in (one.reference.ids, ids_of(record))
-        )
+        number, own = (RecordIds(**{name: getattr(each, name)}) for each in (one.reference.ids, ids_of(record)))
         written, true, lookup = getattr(number, name), getattr(own, name), one.lookups.get(number)
         if not written or (true and agree(number, own)):
             continue
@@ -234,7 +227,7 @@ def _number_problems(
 def _where_it_leads(problem: ReferenceProblem, lookup: Lookup | None, record: Publication | None) -> str:
     label = f"{LABELS[problem.field]} {problem.written}"
     if lookup and lookup.record and (record is None or lookup.record.id != record.id):
-        return f"{label} leads to another paper: {_named(lookup.record)}"
+        return f"{label} leads to another paper: {clipped(vancouver(lookup.record), SHOWN)}"
     if lookup and lookup.record is None and not lookup.failures:
         return f"{label} is not known; the record was found by the text."
     return f"{label} is not that of the record."
@@ -288,7 +281,7 @@ def _how_near(record: Publication, agreement: Agreement) -> str:
     """What agrees with a record, and what does not."""
     same = ", ".join(one.field for one in agreement.fields if one.verdict == "agrees")
     told = differences(agreement) or "too little is written to be sure"
-    return clipped(f"{record.id} has the same {same}; but {told}" if same else f"{record.id}: {told}", 2 * _SHOWN)
+    return clipped(f"{record.id} has the same {same}; but {told}" if same else f"{record.id}: {told}", 2 * SHOWN)
 
 
 def _who_was_asked(one: TracedReference) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.checking.draft import Draft
 from deepcritical_mcp.checking.reference_checker import ReferenceOutcome
-from deepcritical_mcp.checking.reference_meaning import with_status_problem
+from deepcritical_mcp.checking.reference_meaning import with_status
 from deepcritical_mcp.checking.report_text import RANKS, STATUSES, rank_of, status_ranks
 from deepcritical_mcp.models import (
     CheckedClaim,
@@ -25,9 +25,8 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.search.witness import OutageRemark
 from deepcritical_mcp.text import clean_line, clipped
 
-MAX_WRITTEN = 1_500
-"""Characters of a reference in a report; a consortium's list of authors can be longer."""
-MAX_UNREAD = 300
+MAX_WRITTEN, MAX_UNREAD = 1_500, 300
+"""Characters of a reference in a report, and of what is not read; a consortium's list of authors can be longer."""
 
 
 def by_gravity(findings: Iterable[Finding]) -> list[Finding]:
@@ -112,5 +111,5 @@ def _with_status(one: CheckedReference, held: Mapping[str, Publication]) -> Chec
         return one
     now = {name: getattr(publication, name) for name in ("status", "status_notices", "status_checked")}
     known = [each for each in one.problems if each.field != "status"]
-    problems = with_status_problem(known, publication, one.written)
+    problems = with_status(known, publication, one.written)
     return one.model_copy(update={"record": one.record.model_copy(update=now), "problems": problems})

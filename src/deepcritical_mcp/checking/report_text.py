@@ -177,12 +177,9 @@ def problem_text(problem: ReferenceProblem, status: PublicationStatus = "uncheck
         return inert(problem.true.partition(". ")[2] if is_marked(status) else problem.true)
     if problem.field == "work":
         return f"a further work in this entry, not checked: “{inert(problem.written)}”"
-    return f"{inert(problem.field)}: {_differing(problem.written, problem.true)}{' (minor)' * problem.minor}"
-
-
-def _differing(written: str, true: str) -> str:
-    said = f"written “{inert(written)}”" if written else "not written"
-    return f"{said}, the record has {f'“{inert(true)}”' if true else 'none'}"
+    said = f"written “{inert(problem.written)}”" if problem.written else "not written"
+    true = f"“{inert(problem.true)}”" if problem.true else "none"
+    return f"{inert(problem.field)}: {said}, the record has {true}{' (minor)' * problem.minor}"
 
 
 def _mark(record: CheckedRecord) -> str:

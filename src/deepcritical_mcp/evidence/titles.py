@@ -291,11 +291,11 @@ def begins_with(text: str, title: str) -> bool:
     return not any(is_notice(before[at:]) for at in range(len(before)))
 
 
-def continues(title: tuple[str, ...], cut: tuple[str, ...]) -> bool:
+def continues(title: Sequence[str], cut: Sequence[str]) -> bool:
     """Whether `cut` is how `title` begins; its last word may be cut as well, unless it is a number."""
     *begun, last = cut
     word = title[len(begun)] if len(title) >= len(cut) else ""
-    return title[: len(begun)] == tuple(begun) and (word == last or (word.startswith(last) and not last.isdigit()))
+    return [*title[: len(begun)]] == begun and (word == last or (word.startswith(last) and not last.isdigit()))
 
 
 def is_misprint(one: str, other: str) -> bool:

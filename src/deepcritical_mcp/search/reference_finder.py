@@ -42,7 +42,7 @@ _JOURNAL_WORDS = 7
 _MARKUP = re.compile(r"[*_\\]+")
 _YEAR = re.compile(r"[(\s](?:1[89]|20)\d\d[a-z]?\b[).;:,]{0,3}")
 _INITIALS = re.compile(r"(?:[A-Z]\.?-?){1,4}")
-_FIRST_PAGE = re.compile(r"\w{1,12}")
+_FIRST_PAGE = re.compile(r"\w{1,20}")
 logger = logging.getLogger(__name__)
 
 

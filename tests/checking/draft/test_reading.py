@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from itertools import pairwise
 
 import pytest
@@ -503,3 +504,40 @@ def test_entries_that_end_with_an_address_or_begin_with_a_body_in_brackets_are_a
 def test_each_entry_stands_for_itself(text: str, count: int) -> None:
     draft = read_draft(text)
     assert (len(draft.references), draft.unread) == (count, ())
+
+
+ABOVE = "Zinc heals [{}]. Copper hardens bones [{}]. Iron hurts mice [{}].\n\n# {}\n\n"
+LISTED = [
+    "Berg AB, Ruiz C. Zinc and wounds in elderly people. J Trace Elem. 2001;344(2):1-9. PMID: 30000001.",
+    "Lind D. Copper and bones: a review. Lancet. 2003;361:10-2. PMID: 30000002.",
+    "Oka E, Poe D. Iron and pain in mice. BMJ. 2005;330:55-60. PMID: 30000003.",
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "heading", "found"),
+    [
+        ("{}: ", "References", ["1", "2", "3"]),
+        ("0{}. ", "References", ["1", "2", "3"]),
+        ("S{}. ", "Web appendix references", ["S1", "S2", "S3"]),
+        ("e{}. ", "e-References", ["e1", "e2", "e3"]),
+        ("[Lab{}] ", "Appendix references", ["Lab1", "Lab2", "Lab3"]),
+    ],
+)
+def test_labels_in_brackets_cite_whatever_their_form(form: str, heading: str, found: list[str]) -> None:
+    entries = "\n".join(form.format(number) + one for number, one in enumerate(LISTED, 1))
+    draft = read_draft(ABOVE.format(*found, heading) + entries)
+    assert labels(draft) == found
+    assert [one.references for one in draft.sentences] == [(1,), (2,), (3,)]
+
+
+@pytest.mark.parametrize("marks", [["1: ", "2: ", "3: "], ["i. ", "ii. ", "iii. "], ["e1. ", "e2. ", "e3. "]])
+def test_a_list_without_a_heading_is_cut_at_its_marks(marks: list[str]) -> None:
+    wrapped = [textwrap.fill(mark + one, 60) for mark, one in zip(marks, LISTED, strict=True)]
+    assert [" ".join(one.text.split()) for one in read_draft("\n\n".join(wrapped)).references] == LISTED
+
+
+def test_a_range_of_labels_with_letters_cites_all_of_them() -> None:
+    entries = "\n".join(f"S{number}. {one}" for number, one in enumerate(LISTED, 1))
+    draft = read_draft(f"Metals were studied often [S1–S3].\n\n# Supplementary references\n\n{entries}")
+    assert draft.sentences[0].references == (1, 2, 3)

@@ -41,7 +41,7 @@ def accepted(written: str) -> list[tuple[str, Agreement]]:
     found = [
         (pmid, agreement)
         for pmid, (record, title) in library().items()
-        if not reference.has_title or len(title & words) >= HALF * len(title)
+        if not reference.says.title or len(title & words) >= HALF * len(title)
         if (agreement := compare(reference, record)).is_accepted
     ]
     return sorted(found, key=lambda one: one[1].rank, reverse=True)

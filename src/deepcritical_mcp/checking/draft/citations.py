@@ -26,6 +26,7 @@ _FORMS = re.compile(
     rf"|(?<=[a-z)\]\"”’][.,;:?!])(?P<behind>{_TIGHT})(?=\s|$)|(?<=[a-zà-ÿ]{{4}})(?P<glued>{_TIGHT})(?=[\s.,;:)]|$)",
     re.MULTILINE,
 )
+_IN_BRACKETS = re.compile(r"\[([\w,; .+:&–-]{2,200})\]")
 _BEFORE_ID = re.compile(r"[,;:.)\]]?[^()\[\]\d\n;]{0,120}[(\[]?")
 _MOST_IN_RANGE = 100
 _MORE_YEARS = re.compile(
@@ -34,12 +35,10 @@ _MORE_YEARS = re.compile(
 _PIECE = re.compile(r"\[[A-Z]{2,10}\]|\([A-Z]{2,10}\)|[^\W\d_](?:[\w'’‐-]|\.(?=\w))*\.?|[^\s\w*_]|[0-9]+")
 _APART = str.maketrans("-–/.", "    ", "*_{}\\")
 """What stands between the years and words of an entry, and its markup."""
-_BACK = 160
-_MOST_PIECES = 24
-_TOKENS = 60
-_LEADING = 3
-_MOST_ALIKE = 30
-"""Entries with one name and year that are told apart."""
+_BACK, _MOST_PIECES = 160, 24
+"""Characters and words before a year in which its names stand."""
+_TOKENS, _LEADING, _MOST_ALIKE = 60, 3, 30
+"""Words of an entry by which it is known, and in which its first author stands; entries with one name and year."""
 
 
 class DraftCitation(NamedTuple):
@@ -71,17 +70,16 @@ class Citations:
         return tuple(dict.fromkeys(number for one in self.between(low, high) for number in one.references))
 
 
-def find_citations(
-    body: str, marks: Sequence[Mark], entries: Sequence[ListEntry], sections: Sequence[int]
-) -> Citations:
-    """The citations in `body`, a draft without its lists of references, which followed the places `sections`. A label
+def find_citations(body: str, marks: Sequence[Mark], entries: Sequence[ListEntry], lists: Sequence[int]) -> Citations:
+    """The citations in `body`, a draft without its lists of references, which followed the places `lists`. A label
     means the entry of the list that follows a citation first, because each section may have its own."""
     labels, found, unknown = dict[str, dict[int, int]](), list[DraftCitation](), dict[str, None]()
     for number, one in enumerate(entries, 1):
         if one.label:
             labels.setdefault(one.label, {}).setdefault(one.section, number)
-    for start, end, cited in sorted((*_by_mark(body, marks, labels), *_by_number(body, marks, labels))):
-        section = bisect_right(sections, start)
+    by_label = (*_by_mark(body, marks, labels), *_by_number(body, marks, labels), *_by_label(body, labels))
+    for start, end, cited in sorted(by_label):
+        section = bisect_right(lists, start)
         meant = [one.get(section) or next(iter(one.values())) for one in map(labels.get, cited) if one]
         unknown |= dict.fromkeys(f"[{label}]" for label in cited if label not in labels)
         found.append(DraftCitation(start, end, tuple(dict.fromkeys(meant))))
@@ -130,6 +128,15 @@ def _by_mark(body: str, marks: Sequence[Mark], labels: Collection[str]) -> Itera
             keys = tuple(filter(None, (key.strip() for key in one.target.split(","))))
             if body[one.start] != "@" or keys[0] in labels:  # else it may be anybody's name
                 yield one.start, one.end, keys
+
+
+def _by_label(body: str, labels: Collection[str]) -> Iterator[_Cited]:
+    """What labels with letters cite in brackets: "[Smi19]", "[S1, S3–S5]"."""
+    for found in _IN_BRACKETS.finditer(body) if any(not label.isdecimal() for label in labels) else ():
+        parts = [part.strip() for part in found[1].replace(";", ",").split(",")]
+        cited = (one for part in parts for one in (part, *(part[:1] + number for number in _expanded(part))))
+        if known := tuple(one for one in cited if one in labels and not one.isdecimal()):
+            yield *found.span(), known
 
 
 def _by_number(body: str, marks: Sequence[Mark], labels: Mapping[str, object]) -> list[_Cited]:

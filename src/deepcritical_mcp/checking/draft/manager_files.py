@@ -64,9 +64,7 @@ def _bibtex(piece: str, found: ManagerEntries, macros: dict[str, str]) -> str:
 
 def _expanded(entry: str, macros: dict[str, str]) -> str:
     """An entry with the values of macros, which other text does not have."""
-    return _MACRO.sub(
-        lambda one: f"{one[1]}{{{macros[name]}}}" if (name := one[2].lower()) in macros else one[0], entry
-    )
+    return _MACRO.sub(lambda one: f"{one[1]}{{{macros[key]}}}" if (key := one[2].lower()) in macros else one[0], entry)
 
 
 def _record(piece: str, found: ManagerEntries) -> str:

@@ -4,7 +4,7 @@ printed pages have between and within the lines: page numbers, running heads, br
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import unescape
 from itertools import pairwise
@@ -29,14 +29,13 @@ _KEY = re.compile(r"(?<![\w.])@\{?(\w[\w:.#$%&+?<>~/-]{0,100})")
 _NOTE = re.compile(r"^[ \t>]{0,20}\[\^([^\]\s]{1,100})\]:[ \t]*", re.MULTILINE)
 _TEXT_FENCES = frozenset("markdown md text txt plain latex tex bibtex ris".split())
 _MOST_NESTED = 5
-_MOST_OF_IT = 0.8
 _PAGE_NUMBERS = frozenset(("#", "page #", "p. #", "# of #", "page # of #", "# / #"))
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _BROKEN = re.compile(r"(?<![^\W\d_])([^\W\d_]{1,40})[-\u2010\xad][ \t]{0,3}\n[ \t>]{0,40}([^\W\d_]+)(\S*)[ \n]?")
 _PAGE_END = re.compile(r"(?<!\s)\s*\f\s*(?=(\S?))")
 _LINE_NUMBER = re.compile(r"\A[ \t]{0,8}(\d{1,4})(?:[ \t]+|\Z)")
 _NEARLY_ALL = 0.8
-"""Share of lines."""
+"""Share of a text or of its lines."""
 _LEAST_HEAD, _LONGEST_HEAD = 12, 140
 """Characters of a line that recurs."""
 _MOST_LINES, _LEAST_PAGE = 3, 12
@@ -101,13 +100,15 @@ def _blocks(source: str, lines: Sequence[str], *, in_fence: bool) -> Iterator[tu
             quotes += token.nesting
         elif token.type == "fence":
             content, is_open = token.content.rstrip("\n"), not lines[end - 1].strip().startswith(token.markup)
-            is_text = token.info.lower() in _TEXT_FENCES or len(content) > _MOST_OF_IT * len(source)
+            is_text = token.info.lower() in _TEXT_FENCES or len(content) > _NEARLY_ALL * len(source)
             is_read = not in_fence and (is_text or is_open)
             code = blocks_of_markdown(content, in_fence=True) if is_read else [Block("code", content, content)]
             yield first, end, code
         elif token.type == "tr_open":
             close = next(at for at in range(number, len(tokens)) if tokens[at].type == "tr_close")
-            yield first, end, [_row(parser, (one.content for one in tokens[number:close] if one.type == "inline"))]
+            cells = (one.content for one in tokens[number:close] if one.type == "inline")
+            text, marks = _read(parser.parseInline("\t".join(cells))[0])
+            yield first, end, [Block("paragraph", text, text, marks=marks)]
         elif token.type in ("paragraph_open", "heading_open"):
             block = _block(token, tokens[number + 1], lines[first:end], items)
             yield first, end, [replace(one, is_quotation=quotes > 0) for one in (block, *_notes_inside(block))]
@@ -127,11 +128,6 @@ def _block(token: Token, inline: Token, lines: Sequence[str], items: list[str]) 
         return Block("paragraph", text, source, 0, "", marks)
     label, items[-1] = items[-1], ""
     return Block("item" if label else "paragraph", text, source, len(items), label.strip("-"), marks)
-
-
-def _row(parser: MarkdownIt, cells: Iterable[str]) -> Block:
-    text, marks = _read(parser.parseInline("\t".join(cells))[0])
-    return Block("paragraph", text, text, marks=marks)
 
 
 def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:
@@ -158,8 +154,6 @@ def _read(inline: Token) -> tuple[str, tuple[Mark, ...]]:
 
 
 def _marks_in(text: str) -> Iterator[Mark]:
-    if "^" not in text and "@" not in text:
-        return
     for kind, pattern in _IN_TEXT:
         for at, found in enumerate(pattern.finditer(text), 1):
             keys = ",".join(key.rstrip(".,:;?") for key in _KEY.findall(found[0]))
@@ -179,20 +173,15 @@ def _notes_inside(block: Block) -> Iterator[Block]:
 def without_page_breaks(text: str) -> str:
     """`text` without the numbers of its lines, page numbers and the lines that recur on its pages; a sentence that a
     page break cuts is whole again."""
-    lines = _without_line_numbers(text.split("\n"))
+    lines = text.split("\n")
+    if _are_numbered([line for line in lines if line.strip()], 1) or _are_numbered(lines, 5):
+        lines = [_LINE_NUMBER.sub("", line) for line in lines]
     noise = _of_pages(lines)
     return _PAGE_END.sub(_joined, "\n".join("\f" if at in noise else line for at, line in enumerate(lines)))
 
 
-def _without_line_numbers(lines: list[str]) -> list[str]:
-    """The lines without numbers in front that rise by one on nearly all of them, or by five on every fifth, some within
-    sentences."""
-    is_numbered = _are_numbered([line for line in lines if line.strip()], 1) or _are_numbered(lines, 5)
-    return [_LINE_NUMBER.sub("", line) for line in lines] if is_numbered else lines
-
-
 def _are_numbered(lines: Sequence[str], step: int) -> bool:
-    """Whether nearly every line, or every fifth if `step` is 5, begins with its number, some within sentences."""
+    """Whether numbers that rise by one stand in front of nearly every line, or every fifth, some within sentences."""
     found = [(at, one) for at, one in enumerate(map(_LINE_NUMBER.match, lines)) if one and int(one[1]) % step == 0]
     steps = [(end - at, int(two[1]) - int(one[1])) for (at, one), (end, two) in pairwise(found)]
     within = [one for _, one in found if one.string[one.end() : one.end() + 1].islower()]
@@ -235,9 +224,7 @@ def _page_numbers(lines: list[str], filled: Sequence[int], recurring: Mapping[st
     return found
 
 
-def _with_heads(
-    lines: list[str], filled: Sequence[int], recurring: Mapping[str, Sequence[int]], numbers: set[int]
-) -> set[int]:
+def _with_heads(lines: list[str], filled: list[int], recurring: dict[str, list[int]], numbers: set[int]) -> set[int]:
     """The page `numbers`, and the running heads: lines that stand, but for numbers, always beside a page number or the
     end of a page, in heads of several lines; or three times or more in the text, of these such as may be references
     only if they stand beside a page number."""

@@ -61,14 +61,10 @@ MAX_DRAFT = 200_000
 _BLANKS = dict.fromkeys("\xa0\u2007\u2009\u202f\u3000\ufeff\x00", " ")
 _BREAKS = str.maketrans(dict.fromkeys("\r\x0b\x1c\x1d\x1e\x85\u2028\u2029", "\n") | _BLANKS)
 _LATEX = re.compile(r"\\(?:documentclass|begin|(?:sub)*section|bibitem|[a-zA-Z]{0,8}cite[a-zA-Z]{0,12})\b[*\[{]")
-_LEAST_CLAIM = 2
-"""Words."""
-_LEAST_UNATTRIBUTED = 7
-"""Words of a quotation with no reference near it: fewer are a term."""
-_LONGEST_SHORT_NOTE = 120
-_MOST_NAMED = 12
-_LEAST_QUOTED = 4
-"""Words of a quotation that something is cited for."""
+_LEAST_CLAIM, _LEAST_QUOTED, _LEAST_UNATTRIBUTED = 2, 4, 7
+"""Words of a claim, of a quotation that something is cited for, and of one with no reference near it: fewer are a
+term."""
+_LONGEST_SHORT_NOTE, _MOST_NAMED = 120, 12
 _EMPTY = re.compile(
     r"\s{0,20}[(\[](?!\s?\.\s?\.)\s{0,9}(?:(?:see(?: also)?|e\.g\.|for (?:a )?reviews?|pp?\. ?[0-9–-]{1,12}"
     r"|in press|and references therein|but see|as in|by|in|from|cf\.|reviewed in|and|PMIDs?:?|doi:?|refs?|[,;.&])"

@@ -30,10 +30,10 @@ STRAY = "it stands among the references, and does not look like one"
 UNSURE = "it looks like a reference and stands in no list: put it under the heading “References”"
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _MARK = re.compile(
-    r"""(?P<bullet>(?:[-+*•‣▪]|[a-z][.)])[ \t]{1,8})?[*_\\]{0,3}(?:
+    r"""(?P<bullet>(?:[-+*•‣▪]|(?:[a-z]|[ivx]{2,5})[.)])[ \t]{1,8})?[*_\\]{0,3}(?:
         \\?\[(?P<key>[\w+:.&-]{1,40})\\?\](?![(\[]):?[*_]{0,2}[ \t]{0,8}
       | \((?P<paren>[0-9]{1,4})\)[*_]{0,2}(?:[ \t]{1,8}|$)
-      | (?P<dot>[0-9]{1,4})(?:\ ?\\?[.)]|、|．|[-–](?=\ ))[*_]{0,2}(?:[ \t]{1,8}|(?![0-9]))
+      | (?P<dot>[A-Za-z]?[0-9]{1,4})(?:\ ?\\?[.)]|、|．|[-–:](?=\ ))[*_]{0,2}(?:[ \t]{1,8}|(?![0-9]))
       | (?:\^|<sup>)?(?P<raised>[⁰¹²³⁴-⁹]{1,4}|(?<=[\^>])[0-9]{1,4})(?:\^|</sup>|[.)])?[ \t]{0,4}
       | (?P<bare>[0-9]{1,4})(?:(?:[ ]{1,8}|\t[ \t]{0,8})(?=[^\W\d_]|["“„«\[])|$)
       | (?(bullet)|(?!)))""",
@@ -43,10 +43,8 @@ _MARK = re.compile(
 _NAMES_OF_IDS = frozenset(("PMID", "PMIDS", "PMCID", "PUBMED", "DOI", "DOIS", "ID", "IDS", "AND", "&"))
 _SEPARATORS = str.maketrans(",;|", "   ")
 _MOST = 0.8
-_MOST_MISSING = 10
-"""Numbers that may be missing between two entries."""
-NEAR = 4
-"""Lines in which a list begins."""
+NEAR, _MOST_MISSING = 4, 10
+"""Lines in which a list begins; numbers that may be missing between two entries."""
 _MARKUP = " \t#>*_=:.~—–-{}\\|•·<>/"
 _AROUND_TITLE = re.compile(
     r"^(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}[.)]?|[IVX]{1,5}[.)]|[A-Z][.)]|第?[一二三四五六七八九十]{1,3}[、.])\s{0,5}(?=\S)"
@@ -76,8 +74,13 @@ class DraftLine(NamedTuple):
 
     @property
     def value(self) -> int:
-        """The number in its mark, or 0."""
-        return int(self.label) if self.label.isdecimal() else 0
+        """The number in its mark, "1" or "S1", or 0."""
+        number = self.label[1:] if self.label[:1].isalpha() else self.label
+        return int(number) if number.isdecimal() else 0
+
+    def is_like(self, other: DraftLine) -> bool:
+        """Whether its mark has the form of another one's."""
+        return (self.kind, self.label[:1].isalpha()) == (other.kind, other.label[:1].isalpha())
 
 
 def draft_lines(blocks: Sequence[Block]) -> Iterator[DraftLine]:
@@ -88,6 +91,7 @@ def draft_lines(blocks: Sequence[Block]) -> Iterator[DraftLine]:
             if found := _MARK.match(text):
                 kind = str(found.lastgroup)
                 label = found[kind].translate(_SUPERSCRIPTS) if kind != "bullet" else ""
+                label = str(int(label)) if label.isdecimal() else label
                 line = line._replace(kind=kind, label=label, rest=text[found.end() :])
             yield line
 
@@ -167,7 +171,7 @@ def _chain(lines: Sequence[DraftLine], numbers: Sequence[int]) -> dict[int, str]
             (line.value == 1 or last - 1 <= line.value <= last + _MOST_MISSING)
             and (starts_like_entry(line.rest) or is_whole_entry(line.rest))
         )
-        if not found or (line.kind == lines[numbers[0]].kind and is_next):
+        if not found or (line.is_like(lines[numbers[0]]) and is_next):
             found[at] = str(len(found) + 1) if line.value == last == 1 else line.label
             last = line.value
     return found
@@ -248,8 +252,6 @@ def reference_lists(lines: Sequence[DraftLine]) -> list[FoundList]:
 
 def _title(line: str) -> str:
     """What a line says as a heading, in small letters without markup and number; "" if it is too long for one."""
-    if len(line) > 2 * _LONGEST_HEADING:
-        return ""
     bare = " ".join(line.strip(_MARKUP).split())
     return (_AROUND_TITLE.sub("", bare).strip(_MARKUP) or bare).casefold() if len(bare) <= _LONGEST_HEADING else ""
 
@@ -258,10 +260,11 @@ def _headed(lines: Sequence[DraftLine]) -> Iterator[FoundList]:
     last = 0
     for at, line in enumerate(lines):
         title = _title(line.text) if at >= last and line.block.kind != "item" else ""
-        if title in draft_words("list") or title in draft_words("maybe"):
+        is_list = title in draft_words("list")
+        if is_list or title in draft_words("maybe") or re.split(r"[ -]", title)[-1] in draft_words("list"):
             end = _end(lines, at)
             entries = entries_in(lines[at + 1 : end])
-            if title in draft_words("list") or _are_entries(entries):
+            if is_list or _are_entries(entries):
                 yield FoundList(at, end, entries)
                 last = end
 

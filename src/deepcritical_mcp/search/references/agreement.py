@@ -2,8 +2,9 @@
 
 | field   | none                                             | minor                        | a difference         |
 |---------|--------------------------------------------------|------------------------------|----------------------|
-| title   | case, accents, Greek letters, punctuation,       | a slip, another small word,  | another content word |
-|         | spelling, subtitle left out, a short one added   | cut off, translated          |                      |
+| title   | case, accents, Greek letters, punctuation,       | a slip, another small word,  | another content word,|
+|         | spelling, subtitle left out, a short one added   | cut off, also by "...",      | also in a subtitle   |
+|         | where the record has none                        | translated                   | or before the title  |
 | authors | some of the initials, order of a name's parts,   | a slip, other initials of    | another name, another|
 |         | names left out, "et al." at any place            | one that is not the first    | first author         |
 | year    | that of the issue, of the publication online     | off by one                   | another year         |

@@ -27,12 +27,14 @@ from deepcritical_mcp.search.references.journal_places import (
 )
 from deepcritical_mcp.search.references.number_places import (
     JOINING,
+    NOT_OF_THE_PLACE,
     ROLES,
     YEAR,
     NumberPlaces,
     PlaceNumbers,
     find_numbers,
     numbers_of,
+    years_only,
 )
 from deepcritical_mcp.search.references.people_places import (
     ET_AL,
@@ -41,7 +43,7 @@ from deepcritical_mcp.search.references.people_places import (
     has_author,
     people_before,
 )
-from deepcritical_mcp.search.references.plain_text import WORD, Span, blanked, listed_words
+from deepcritical_mcp.search.references.plain_text import WORD, Span, blanked, listed_words, without
 from deepcritical_mcp.search.references.title_places import (
     LEAST_WORDS,
     ORDER,
@@ -95,11 +97,11 @@ class _Alignment:
     _journal: JournalPlace | None = None
 
     def __init__(self, reference: WrittenReference, record: Publication) -> None:
-        self._record, self._text = record, reference.text
+        self._record, self._text, self._written = record, years_only(reference.text), reference.text
         years = " ".join(map(str, years_of(record)))
         self._place: PlaceNumbers = {role: years if role == "year" else getattr(record, role) for role in ROLES}
         self._entry = reference.says if reference.entry else None
-        self._found = find_title(reference.words, [one for one in (record.title, record.vernacular_title) if one])
+        self._found = find_title(self._written, reference.words, (record.title, record.vernacular_title))
         self._title: Span | None = self._found[:2] if self._found else None
         self._numbers = self._find_numbers()
         self._journal = find_journal(self._text, self._title, journals_of(record), self._numbers.first)
@@ -111,10 +113,8 @@ class _Alignment:
         self._numbers = self._find_numbers()
         self._people = self._find_people()
         self._journal_field = self._compare_journal()
-        other = self._title if self._found else self._other_title()
-        if other != self._title:
-            self._title = other
-            self._numbers = self._find_numbers()
+        self._title = self._title if self._found else self._other_title()
+        self._numbers = self._find_numbers()
 
     def _find_numbers(self) -> NumberPlaces:
         known = [span for span in (self._title, self._journal and self._journal[:2]) if span]
@@ -191,7 +191,7 @@ class _Alignment:
         return (end - len(_BEFORE_TITLE.sub("", part)), end) if is_one else None
 
     def _compare_title(self) -> FieldAgreement:
-        record, text, journal, people = self._record, self._text, self._journal_field.span, self._people
+        record, text, journal, people = self._record, self._written, self._journal_field.span, self._people
         verdict: FieldVerdict
         if self._entry and (told := self._entry.title):
             return FieldAgreement("title", title_agreement(told, record), told, record.title, self._title)
@@ -205,7 +205,7 @@ class _Alignment:
         start, end = self._found[:2]
         following = (journal[0] if journal else -1, self._numbers.first, people.span[0] if people.span[1] else -1)
         stop = min((at for at in following if at >= end), default=len(text))
-        span = start_of_longer_title(text, start, record), end_of_longer_title(text, end, stop, record)
+        span = start_of_longer_title(text, self._found, record), end_of_longer_title(text, self._found, stop, record)
         verdict = self._found.agreement if span == (start, end) else "differs"
         return FieldAgreement("title", verdict, text[slice(*span)], self._found.true, span)
 
@@ -226,7 +226,8 @@ class _Alignment:
 
     def _unread(self) -> Iterator[str]:
         """Of volume and pages, what may stand in numbers behind the title that were not read."""
-        behind = numbers_of(self._text[self._found.end :]) if self._found else frozenset[str]()
+        start = self._found.end if self._found else len(self._text)
+        behind = numbers_of(without(NOT_OF_THE_PLACE, self._text[start:]))
         known = numbers_of(" ".join((*self._place.values(), *(one.text for one in self._numbers.by_role.values()))))
         roles = ROLES[1::2] if not behind <= known else ()
         yield from (role for role in roles if self._place[role] and role not in self._numbers.by_role)

@@ -25,8 +25,8 @@ _SENTENCE = re.compile(r"(?:(?<=[^\W\d_A-Z][^\W\d_A-Z])\.|(?<=[)”\"»’*_\]])
 
 _SHORT_WORD = re.compile(r"(?:\A|[\s.,])[A-Z][^\W\d_]{0,9}\.\Z")
 _ENDS = " .,;:*_()[]”“\"'’‘?!\n\t"
-_LEAST_WORDS, _MOST_SMALL = 3, 4
-"""Words of a name that is nobody's, and words in small letters of one."""
+_MOST_SMALL = 4
+"""Words in small letters of a name."""
 _HIDDEN = "ʘ"
 """In place of the letters of what another field explains: a letter that no name has."""
 _WHOLE_WORD = 6

@@ -16,26 +16,18 @@ from pylatexenc.latex2text import LatexNodes2Text
 from pylatexenc.latexwalker import LatexWalker, get_default_latex_context_db
 from pylatexenc.macrospec import std_environment, std_macro
 
+from deepcritical_mcp.data_files import data_table
 from deepcritical_mcp.search.references.plain_text import listed_words
 
 logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # what is wrong in a draft is not ours to log
 _CITES = {f"{one}{end}" for name in listed_words("latex cites") for one in (name, name.title()) for end in ("", "s")}
-_DROPPED = listed_words("latex dropped")
-"""Commands that print nothing of what they are given."""
-_SWITCHES = listed_words("latex switches")
-_HEADINGS = {"title": 1, "part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
-_FRAMES = {name: f"\n\n{'#' * level} {{}}\n\n" for name, level in _HEADINGS.items()} | {
-    "caption": "\n\n{}\n\n", "enquote": "“{}”", "textquote": "“{}”", "blockquote": "“{}”", "doi": " doi:{} ",
-    "textsuperscript": "<sup>{}</sup>", "bibinfo": "{}", "bibfield": "{}", "href@noop": "{}", "textcolor": "{}",
-    "foreignlanguage": "{}", "url": "{}", "path": "{}", "%": "%",
-}  # fmt: skip
+_KINDS = ("dropped", "switches", "lists", "quotations", "skipped")
+_DROPPED, _SWITCHES, _LISTS, _QUOTATIONS, _SKIPPED = (listed_words(f"latex {kind}") for kind in _KINDS)
+"""Commands that print nothing, of what they are given or of themselves; environments, the last ones of no prose."""
+_COMMANDS = {name: row.split("|") for name, row in data_table(__file__, "latex_commands.txt").items()}
+_FRAMES = {name: frame.replace("¶", "\n\n") for name, (_, frame) in _COMMANDS.items() if frame}
 """What commands put around the last thing that they are given."""
-_TWO = dict.fromkeys("bibinfo bibfield href@noop color textcolor foreignlanguage href".split(), "{{")
-_ONE = {"enquote": "*{", "textquote": "[{", "blockquote": "[{", "doi": "{", "textsuperscript": "{"}
-_GIVEN = _TWO | _ONE | dict.fromkeys(_CITES, "*[[{")
-_LISTS = frozenset({"itemize", "enumerate", "description"})
-_QUOTATIONS = frozenset({"quote", "quotation", "displayquote", "displaycquote", "quoting"})
-_SKIPPED = frozenset({"verbatim", "verbatim*", "lstlisting", "minted", "comment", "tikzpicture", "filecontents"})
+_GIVEN = {name: given for name, (given, _) in _COMMANDS.items() if given} | dict.fromkeys(_CITES, "*[[{")
 _PERCENT = "\x1a"
 _ADDRESS = re.compile(r"\\(?:url|path|href)\s{0,3}\{[^{}\n]{1,2000}\}")
 """Where "%" begins no comment."""

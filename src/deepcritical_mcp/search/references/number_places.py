@@ -11,38 +11,45 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.search.references.plain_text import WORD, Span, blanked, listed_words, without
 
 Role = Literal["year", "volume", "issue", "pages"]
 MONTHS = listed_words("months") | {name.lower() for name in (*calendar.month_name[1:], *calendar.month_abbr[1:])}
 _NUMBER = re.compile(
-    r"(?<!\d)([A-Za-z]{0,5})(\d{1,12})([A-Za-z]{0,2}\b)?(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,8}(?:\.\d{1,2})?[A-Za-z]?)(?!\d))?"
+    r"(?<!\d)([A-Za-z]{0,5})(\d{1,20})([A-Za-z]{0,2}\b)?(?:\s{0,2}[-–—‐−]{1,2}\s{0,2}([A-Za-z]{0,5}\d{1,20}(?:\.\d{1,2})?[A-Za-z]?)(?!\d))?"
 )
 _LEAD = re.compile(r"([^\W\d_]{1,24})[^\w]{0,6}\Z")
 _OPENED, _CLOSED = re.compile(r"\([^\d()]{0,19}\Z"), re.compile(r"[^\d()]{0,19}\)")
-_DIGITS = re.compile(r"0{0,9}(\d{1,12})")
+_DIGITS = re.compile(r"0{0,9}(\d{1,20})")
 YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _MONTH = "|".join(sorted(MONTHS))
-_NOT_OF_THE_PLACE = re.compile(
-    rf"\b(?:{'|'.join(sorted(listed_words('dates apart')))}|published online|acesso em)\b(?! ahead)"
+_MONTHS = re.compile(
+    rf"(?<![\w-])(?:\d{{1,2}}(?:st|nd|rd|th)?\.? (?:de )?)?(?:(?:{_MONTH})\.?[-/–]\s?)?(?:{_MONTH})\b\.?"
+    rf"(?: \d{{1,2}}(?:st|nd|rd|th)?)?,?\s(?:de )?(?={YEAR.pattern})",
+    re.IGNORECASE,
+)
+"""Days and months in front of a year."""
+NOT_OF_THE_PLACE = re.compile(
+    rf"\b(?:{'|'.join(sorted(listed_words('dates apart')))}|acesso em)\b(?! ahead)"
     r"[^;\])]{0,40}?\b(?:1[5-9]|20)\d\d\b(?:[-/. ](?:[A-Z][a-z]{2,8}\b|\d{1,2}\b(?![(:]))){0,2}"
     r"|(?<=\b[12]\d\d\d)[a-z]?\s?\[[^\[\]]{1,60}\]"
     r"|\s?[(\[](?:published |an? |see |with |has been |was )?(?:retract|withdrawn|errat|correct|corrigend|addend|"
     r"expression of concern|concern in|republished|update in|comments? in)[^\[\]()]{0,160}"
     rf"(?:\([^()]{{0,40}}\)[^\[\]()]{{0,80}}){{0,3}}[)\]]|(?<![\w-])\d{{1,2}}[ .]{{0,3}}(?:{_MONTH})\b|"
     rf"\b(?:{_MONTH})[^\w]{{0,6}}\d{{1,2}}(?:[-–]\d{{1,2}})?\b(?![(:])|\b\d{{1,4}}(?:st|nd|rd|th)\b|"
+    r"\b\d{1,4} pages\b(?! ?\d)|"
     r"\A[ (\[]{0,3}(?:\d{1,3}[.)\] ]|\d{4}[.)\]])|\b(?:PII|doi)\b:? ?\S{1,80}|\b(?:ISSN|ISBN)\b:? ?[\dX-]{4,20}",
     re.IGNORECASE,
 )
-"""The day of a visit, of a month, of the first publication online; what became of the work; the number of a list."""
+"""The day of a visit or of a month; what became of the work; how many pages it has; the number of a list."""
 ROLES: tuple[Role, ...] = ("year", "volume", "issue", "pages")
 _LEADS: Mapping[str, Role] = {word: role for role in ROLES[1:] for word in listed_words(role)}
 """Words in front of a number, and which number that is."""
-JOINING = MONTHS | _LEADS.keys() | listed_words("supplement") | listed_words("joining")
-_FAR = 40
-"""Characters between two numbers of one place."""
-_MOST = 12
-"""Numbers of one place."""
+_JOINING = MONTHS | _LEADS.keys() | listed_words("supplement") | listed_words("joining")
+JOINING = _JOINING | {*map(plain_letters, _JOINING)}
+_FAR, _MOST = 40, 12
+"""Characters between two numbers of one place; numbers of one place."""
 _ABSENT: Mapping[Role, float] = {"year": 0.4, "volume": 0.6, "issue": 0.2, "pages": 0.6}
 _OTHER: Mapping[Role, float] = {"year": 0.8, "volume": 1.0, "issue": 0.5, "pages": 1.0}
 _FREE, _LEFT, _SWAPPED = 0.3, 0.5, 2.0
@@ -105,6 +112,11 @@ def numbers_of(text: str) -> frozenset[str]:
     return frozenset(_DIGITS.findall(text))
 
 
+def years_only(text: str) -> str:
+    """A text with years for dates, and blanks for the rest of these."""
+    return without(_MONTHS, text)
+
+
 def written_numbers(text: str) -> list[WrittenNumber]:
     """The numbers of a text that may tell a place."""
     found = list[WrittenNumber]()
@@ -147,7 +159,7 @@ def find_numbers(text: str, hidden: Sequence[Span], record: PlaceNumbers, head: 
         record: what a record has; without it, the numbers are told by their order and form.
         head: where the title begins: before it stands nothing but a year.
     """
-    text = without(_NOT_OF_THE_PLACE, blanked(text, hidden))
+    text = without(NOT_OF_THE_PLACE, blanked(text, hidden))
     numbers = written_numbers(text)
     early = [one for one in numbers if one.start < head and one.is_year and not one.last]
     groups = _groups([one for one in numbers if one.start >= head], text) or [[]]

@@ -17,13 +17,13 @@ from rapidfuzz.fuzz import ratio
 from deepcritical_mcp.evidence.titles import plain_letters
 from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.search.references.number_places import YEAR
-from deepcritical_mcp.search.references.plain_text import WORD, Span, folded, listed_words
+from deepcritical_mcp.search.references.plain_text import WORD, Span, folded, listed_words, unaccented
 
 _HAN, _OTHERS = "[\u4e00-\u9fff]", "|".join(sorted(listed_words("and others")))
 ET_AL = re.compile(rf"(?i)\b(?:{_OTHERS})(?!\w)|& al\b|(?<!{_HAN})等(?!{_HAN})")
 """What stands for the other authors, in the languages of most references."""
 _PIECE = re.compile(
-    r"[,;&/|]|…|\.{3}|(?<![\w‐-])(?:and|und|y|et)(?![\w.‐-])|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])|"
+    rf"[,;&/|]|…|\.\.\.|(?<![\w‐-])(?:{'|'.join(sorted(listed_words('and')))})(?![\w.‐-])|(?<=[^\W\d_A-Z])\.\s(?=[A-Z])|"
     r"(?:(?<=[a-z] [A-Z])|(?<=[a-z] [A-Z]{2})) (?=[A-Z][a-z]{2,30} [A-Z]{1,2}\b(?!\.))"
 )
 """What parts names: also a full stop, where no semicolon does, and initials: "Berg JA Ruiz K"."""
@@ -155,10 +155,11 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
         is_latin = all("LATIN" in unicodedata.name(one, "") for one in listed[start:end] if one.isalpha())
         if not words or not is_latin:  # others cannot be compared
             continue
-        keys = [_key(one[0])[0] for one in words]
-        at = _author_of([at for key in keys for at in owners.get(key, ()) if len(key) > 1], keys, found, authors)
+        keys, before = [_key(one[0])[0] for one in words], found[-1] if found else None
+        given = _key(authors[before.at].given) if before and before.at >= 0 and not before.letters else ()
+        named = [at for key in keys for at in owners.get(key, ()) if len(key) > 1]
+        at = -1 if {*keys} <= {*given} else _author_of(named, {*keys}, found, authors)  # "Fan, Yang, Yang, Jing"
         family = _key(authors[at].family) if at >= 0 else ()
-        before = found[-1] if found else None
         awaits_initials = at < 0 and before is not None and not before.letters and is_initials(words[0][0])
         own = (n for n, key in enumerate(keys) if key in (*family, "".join(family)))
         last = -1 if awaits_initials else max(own, default=len(keys))
@@ -171,7 +172,9 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
         rest = [one[0] for one, key in zip(words, keys, strict=True) if key not in (*family, "".join(family))]
         letters = _plain("".join(one if is_initials(one) else one[0] for one in rest))
         bare = tuple(one for one in rest if not is_initials(one))
-        if at < 0 and before and not before.letters and (not bare or _is_given(rest, before, authors)):
+        known = _known(authors[before.at]) if before and before.at >= 0 else ""
+        is_given = not bare or not authors or all(_plain(one[0]) in known for one in rest)  # "Berg, Jan K., Ana Ruiz"
+        if at < 0 and before and not before.letters and is_given:
             found[-1] = before._replace(letters=letters, span=(before.span[0], words[-1].end()))
         elif at >= 0 or (bare and listed_words("groups").isdisjoint(map(str.lower, rest))):
             letters = letters if at >= 0 or len(bare) < len(rest) else ""
@@ -181,15 +184,13 @@ def _people(listed: str, authors: Sequence[AuthorName]) -> list[Person]:
     return found
 
 
-def _author_of(
-    named: Sequence[int], keys: Sequence[str], before: Sequence[Person], authors: Sequence[AuthorName]
-) -> int:
+def _author_of(named: Sequence[int], keys: set[str], before: Sequence[Person], authors: Sequence[AuthorName]) -> int:
     """Which of the authors with such a family name is meant (-1 of none): best one who has all of it, was not named
     before, and whose turn it is."""
     taken = {one.at for one in before}
 
     def rank(at: int) -> tuple[bool, ...]:
-        return {*_family(authors[at])} <= {*keys}, at not in taken, at == len(before)
+        return {*_family(authors[at])} <= keys, at not in taken, at == len(before)
 
     return max(named, key=rank, default=-1)
 
@@ -199,19 +200,13 @@ def _is_person(author: AuthorName) -> bool:
 
 
 def _plain(letters: str) -> str:
-    return "".join(_key(letters)).upper()
-
-
-def _is_given(words: Sequence[str], before: Person, authors: Sequence[AuthorName]) -> bool:
-    """Whether words may be the given names of the author before them: "Berg, Jan K., and Ana Ruiz"."""
-    known = _known(authors[before.at]) if before.at >= 0 else ""
-    return not authors or all(_plain(one[0]) in known for one in words)
+    return "".join(WORD.findall(unaccented(letters))).upper()
 
 
 @lru_cache(maxsize=4096)
 def _family(author: AuthorName) -> tuple[str, ...]:
-    """The words of a family name, without particles."""
-    words = WORD.findall(author.family)
+    """The words of a family name, without particles; the "s" of "D'souza" is no word's."""
+    words = author.family.replace("-", " ").split()
     return tuple(key for word in words if not word.islower() or len(words) == 1 for key in _key(word))
 
 

@@ -39,10 +39,14 @@ def blanked(text: str, spans: Iterable[Span]) -> str:
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"})
 
 
+def unaccented(text: str) -> str:
+    """Small letters of the plain alphabet: "ł" is "l"."""
+    return plain_letters(text.casefold().translate(_LETTERS))
+
+
 def folded(text: str) -> str:
     """Letters in one spelling: "Müller", "Mueller" and "Muller" are the same."""
-    plain = plain_letters(text.casefold().translate(_LETTERS))
-    return plain.replace("ae", "a").replace("oe", "o").replace("ue", "u")
+    return unaccented(text).replace("ae", "a").replace("oe", "o").replace("ue", "u")
 
 
 def without(pattern: re.Pattern[str], text: str) -> str:

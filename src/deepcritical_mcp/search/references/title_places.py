@@ -15,6 +15,7 @@ from rapidfuzz.distance import OSA, Indel, Opcode
 from deepcritical_mcp.evidence.titles import (
     changes,
     content_words,
+    continues,
     is_misprint,
     is_notice,
     is_opposite,
@@ -27,15 +28,12 @@ from deepcritical_mcp.search.references.people_places import ET_AL, has_author
 from deepcritical_mcp.search.references.plain_text import BRACKETED, WORD, Span, listed_words, without
 from deepcritical_mcp.text import FUNCTION_WORDS
 
-LEAST_WORDS = 3
-"""Content words that look like a title."""
-_ADDED_WORDS = 3
-"""Content words that a title may have besides the record's: "a randomised trial", "results of a cohort study"."""
+LEAST_WORDS, _ADDED_WORDS = 3, 3
+"""Content words that look like a title, and that one may have besides the record's: "a randomised trial"."""
 _LEAST_SCORE = 1.5
-_LEAST_SHARE = 0.5
-"""Of a title's words that must stand in a text before it is looked for there."""
-_SIMILAR = 0.7
-"""Of two titles' words that are the same where one may be the other with a few words changed."""
+_LEAST_SHARE, _SIMILAR = 0.5, 0.7
+"""Of a title's words that must stand in a text before it is looked for there, and of two titles' words that are the
+same where one may be the other with a few words changed."""
 _ROOM = 4
 """Words on each side of where a title is expected."""
 _SHORT, _LONG = 4, 12
@@ -51,7 +49,7 @@ _BREAK = re.compile(
     r"|\s[–—|]\s|(?<=[0-9]{4})(?:[,:]?\s|;\s?(?=[0-9]))|\]\("
     r"|(?=\s[0-9]{1,4}\s?(?:\([^()]{1,15}\)[:,]?|:|,(?=\s\w{0,2}[0-9]{1,6}[–-]))\s?[A-Za-z]?[0-9])"
 )
-_STOP = re.compile(r"[.:?!“”„«»\"‘(\[*|/]|\d|\s[–—-]\s")
+_STOP = re.compile(r"[.:?!“”„«»\"‘(\[*|/]|\d(?:st|nd|rd|th)?|\s[–—-]\s")
 _SENTENCE_END = re.compile(r"[.?!](?:\s|\Z)|[“”\"]")
 _NUMBER_NEXT = re.compile(r"[\s.,;:(*_]{0,6}(?:[0-9]{1,4}\b|[A-Z][a-z]{2}[a-z]{0,6} [0-9]{1,2}\b)")
 TitleAgreement = Literal["agrees", "minor", "differs"]
@@ -73,13 +71,15 @@ def words_of(text: str) -> tuple[Word, ...]:
 
 
 class TitlePlace(NamedTuple):
-    """Where a title stands in a text, how it agrees, and which of a record's titles it is."""
+    """Where a title stands in a text, how it agrees, which of a record's titles it is, and whether its subtitle, or
+    the end where it is cut, is left out."""
 
     start: int
     end: int
     agreement: TitleAgreement
     true: str
     similarity: float = 1.0
+    is_short: bool = False
 
 
 def _bare(title: str) -> str:
@@ -105,8 +105,6 @@ def titles_agree(one: str, other: str) -> TitleAgreement:
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> TitleAgreement:
     near = likeness(one, other)
-    if "".join(one) == "".join(other):  # a blank is missing, or one too many
-        return "agrees"
     if near == "same":  # other small words between the same content words, or one more
         is_joined = any("".join(gone) != "".join(come) and not at_end for gone, come, at_end in changes(one, other))
         return "minor" if is_joined and one[1:] != other and other[1:] != one else "agrees"
@@ -126,20 +124,31 @@ def _is_slip(one: str, other: str) -> bool:
     return is_misprint(one, other) or (is_inside and OSA.distance(one, other) <= most)
 
 
-def find_title(words: Sequence[Word], titles: Sequence[str]) -> TitlePlace | None:
-    """Where one of a record's titles stands among words, as a whole, without its subtitle, or with a few words
-    changed; None if nowhere."""
+def find_title(text: str, words: Sequence[Word], titles: Sequence[str]) -> TitlePlace | None:
+    """Where one of a record's titles stands among the words of a text, as a whole, cut off before "...", without its
+    subtitle, or with a few words changed; None if nowhere."""
     places = list[TitlePlace]()
-    for title in titles:
+    for title in filter(None, titles):
         whole = _placed(words, title, title)
         if whole and whole.agreement == "agrees":
             return whole
+        if cut := _cut(text, words, title):
+            return cut
         places += [whole] if whole else []
         mains = ((_placed(words, name, title), name) for name in _main_titles(title))
         places += [one for one, name in mains if one and not _has_other_subtitle(words, one, whole, name)]
         if any(one.agreement == "agrees" for one in places):
             break
     return min(places, key=lambda one: (ORDER[one.agreement], -one.similarity), default=None)
+
+
+def _cut(text: str, words: Sequence[Word], title: str) -> TitlePlace | None:
+    """A title of which the end is left out, and words that may be cut before it: "Zinc and wound hea..."."""
+    whole, last = tokens(_bare(title)), text.rfind("...")
+    before = [word for word in words if word.end <= last][-len(whole) :]
+    begun = (before[at:] for at in range(len(before) - LEAST_WORDS + 1))
+    found = next((one for one in begun if continues(whole, [word.token for word in one])), None)
+    return TitlePlace(found[0].start, last + 3, "minor", title, is_short=True) if found else None
 
 
 def _has_other_subtitle(words: Sequence[Word], found: TitlePlace, whole: TitlePlace | None, main: str) -> bool:
@@ -169,7 +178,7 @@ def _placed(words: Sequence[Word], name: str, title: str) -> TitlePlace | None:
     agreement, likeness = _alike(wanted, there), Indel.normalized_similarity(wanted, there)
     if agreement == "differs" and likeness < _SIMILAR:
         return None
-    return TitlePlace(words[first].start, words[last].end, agreement, title, likeness)
+    return TitlePlace(words[first].start, words[last].end, agreement, title, likeness, name != title)
 
 
 def are_similar(one: str, other: str) -> bool:
@@ -212,39 +221,46 @@ def _is_stray(edge: Opcode, before: Opcode, after: Opcode) -> bool:
 
 def content_left(text: str, known: Collection[str]) -> list[str]:
     """The content words of a text that are neither known nor connectives."""
-    return [
-        word for word in content_words(tokens(text)) if word not in known and word not in listed_words("connectives")
-    ]
+    known = {*known} | listed_words("connectives")
+    return [word for word in content_words(tokens(text)) if word not in known]
 
 
-def start_of_longer_title(text: str, start: int, record: Publication) -> int:
-    """Where a title begins that has words before the record's, which begins at `start`: "No effect of zinc"."""
-    before = text[:start].rstrip(" :“„«\"'‘")
+def start_of_longer_title(text: str, found: TitlePlace, record: Publication) -> int:
+    """Where a title begins that has words before the record's, which was found: "No effect of zinc"."""
+    start, before = found.start, text[: found.start].rstrip(" :“„«\"'‘")
     low = max((one.end() for pattern in (_STOP, ET_AL) for one in pattern.finditer(before)), default=0)
-    lead = before[low:].lstrip()
+    lead = before[low:].lstrip(_ENDS)
     last = lead.rpartition(", ")[2]
     if not last or has_author(last, record.authors):
         return start
     if is_notice(tokens(last)) and not is_notice(tokens(record.title)):  # "Correction: Zinc for warts"
         return len(before) - len(last)
-    is_open = text[start : start + 1].islower() or any(word.islower() for word in WORD.findall(lead) if len(word) > 1)
+    words = WORD.findall(_in_small(lead, text, found))
+    is_open = text[start : start + 1].islower() or any(word.islower() for word in words if len(word) > 1)
     is_right_before = text[len(before) : start].isspace() and last == lead.rstrip(",")
-    return len(before) - len(lead) if is_open and is_right_before and WORD.search(lead) else start
+    return len(before) - len(lead) if is_open and is_right_before and words else start
 
 
-def end_of_longer_title(text: str, end: int, stop: int, record: Publication) -> int:
-    """Where a title ends that goes on behind the record's, which ends at `end`, as another subtitle does; `stop` is
-    where the next field begins."""
+def _in_small(part: str, text: str, title: TitlePlace) -> str:
+    """A part of a text, in small letters beside a title in capitals."""
+    return part.lower() if text[title.start : title.end].isupper() else part
+
+
+def end_of_longer_title(text: str, found: TitlePlace, stop: int, record: Publication) -> int:
+    """Where a title ends that goes on behind the record's, which was found, as another subtitle does; `stop` is where
+    the next field begins."""
+    end = found.end
     if not record.pmid:  # Crossref keeps subtitles elsewhere
         return end
-    rest = without(BRACKETED, text[end:stop])
+    rest = _in_small(without(BRACKETED, text[end:stop]), text, found)
     known = {*tokens(f"{record.title} {record.vernacular_title} {' '.join(map(str, record.authors))}")}
     first = _SENTENCE_END.split(rest, maxsplit=1)[0]
-    least = _ADDED_WORDS if first.lstrip().startswith((":", "-", "–", "—")) else 0
-    if len(content_left(first, known)) > least and any(word.islower() for word in WORD.findall(first)):
+    least = _ADDED_WORDS * (not found.is_short)
+    at_once = least * first.lstrip().startswith((":", "-", "–", "—"))
+    if len(content_left(first, known)) > at_once and any(word.islower() for word in WORD.findall(first)):
         return end + len(first.rstrip())
     small = [word for word in content_left(rest, known) if f" {word}" in f" {rest}" and not word.isdigit()]
-    return end + len(rest.rstrip(" .")) if len(small) > _ADDED_WORDS else end
+    return end + len(rest.rstrip(" .")) if len(small) > least else end
 
 
 def title_span(text: str) -> Span | None:

@@ -26,7 +26,7 @@ from deepcritical_mcp.identifiers import (
 )
 from deepcritical_mcp.net.json_fields import list_of, mapping_of, text_of
 from deepcritical_mcp.search.references.journal_places import sentences_back
-from deepcritical_mcp.search.references.number_places import JOINING, YEAR, find_numbers
+from deepcritical_mcp.search.references.number_places import JOINING, YEAR, find_numbers, years_only
 from deepcritical_mcp.search.references.people_places import LISTED, first_name_in, people_before
 from deepcritical_mcp.search.references.plain_text import without_latex
 from deepcritical_mcp.search.references.stated_ids import stated_ids
@@ -75,6 +75,7 @@ class Statements:
 def _guessed(text: str) -> Statements:
     """What a reference says by its form alone: enough to look for a record."""
     start, end = title_span(text) or (0, 0)
+    title, text = text[start:end], years_only(text)
     places = find_numbers(text, [(start, end)] if end else [], {}, start)
     said = {role: one.text for role, one in places.by_role.items()}
     first = max(places.first, 0)
@@ -84,7 +85,7 @@ def _guessed(text: str) -> Statements:
     names = (text[low + one : low + to] for one, to in sentences_back(text[low : places.first]))
     journal = next((name for name in names if name.lower() not in JOINING), "")
     said |= {"year": said.get("year", "")[:4], "journal": journal.removeprefix("In: ") if places.first > end else ""}
-    return Statements(text[start:end], first_name_in(head), people=head, **said)
+    return Statements(title, first_name_in(head), people=head, **said)
 
 
 @dataclass(frozen=True)
@@ -111,14 +112,10 @@ class WrittenReference:
         return words_of(self.text)
 
     @property
-    def has_title(self) -> bool:
-        """Whether it says more than identifiers, names and places."""
-        return len(content_words(tokens(self.says.title))) >= (1 if self.entry else LEAST_WORDS)
-
-    @property
     def says_more(self) -> bool:
         """Whether it says anything besides identifiers that a record can be compared with."""
-        return self.has_title or bool(self.says.volume and self.says.pages) or bool(self.says.author)
+        has_title = len(content_words(tokens(self.says.title))) >= (1 if self.entry else LEAST_WORDS)
+        return has_title or bool(self.says.volume and self.says.pages) or bool(self.says.author)
 
 
 def read_reference(written: str) -> WrittenReference:
