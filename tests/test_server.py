@@ -173,17 +173,6 @@ async def test_a_kept_session_that_was_deleted_can_be_brought_back(mode: str, tm
     assert "unknown or has expired" in text_of(unknown)
 
 
-@pytest.mark.parametrize("name", ["new_session", "close_session", "session", "cleat_session", "get_session"])
-async def test_nothing_but_deleting_leads_to_deletion(name: str) -> None:
-    async with Client(fake_server()) as client:
-        refused = await client.call_tool(name, {})
-        wanted = await client.call_tool("delete_session", {})
-        tools = (await client.list_tools()).tools
-    assert "mean clear_session" not in text_of(refused)
-    assert "mean clear_session" in text_of(wanted)
-    assert "Not needed for a fresh start" in next(one.description or "" for one in tools if one.name == "clear_session")
-
-
 async def test_a_model_without_calibration_is_named_wherever_it_matters() -> None:
     async with Client(fake_server(literature=FakeSearch((PAPER,)), embedder=WordEmbedder())) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
@@ -207,13 +196,6 @@ async def test_progress_is_reported_to_a_client_that_asks_for_it(mode: str) -> N
         await client.call_tool("add_evidence", {"items": [{"content": "A."}]}, progress_callback=listen)
     assert (0.5, 1.0, "searching") in heard
     assert (0.1, 1.0, "keeping 1 item") in heard
-
-
-async def test_a_retraction_is_the_first_thing_said_in_both_forms() -> None:
-    async with Client(fake_server(literature=FakeSearch((PAPER,)))) as client:
-        found = await client.call_tool("pubmed_search", {"query": "x"})
-    assert "**RETRACTED** AMPK activation" in text_of(found)
-    assert wire(found)["evidence"][0]["citation"]["status"] == "retracted"
 
 
 async def test_evidence_and_sessions_can_be_read_as_resources(mode: str) -> None:

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from deepcritical_mcp.sources import SOURCES
-
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "deepcritical_mcp"
 
 # Where an import may stand inside a function, and why.
@@ -91,25 +89,3 @@ def test_modules_stay_short() -> None:
         path.name: lines for path in PACKAGE.rglob("*.py") if (lines := len(path.read_text("utf-8").splitlines())) > 500
     }
     assert long == {}
-
-
-def test_sources_do_not_import_each_other() -> None:
-    assert len({".".join(row.source.partition(":")[0].split(".")[:3]) for row in SOURCES}) == len(SOURCES)
-    places = {Path(name).parts[1].removesuffix(".py") for name in _modules() if name.startswith("sources/")}
-    homes = {
-        f"deepcritical_mcp.sources.{place}"
-        for place in places - {"__init__", "base", "fields", "full_text", "lookup", "json_api", "settings"}
-    }
-    found = {
-        f"{name}: {module}"
-        for name, tree in _modules().items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (module := node.module)
-        for home in homes
-        if module.startswith(home) and name.startswith("sources/") and not name.startswith(_place(home))
-    }
-    assert found == set()
-
-
-def _place(package: str) -> str:
-    return package.removeprefix("deepcritical_mcp.").replace(".", "/")

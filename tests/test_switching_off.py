@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import pkgutil
-import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp.client import Client
@@ -46,12 +43,6 @@ def test_an_unknown_name_is_an_error_that_lists_the_known_ones(monkeypatch: pyte
         'DEEPCRITICAL_OFF: has no source "europe"; there are pubmed, preprints, trials, web, '
     )
     assert all(name in caught.value.message for name in source_names())
-
-
-@pytest.mark.parametrize("spec", TOOLS, ids=lambda spec: spec.name)
-def test_a_tool_names_the_source_that_it_cannot_do_without(spec: Any) -> None:
-    asked = re.findall(r'search(?:_of|ed)\(ctx, "(\w+)"', inspect.getsource(spec.run))
-    assert asked == ([spec.source] if spec.source else [])
 
 
 async def test_tools_whose_source_is_off_are_not_listed_and_say_why(tmp_path: Path) -> None:
