@@ -320,6 +320,7 @@ def hostile_publications(draw: st.DrawFn) -> Publication:
         {"source": "preprint", "journal": draw(HOSTILE)},
         {"source": "web", "url": f"https://example.org/{draw(HOSTILE)}"},
         {"source": "web", "url": draw(HOSTILE)},
+        {"source": draw(st.sampled_from(("trial", "user")))},
     ]
     notice = StatusNotice(kind="erratum", pmid=draw(HOSTILE), reference=draw(HOSTILE))
     return published(
