@@ -166,6 +166,7 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
         (items(text), items([{"content": text}])[1])
         for text in ("24451147 disagrees with 32048627", "Zinc, iron", "In 2021, 24451147 patients", "12, 15")
     ),
+    *((("get_full_text", {name: "7"}), {"id": "7"}) for name in ("pmid", "doi", "url", "paper_id", "article", "pmcid")),
     *((("pubmed_search", {"query": text}), meant) for text, meant in ASKED.items()),
     *((("get_evidence", {"ids": [text]}), {"ids": IDS[:1]}) for text in WRAPPED),
     *((("pubmed_related", {"pmid": text}), {"pmid": "31978945"}) for text in WRAPPED),

@@ -166,31 +166,18 @@ async def test_a_note_warns_of_its_retracted_paper_and_is_neither_counted_nor_sc
     assert "The paper that this note is on is marked **RETRACTED**." in read
 
 
-@pytest.mark.parametrize("word", ["", "unchanged", "Unchanged", "none"])
-async def test_a_decision_that_is_not_given_changes_none(word: str) -> None:
+async def test_a_decision_that_is_not_given_changes_none_and_a_third_verdict_erases_none() -> None:
     async with opened() as desk:
         await desk.mark({"id": desk.ids[0], "decision": "included", "reason": "fits PICO"})
-        answer, _ = await desk.mark({"id": desk.ids[0], "decision": word, "tags": ["rct"]})
-        assert answer["decided"][0]["decision"] == "included: fits PICO; tags: rct"
-
-
-@pytest.mark.parametrize("word", ["maybe", "unclear", "Unsure", "pending"])
-async def test_a_third_verdict_is_refused_and_erases_no_decision(word: str) -> None:
-    async with opened() as desk:
-        await desk.mark({"id": desk.ids[0], "decision": "included", "reason": "fits PICO"})
-        answer, text = await desk.mark({"id": desk.ids[0], "decision": word})
-        assert answer["error"]["code"] == "invalid_input"
-        assert "included, excluded, cited, undecided" in text
-        assert 'tags=["maybe"]' in text
-        assert await desk.decision(desk.ids[0]) == "included: fits PICO"
-
-
-async def test_the_last_of_two_decisions_of_one_call_holds_and_says_what_it_replaced() -> None:
-    async with opened() as desk:
-        id = desk.ids[0]
-        answer, _ = await desk.mark({"id": id, "decision": "included"}, {"id": id, "decision": "excluded"})
-        assert [one["replaced"].split(" ")[0] for one in answer["decided"]] == ["", "included"]
-        assert await desk.decision(id) == "excluded"
+        for word in ("", "unchanged", "Unchanged", "none"):
+            answer, _ = await desk.mark({"id": desk.ids[0], "decision": word, "tags": ["rct"]})
+            assert answer["decided"][0]["decision"] == "included: fits PICO; tags: rct"
+        for word in ("maybe", "unclear", "Unsure", "pending"):
+            answer, text = await desk.mark({"id": desk.ids[0], "decision": word})
+            assert answer["error"]["code"] == "invalid_input"
+            assert "included, excluded, cited, undecided" in text
+            assert 'tags=["maybe"]' in text
+        assert await desk.decision(desk.ids[0]) == "included: fits PICO; tags: rct"
 
 
 async def test_a_list_can_be_narrowed_to_a_mark() -> None:
