@@ -43,6 +43,7 @@ def test_an_export_becomes_a_standalone_page(run: Run, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "2 items of evidence written to page.html" in done.stdout
     assert "Sleep and memory" in page
+    assert '"map":[{' in page
     assert "<title>My &lt;report&gt;</title>" in page
     assert "</script><b>" not in page
 

@@ -109,44 +109,34 @@ def test_pybtex_tells_families_particles_suffixes_and_bodies_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "note"),
-    [("ok", ""), ("concern", "EXPRESSION OF CONCERN."), ("corrected", "CORRECTED."), ("retracted", "RETRACTED.")],
-)
-def test_a_status_is_noted_and_only_a_retraction_changes_the_title(status: str, note: str) -> None:
-    (item,) = json.loads(export((article("Sleep", status=status),), "csl-json"))
-
-    assert item.get("note", "") == note
-    assert item["title"] == ("RETRACTED: Sleep" if status == "retracted" else "Sleep")
-
-
-@pytest.mark.parametrize(
-    "mark",
-    ["Retracted: ", "RETRACTED ARTICLE: ", "[Retracted] ", "(Retracted paper) ", "WITHDRAWN: ", "RETRACTED – "],
-)
-def test_a_title_that_says_retracted_does_not_say_it_twice(mark: str) -> None:
-    paper = article(f"{mark}Sleep.", status="retracted")
-
-    (item,) = json.loads(export((paper,), "csl-json"))
-    assert re.sub("<[^>]*>", "", item["title"]) == f"{mark}Sleep"
-    assert vancouver(paper).startswith(f"{mark}Sleep. ")
-
-
-@pytest.mark.parametrize(
-    "title",
+    ("status", "title", "shown", "note"),
     [
-        "Retraction of the gastric wall during endoscopy",
-        "Retracted eyelids after thyroid surgery",
-        "Withdrawn patients",
+        ("ok", "Sleep", "Sleep", ""),
+        ("concern", "Sleep", "Sleep", "EXPRESSION OF CONCERN."),
+        ("corrected", "Sleep", "Sleep", "CORRECTED."),
+        ("retracted", "Sleep", "RETRACTED: Sleep", "RETRACTED."),
+        *(
+            ("retracted", f"{mark}Sleep", f"{mark}Sleep", "RETRACTED.")
+            for mark in ("Retracted: ", "RETRACTED ARTICLE: ", "[Retracted] ", "(Retracted paper) ", "WITHDRAWN: ")
+        ),
+        *(
+            ("retracted", title, f"RETRACTED: {title}", "RETRACTED.")
+            for title in ("Retraction of the gastric wall", "Retracted eyelids after surgery", "Withdrawn patients")
+        ),
     ],
 )
-def test_a_title_about_something_retracted_is_marked_in_every_export(title: str) -> None:
-    paper = article(title, status="retracted")
+def test_a_status_is_noted_and_a_retraction_stands_once_in_the_title_of_every_export(
+    status: str, title: str, shown: str, note: str
+) -> None:
+    paper = article(f"{title}.", status=status)
 
-    assert f"TI  - RETRACTED: {title}" in export((paper,), "ris")
-    assert "title = {{RETRACTED:} " in re.sub(r"  +", "", export((paper,), "bibtex"))
-    assert json.loads(export((paper,), "csl-json"))[0]["title"] == f"RETRACTED: {title}"
-    assert f"RETRACTED: {title}" in export((paper,), "markdown")
-    assert f"{title} [Retracted]." in vancouver(paper)
+    (item,) = json.loads(export((paper,), "csl-json"))
+    assert item.get("note", "") == note
+    assert re.sub("<[^>]*>", "", item["title"]) == shown
+    assert f"TI  - {shown}" in export((paper,), "ris")
+    assert shown in export((paper,), "bibtex").replace("{", "").replace("}", "")
+    assert shown in export((paper,), "markdown").replace("\\", "")
+    assert vancouver(paper).startswith(f"{title}. " if shown == title else f"{title} [Retracted]. ")
 
 
 def test_citation_keys_are_readable_ascii_and_unique() -> None:

@@ -176,39 +176,6 @@ def test_no_record_is_left_out_while_an_abstract_can_be_shortened(asked: int, sh
         assert one.content_truncated == ("characters left out: get_evidence" in one.content)
 
 
-@pytest.mark.long
-@settings(max_examples=15, deadline=None)
-@given(st.integers(4_000, 9_000), st.lists(st.integers(0, 60), min_size=1, max_size=8))
-def test_small_budgets_lose_no_record_either(limit: int, sizes: list[int]) -> None:
-    types = tuple(f"Type {n} of publication" for n in range(40))
-    pieces = [
-        abstract(n, text="It begins. " + RESULTS.format(n=n) * size + "It ends.").model_copy(
-            update={"similar": tuple(f"pubmed:{m}" for m in range(99)), "notes": ("A note. " * 200,) * 3}
-        )
-        for n, size in enumerate(sizes, start=1)
-    ]
-    heavy = pieces[-1].citation.model_copy(update={"publication_types": types, "mesh_terms": types})
-    pieces[-1] = pieces[-1].model_copy(update={"citation": heavy})
-    seen: list[str] = []
-    offset = 0
-    while offset >= 0:
-        found = result(*pieces[offset:]).model_copy(
-            update={
-                "query": "x" * 3_000,
-                "query_translation": "y" * 9_000,
-                "warnings": ("z" * 400,) * 30,
-                "offsets": tuple(range(offset + 1, len(pieces) + 1)),
-                "providers": (ProviderReport(name="pubmed", status="ok"),),
-            }
-        )
-        cut = fit(found, limit, both)
-        assert both(cut) <= limit
-        assert cut.evidence
-        seen += [one.id for one in cut.evidence]
-        offset = cut.next_offset
-    assert seen == [one.id for one in pieces]
-
-
 def test_what_does_not_fit_starts_the_next_page() -> None:
     whole = result(*(piece(n, sentences=40) for n in range(1, 51)))
     whole = whole.model_copy(update={"total_found": 500, "next_offset": 50, "offsets": tuple(range(1, 51))})
@@ -218,6 +185,9 @@ def test_what_does_not_fit_starts_the_next_page() -> None:
     assert 0 < shown < 50
     assert (cut.next_offset, cut.next_step) == (shown, f"More: offset={shown}. Go on.")
     assert f"{50 - shown} more results do not fit here; continue with offset={shown}." in cut.warnings
+
+
+LONG: dict[str, object] = {"query": "x" * 3_000, "query_translation": "y" * 9_000, "warnings": ("z" * 400,) * 30}
 
 
 @settings(max_examples=25)
@@ -232,6 +202,10 @@ def test_paging_loses_no_record_whatever_the_budget(sizes: list[tuple[int, int]]
         piece(n, sentences=s, authors=a).model_copy(update={"kind": kinds[n % 2]})
         for n, (s, a) in enumerate(sizes, start=1)
     ]
+    types = tuple(f"Type {n} of publication" for n in range(40))
+    heavy = pieces[-1].citation.model_copy(update={"publication_types": types, "mesh_terms": types})
+    similar = tuple(f"pubmed:{m}" for m in range(99))
+    pieces[-1] = pieces[-1].model_copy(update={"citation": heavy, "similar": similar, "notes": ("A note. " * 200,) * 3})
     seen: list[str] = []
     offset = 0
     while offset >= 0:
@@ -240,6 +214,7 @@ def test_paging_loses_no_record_whatever_the_budget(sizes: list[tuple[int, int]]
         found = result(*some).model_copy(
             update={
                 "total_found": len(pieces),
+                **(LONG if offset else {}),
                 "offsets": tuple(range(offset + 1, following + 1)),
                 "next_offset": following if following < len(pieces) else -1,
                 "providers": (ProviderReport(name="pubmed", status="ok"),),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from markdown_it import MarkdownIt
 from mcp.client import Client
 from mcp_types import CallToolResult
@@ -15,7 +14,7 @@ from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import AuthorName, ProviderReport, SearchResult, StatusNotice
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
-from tests.wire import wire
+from tests.wire import text_of, wire
 
 FILLER = "The animals were housed in groups of four and had free access to food and water throughout. "
 TOXICITY = published(
@@ -57,22 +56,16 @@ async def test_a_passage_is_verbatim_with_its_gaps_marked() -> None:
     assert "[…]" in piece["content"]
     for part in piece["content"].split("[…]"):
         assert part.strip() in TOXICITY.text.content
-
-
-async def test_the_whole_text_comes_on_request() -> None:
     found = await structured("semantic_search", query="NOAEL of compound K", max_results=1, detail="full")
     assert found["evidence"][0]["content"] == TOXICITY.text.content
 
 
-async def test_a_question_from_another_field_is_not_answered() -> None:
+async def test_a_true_question_is_answered_and_one_from_another_field_is_not() -> None:
+    for query in ("toxicity of a feed additive", "metformin", "NOAEL", "AMPK in diabetes"):
+        assert (await structured("semantic_search", query=query))["warnings"] == []
     result = await call("semantic_search", {"query": "stock market prediction"})
     assert wire(result)["warnings"][0].startswith("Nothing in this session is close to the question.")
-    assert "Note: Nothing in this session is close" in result.content[0].text  # pyright: ignore
-
-
-@pytest.mark.parametrize("query", ["toxicity of a feed additive", "metformin", "NOAEL", "AMPK in diabetes"])
-async def test_a_true_question_is_answered(query: str) -> None:
-    assert (await structured("semantic_search", query=query))["warnings"] == []
+    assert "Note: Nothing in this session is close" in text_of(result)
 
 
 async def test_a_search_can_be_limited_to_a_status_or_a_kind() -> None:
@@ -156,7 +149,15 @@ async def test_ten_records_and_a_page_of_passages_stay_short() -> None:
         assert len(result.content[0].text) <= most  # pyright: ignore
 
 
-async def test_part_of_a_text_is_read_by_its_characters() -> None:
+async def test_part_of_a_text_is_read_by_its_characters_and_each_text_once() -> None:
+    found = await structured("get_evidence", ids=["1", "pubmed:1", "PMID 1", "9", "pubmed:9"])
+    assert [piece["id"] for piece in found["evidence"]] == ["pubmed:1"]
+    assert found["missing"] == ["pubmed:9"]
+    for part, said in (
+        ("pubmed:2@900-", "pubmed:2 has 96 characters; nothing follows character 900."),
+        ("pubmed:2@40-4", "pubmed:2@40-4: the end must be greater than the start."),
+    ):
+        assert (await structured("get_evidence", ids=[part]))["error"]["message"] == said
     found = await structured("get_evidence", ids=["pubmed:1@12-46", "pubmed:1@100-120", "2"])
     text = TOXICITY.text.content
     assert [piece["content"] for piece in found["evidence"]] == [
@@ -164,12 +165,6 @@ async def test_part_of_a_text_is_read_by_its_characters() -> None:
         text[100:120],
         METFORMIN.text.content,
     ]
-
-
-async def test_each_text_is_returned_once_however_its_id_is_written() -> None:
-    found = await structured("get_evidence", ids=["1", "pubmed:1", "PMID 1", "9", "pubmed:9"])
-    assert [piece["id"] for piece in found["evidence"]] == ["pubmed:1"]
-    assert found["missing"] == ["pubmed:9"]
 
 
 BOOK = published(
@@ -268,14 +263,3 @@ async def test_details_make_room_for_the_text() -> None:
     assert read["evidence"][0]["content"] == "A chapter."
     assert "Details are shortened" in read["next_step"]
     assert all(len(line) <= 300 for line in read["evidence"][0]["details"])
-
-
-@pytest.mark.parametrize(
-    ("part", "said"),
-    [
-        ("pubmed:2@900-", "pubmed:2 has 96 characters; nothing follows character 900."),
-        ("pubmed:2@40-4", "pubmed:2@40-4: the end must be greater than the start."),
-    ],
-)
-async def test_a_part_that_does_not_exist_is_an_error(part: str, said: str) -> None:
-    assert (await structured("get_evidence", ids=[part]))["error"]["message"] == said

@@ -47,31 +47,25 @@ async def test_the_first_query_is_the_title_of_a_session_without_one(tmp_path: P
     assert first["next_step"].count('This session ("zinc in wounds") is kept until 20') == 1
 
 
-async def test_a_title_that_is_taken_is_refused_with_the_way_to_go_on(tmp_path: Path) -> None:
+async def test_a_title_that_is_taken_ambiguous_or_unknown_is_refused_with_the_way_to_go_on(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
         opened = await called(client, "add_evidence", items=NOTE, session_id="new: Long COVID")
-        refused = await refusal(client, "pubmed_search", query="x", session_id="new: long covid")
-    assert opened["session_id"] in refused["message"]
-    assert refused["details"] == {"session_id": opened["session_id"]}
-    assert 'Pass session_id="Long COVID" to continue it' in refused["message"]
-
-
-async def test_the_beginning_of_several_titles_is_answered_with_their_list(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
+        taken = await refusal(client, "pubmed_search", query="x", session_id="new: long covid")
+        unknown = await refusal(client, "list_evidence", session_id="long covd")
         for title in ("zinc one", "zinc two"):
             await called(client, "add_evidence", items=NOTE, session_id=f"new: {title}")
-        refused = await refusal(client, "list_evidence", session_id="zinc")
-    assert refused["code"] == "ambiguous_session"
-    assert '"zinc one", 1 item' in refused["message"]
-
-
-async def test_an_unknown_title_names_similar_ones_and_how_to_open_it(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
-        opened = await called(client, "add_evidence", items=NOTE, session_id="new: long covid")
-        refused = await refusal(client, "list_evidence", session_id="long covd")
-    assert refused["code"] == "session_not_found"
-    assert f'Did you mean "long covid" ({opened["session_id"]}, 1 item' in refused["message"]
-    assert 'session_id="new: long covd" opens one.' in refused["message"]
+        several = await refusal(client, "list_evidence", session_id="zinc")
+        for written in ("..", "A" * 150, "A" * 243):  # not taken for the current session
+            await refusal(client, "add_evidence", items=[{"content": "Another note."}], session_id=written)
+        assert (await called(client, "list_evidence"))["total"] == 1
+    assert opened["session_id"] in taken["message"]
+    assert taken["details"] == {"session_id": opened["session_id"]}
+    assert 'Pass session_id="Long COVID" to continue it' in taken["message"]
+    assert several["code"] == "ambiguous_session"
+    assert '"zinc one", 1 item' in several["message"]
+    assert unknown["code"] == "session_not_found"
+    assert f'Did you mean "Long COVID" ({opened["session_id"]}, 1 item' in unknown["message"]
+    assert 'session_id="new: long covd" opens one.' in unknown["message"]
 
 
 async def test_both_forms_list_the_same_sessions_and_a_page_has_twenty(tmp_path: Path) -> None:
@@ -157,7 +151,7 @@ async def test_a_window_brings_back_what_another_one_has_deleted(tmp_path: Path)
         await called(client, "clear_session", session_id=session)
         gone = await refusal(other, "list_evidence", session_id=session)
         assert "clear_session with undo=true" in gone["message"]
-        await called(client, "clear_session", session_id=session, undo=True)
+        await called(client, "clear_session", session_id=session, ids=[], undo=True)
         assert (await called(other, "list_evidence", session_id=session))["total"] == 1
         await called(client, "clear_session", session_id=session)
         assert (await called(other, "clear_session", session_id=session, undo=True))["removed"] == 1
@@ -175,16 +169,6 @@ async def test_kept_sessions_are_resources_with_their_title(tmp_path: Path) -> N
     content = read.contents[0]
     assert isinstance(content, TextResourceContents)
     assert "\nTitle: zinc\nKept until: 20" in content.text
-
-
-@pytest.mark.parametrize("written", ["..", "A" * 150, "A" * 243])
-async def test_what_no_session_is_called_is_refused_and_not_taken_for_the_current_one(
-    tmp_path: Path, written: str
-) -> None:
-    async with client_of(tmp_path) as client:
-        await called(client, "add_evidence", items=NOTE)
-        await refusal(client, "add_evidence", items=[{"content": "Another note."}], session_id=written)
-        assert (await called(client, "list_evidence"))["total"] == 1
 
 
 async def test_an_accent_is_the_same_however_it_is_encoded(tmp_path: Path) -> None:
@@ -222,10 +206,3 @@ async def test_continuing_is_a_prompt_whose_session_is_completed_by_titles(tmp_p
     assert "zinc in wounds" in str(prompt.messages[0].content)
     assert "Call list_sessions." in str(asking.messages[0].content)
     assert suggested.completion.values == ["zinc in wounds"]
-
-
-async def test_an_empty_list_of_ids_is_no_obstacle_to_undoing_a_deletion(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
-        session = (await called(client, "add_evidence", items=NOTE))["session_id"]
-        await called(client, "clear_session", session_id=session)
-        assert (await called(client, "clear_session", session_id=session, ids=[], undo=True))["undone"]
