@@ -41,19 +41,20 @@ class ClientModel:
 REFUSAL = ErrorData(code=-1, message="the user said no")
 
 
-@pytest.mark.parametrize(
-    ("answer", "sampling", "asked", "warning"),
-    [
-        (GOOD, "on", 1, ""),
-        (GOOD, "off", 0, ""),
-        (None, "on", 0, ""),  # a client that cannot sample
-        ("Sure! Here are some ideas for you.", "on", 1, "not in the requested format"),
-        (REFUSAL, "on", 1, ""),
-    ],
+CASES = (
+    (GOOD, "on", 1, ""),
+    (GOOD, "off", 0, ""),
+    (None, "on", 0, ""),  # a client that cannot sample
+    ("Sure! Here are some ideas for you.", "on", 1, "not in the requested format"),
 )
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+
+
+@pytest.mark.parametrize(
+    ("mode", "answer", "sampling", "asked", "warning"),
+    [*((mode, *case) for mode in ("legacy", "auto") for case in CASES), ("legacy", REFUSAL, "on", 1, "")],
+)
 async def test_the_client_s_model_writes_queries_where_it_may_and_never_fails_the_call(
-    answer: str | ErrorData | None, sampling: str, asked: int, warning: str, mode: str
+    mode: str, answer: str | ErrorData | None, sampling: str, asked: int, warning: str
 ) -> None:
     model = ClientModel(answer or "")
     server = fake_server(settings=Settings.model_validate({"sampling": sampling}))
