@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import json
 import re
 import shlex
 import tomllib
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path, PureWindowsPath
+from pkgutil import resolve_name
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -131,18 +130,10 @@ def missing_name(name: str) -> bool:
         return False
     if (PACKAGE / name).exists():
         return False
-    parts = name.split(".")
-    found: Any = None
-    while parts:
-        module = f"deepcritical_mcp.{parts[0]}" if found is None else f"{found.__name__}.{parts[0]}"
-        if found is not None and (not hasattr(found, "__path__") or find_spec(module) is None):
-            break
-        found = importlib.import_module(module)
-        parts.pop(0)
-    for part in parts:
-        if not hasattr(found, part):
-            return True
-        found = getattr(found, part)
+    try:
+        resolve_name(f"deepcritical_mcp.{name}")
+    except (ImportError, AttributeError):
+        return True
     return False
 
 
