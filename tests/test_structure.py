@@ -64,13 +64,9 @@ def _public_names(tree: ast.Module) -> Iterator[str]:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
             yield node.name
-        elif isinstance(node, ast.Assign) and not _is_type_variable(node.value):
+        elif isinstance(node, ast.Assign) and "TypeVar" not in ast.unparse(node.value):
             found = (one.id for one in node.targets if isinstance(one, ast.Name))
             yield from (name for name in found if name[0].isupper() and not name.isupper())
-
-
-def _is_type_variable(value: ast.expr) -> bool:
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "TypeVar"
 
 
 @pytest.mark.long

@@ -57,7 +57,8 @@ def structured(result: CallToolResult) -> dict[str, Any]:
 
 async def test_the_report_is_a_resource_of_the_session_and_its_records_are_no_evidence() -> None:
     async with checking() as client:
-        report = structured(await checked(client))
+        result = await checked(client)
+        report, shown = structured(result), text_of(result)
         content = (await client.read_resource(report["report_uri"])).contents[0]
         listed = {one.uri: one.title or "" for one in (await client.list_resources()).resources}
         held = structured(await client.call_tool("list_evidence", {}))
@@ -71,6 +72,11 @@ async def test_the_report_is_a_resource_of_the_session_and_its_records_are_no_ev
     assert content.text.startswith("# 2 references: ")
     assert "2 references" in listed[report["report_uri"]]
     assert held["items"] == []
+    assert shown.startswith("# 2 references: 1 retracted, 1 verified\n")
+    for said in ("Verified: reference 1.", "[2] pubmed:31000012", "\n## Retracted\n", report["report_uri"]):
+        assert said in shown
+    assert {"45"} <= {number.split()[0] for one in report["claims"] for number in one.get("numbers_missing", ())}
+    assert (report["counts"]["references"], report["next_offset"]) == (2, -1)
 
 
 @asynccontextmanager
@@ -256,21 +262,3 @@ async def test_the_prompt_carries_the_draft_as_data() -> None:
     assert isinstance(message.content, TextContent)
     assert "«One line [1].\nAnother line.»" in message.content.text
     assert "check_citations" in message.content.text
-
-
-async def test_a_draft_is_checked_and_both_forms_say_the_same() -> None:
-    async with checking() as client:
-        result = await checked(client)
-    report, shown = structured(result), text_of(result)
-    assert report["counts"]["references"] == 2
-    assert shown.startswith("# 2 references: 1 retracted, 1 verified\n")
-    for one in report["references"]:
-        assert (
-            "Verified: reference 1." in shown
-            if one["verdict"] == "verified" and one["index"] == 1
-            else "[2] pubmed:31000012" in shown
-        )
-    assert "\n## Retracted\n" in shown
-    assert {"45"} <= {number.split()[0] for one in report["claims"] for number in one.get("numbers_missing", ())}
-    assert report["report_uri"] in shown
-    assert report["next_offset"] == -1

@@ -116,11 +116,9 @@ HONEST = [
     ("with the journal", f"{TRUE.rstrip('.')} | Journal of made-up results", AUTHOR),
     ("in capitals", TRUE.upper(), AUTHOR),
     ("retracted since", f"RETRACTED: {TRUE}", AUTHOR),
-    ("initials only", TRUE, (AuthorName("Ruiz", "A"),)),
     ("the name in one piece", TRUE, (AuthorName("Ana Ruiz"),)),
     ("authors in another order", TRUE, (AuthorName("Berg", "Jan"), AuthorName("Ruiz", "Ana"))),
     ("the site as the author", TRUE, (AuthorName("Elsevier"),)),
-    ("an agency as the author", TRUE, (AuthorName("Journal of made-up results"),)),
     ("no author but in the text", TRUE, ()),
     ("a cut title", f"{TRUE[:60]}…", AUTHOR),
     ("a few other words", "β-Carotene and repair of wounds among older adults, randomized trial", AUTHOR),
@@ -128,12 +126,9 @@ HONEST = [
 
 
 @pytest.mark.parametrize(("title", "people"), [row[1:] for row in HONEST], ids=[row[0] for row in HONEST])
-@pytest.mark.parametrize("number", [{"pmid": "11"}, {"doi": "10.1000/true"}])
-async def test_a_paper_s_own_page_is_recognized(
-    title: str, people: tuple[AuthorName, ...], number: dict[str, Any]
-) -> None:
+async def test_a_paper_s_own_page_is_recognized(title: str, people: tuple[AuthorName, ...]) -> None:
     text = [Section("s0", ["By Ana Ruiz and others"]), *sections(60)]
-    page = FakeFullTexts("page", copy(text, title=title, url=ADDRESS, authors=people, **number), takes="url")
+    page = FakeFullTexts("page", copy(text, title=title, url=ADDRESS, authors=people, doi="10.1000/true"), takes="url")
     async with reader(page, records=RECORDS) as ours:
         answer = await ours.read(ADDRESS)
     assert ("PMID: 11" in answer["citation"]["reference"], answer["citation"]["claims"]) == (True, [])

@@ -28,7 +28,7 @@ from tests.fakes import fake_server
 from tests.net.stand_in import Answer
 from tests.publications import published
 from tests.search.full_text_fakes import TABLE, TITLE, FakeCompleter, FakeFullTexts, article, copy
-from tests.sources.ncbi import Ncbi, ncbi, notice, pubmed
+from tests.sources.ncbi import Ncbi, ncbi, pubmed
 from tests.sources.ncbi import article as record
 from tests.wire import both, called, text_of, wire
 
@@ -104,16 +104,6 @@ async def test_the_first_answer_is_the_citation_with_outline_and_tables() -> Non
     assert 'get_full_text id="pubmed:7~2" with question=' in answer["next_step"]
 
 
-async def test_a_question_gets_the_passages_that_answer_it() -> None:
-    async with reader(FakeFullTexts("pmc", copy(LONG))) as ours:
-        answer = await ours.read("7", question="Was healing faster with zinc?")
-    best = answer["passages"][0]
-    assert (best["anchor"], best["section"]) == ("s3p1", ["Results"])
-    assert best["text"] == "Healing was faster with zinc (p=0.03)."
-    assert sum(len(one["text"]) for one in answer["passages"]) <= 3_300
-    assert 'get_evidence ids=["pubmed:7~2@' in answer["next_step"]
-
-
 SECTIONS = {
     "s3": "s3 t1 f1", "S3": "s3 t1 f1", "pubmed:7~2@s1p2": "s1p2", "s2.1p1": "s2.1p1", "Methods": "s2.1 s2.2",
     "method": "s2.1 s2.2", "Patients and methods > Outcomes": "s2.2", "results": "s3 t1 f1", "Findings": "s3 t1 f1",
@@ -138,6 +128,31 @@ async def test_sections_are_named_by_anchor_or_by_title() -> None:
                 'sections: there is no "Competing interests". There are abstract Abstract, s0, s1'
             )
             assert warning in told
+
+
+async def test_a_question_gets_the_passages_that_answer_it_and_can_be_put_to_some_sections() -> None:
+    async with reader(FakeFullTexts("pmc", copy(LONG))) as ours:
+        answer = await ours.read("7", question="Was healing faster with zinc?")
+        within = await ours.read("7", question="Was healing seen by nurses?", sections=["Methods"])
+        without = await ours.read("7", question="Was healing seen by nurses?", sections=["References"])
+        first = await ours.read("7", question="Was healing faster with zinc?", characters=300)
+        offset = first["next_offset"]
+        then = await ours.read("7", question="Was healing faster with zinc?", characters=300, offset=offset)
+        beyond = await ours.shown("7", question="Was healing faster with zinc?", offset=900)
+        past = await ours.shown("7", sections=["s1"], offset=5_000)
+    best = answer["passages"][0]
+    assert (best["anchor"], best["section"]) == ("s3p1", ["Results"])
+    assert best["text"] == "Healing was faster with zinc (p=0.03)."
+    assert sum(len(one["text"]) for one in answer["passages"]) <= 3_300
+    assert 'get_evidence ids=["pubmed:7~2@' in answer["next_step"]
+    assert within["passages"][0]["anchor"] == "s2.2p1"
+    assert {one["anchor"].split("p")[0] for one in within["passages"]} <= {"s2.1", "s2.2"}
+    assert "No passage in these sections is close to the question." in without["warnings"]
+    assert [one["anchor"] for one in without["passages"]] == ["r1"]
+    assert f"offset={offset}" in first["next_step"]
+    assert not {one["text"] for one in first["passages"]} & {one["text"] for one in then["passages"]}
+    assert "no passage follows" in beyond
+    assert "nothing follows character 5,000. offset=0 begins again." in past
 
 
 async def test_nothing_is_cut_without_the_call_that_continues_it() -> None:
@@ -231,48 +246,42 @@ async def test_the_rungs_are_climbed_in_order_and_stop_at_the_first_text() -> No
     assert rungs[-1].asked[0].urls == ("https://x.example/a.pdf",)
 
 
+NO_COPY = Copy("not_found", "It has no copy.")
+
+
 @pytest.mark.parametrize(
     ("answers", "status"),
     [
-        ([Copy("not_found", "It has no copy.")], "abstract_only"),
+        ([NO_COPY], "abstract_only"),
         ([Copy("not_allowed", "The publisher does not allow it."), Copy("not_found")], "not_allowed"),
         ([Copy("no_text", "It is a scan.")], "no_text"),
+        ([NO_COPY, DOWN], "abstract_only"),
     ],
 )
-async def test_why_there_is_no_text_is_told_apart(answers: list[Copy], status: str) -> None:
+async def test_why_there_is_no_text_is_told_apart_and_an_outage_never_reads_as_no_full_text(
+    answers: list[Copy], status: str
+) -> None:
     rungs = [FakeFullTexts(f"rung{number}", answer) for number, answer in enumerate(answers)]
     async with reader(*rungs) as ours:
-        result = await ours.call("7")
-    answer = wire(result)
-    assert answer["status"] == status
-    assert answer["passages"][0] == {
-        "anchor": "abstract",
-        "section": ["Abstract"],
-        "text": "Zinc speeds up repair.",
-    }
-    assert answers[0].detail in text_of(result)
-    assert not answer["errors"]
-    assert answer["id"] == "pubmed:7"
-
-
-async def test_an_outage_never_reads_as_no_full_text() -> None:
-    async with reader(FakeFullTexts("pmc", DOWN), FakeFullTexts("europepmc", Copy("not_found"))) as ours:
-        result = await ours.call("7")
-    answer = wire(result)
-    assert statuses(answer) == [("pmc", "failed"), ("europepmc", "not_found")]
-    assert "there may be a full text all the same; asking again may help: PMC is unavailable" in answer["errors"][0]
-    assert "ERROR: Not everybody answered" in text_of(result)
+        told, answer = await both(ours.client, "get_full_text", id="7")
+    assert (answer["status"], answer["id"]) == (status, "pubmed:7")
+    assert answer["passages"][0] == {"anchor": "abstract", "section": ["Abstract"], "text": "Zinc speeds up repair."}
+    assert answers[0].detail in told
+    if DOWN in answers:
+        assert statuses(answer) == [("rung0", "not_found"), ("rung1", "failed")]
+        assert "there may be a full text all the same; asking again may help: PMC is unav" in answer["errors"][0]
+        assert "ERROR: Not everybody answered" in told
+    else:
+        assert not answer["errors"]
 
 
 async def test_what_nobody_knows_is_not_found() -> None:
     async with reader(FakeFullTexts("pmc", Copy("not_found"))) as ours:
-        result = await ours.call("999")
-    answer = wire(result)
-    assert answer["status"] == "not_found"
+        told, answer = await both(ours.client, "get_full_text", id="999")
+    assert (answer["status"], answer["id"], answer["citation"]["reference"]) == ("not_found", "", "")
     assert ("pubmed", "not_found") in statuses(answer)
-    assert text_of(result).startswith("# Not found: [Unknown: 999]")
-    assert "Reference:" not in text_of(result)
-    assert (answer["id"], answer["citation"]["reference"]) == ("", "")
+    assert told.startswith("# Not found: [Unknown: 999]")
+    assert "Reference:" not in told
 
 
 async def test_what_could_not_be_looked_up_is_an_error() -> None:
@@ -348,13 +357,6 @@ async def test_a_preprint_is_known_by_the_number_of_europe_pmc(id: str) -> None:
     assert [row["duplicate_of"] for row in added["duplicates"]] == [f"doi:{doi}"]
 
 
-async def test_a_retraction_notice_in_pubmed_is_told() -> None:
-    retracted = record("7", f"{TITLE}.", types=["Retracted Publication"], citation=notice("RetractionIn", "J X", "9"))
-    async with reader(FakeFullTexts("pmc", copy()), records={"7": retracted}) as ours:
-        told = await ours.shown("7")
-    assert told.startswith("# RETRACTED (notice: PMID 9): Zinc in wound repair")
-
-
 async def test_a_page_is_read_by_its_address_and_found_again() -> None:
     sections = [Section("s1", ["Wash wounds."], path=("Advice",))]
     page = FakeFullTexts("page", copy(sections, title="Wound care", url="https://who.example/wounds"), takes="url")
@@ -407,16 +409,6 @@ async def test_a_provider_that_hangs_leaves_time_for_an_answer() -> None:
     async with reader(FakeFullTexts("pmc", None), FakeFullTexts("europepmc", copy()), deadline=6) as ours:
         answer = await ours.read("7")
     assert statuses(answer) == [("pmc", "failed"), ("europepmc", "full_text")]
-
-
-async def test_a_question_can_be_put_to_some_sections() -> None:
-    async with reader(FakeFullTexts("pmc", copy(LONG))) as ours:
-        within = await ours.read("7", question="Was healing seen by nurses?", sections=["Methods"])
-        without = await ours.read("7", question="Was healing seen by nurses?", sections=["References"])
-    assert within["passages"][0]["anchor"] == "s2.2p1"
-    assert {one["anchor"].split("p")[0] for one in within["passages"]} <= {"s2.1", "s2.2"}
-    assert "No passage in these sections is close to the question." in without["warnings"]
-    assert [one["anchor"] for one in without["passages"]] == ["r1"]
 
 
 async def test_the_abstract_answers_too() -> None:
@@ -556,20 +548,3 @@ async def test_a_text_that_is_too_long_is_cut_and_says_so_whenever_it_is_read() 
     assert told in again["warnings"]
     assert not again["attempts"]
     assert sum(map(characters, first["outline"])) <= 400_000
-
-
-async def test_an_offset_past_the_end_is_an_error() -> None:
-    async with reader(FakeFullTexts("pmc", copy())) as ours:
-        told = await ours.shown("7", sections=["s1"], offset=5_000)
-    assert "has 35 characters; nothing follows character 5,000. offset=0 begins again." in told
-
-
-async def test_a_question_with_an_offset_gets_the_next_best_passages() -> None:
-    async with reader(FakeFullTexts("pmc", copy(LONG))) as ours:
-        first = await ours.read("7", question="Was healing faster with zinc?", characters=300)
-        offset = first["next_offset"]
-        then = await ours.read("7", question="Was healing faster with zinc?", characters=300, offset=offset)
-        beyond = await ours.call("7", question="Was healing faster with zinc?", offset=900)
-    assert f"offset={offset}" in first["next_step"]
-    assert not {one["text"] for one in first["passages"]} & {one["text"] for one in then["passages"]}
-    assert "no passage follows" in str(beyond)

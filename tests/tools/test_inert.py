@@ -198,16 +198,6 @@ def test_a_line_is_the_source_s_text_as_it_is_read_and_as_it_is_copied(text: str
         assert shown(parser, f"- {inert(line)}") == line
 
 
-@given(anything(), anything())
-def test_both_forms_of_an_answer_have_the_text_of_a_record_as_it_is(text: str, second: str) -> None:
-    source = clean_text(f"x{text}\n{second}")
-    piece = Evidence.of(published(source, source="web", title="t", url="http://x.y/", provider="p"))
-    assert piece.content == source
-    told = to_markdown(EvidenceList(session_id="rs_0", evidence=(piece,), next_step="Read on."))
-    for line in source.split("\n"):
-        assert f"\n> {line}\n" in told
-
-
 @given(st.lists(anything(), min_size=1, max_size=4))
 def test_a_passage_with_a_table_is_the_source_s_text(cells: list[str]) -> None:
     row = " | ".join(clean_line(cell).replace("|", "\\|") for cell in cells)

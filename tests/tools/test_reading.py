@@ -121,17 +121,23 @@ async def test_a_term_that_a_text_does_not_contain_is_named() -> None:
 NOTE = "Ask Ruiz about the funding."
 
 
-async def test_a_note_is_not_printed_as_the_answer_to_what_it_is_not_about() -> None:
+async def test_a_note_says_which_paper_it_is_on_and_is_no_answer_to_what_it_is_not_about() -> None:
     async with Client(fake_server(literature=FakeSearch((TOXICITY,)))) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
         added = await client.call_tool("add_evidence", {"items": [{"content": NOTE, "pmid": "1"}]})
+        loose = await client.call_tool("add_evidence", {"items": [{"content": "To read next."}]})
         ids = ["1", wire(added)["added"][0]["id"]]
+        page = await client.call_tool("list_evidence", {})
+        read = wire(await client.call_tool("get_evidence", {"ids": [ids[1], wire(loose)["added"][0]["id"]]}))
         whole = wire(await client.call_tool("get_evidence", {"ids": ["1"]}))
         found = wire(await client.call_tool("get_evidence", {"ids": ["1"], "about": "NOAEL"}))
         other = wire(await client.call_tool("get_evidence", {"ids": ids, "about": "Ruiz funding"}))
     assert whole["evidence"][0]["notes"] == [NOTE]
     assert found["evidence"][0]["notes"] == []
     assert other["evidence"][0]["content"] == NOTE
+    assert sorted(row["about"] for row in wire(page)["items"]) == ["", "", "PMID 1"]
+    assert ", unchecked, note on PMID 1" in text_of(page)
+    assert read["evidence"][0]["citation"]["reference"] == "Note on PMID 1"
 
 
 class SearchOfPubMed(FakeSearch):
@@ -226,18 +232,6 @@ async def test_what_a_record_says_beyond_its_citation_is_shown_by_get_evidence_a
     text = read.content[0].text  # pyright: ignore
     assert all(f"\n- {line}\n" in text for line in DETAILS)
     assert "<img" not in MarkdownIt().render(text)  # pyright: ignore
-
-
-async def test_a_note_says_which_paper_it_is_on() -> None:
-    items = [{"content": "Unblinded early.", "pmid": "3180084"}, {"content": "To read next."}]
-    async with Client(fake_server()) as client:
-        added = wire(await client.call_tool("add_evidence", {"items": items}))
-        page = await client.call_tool("list_evidence", {})
-        read = await client.call_tool("get_evidence", {"ids": [row["id"] for row in added["added"]]})
-    assert [row["about"] for row in wire(page)["items"]] == ["PMID 3180084", ""]
-    assert ", unchecked, note on PMID 3180084" in page.content[0].text  # pyright: ignore
-    references = [piece["citation"]["reference"] for piece in wire(read)["evidence"]]
-    assert references[0] == "Note on PMID 3180084"
 
 
 async def test_a_further_text_of_a_publication_can_be_read_to_its_end() -> None:
