@@ -40,12 +40,6 @@ def test_a_draft_is_read_in_the_encoding_that_it_has_or_names(tmp_path: Path, te
     assert read_drafts([str(file)]) == text
 
 
-def test_several_files_are_one_draft_in_their_order(tmp_path: Path):
-    for name, text in {"b.md": "See [@a].", "a.bib": "@article{a, title={Zinc}}"}.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    assert read_drafts([str(tmp_path / "b.md"), str(tmp_path / "a.bib")]) == "See [@a].\n\n@article{a, title={Zinc}}"
-
-
 def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode("utf-16"))))
     assert read_drafts(["-"]) == TEXT

@@ -66,10 +66,12 @@ async def reader(
     records: Mapping[str, str] = RECORDS,
     completer: FakeCompleter | None = None,
     lookups: Sequence[Service] = (),
+    off: Sequence[str] = (),
     **settings: Any,
 ) -> AsyncGenerator[Reader]:
     async with ncbi(records) as played, httpx.AsyncClient() as http:
-        texts = FullTexts(providers, pubmed(played.url, http, completer=completer), lookups=lookups)
+        source = None if "pubmed" in off else pubmed(played.url, http, completer=completer)
+        texts = FullTexts(providers, source, lookups=lookups, off=off)
         server = fake_server(full_texts=texts, settings=Settings(**settings))
         async with Client(server) as client:
             yield Reader(client, played, server)

@@ -3,29 +3,22 @@ who could know were asked."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
-import httpx
 import pytest
-from mcp.client import Client
 
-from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import BlockedError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
-from deepcritical_mcp.search.full_texts import FullTexts
 from deepcritical_mcp.search.reference_finder import READ_TOGETHER
-from deepcritical_mcp.sources.base import Service
-from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
-from tests.fakes import fake_server
+from deepcritical_mcp.sources.full_text import Copy, Wanted
 from tests.net.stand_in import Answer
 from tests.search.full_text_fakes import FakeCompleter, FakeFullTexts
 from tests.search.lookup_fakes import FakePlaces, FakeRecords, FakeReferences
-from tests.sources.ncbi import article, ncbi, pubmed
-from tests.tools.test_get_full_text import Reader, reader
+from tests.sources.ncbi import article
+from tests.tools.test_get_full_text import reader
 from tests.wire import text_of, wire
 
 ZINC = "Zinc closes chronic wounds faster than placebo in adults"
@@ -191,18 +184,6 @@ async def test_many_records_fit_into_the_answer() -> None:
     assert "References and reasons are shortened here" in wire(result)["next_step"]
 
 
-@asynccontextmanager
-async def reader_without(
-    *off: str, providers: Sequence[FullTextSource] = (), lookups: Sequence[Service] = ()
-) -> AsyncGenerator[Reader]:
-    async with ncbi(RECORDS) as played, httpx.AsyncClient() as http:
-        source = None if "pubmed" in off else pubmed(played.url, http)
-        texts = FullTexts(providers, source, lookups=lookups, off=off)
-        server = fake_server(full_texts=texts, settings=Settings())
-        async with Client(server) as client:
-            yield Reader(client, played, server)
-
-
 @pytest.mark.parametrize(
     ("off", "item"),
     [
@@ -215,7 +196,7 @@ async def reader_without(
 )
 async def test_what_is_switched_off_is_not_taken_for_unknown(off: str, item: dict[str, str]) -> None:
     (value,) = item.values()
-    async with reader_without(off) as ours:
+    async with reader(records=RECORDS, off=[off]) as ours:
         answer = await ours.add(item)
         read = None if "reference" in item else await ours.call(value)
     assert verdicts(answer) == {0: "outage"}
@@ -299,7 +280,7 @@ async def test_numbers_that_nobody_has_are_named_as_such() -> None:
 
 async def test_a_doi_with_the_version_of_a_preprint_is_looked_up_without_it() -> None:
     doi = "10.1101/2024.01.02.123456"
-    async with reader_without(lookups=[FakeRecords("europepmc", {doi: record(doi)})]) as ours:
+    async with reader(records={}, lookups=[FakeRecords("europepmc", {doi: record(doi)})]) as ours:
         answer = await ours.add({"doi": f"{doi}v2"}, {"doi": f"{doi} and more"})
     assert [one["id"] for one in answer["added"]] == [f"doi:{doi}"]
     assert verdicts(answer) == {1: "invalid"}

@@ -243,6 +243,10 @@ async def test_a_question_is_put_to_all_sessions_and_each_passage_names_its_own(
         assert "of your sessions' 5 items of evidence for: statins kidney" in shown.split("\n")[0]
         read = await called(client, "get_evidence", ids=[of_statins[0]["id"]], session_id=of_statins[0]["session_id"])
         assert read["evidence"][0]["content"] == of_statins[0]["content"]
+        page = await client.call_tool("semantic_search", {"query": "statins", "max_results": 1, "session_id": "kidney"})
+        assert "The next best passages: offset=1." in text_of(page)
+        beyond = await client.call_tool("semantic_search", {"query": "statins", "offset": 900, "session_id": "kidney"})
+        assert "offset=900 is beyond the last passage." in text_of(beyond)
 
 
 def test_texts_of_one_paper_in_two_sessions_have_the_decision_of_each() -> None:
@@ -261,38 +265,6 @@ def test_texts_of_one_paper_in_two_sessions_have_the_decision_of_each() -> None:
         ("excluded", "Zinc"),
     ]
     assert ("included" in shown, "excluded" in shown, "same publication" in shown) == (True, True, False)
-
-
-OWN_PAPER = """# Pacing in a made-up clinic
-
-## 1 Methods
-
-We asked invented people to rest.
-
-## Outcomes at 12 months
-
-Of 80 people 46 were better with pacing, against 31 with graded activity. {filler}
-
-## Effect of 20 µg
-
-Nobody took more than that. {filler}
-"""
-
-
-async def test_a_text_of_ones_own_is_read_like_a_paper_and_headings_keep_their_numbers(tmp_path: Path):
-    paper = OWN_PAPER.format(filler="Nothing else was seen in the invented clinic. " * 12)
-    async with client_of(tmp_path) as client:
-        await called(client, "add_evidence", items=[{"content": paper, "title": "Pacing"}])
-        id = (await called(client, "list_evidence"))["items"][0]["id"]
-        outline = await called(client, "get_full_text", id=id)
-        titles = [one.partition(" ")[2].rpartition(" (")[0] for one in map(str.strip, outline["outline"])]
-        assert titles == ["Methods", "Outcomes at 12 months", "Effect of 20 µg"]
-        answer = await called(client, "get_full_text", id=id, question="how many were better with pacing?")
-        assert "46 were better" in answer["passages"][0]["text"]
-        page = await client.call_tool("semantic_search", {"query": "better with pacing", "max_results": 1})
-        assert "The next best passages: offset=1." in text_of(page)
-        beyond = await client.call_tool("semantic_search", {"query": "better with pacing", "offset": 900})
-        assert "offset=900 is beyond the last passage." in text_of(beyond)
 
 
 async def test_without_a_session_it_says_how_to_open_one(tmp_path: Path):
