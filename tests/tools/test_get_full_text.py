@@ -261,14 +261,16 @@ NO_COPY = Copy("not_found", "It has no copy.")
     ],
 )
 async def test_why_there_is_no_text_is_told_apart_and_an_outage_never_reads_as_no_full_text(
-    answers: list[Copy], status: str
+    answers: list[Copy | ProviderUnavailableError], status: str
 ) -> None:
     rungs = [FakeFullTexts(f"rung{number}", answer) for number, answer in enumerate(answers)]
     async with reader(*rungs) as ours:
         told, answer = await both(ours.client, "get_full_text", id="7")
     assert (answer["status"], answer["id"]) == (status, "pubmed:7")
     assert answer["passages"][0] == {"anchor": "abstract", "section": ["Abstract"], "text": "Zinc speeds up repair."}
-    assert answers[0].detail in told
+    first = answers[0]
+    assert isinstance(first, Copy)
+    assert first.detail in told
     if DOWN in answers:
         assert statuses(answer) == [("rung0", "not_found"), ("rung1", "failed")]
         assert "there may be a full text all the same; asking again may help: PMC is unav" in answer["errors"][0]

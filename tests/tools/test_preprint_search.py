@@ -110,17 +110,6 @@ EXPORTED = {
 }
 
 
-async def test_without_crossref_nobody_claims_that_a_preprint_is_unpublished(tmp_path: Path):
-    async with library(tmp_path, results(OTHER), off="crossref") as (client, _):
-        text, found, _ = await call(client, query="iron", unpublished_only=True)
-    assert "no published article is known" not in text
-    assert "Preprint · its record names no published article" in text
-    assert found["warnings"] == [
-        "Crossref is switched off here (DEEPCRITICAL_OFF), so these preprints may have been published: "
-        "unpublished_only leaves out only those whose records say so."
-    ]
-
-
 @pytest.mark.parametrize(
     "link",
     [

@@ -94,17 +94,6 @@ async def test_the_record_stays_when_the_whole_registration_is_read(tmp_path: Pa
     assert "of the session" not in text
 
 
-async def test_a_former_number_is_read_and_kept_as_the_present_one(tmp_path: Path):
-    names = {"nctId": "NCT09000001", "briefTitle": "Zinc", "nctIdAliases": ["NCT00000009"]}
-    async with desk(tmp_path, trial(1, identificationModule=names)) as ours:
-        _, added = await ours.call("add_evidence", items=[{"nct": "NCT00000009"}])
-        assert [row["id"] for row in added["added"]] == ["nct:NCT09000001"]
-        assert len(ours.registry.asked) == 1
-        _, read = await ours.call("get_full_text", id="NCT00000009", session_id="new")
-    assert (read["status"], "NCT09000001" in read["citation"]["reference"]) == ("full_text", True)
-    assert "NCT00000009 is now registered as NCT09000001." in read["warnings"]
-
-
 async def test_only_new_leaves_out_what_the_session_has(tmp_path: Path):
     async with desk(tmp_path, trial(1), trial(2)) as ours:
         await ours.call("trial_search", query="zinc", max_results=1)
