@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from mcp.client import Client
 from mcp_types import PromptReference, TextResourceContents
 
@@ -106,34 +105,34 @@ async def test_the_last_session_that_a_call_names_is_the_one_that_the_next_call_
         assert (await called(client, "pubmed_search", query="zinc"))["session_id"] == opened["session_id"]
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("semantic_search", {"query": "pacing"}),
-        ("list_evidence", {}),
-        ("get_evidence", {"ids": ["text:1"]}),
-        ("export_evidence", {"format": "bibtex"}),
-        ("export_evidence", {"format": "search-log"}),
-        ("export_evidence", {"format": "markdown", "save": True}),
-        ("add_evidence", {"items": [{"id": "pubmed:1", "decision": "included"}]}),
-    ],
+READING: tuple[tuple[str, dict[str, object]], ...] = (
+    ("semantic_search", {"query": "pacing"}),
+    ("list_evidence", {}),
+    ("get_evidence", {"ids": ["text:1"]}),
+    ("export_evidence", {"format": "bibtex"}),
+    ("export_evidence", {"format": "search-log"}),
+    ("export_evidence", {"format": "markdown", "save": True}),
+    ("add_evidence", {"items": [{"id": "pubmed:1", "decision": "included"}]}),
 )
+
+
 async def test_who_comes_back_and_reads_without_an_id_hears_that_the_session_is_new_and_which_ones_are_kept(
-    tmp_path: Path, tool: str, arguments: dict[str, object]
+    tmp_path: Path,
 ) -> None:
     async with client_of(tmp_path) as client:
         for title in ("iron", "zinc", "copper", "long covid"):
             latest = await called(client, "add_evidence", items=NOTE, session_id=f"new: {title}")
-    async with client_of(tmp_path) as client:
-        told = await client.call_tool(tool, arguments)
-    structured: dict[str, Any] = wire(told)
-    for form in (text_of(told), structured["error"]["message"] if told.is_error else structured["next_step"]):
-        assert "This session is new and empty. Kept before, last used first: " in form
-        assert f'"long covid", {latest["session_id"]}, 1 item, last used 20' in form
-        assert '; "copper", rs_' in form
-        assert "list_sessions lists all." in form
-        assert f'pass session_id="{latest["session_id"]}"' in form
-    assert "0 of 0 results" not in text_of(told)
+    for tool, arguments in READING:
+        async with client_of(tmp_path) as client:
+            told = await client.call_tool(tool, arguments)
+        structured: dict[str, Any] = wire(told)
+        for form in (text_of(told), structured["error"]["message"] if told.is_error else structured["next_step"]):
+            assert "This session is new and empty. Kept before, last used first: " in form
+            assert f'"long covid", {latest["session_id"]}, 1 item, last used 20' in form
+            assert '; "copper", rs_' in form
+            assert "list_sessions lists all." in form
+            assert f'pass session_id="{latest["session_id"]}"' in form
+        assert "0 of 0 results" not in text_of(told)
 
 
 async def test_two_windows_continue_the_same_session(tmp_path: Path) -> None:
