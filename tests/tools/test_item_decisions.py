@@ -186,7 +186,7 @@ async def test_a_decision_that_is_not_given_changes_none_and_a_third_verdict_era
 
 async def test_a_list_can_be_narrowed_to_a_mark() -> None:
     async with opened() as desk:
-        await desk.mark({"id": desk.ids[0], "decision": "included", "tags": ["rct"]})
+        await desk.mark({"id": desk.ids[0], "decision": "included", "tags": ["Rct"]})
         for marked, expected in {
             "included": desk.ids[:1],
             "include": desk.ids[:1],
@@ -202,7 +202,7 @@ async def test_a_list_can_be_narrowed_to_a_mark() -> None:
         page, text = await desk.call("list_evidence", marked="cohort")
         assert page["items"] == []
         assert text.startswith("# 0 of 2 items of evidence")
-        unknown = 'Note: No evidence here is marked "cohort". The marks here are: included, rct.'
+        unknown = 'Note: No evidence here is marked "cohort". The marks here are: included, Rct.'
         assert unknown in text
         _, text = await desk.call("semantic_search", query="zinc and copper", marked="cohort")
         assert unknown in text
