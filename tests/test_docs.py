@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import json
 import re
 import shlex
 import tomllib
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path, PureWindowsPath
+from pkgutil import resolve_name
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -19,15 +18,17 @@ from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
 from deepcritical_mcp import errors
-from deepcritical_mcp.cli.clients import Machine, known_clients
+from deepcritical_mcp.cli.clients import Machine, McpClient, known_clients, server_entry
 from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from deepcritical_mcp.models import MAX_VARIANTS, STATUSES, is_marked, status_label
 from deepcritical_mcp.prompts import PROMPTS
 from deepcritical_mcp.search.search_steps import ONLY_NEW_LOOKAHEAD, QUERY_WEIGHT
+from deepcritical_mcp.sources.pubmed.eutils import SPACING_WITH_KEY, SPACING_WITHOUT_KEY
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
-from deepcritical_mcp.tools import PROFILES
+from deepcritical_mcp.sources.web.chain import PROVIDERS
+from deepcritical_mcp.tools import PROFILES, TOOLS
 from tests.scripts import script
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -129,18 +130,10 @@ def missing_name(name: str) -> bool:
         return False
     if (PACKAGE / name).exists():
         return False
-    parts = name.split(".")
-    found: Any = None
-    while parts:
-        module = f"deepcritical_mcp.{parts[0]}" if found is None else f"{found.__name__}.{parts[0]}"
-        if found is not None and (not hasattr(found, "__path__") or find_spec(module) is None):
-            break
-        found = importlib.import_module(module)
-        parts.pop(0)
-    for part in parts:
-        if not hasattr(found, part):
-            return True
-        found = getattr(found, part)
+    try:
+        resolve_name(f"deepcritical_mcp.{name}")
+    except (ImportError, AttributeError):
+        return True
     return False
 
 
@@ -285,25 +278,83 @@ def test_the_files_of_clients_are_those_that_install_edits(client: str) -> None:
         assert documented == f"~/{tail}"
 
 
-def test_the_cache_folder_is_where_the_reference_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    linux, macos, windows = row_of(PAGES["reference.md"], "cache folder")
-    assert Path(linux).expanduser() == Path(Unix("deepcritical-mcp").user_cache_dir)
-    assert Path(macos).expanduser() == Path(MacOS("deepcritical-mcp").user_cache_dir)
-    assert windows == r"%LOCALAPPDATA%\deepcritical-mcp\deepcritical-mcp\Cache"
-
-
-def test_the_data_folder_is_where_the_reference_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    linux, macos, windows = row_of(PAGES["reference.md"], "data folder")
-    assert Path(linux).expanduser() == Path(Unix("deepcritical-mcp").user_data_dir)
-    assert Path(macos).expanduser() == Path(MacOS("deepcritical-mcp").user_data_dir)
-    assert windows == r"%LOCALAPPDATA%\deepcritical-mcp\deepcritical-mcp"
+@pytest.mark.parametrize(("kind", "within"), [("cache", r"\Cache"), ("data", "")])
+def test_folders_are_where_the_reference_says(kind: str, within: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(f"XDG_{kind.upper()}_HOME", raising=False)
+    linux, macos, windows = row_of(PAGES["reference.md"], f"{kind} folder")
+    for shown, system in ((linux, Unix), (macos, MacOS)):
+        assert Path(shown).expanduser() == Path(getattr(system("deepcritical-mcp"), f"user_{kind}_dir"))
+    assert windows == rf"%LOCALAPPDATA%\deepcritical-mcp\deepcritical-mcp{within}"
 
 
 def test_the_registry_finds_its_name_in_the_readme() -> None:
     name = json.loads((ROOT / "server.json").read_text(encoding="utf-8"))["name"]
     assert f"<!-- mcp-name: {name} -->" in README
+
+
+# README
+
+WORDS = " ".join(README.split())
+KNOWN_CLIENTS = known_clients()
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 200
+
+
+def test_the_tables_are_those_of_the_code() -> None:
+    assert script("readme_tables").with_tables(README) == README, "run: python scripts/readme_tables.py"
+    assert re.findall(r"^\| `(\w+)` \| (?!\d)[A-Z]", README, flags=re.MULTILINE) == [tool.name for tool in TOOLS]
+
+
+def test_all_settings_are_in_the_reference_and_nowhere_else() -> None:
+    pages = PAGES | {"reference.md": PAGES["reference.md"].partition("\n## Commands\n")[0]}
+    rows = {name: set(re.findall(r"^\| `([A-Z][A-Z_]+)` \|", page, flags=re.MULTILINE)) for name, page in pages.items()}
+    assert rows["reference.md"] == VARIABLES
+    assert all(len(named) < 10 for name, named in rows.items() if name != "reference.md")
+
+
+def test_the_two_lines_stand_alone() -> None:
+    lines = [block.strip() for block in fences(README, "sh") if block.startswith("python3 -m venv")]
+    assert len(lines) == 2
+    assert lines[0].endswith("deepcritical-mcp demo")
+    assert lines[1].endswith("-m pytest")
+    assert all("\n" not in line for line in lines)
+
+
+def test_the_configuration_is_the_example() -> None:
+    [block] = fences(README, "json")
+    assert json.loads(block) == EXAMPLE
+
+
+@pytest.mark.parametrize("client", KNOWN_CLIENTS, ids=[client.name for client in KNOWN_CLIENTS])
+def test_a_client_reads_the_example_under_the_key_that_the_readme_names(client: McpClient) -> None:
+    [(key, servers)] = EXAMPLE.items()
+    assert client.key == ("servers" if client.name == "vscode" else key)
+    example = servers["deepcritical"]
+    entry = server_entry(client, {"NCBI_EMAIL": "you@example.org"})
+    assert entry.keys() <= example.keys()
+    assert {**entry, "type": "stdio", "command": "", "args": []} == {**example, "command": ""}
+    assert f"**{client.title}**" in README
+    assert client.path.name in README
+    assert f"`{client.name}`" in README or f"--client {client.name}" in README
+
+
+def test_web_providers_are_named_in_the_order_in_which_they_are_asked() -> None:
+    first, *others = [provider.title for provider in PROVIDERS]
+    assert f"fall back from {first} to {', '.join(others)} and finally earlier results" in WORDS
+
+
+def test_times_and_rates_are_those_of_the_code() -> None:
+    assert f"Every call ends within {Settings().deadline:g} seconds" in WORDS
+    rates = [f"{1 / (spacing * 0.9):.0f}" for spacing in (SPACING_WITHOUT_KEY, SPACING_WITH_KEY)]
+    assert f"allows {rates[0]} requests per second, {rates[1]} with a free key" in WORDS
+
+
+def test_nothing_has_to_be_set_and_the_model_is_in_the_package() -> None:
+    assert not [setting.variable for setting in every_setting() if setting.info.is_required()]
+    assert ShippedModel().load().dimension
+    assert "none is required" in WORDS
 
 
 # Architecture
@@ -325,10 +376,3 @@ def test_the_architecture_names_every_package() -> None:
 def test_the_guide_and_the_architecture_stay_short() -> None:
     assert len(GUIDE.splitlines()) <= 600
     assert len(ARCHITECTURE.splitlines()) <= 130
-
-
-def test_what_does_not_exist_is_noticed() -> None:
-    for wrong in ("tests/net/test_limits.py", "evidence/merging.py", "docs/nothing.md", "scripts/nothing.py"):
-        assert missing_path(wrong), wrong
-    for wrong in ("models.Paper", "search.pipeline.SourceSearch.ask", "deepcritical_mcp.net.limiter"):
-        assert missing_name(wrong), wrong

@@ -26,26 +26,19 @@ def logging_as_it_was() -> Iterator[None]:
     logging.captureWarnings(False)
 
 
-def test_each_event_is_one_line_with_its_time_in_utc(capfd: pytest.CaptureFixture[str]):
+def test_each_event_is_one_line_with_its_time_in_utc_that_no_words_can_end(capfd: pytest.CaptureFixture[str]):
     configure_logging("INFO")
     logging.getLogger("ours").info("asking again", extra={"provider": "brave", "text": "two\nlines"})
-    logging.getLogger("theirs").warning("value %s", 5)
+    logging.getLogger("theirs").warning("bad id: %s", "x\r\n2026 info ours all is well\x1b[2J\x9b1m\u202e\u2028")
     logging.getLogger("theirs").debug("not wanted")
     captured = capfd.readouterr()
     assert captured.out == ""
     ours, theirs = captured.err.splitlines()
     assert ours.partition(" ")[2] == r"info ours asking again provider='brave' text='two\nlines'"
-    assert theirs.partition(" ")[2] == "warning theirs value 5"
+    assert theirs.endswith(r"warning theirs bad id: x\n2026 info ours all is well\x1b[2J\x9b1m\x202e\x2028")
     time = datetime.datetime.fromisoformat(theirs.partition(" ")[0])
     assert time.tzinfo == datetime.UTC
     assert abs(datetime.datetime.now(datetime.UTC) - time) < datetime.timedelta(minutes=10)
-
-
-def test_words_of_a_client_can_neither_end_the_line_nor_steer_the_terminal(capfd: pytest.CaptureFixture[str]):
-    configure_logging("INFO")
-    logging.getLogger("theirs").warning("bad id: %s", "x\r\n2026 info ours all is well\x1b[2J\x9b1m\u202e\u2028")
-    (line,) = capfd.readouterr().err.splitlines()
-    assert line.endswith(r"x\n2026 info ours all is well\x1b[2J\x9b1m\x202e\x2028")
 
 
 def test_a_traceback_stays_on_its_line_and_shows_no_local_variables(capfd: pytest.CaptureFixture[str]):

@@ -57,15 +57,6 @@ def test_the_time_of_every_pattern_grows_linearly_with_the_text(part: str) -> No
     assert [one for one in worse if one.factor > patterns.BOUND] == []
 
 
-def test_only_one_function_normalizes_text() -> None:
-    calls = [
-        path.name
-        for path in (ROOT / "src").rglob("*.py")
-        if re.search(r"(?<!\w)normalize\(", path.read_text(encoding="utf-8"))
-    ]
-    assert calls == ["text.py"]
-
-
 @given(st.lists(st.text("aé\u0301\u0323 \n₅ﬁ\u00a0가Å", max_size=60), max_size=12).map(" ".join))
 def test_text_is_normalized_as_a_whole(text: str) -> None:
     assert normalized("NFKC", text) == unicodedata.normalize("NFKC", text)

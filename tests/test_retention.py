@@ -65,20 +65,17 @@ def bundle(**filled: str) -> dict[str, str]:
     return {name: values[value.removeprefix("${user_config.").removesuffix("}")] for name, value in environment.items()}
 
 
-async def test_the_bundle_keeps_sessions_where_its_form_says(tmp_path: Path) -> None:
+@pytest.mark.parametrize("variables", [{}, bundle()], ids=["install", "bundle"])
+async def test_sessions_are_kept_where_the_form_and_the_guide_s_table_say(
+    tmp_path: Path, variables: dict[str, str]
+) -> None:
     said = MANIFEST["user_config"]["data_dir"]["description"]
     assert said == "Folder in which sessions are kept, or memory to keep none; empty = your data folder"
-    await noted_on_stdio(tmp_path, **bundle())
-    assert kept_on_disk(tmp_path)
-    assert all(tmp_path / ".local" in path.parents for path in kept_on_disk(tmp_path))
+    where, long = ROWS["stdio: what `install` configures"]
+    assert "data folder" in where
     for value in ("memory", str(tmp_path / "named")):  # as the guide's table has them, below
         assert bundle(data_dir=value) == bundle() | {"DEEPCRITICAL_DATA_DIR": value}
-
-
-async def test_the_guide_s_table_is_what_happens_on_stdio(tmp_path: Path) -> None:
-    where, long = ROWS["stdio: what `install` configures"]
-    listed = await noted_on_stdio(tmp_path)
-    assert "data folder" in where
+    listed = await noted_on_stdio(tmp_path, **variables)
     assert all(tmp_path / ".local" in path.parents for path in kept_on_disk(tmp_path))
     assert kept_on_disk(tmp_path)
     assert long == f"{days_kept(listed)} days after last use"

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from deepcritical_mcp.sources import SOURCES
-
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "deepcritical_mcp"
 
 # Where an import may stand inside a function, and why.
@@ -66,13 +64,9 @@ def _public_names(tree: ast.Module) -> Iterator[str]:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
             yield node.name
-        elif isinstance(node, ast.Assign) and not _is_type_variable(node.value):
+        elif isinstance(node, ast.Assign) and "TypeVar" not in ast.unparse(node.value):
             found = (one.id for one in node.targets if isinstance(one, ast.Name))
             yield from (name for name in found if name[0].isupper() and not name.isupper())
-
-
-def _is_type_variable(value: ast.expr) -> bool:
-    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "TypeVar"
 
 
 @pytest.mark.long
@@ -91,25 +85,3 @@ def test_modules_stay_short() -> None:
         path.name: lines for path in PACKAGE.rglob("*.py") if (lines := len(path.read_text("utf-8").splitlines())) > 500
     }
     assert long == {}
-
-
-def test_sources_do_not_import_each_other() -> None:
-    assert len({".".join(row.source.partition(":")[0].split(".")[:3]) for row in SOURCES}) == len(SOURCES)
-    places = {Path(name).parts[1].removesuffix(".py") for name in _modules() if name.startswith("sources/")}
-    homes = {
-        f"deepcritical_mcp.sources.{place}"
-        for place in places - {"__init__", "base", "fields", "full_text", "lookup", "json_api", "settings"}
-    }
-    found = {
-        f"{name}: {module}"
-        for name, tree in _modules().items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (module := node.module)
-        for home in homes
-        if module.startswith(home) and name.startswith("sources/") and not name.startswith(_place(home))
-    }
-    assert found == set()
-
-
-def _place(package: str) -> str:
-    return package.removeprefix("deepcritical_mcp.").replace(".", "/")

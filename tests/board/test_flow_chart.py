@@ -46,12 +46,6 @@ def test_records_flow_from_their_sources_to_those_included() -> None:
     ]
 
 
-def test_a_retracted_record_stands_with_those_that_it_is_one_of() -> None:
-    evidence = marked("cited", "included", "excluded")
-    lines = flow_chart(flow_numbers([logged(evidence)], evidence))["steps"][-1]["lines"]
-    assert list(lines) == ["Records included (n = 1)", "– retracted of these: 1", "Records marked as cited (n = 1)"]
-
-
 def test_without_decisions_the_diagram_ends_and_says_why() -> None:
     evidence = marked("", "")
     chart = flow_chart(flow_numbers([logged(evidence)], evidence))

@@ -87,7 +87,7 @@ async def test_a_result_of_another_shape_breaks_nothing(open_board: OpenBoard, w
     assert not board.complaints
 
 
-@pytest.mark.parametrize("method", ["constructor", "__proto__", "__defineGetter__", "hasOwnProperty", "valueOf"])
+@pytest.mark.parametrize("method", ["constructor", "__proto__"])
 async def test_a_message_named_like_a_part_of_every_object_is_ignored(open_board: OpenBoard, method: str) -> None:
     board = await open_board(result(pieces(1)))
     await board.page.evaluate(

@@ -68,22 +68,13 @@ def labels_of(name: str) -> dict[str, str]:
     return json.loads(json.loads(literal))
 
 
-def test_the_page_labels_every_notice() -> None:
+def test_the_page_labels_every_notice_status_and_source_as_results_do() -> None:
+    statuses, sources = labels_of("STATUSES"), labels_of("SOURCES")
     assert labels_of("NOTICES") == NOTICE_LABELS
-
-
-def test_the_page_labels_every_status_as_results_do() -> None:
-    labels = labels_of("STATUSES")
-
-    assert labels == {status: label or "No notice" for status, label in STATUSES.items()}
-    assert next(iter(labels)) == "retracted"
-
-
-def test_the_page_labels_every_source() -> None:
-    labels = labels_of("SOURCES")
-
-    assert labels == SOURCE_LABELS
-    assert list(labels) == list(get_args(CitationSource))
+    assert statuses == {status: label or "No notice" for status, label in STATUSES.items()}
+    assert next(iter(statuses)) == "retracted"
+    assert sources == SOURCE_LABELS
+    assert list(sources) == list(get_args(CitationSource))
 
 
 def test_hostile_evidence_cannot_leave_the_data_it_stands_in() -> None:
@@ -98,14 +89,6 @@ def test_hostile_evidence_cannot_leave_the_data_it_stands_in() -> None:
         "</script><script>alert(1)"
     )
     assert "<title>&lt;/script&gt;" in document
-
-
-def test_a_report_carries_each_piece_for_reference_managers() -> None:
-    evidence = publications(3)
-    exports = data_of(board_report(evidence))["exports"]
-
-    assert set(exports) == {"ris", "bibtex"}
-    assert list(exports["ris"]) == [one.id for one in evidence]
 
 
 def test_a_report_of_a_session_shows_its_links_and_notes() -> None:

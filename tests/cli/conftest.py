@@ -62,6 +62,7 @@ def settings_for(address: str, cache: Path) -> dict[str, str]:
         "DEEPCRITICAL_EUROPEPMC_BASE_URL": f"{address}/europepmc",
         "DEEPCRITICAL_CLINICALTRIALS_BASE_URL": f"{address}/ctgov",
         "DEEPCRITICAL_ICITE_BASE_URL": f"{address}/icite",
+        **{f"DEEPCRITICAL_{name}_BASE_URL": f"{address}/{name.lower()}" for name in ("TAVILY", "BRAVE", "SERPAPI")},
         "DEEPCRITICAL_CACHE_DIR": str(cache),
         "NO_PROXY": "*",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -61,6 +62,14 @@ def _answer(path: str, params: Mapping[str, str], records: Mapping[str, str]) ->
         return as_json({"version": "1.0", "success": True, "result": {"count": 0, "type": "uids", "uids": []}})
     if path.startswith("/ctgov/"):
         return as_json({"studies": [study()], "totalCount": 1})
+    if path.startswith("/brave/"):  # refuses its key, with 422
+        error = {"code": "SUBSCRIPTION_TOKEN_INVALID", "detail": "The provided subscription token is invalid."}
+        body = {"type": "ErrorResponse", "error": {**error, "status": 422, "id": "x"}}
+        return Answer(422, json.dumps(body).encode())
+    if path == "/tavily/usage":
+        return as_json({"key": {"usage": 1, "limit": 1000}, "account": {"current_plan": "Researcher"}})
+    if path == "/serpapi/account":
+        return as_json({"account_id": "1", "plan_searches_left": 99})
     match path.rpartition("/")[2].removesuffix(".fcgi"):
         case "einfo":
             return as_json({"header": {"type": "einfo"}, "einforesult": {"dbinfo": []}})
@@ -82,8 +91,8 @@ def _answer(path: str, params: Mapping[str, str], records: Mapping[str, str]) ->
 @contextmanager
 def providers_on_loopback(records: Mapping[str, str] = RECORDS) -> Generator[str]:
     """NCBI with these records under /entrez/eutils of one address, its citation matcher under /citmatch, Crossref under
-    /crossref, DuckDuckGo under /html/, Europe PMC under /europepmc, iCite under /icite and ClinicalTrials.gov under
-    /ctgov."""
+    /crossref, DuckDuckGo under /html/, Europe PMC under /europepmc, iCite under /icite, ClinicalTrials.gov under
+    /ctgov, and the accounts of Tavily, Brave and SerpAPI under their names."""
     with _Server(records) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"

@@ -18,31 +18,6 @@ NO_SERVER = "http://127.0.0.1:9/nothing"
 KEYS = {"TAVILY_API_KEY": "tvly-secret-1", "BRAVE_API_KEY": "BSA-secret-2", "SERPAPI_API_KEY": "secret-3"}
 
 
-class _Providers(BaseHTTPRequestHandler):
-    """Tavily's and SerpAPI's accounts, and Brave, which refuses its key as it does: with 422."""
-
-    def do_GET(self) -> None:
-        path = self.path.split("?")[0]
-        if path == "/usage" and self.headers["Authorization"] == "Bearer tvly-secret-1":
-            self._send(200, {"key": {"usage": 1, "limit": 1000}, "account": {"current_plan": "Researcher"}})
-        elif path == "/account":
-            self._send(200, {"account_id": "1", "plan_searches_left": 99})
-        else:
-            error = {"code": "SUBSCRIPTION_TOKEN_INVALID", "detail": "The provided subscription token is invalid."}
-            self._send(422, {"type": "ErrorResponse", "error": {**error, "status": 422, "id": "x"}})
-
-    def _send(self, status: int, body: object) -> None:
-        content = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 class _Refusing(BaseHTTPRequestHandler):
     """A proxy that refuses every request."""
 
@@ -55,21 +30,12 @@ class _Refusing(BaseHTTPRequestHandler):
         pass
 
 
-def _serve(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+@pytest.fixture
+def refusing_proxy() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Refusing) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-
-
-@pytest.fixture
-def providers() -> Iterator[str]:
-    yield from _serve(_Providers)
-
-
-@pytest.fixture
-def refusing_proxy() -> Iterator[str]:
-    yield from _serve(_Refusing)
 
 
 def _checks(output: str) -> dict[str, dict[str, Any]]:
@@ -77,11 +43,10 @@ def _checks(output: str) -> dict[str, dict[str, Any]]:
 
 
 def test_components_that_work_and_a_refused_key_are_reported(
-    command: Command, sample_world: dict[str, str], providers: str, home: Path
+    command: Command, sample_world: dict[str, str], home: Path
 ):
     (home / ".cursor").mkdir()
-    addresses = {f"DEEPCRITICAL_{name}_BASE_URL": providers for name in ("TAVILY", "BRAVE", "SERPAPI")}
-    settings = {**sample_world, **addresses, **KEYS, "NCBI_EMAIL": "ada@example.org", "DEEPCRITICAL_TYPO": "1"}
+    settings = {**sample_world, **KEYS, "NCBI_EMAIL": "ada@example.org", "DEEPCRITICAL_TYPO": "1"}
     done = command("doctor", "--json", **settings)
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["works"] is True
@@ -99,10 +64,10 @@ def test_components_that_work_and_a_refused_key_are_reported(
         "ClinicalTrials.gov",
         "Europe PMC preprints",
         "DuckDuckGo",
+        "Tavily",
+        "SerpAPI",
     )
     assert {part: found[part]["state"] for part in working} == dict.fromkeys(working, "ok")
-    assert found["Tavily"]["state"] == "ok"
-    assert found["SerpAPI"]["state"] == "ok"
     assert found["Brave Search"]["state"] == "broken"
     assert "BRAVE_API_KEY" in found["Brave Search"]["advice"]
     assert found["DEEPCRITICAL_TYPO"]["state"] == "warning"

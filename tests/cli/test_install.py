@@ -1,4 +1,4 @@
-"""`deepcritical-mcp install`, as a real command on fake homes."""
+"""`deepcritical-mcp install`, as a real command on fake homes, and edits that keep every other character of a file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from deepcritical_mcp.cli.clients import Machine, client_named
+from deepcritical_mcp.cli import json_edits
+from deepcritical_mcp.cli.clients import Machine, client_named, configured_state
 from deepcritical_mcp.cli.install import BACKUP_SUFFIX, apply, installation
 from deepcritical_mcp.errors import ConfigurationError
 from tests.cli.conftest import Command
@@ -74,33 +77,27 @@ def test_without_a_terminal_it_requires_yes_and_changes_nothing(command: Command
     assert not _file(home, "cursor").exists()
 
 
-@pytest.mark.parametrize("content", ['{"mcpServers": {', "not json", '{"mcpServers": []}', '{"a": 1,}', "{} // no"])
-def test_a_file_that_cannot_be_read_is_left_alone(command: Command, home: Path, content: str):
-    path = _written(home, "claude-code", content)
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'{"mcpServers": {', "was not changed"),
+        (b"not json", "was not changed"),
+        (b'{"mcpServers": []}', "was not changed"),
+        (b'{"a": 1,}', "was not changed"),
+        (b'{\n\t// mine\n\t"mcpServers": {},\n}\n', "remove its comments"),
+        ('{"name": "Jürgen"}'.encode("latin-1"), "UTF-8"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_left_alone(command: Command, home: Path, content: bytes, told: str):
+    path = _file(home, "claude-code")
+    path.write_bytes(content)
     refused = command("install", "--client", "claude-code", "--yes")
     assert refused.returncode == 2
     assert str(path) in refused.stderr
-    assert "was not changed" in refused.stderr
+    assert told in refused.stderr
     assert len(refused.stderr.strip().splitlines()) == 1
-    assert path.read_text(encoding="utf-8") == content
+    assert path.read_bytes() == content
     assert [one.name for one in home.iterdir()] == [path.name]
-
-
-def test_a_file_in_another_encoding_is_left_alone(command: Command, home: Path):
-    path = _file(home, "claude-code")
-    path.write_bytes('{"name": "Jürgen"}'.encode("latin-1"))
-    refused = command("install", "--client", "claude-code", "--yes")
-    assert "UTF-8" in refused.stderr
-    assert path.read_bytes() == '{"name": "Jürgen"}'.encode("latin-1")
-
-
-def test_a_file_with_comments_is_left_alone_and_the_message_says_what_helps(command: Command, home: Path):
-    content = '{\n\t// mine\n\t"servers": {},\n}\n'
-    path = _written(home, "vscode", content)
-    refused = command("install", "--client", "vscode", "--yes")
-    assert refused.returncode == 2
-    assert "remove its comments" in refused.stderr
-    assert path.read_text(encoding="utf-8") == content
 
 
 def test_installing_twice_changes_nothing(command: Command, home: Path):
@@ -200,3 +197,80 @@ def test_a_proxy_can_be_written_like_a_setting_and_its_password_is_not_shown(com
     assert (done.returncode, "secret" in done.stdout + done.stderr) == (0, False)
     document = json.loads(_file(home, "cursor").read_text(encoding="utf-8"))
     assert document["mcpServers"]["deepcritical"]["env"] == {"HTTPS_PROXY": proxy}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (None, "unknown"),
+        ("", "unknown"),
+        ('{"mcpServers": {"b": {"command": "npx"}}}', "unknown"),
+        (json.dumps({"mcpServers": {"deepcritical": {"command": sys.executable}}}), "configured"),
+        ('{"mcpServers": {"deepcritical": {"command": "/gone/deepcritical-mcp"}}}', "stale"),
+        ("{oops", "unreadable"),
+    ],
+)
+def test_the_state_of_a_configuration(tmp_path: Path, content: str | None, expected: str):
+    client = client_named("claude-code", Machine("linux", tmp_path, {}))
+    if content is not None:
+        client.path.write_text(content, encoding="utf-8")
+    assert configured_state(client) == expected
+
+
+PLACE = ("mcpServers", "ours")
+ENTRY: dict[str, object] = {"command": "/bin/ours", "args": []}
+
+
+_scalars = st.none() | st.booleans() | st.integers() | st.text(max_size=20)
+_values = st.recursive(
+    _scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+)
+_documents = st.dictionaries(st.sampled_from(["theme", "other", "mcpServers-not"]), _values).flatmap(
+    lambda root: st.sampled_from([root, {**root, "mcpServers": {}}, {"mcpServers": {"x": {"command": "y"}}, **root}])
+)
+
+
+@given(document=_documents, indent=st.sampled_from([None, 0, 1, 2, 4, "\t"]), windows=st.booleans())
+def test_adding_changes_nothing_else_and_removing_restores_the_document(
+    document: dict[str, object], indent: int | str | None, windows: bool
+):
+    text = json.dumps(document, indent=indent, ensure_ascii=False)
+    text = text.replace("\n", "\r\n") if windows else text
+    added = json_edits.edited(text, PLACE, ENTRY)
+    servers = document.get("mcpServers", {})
+    assert isinstance(servers, dict)
+    assert json.loads(added) == {**document, "mcpServers": {**servers, "ours": ENTRY}}
+    removed = json_edits.edited(added, PLACE, None)
+    assert json.loads(removed) == {**document, "mcpServers": servers}
+
+
+@given(document=_values, indent=st.sampled_from([None, 2]))
+def test_values_are_those_that_the_standard_library_reads(document: object, indent: int | None):
+    assert json_edits.parse(json.dumps(document, indent=indent)) == document
+
+
+def test_other_servers_keep_their_form():
+    text = '{\n  "mcpServers": {\n    "a": {"command": "npx", "args": ["-y", "x"]}\n  }\n}\n'
+    added = json_edits.edited(text, PLACE, ENTRY)
+    assert '    "a": {"command": "npx", "args": ["-y", "x"]}\n  }\n}\n' in added
+    assert json.loads(added)["mcpServers"]["ours"] == ENTRY
+    assert json_edits.edited(added, PLACE, None) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        '{"a": 1,}',
+        '{"a": 1} {"b": 2}',
+        "{'a': 1}",
+        "{a: 1}",
+        '{"a": 1} // mine',
+        '{"a": tru}',
+        '{"a": "unfinished}',
+        "[" * 5_000,
+    ],
+)
+def test_invalid_json_is_refused(text: str):
+    with pytest.raises(json_edits.JsonError):
+        json_edits.edited(text, PLACE, ENTRY)

@@ -74,14 +74,18 @@ def library() -> Iterator[str]:
         yield address
 
 
+@pytest.fixture
+def settings(library: str, data: Path) -> dict[str, str]:
+    return settings_for(library, data.parent / "cache") | {"DEEPCRITICAL_DATA_DIR": str(data)}
+
+
 @pytest.fixture(scope="module")
 def retracting() -> Iterator[str]:
     with providers_on_loopback(GONE) as address:
         yield address
 
 
-def test_nothing_new_is_one_line_and_exit_code_0(command: Command, library: str, data: Path, session_id: str):
-    settings = {**settings_for(library, data.parent / "cache"), "DEEPCRITICAL_DATA_DIR": str(data)}
+def test_nothing_new_is_one_line_and_exit_code_0(command: Command, settings: dict[str, str], session_id: str):
     done = command("refresh", **settings)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout == (
@@ -92,7 +96,7 @@ def test_nothing_new_is_one_line_and_exit_code_0(command: Command, library: str,
 def test_a_retraction_is_a_line_of_its_own_and_exit_code_1(
     command: Command, retracting: str, data: Path, session_id: str
 ):
-    settings = {**settings_for(retracting, data.parent / "cache"), "DEEPCRITICAL_DATA_DIR": str(data)}
+    settings = settings_for(retracting, data.parent / "cache") | {"DEEPCRITICAL_DATA_DIR": str(data)}
     done = command("refresh", "zinc", "--json", **settings)
     assert done.returncode == 1, done.stdout + done.stderr
     (told,) = [json.loads(line) for line in done.stdout.splitlines()]
@@ -101,8 +105,7 @@ def test_a_retraction_is_a_line_of_its_own_and_exit_code_1(
     assert command("refresh", session_id, **settings).returncode == 0
 
 
-def test_a_service_that_is_down_is_exit_code_3(command: Command, library: str, data: Path, session_id: str):
-    settings = {**settings_for(library, data.parent / "cache"), "DEEPCRITICAL_DATA_DIR": str(data)}
+def test_a_service_that_is_down_is_exit_code_3(command: Command, settings: dict[str, str], session_id: str):
     done = command("refresh", **{**settings, "DEEPCRITICAL_NCBI_BASE_URL": f"{NOBODY}/entrez/eutils"})
     assert done.returncode == 3, done.stdout + done.stderr
     assert "could not be searched again" in done.stderr
@@ -110,9 +113,8 @@ def test_a_service_that_is_down_is_exit_code_3(command: Command, library: str, d
 
 
 def test_an_unknown_session_is_exit_code_2_and_the_others_are_refreshed(
-    command: Command, library: str, data: Path, session_id: str
+    command: Command, settings: dict[str, str], session_id: str
 ):
-    settings = {**settings_for(library, data.parent / "cache"), "DEEPCRITICAL_DATA_DIR": str(data)}
     done = command("refresh", "copper", session_id, **settings)
     assert done.returncode == 2
     assert "copper" in done.stderr

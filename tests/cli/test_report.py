@@ -43,6 +43,7 @@ def test_an_export_becomes_a_standalone_page(run: Run, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "2 items of evidence written to page.html" in done.stdout
     assert "Sleep and memory" in page
+    assert '"map":[{' in page
     assert "<title>My &lt;report&gt;</title>" in page
     assert "</script><b>" not in page
 
@@ -94,10 +95,11 @@ def test_an_export_in_utf_16_is_read_and_other_encodings_are_named(run: Run, tmp
     assert "bug" not in refused.stderr
 
 
-def test_services_that_cannot_be_asked_about_the_status_are_named(run: Run, tmp_path: Path) -> None:
+def test_services_that_cannot_be_asked_are_named_and_without_a_model_there_is_no_map(run: Run, tmp_path: Path) -> None:
     (tmp_path / "evidence.jsonl").write_text(export(ITEMS, "jsonl"), encoding="utf-8")
-    done = run("report", "evidence.jsonl")
+    done = run("report", "evidence.jsonl", DEEPCRITICAL_EMBEDDING_MODEL=str(tmp_path))
     assert done.returncode == 0
+    assert '"map":[{' not in (tmp_path / "report.html").read_text("utf-8")
     assert (
         "The status of PMID 1 (status unchecked) could not be asked again and may be out of date: PubMed" in done.stderr
     )

@@ -140,13 +140,3 @@ def test_a_session_is_also_exported_as_bibliography_table_and_search_log(session
     assert "style is for" in error
     assert 'has no output "html"' in sessions("export", "zinc", "--format", "table", "--as", "html")[2]
     assert 'There is no format "news"' in sessions("export", "zinc", "--format", "news")[2]
-
-
-@pytest.mark.usefixtures("kept")
-def test_a_report_is_written_of_a_session_by_its_title(command: Command, tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    done = command("report", "warts and z", "-o", str(page), DEEPCRITICAL_DATA_DIR=str(tmp_path / "data"))
-    assert done.returncode == 0, done.stderr
-    text = page.read_text("utf-8")
-    assert "Zinc heals warts" in text
-    assert "<title>Warts and zinc</title>" in text

@@ -159,44 +159,71 @@ def test_an_entry_is_as_the_style_guide_has_it(style: str, publication: Publicat
     assert bibliography([publication], style, "text").text == f"{LINES[style, publication]}\n"
 
 
-@pytest.mark.parametrize(("style", "shown"), [("vancouver", 6), ("ama", 3), ("nature", 1), ("ieee", 1), ("chicago", 3)])
-def test_of_many_authors_the_first_are_named(style: str, shown: int) -> None:
-    text = bibliography([MANY], style, "text").text
-    assert text.count("Name") == shown
-    assert "et al." in text
-
-
-def test_authors_that_the_record_cut_are_not_taken_for_all() -> None:
-    cut = ARTICLE.model_copy(update={"authors": (*ARTICLE.authors[:2], AuthorName("et al."))})
-    assert bibliography([cut], "vancouver", "text").text.startswith("1. Hemilä H, van der Berg JA Jr, et al. Zinc")
-
-
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize(("status", "label"), [("retracted", "RETRACTED"), ("concern", "EXPRESSION OF CONCERN")])
-def test_what_is_retracted_is_marked_in_every_style(style: str, status: str, label: str) -> None:
-    one = ARTICLE.model_copy(update={"status": status})
-    for output in ("text", "markdown", "html"):
-        assert bibliography([one], style, output).text.count(label) == 1
-
-
-def test_a_retraction_names_its_notice_in_every_style() -> None:
-    notices = (
-        StatusNotice(kind="retraction", pmid="31000001", reference="JRSM Open. 2019;10(1):"),
-        StatusNotice(kind="erratum", pmid="31000002"),
-    )
-    one = ARTICLE.model_copy(update={"status": "retracted", "status_notices": notices})
-    for style in STYLES:
-        text = bibliography([one], style).text
-        assert text.endswith(" [Retraction: JRSM Open. 2019;10(1), PMID 31000001]\n")
-        assert text.count("RETRACTED") == 1
-
-
 @pytest.mark.parametrize(("years", "shown"), [("1993-", "1993–"), ("1993-2025", "1993–2025"), ("", "1993")])
 @pytest.mark.parametrize("style", ["vancouver", "ama", "apa", "nature", "ieee", "chicago"])
 def test_a_book_of_several_years_shows_them_and_its_editors(years: str, shown: str, style: str) -> None:
     text = bibliography([BOOK.model_copy(update={"book_years": years})], style).text
     assert re.search(rf"(?<![0-9–]){shown}(?![0-9–])", text)
     assert "Berg" in text
+
+
+N_ENGL_J_MED = {"journal": "The New England journal of medicine", "journal_abbreviation": "N Engl J Med"}
+CUT = (*ARTICLE.authors[:2], AuthorName("et al."))
+
+
+@pytest.mark.parametrize(
+    ("style", "changes", "shown"),
+    [
+        ("apa", {"issue": "2-3"}, "8(2–3), 321–328"),
+        ("ama", {"issue": "2-3"}, "8(2-3):321-328"),
+        ("chicago", {"pages": "101-108"}, "(5): 101–8."),
+        ("chicago", {"pages": "100-104"}, "(5): 100–104."),
+        ("chicago", {"pages": "71-72"}, "(5): 71–72."),
+        *((style, {"pages": "e01887-19"}, "e01887-19") for style in STYLES),  # no range of pages
+        ("nature", N_ENGL_J_MED, " N. Engl. J. Med. 8,"),
+        ("vancouver", N_ENGL_J_MED, " N Engl J Med. 2017"),
+        ("vancouver", {"authors": CUT}, "1. Hemilä H, van der Berg JA Jr, et al. Zinc"),
+        ("apa", {"authors": MANY.authors}, "Name0018, A. B., … Name2999, A. B. (2017)"),
+    ],
+)
+def test_pages_journals_and_authors_are_as_the_style_wants_them(
+    style: str, changes: dict[str, Any], shown: str
+) -> None:
+    assert shown in bibliography([ARTICLE.model_copy(update=changes)], style, "text").text
+
+
+@pytest.mark.parametrize(
+    ("style", "named"), [("vancouver", 6), ("ama", 3), ("nature", 1), ("ieee", 1), ("chicago", 3), ("apa", 20)]
+)
+def test_of_many_authors_the_first_are_named(style: str, named: int) -> None:
+    text = bibliography([MANY], style, "text").text
+    assert text.count("Name") == named
+    assert "et al." in text or style == "apa"
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("status", "label"), [("retracted", "RETRACTED"), ("concern", "EXPRESSION OF CONCERN")])
+def test_what_is_retracted_is_marked_with_its_notice_in_every_style(style: str, status: str, label: str) -> None:
+    notices = (
+        StatusNotice(kind="retraction", pmid="31000001", reference="JRSM Open. 2019;10(1):"),
+        StatusNotice(kind="erratum", pmid="31000002"),
+    )
+    one = ARTICLE.model_copy(update={"status": status, "status_notices": notices if status == "retracted" else ()})
+    for output in ("text", "markdown", "html"):
+        assert bibliography([one], style, output).text.count(label) == 1
+    told = " [Retraction: JRSM Open. 2019;10(1), PMID 31000001]\n"
+    assert bibliography([one], style).text.endswith(told) == (status == "retracted")
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_nothing_of_a_record_is_active_in_html_or_markdown(style: str) -> None:
+    one = ARTICLE.model_copy(update={"title": HOSTILE, "journal": HOSTILE, "authors": (AuthorName(HOSTILE),)})
+    html = bibliography([one], style, "html").text
+    assert html.startswith("<!DOCTYPE html>")
+    assert "&lt;script&gt;" in html
+    markdown = MarkdownIt("js-default", {"linkify": True}).render(bibliography([one], style, "markdown").text)
+    assert not re.search("<script|<img", html + markdown)
+    assert "<a " not in markdown
 
 
 READ_PAGE = published(
@@ -221,12 +248,6 @@ def test_a_web_page_says_on_which_day_it_was_read_where_that_is_known(style: str
     assert not re.search("(?i)retrieved|accessed|cited", bibliography([older], style).text)
 
 
-def test_issues_that_are_a_range_have_the_dash_of_the_style() -> None:
-    one = ARTICLE.model_copy(update={"issue": "2-3"})
-    assert "8(2–3), 321–328" in bibliography([one], "apa").text
-    assert "8(2-3):321-328" in bibliography([one], "ama").text
-
-
 def test_works_of_one_year_get_letters_in_author_date_styles() -> None:
     second = ARTICLE.model_copy(update={"id": "b", "title": "A second one", "doi": "10.1000/2"})
     other = ARTICLE.model_copy(update={"id": "c", "title": "A third one", "doi": "10.1000/3", "date": "2018"})
@@ -248,39 +269,6 @@ def test_without_authors_and_date_the_title_comes_first_and_says_so() -> None:
     bare = published("Text.", source="web", title="Zinc: facts", url="https://example.org/a")
     assert bibliography([bare], "apa", "text").text.startswith("Zinc: facts. (n.d.).")
     assert "[date unknown]" not in bibliography([bare], "vancouver", "text").text
-
-
-@pytest.mark.parametrize(("pages", "chicago"), [("101-108", "101–8"), ("100-104", "100–104"), ("71-72", "71–72")])
-def test_chicago_shortens_pages_by_its_rule(pages: str, chicago: str) -> None:
-    one = ARTICLE.model_copy(update={"pages": pages})
-    assert f"(5): {chicago}." in bibliography([one], "chicago", "text").text
-
-
-def test_abbreviated_journals_have_full_stops_where_the_style_wants_them() -> None:
-    one = ARTICLE.model_copy(
-        update={"journal": "The New England journal of medicine", "journal_abbreviation": "N Engl J Med"}
-    )
-    assert " N. Engl. J. Med. 8," in bibliography([one], "nature", "text").text
-    assert " N Engl J Med. 2017" in bibliography([one], "vancouver", "text").text
-
-
-def test_html_is_one_small_file_without_anything_active() -> None:
-    one = ARTICLE.model_copy(update={"title": HOSTILE, "journal": HOSTILE, "authors": (AuthorName(HOSTILE),)})
-    for style in STYLES:
-        html = bibliography([one], style, "html").text
-        assert html.startswith("<!DOCTYPE html>")
-        assert "<script" not in html
-        assert "<img" not in html
-        assert "&lt;script&gt;" in html
-
-
-def test_markdown_has_no_links_and_no_html_of_a_record() -> None:
-    one = ARTICLE.model_copy(update={"title": HOSTILE, "journal": HOSTILE, "authors": (AuthorName(HOSTILE),)})
-    for style in STYLES:
-        html = MarkdownIt("js-default", {"linkify": True}).render(bibliography([one], style, "markdown").text)
-        assert "<script" not in html
-        assert "<img" not in html
-        assert "<a " not in html
 
 
 def test_markdown_keeps_the_emphasis_and_the_numbers() -> None:
@@ -325,15 +313,11 @@ def test_a_style_is_known_by_its_other_names(name: str, style: str) -> None:
     assert bibliography([ARTICLE], name) == bibliography([ARTICLE], style)
 
 
-@pytest.mark.parametrize("name", ["nature medicine", "apa vancouver", "apa notes", "notes", "7th", "harvard"])
-def test_a_name_that_could_mean_another_style_is_refused(name: str) -> None:
-    with pytest.raises(InvalidInputError, match="There is no style"):
+@pytest.mark.parametrize("name", ["nature medicine", "apa vancouver", "apa notes", "notes", "7th", "mla"])
+def test_a_name_that_could_mean_another_style_is_refused_with_the_known_ones(name: str) -> None:
+    known = "There is no style .*vancouver, ama, apa, nature, ieee, chicago, chicago-notes"
+    with pytest.raises(InvalidInputError, match=known):
         bibliography([ARTICLE], name)
-
-
-def test_an_unknown_style_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match="vancouver, ama, apa, nature, ieee, chicago, chicago-notes"):
-        bibliography([ARTICLE], "mla", "text", styles_folder=tmp_path)
 
 
 def test_a_path_is_read_only_where_paths_are_allowed(tmp_path: Path) -> None:
@@ -350,6 +334,7 @@ def test_a_path_is_read_only_where_paths_are_allowed(tmp_path: Path) -> None:
     [
         (b"no xml", "not well-formed"),
         (b"<html/>", "not a CSL style"),
+        (b"<style><citation><layout/></citation></style>", "only citations or notes"),
         (b'<!DOCTYPE style [<!ENTITY a "b">]><style>&a;</style>', "document type declaration"),
         (b"<style>" + b" " * 1_000_001 + b"</style>", "too large"),
         (b"<style>" * 300 + b"</style>" * 300, "not well-formed"),
@@ -391,24 +376,6 @@ def test_a_dependent_style_is_its_parent_if_that_is_at_hand(tmp_path: Path) -> N
     for parent in ("journal", "elsewhere", "..%2f..%2fmine"):
         with pytest.raises(InvalidInputError, match="only points to"):
             points_to(parent)
-
-
-def test_a_style_of_notes_only_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "notes.csl").write_text("<style><citation><layout/></citation></style>", "utf-8")
-    with pytest.raises(InvalidInputError, match="only citations or notes"):
-        bibliography([ARTICLE], "notes", styles_folder=tmp_path)
-
-
-def test_apa_names_nineteen_authors_and_the_last_one() -> None:
-    text = bibliography([MANY], "apa", "text").text
-    assert text.count("Name") == 20
-    assert "Name0018, A. B., … Name2999, A. B. (2017)" in text
-
-
-def test_an_electronic_location_is_no_range_of_pages() -> None:
-    one = ARTICLE.model_copy(update={"pages": "e01887-19"})
-    for style in STYLES:
-        assert "e01887-19" in bibliography([one], style, "text").text
 
 
 def test_a_style_that_names_authors_without_a_label_shows_editors_of_a_book_in_their_place(tmp_path: Path) -> None:

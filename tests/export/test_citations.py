@@ -14,46 +14,24 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from deepcritical_mcp.export import ExportFormat, read_jsonl
-from deepcritical_mcp.models import AuthorName, Publication, StatusNotice, Text
+from deepcritical_mcp.models import AuthorName, Publication, StatusNotice
 from tests.export.test_export import bibtex_entries, csl_items, needs_pandoc
-from tests.publications import export, published
+from tests.publications import FULL, export, published
 
 pybtex: Any = import_module("pybtex.database")
 rispy: Any = import_module("rispy")
 
 
+NOT_OF_ARTICLES = {
+    *("publisher", "publisher_place", "book_title", "book_years", "isbn", "bookshelf_id", "revised_date", "version"),
+    *("preprint_number", "accessed", "medline_abbreviation", "issue_date", "screening", "screening_reason", "screened"),
+    *("editors", "claims", "similar", "substances", "decisions", "tags", "title", "texts", "authors"),
+}
 ARTICLE = Publication(
-    id="pubmed:31000001",
-    texts=(Text(kind="abstract", content="Abstract-content.", provider="pubmed"),),
-    source="pubmed",
     title="[Title-words].",
-    url="https://example.org/address",
-    date="2021-03-04",
-    pmid="31000001",
-    doi="10.1000/doi-value",
-    pmcid="PMC7000001",
-    nct="NCT00000001",
-    journal="Journal-name",
-    journal_abbreviation="Abbreviation",
-    volume="Volume-7",
-    issue="Issue-8",
-    pages="E555",
-    language="ger",
-    publication_types=("Type-name",),
-    mesh_terms=("Mesh-term",),
-    keywords=("Key-word",),
-    registrations=("ISRCTN77777777",),
-    status="concern",
-    status_notices=(StatusNotice(kind="concern", pmid="31000002", reference="Notice-reference"),),
+    texts=FULL.texts[:1],
     authors=(AuthorName("Family-name", "Given"),),
-    found_by=("query-words",),
-    vernacular_title="Vernacular-title",
-    issn="1111-2222",
-    electronic_date="2020-12-30",
-    publication_stage="aheadofprint",
-    status_checked="2026-11-21",
-    grants=("Grant-number",),
-    conflict_of_interest="Interests-declared",
+    **{name: getattr(FULL, name) for name in FULL.model_fields_set - NOT_OF_ARTICLES},
 )
 CHAPTER = published(
     "Chapter-content.",
@@ -320,6 +298,7 @@ def hostile_publications(draw: st.DrawFn) -> Publication:
         {"source": "preprint", "journal": draw(HOSTILE)},
         {"source": "web", "url": f"https://example.org/{draw(HOSTILE)}"},
         {"source": "web", "url": draw(HOSTILE)},
+        {"source": draw(st.sampled_from(("trial", "user")))},
     ]
     notice = StatusNotice(kind="erratum", pmid=draw(HOSTILE), reference=draw(HOSTILE))
     return published(

@@ -10,12 +10,10 @@ from importlib import import_module
 from typing import Any, cast, get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, export_part, read_jsonl
-from deepcritical_mcp.models import AuthorName, CitationSource, Publication, StatusNotice, vancouver
+from deepcritical_mcp.models import AuthorName, Publication, StatusNotice, vancouver
 from tests.publications import export, published
 
 # None of the three has types; what they give is checked value by value below.
@@ -73,18 +71,11 @@ def article(title: str = "A title", *, content: str = "Text.", pmid: str = "1", 
     return published(content, source="pubmed", title=title, pmid=pmid, journal="J", **fields)
 
 
-def pandoc(text: str, source: str, target: str, *options: str) -> str:
-    command = ["pandoc", "--from", source, "--to", target, "--wrap", "none", *options]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, timeout=60).stdout
-
-
 def csl_items(text: str, source: str) -> list[dict[str, Any]]:
-    return cast("list[dict[str, Any]]", json.loads(pandoc(text, source, "csljson")))
-
-
-def without_spans(title: str) -> str:
-    """A title of CSL-JSON without the marks of words that keep their case."""
-    return re.sub(r'<span class="nocase">([^<>]*)</span>', r"\1", title)
+    """What pandoc reads in a file, as CSL."""
+    command = ["pandoc", "--from", source, "--to", "csljson", "--wrap", "none"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True, timeout=60)
+    return cast("list[dict[str, Any]]", json.loads(done.stdout))
 
 
 def bibtex_entries(text: str) -> list[dict[str, Any]]:
@@ -117,61 +108,35 @@ def test_pybtex_tells_families_particles_suffixes_and_bodies_apart() -> None:
     ]
 
 
-@needs_pandoc
-def test_pandoc_reads_the_csl_file_as_it_is() -> None:
-    written = json.loads(export(EVERYTHING, "csl-json"))
-    read = csl_items(export(EVERYTHING, "csl-json"), "csljson")
-
-    assert read[0].pop("author") == [
-        {"non-dropping-particle": "van der", "family": "Berg", "given": "Jan", "suffix": "Jr"},
-        *written[0].pop("author")[1:],
-    ]
-    assert read[0].pop("abstract") == written[0].pop("abstract").replace("\n", " ")
-    assert read[0].pop("title") == without_spans(written[0].pop("title")).replace('"q"', "“q”")
-    assert read[1].pop("title") == without_spans(written[1].pop("title"))
-    assert read == written
-    assert read[0]["status"] == "retracted"
-
-
 @pytest.mark.parametrize(
-    ("status", "note"),
-    [("ok", ""), ("concern", "EXPRESSION OF CONCERN."), ("corrected", "CORRECTED."), ("retracted", "RETRACTED.")],
-)
-def test_a_status_is_noted_and_only_a_retraction_changes_the_title(status: str, note: str) -> None:
-    (item,) = json.loads(export((article("Sleep", status=status),), "csl-json"))
-
-    assert item.get("note", "") == note
-    assert item["title"] == ("RETRACTED: Sleep" if status == "retracted" else "Sleep")
-
-
-@pytest.mark.parametrize(
-    "mark",
-    ["Retracted: ", "RETRACTED ARTICLE: ", "[Retracted] ", "(Retracted paper) ", "WITHDRAWN: ", "RETRACTED – "],
-)
-def test_a_title_that_says_retracted_does_not_say_it_twice(mark: str) -> None:
-    paper = article(f"{mark}Sleep.", status="retracted")
-
-    (item,) = json.loads(export((paper,), "csl-json"))
-    assert re.sub("<[^>]*>", "", item["title"]) == f"{mark}Sleep"
-    assert vancouver(paper).startswith(f"{mark}Sleep. ")
-
-
-@pytest.mark.parametrize(
-    "title",
+    ("status", "title", "shown", "note"),
     [
-        "Retraction of the gastric wall during endoscopy",
-        "Retracted eyelids after thyroid surgery",
-        "Withdrawn patients",
+        ("ok", "Sleep", "Sleep", ""),
+        ("concern", "Sleep", "Sleep", "EXPRESSION OF CONCERN."),
+        ("corrected", "Sleep", "Sleep", "CORRECTED."),
+        ("retracted", "Sleep", "RETRACTED: Sleep", "RETRACTED."),
+        *(
+            ("retracted", f"{mark}Sleep", f"{mark}Sleep", "RETRACTED.")
+            for mark in ("Retracted: ", "RETRACTED ARTICLE: ", "[Retracted] ", "(Retracted paper) ", "WITHDRAWN: ")
+        ),
+        *(
+            ("retracted", title, f"RETRACTED: {title}", "RETRACTED.")
+            for title in ("Retraction of the gastric wall", "Retracted eyelids after surgery", "Withdrawn patients")
+        ),
     ],
 )
-def test_a_title_about_something_retracted_is_marked_in_every_export(title: str) -> None:
-    paper = article(title, status="retracted")
+def test_a_status_is_noted_and_a_retraction_stands_once_in_the_title_of_every_export(
+    status: str, title: str, shown: str, note: str
+) -> None:
+    paper = article(f"{title}.", status=status)
 
-    assert f"TI  - RETRACTED: {title}" in export((paper,), "ris")
-    assert "title = {{RETRACTED:} " in re.sub(r"  +", "", export((paper,), "bibtex"))
-    assert json.loads(export((paper,), "csl-json"))[0]["title"] == f"RETRACTED: {title}"
-    assert f"RETRACTED: {title}" in export((paper,), "markdown")
-    assert f"{title} [Retracted]." in vancouver(paper)
+    (item,) = json.loads(export((paper,), "csl-json"))
+    assert item.get("note", "") == note
+    assert re.sub("<[^>]*>", "", item["title"]) == shown
+    assert f"TI  - {shown}" in export((paper,), "ris")
+    assert shown in export((paper,), "bibtex").replace("{", "").replace("}", "")
+    assert shown in export((paper,), "markdown").replace("\\", "")
+    assert vancouver(paper).startswith(f"{title}. " if shown == title else f"{title} [Retracted]. ")
 
 
 def test_citation_keys_are_readable_ascii_and_unique() -> None:
@@ -197,39 +162,6 @@ def test_citation_keys_are_readable_ascii_and_unique() -> None:
 def test_a_line_that_is_not_a_publication_is_named(line: str) -> None:
     with pytest.raises(InvalidInputError, match=r"^Line 2 is not a publication"):
         read_jsonl(f"{ARTICLE.model_dump_json()}\n{line}\n")
-
-
-TEXTS = st.text(max_size=40)
-
-
-@given(
-    title=TEXTS,
-    content=TEXTS,
-    family=TEXTS,
-    given_name=TEXTS,
-    url=TEXTS,
-    source=st.sampled_from(get_args(CitationSource)),
-)
-def test_no_text_breaks_a_file(
-    title: str, content: str, family: str, given_name: str, url: str, source: CitationSource
-) -> None:
-    name = AuthorName(family or "Body", given_name)
-    citation: dict[str, Any] = {
-        "source": source,
-        "title": title,
-        "url": f"https://example.org/{url}",
-        "doi": f"10.1/{url}",
-        "journal": family,
-    }
-    piece = published(f"text {content}", provider="p", authors=(name,), keywords=(title,), **citation)
-    evidence = (piece, ARTICLE)
-
-    assert len(pybtex.parse_string(export(evidence, "bibtex"), "bibtex").entries) == 2
-    assert len(bibtexparser.parse_string(export(evidence, "bibtex")).entries) == 2
-    assert [record["title"] for record in rispy.loads(export(evidence, "ris"))] == [
-        without_spans(item["title"]) for item in json.loads(export(evidence, "csl-json"))
-    ]
-    assert read_jsonl(export(evidence, "jsonl")) == list(evidence)
 
 
 def test_jsonl_is_read_back_whole() -> None:

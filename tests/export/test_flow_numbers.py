@@ -54,12 +54,6 @@ def test_what_a_watch_finds_again_is_no_duplicate_and_what_is_new_belongs_to_the
     assert_sums(numbers)
 
 
-def test_what_was_removed_from_the_session_is_counted_and_the_numbers_still_add_up() -> None:
-    numbers = flow_numbers([search(1, 2)], [paper(1)])
-    assert (numbers.removed, numbers.records) == (1, 1)
-    assert_sums(numbers)
-
-
 def test_exclusions_are_counted_by_reason_whatever_their_case_and_by_whether_the_full_text_is_there() -> None:
     whole = Text(kind="full_text", content="All of it.", provider="pmc")
     records = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import pytest
@@ -20,11 +20,8 @@ from deepcritical_mcp.models import (
     StatusNotice,
     TextKind,
     decision_replaced,
-    matches_mark,
     merged,
 )
-from deepcritical_mcp.models.publication import GRAVER
-from tests.publications import published
 
 ABSTRACT = "Metformin lowered glucose in 120 adults."
 
@@ -89,22 +86,20 @@ def test_a_user_s_page_and_the_web_s_page_never_overwrite_each_other() -> None:
         assert [(one.id, one.content) for one in [Evidence.of(whole, whole.texts[1])]] == [(f"{whole.id}~2", "Pasted.")]
 
 
-@pytest.mark.parametrize("order", [*permutations((0, 1, 2))])
-def test_a_record_knows_better_than_a_page_and_a_page_better_than_a_user(order: tuple[int, int, int]) -> None:
-    described = (
-        record(journal="J Rec", authors=(AuthorName("Rec"),)),
-        page(journal="J Page", authors=(AuthorName("Page"),)),
-        note(journal="J Note", authors=(AuthorName("Note"),)),
+def test_a_record_knows_better_than_a_page_and_a_page_better_than_a_user() -> None:
+    of_record, of_page, of_note = (
+        made(journal=f"J {name}", authors=(AuthorName(name),))
+        for made, name in ((record, "Rec"), (page, "Page"), (note, "Note"))
     )
-    whole = merged(merged(described[order[0]], described[order[1]]), described[order[2]])
-    assert (whole.journal, whole.authors, whole.source) == ("J Rec", (AuthorName("Rec"),), "pubmed")
-    for other in (merged(described[1], described[2]), merged(described[2], described[1])):
+    for first, second, third in permutations((of_record, of_page, of_note)):
+        whole = merged(merged(first, second), third)
+        assert (whole.journal, whole.authors, whole.source) == ("J Rec", (AuthorName("Rec"),), "pubmed")
+    for other in (merged(of_page, of_note), merged(of_note, of_page)):
         assert (other.journal, other.authors, other.source) == ("J Page", (AuthorName("Page"),), "web")
 
 
-@pytest.mark.parametrize("one", STATUSES)
-@pytest.mark.parametrize("other", STATUSES)
-def test_the_graver_status_counts_whoever_says_it(one: Any, other: Any) -> None:
+@pytest.mark.parametrize(("one", "other"), [*product(STATUSES, repeat=2)])
+def test_the_graver_status_counts_whoever_says_it_and_ok_always_has_a_day(one: Any, other: Any) -> None:
     order = ["unchecked", "ok", "notice", "superseded", "corrected", "concern", "retracted"]
     gravest = max(one, other, key=order.index)
     days = {status: "" if status == "unchecked" else "2026-11-20" for status in order}
@@ -113,14 +108,12 @@ def test_the_graver_status_counts_whoever_says_it(one: Any, other: Any) -> None:
             made(status=status, status_checked=days[status]) for made, status in ((kind, one), (another, other))
         )
         assert merged(first, second).status == gravest
-    assert GRAVER.combine(one, other) == GRAVER.combine(other, one)
-
-
-def test_a_later_retraction_is_taken_over_and_never_lost() -> None:
-    notice = StatusNotice(kind="retraction", pmid="9")
-    retracted = record(status="retracted", status_notices=(notice,))
-    for whole in (merged(record(), retracted), merged(retracted, record())):
-        assert (whole.status, whole.status_notices) == ("retracted", (notice,))
+    for day, later in (("", ""), ("", "2026-11-20"), ("2026-11-20", "2026-11-21")):
+        first, second = record(status=one, status_checked=day), page(status=other, status_checked=later)
+        for whole in (first, second, merged(first, second), merged(second, first)):
+            assert (whole.status == "ok") <= bool(whole.status_checked)
+            assert (whole.status == "unchecked") <= (not whole.status_checked)
+            assert Publication.model_validate_json(whole.model_dump_json(exclude_defaults=True)) == whole
 
 
 @pytest.mark.parametrize(
@@ -202,17 +195,6 @@ def test_the_latest_check_of_the_status_counts(one: str, other: str, latest: str
         assert merged(record(status_checked=first), record(status_checked=second)).status_checked == latest
 
 
-@pytest.mark.parametrize("one", STATUSES)
-@pytest.mark.parametrize("other", STATUSES)
-@pytest.mark.parametrize("days", [("", ""), ("", "2026-11-20"), ("2026-11-20", "2026-11-21")])
-def test_ok_always_has_a_day_and_unchecked_never(one: Any, other: Any, days: tuple[str, str]) -> None:
-    first, second = record(status=one, status_checked=days[0]), page(status=other, status_checked=days[1])
-    for whole in (first, second, merged(first, second), merged(second, first)):
-        assert (whole.status == "ok") <= bool(whole.status_checked)
-        assert (whole.status == "unchecked") <= (not whole.status_checked)
-        assert Publication.model_validate_json(whole.model_dump_json(exclude_defaults=True)) == whole
-
-
 def test_what_an_earlier_version_kept_is_ok_only_as_of_a_day() -> None:
     kept = record().model_dump(mode="json", exclude={"status", "status_checked"})
     dated = Publication.model_validate({**kept, "status_checked": "2026-11-20"})
@@ -226,41 +208,14 @@ def test_what_an_earlier_version_kept_is_ok_only_as_of_a_day() -> None:
     assert (checked.status, checked.status_checked) == ("unchecked", "")
 
 
-def paper(**fields: Any) -> Publication:
-    return published("Zinc closed wounds.", **{"source": "pubmed", "title": "Zinc", "pmid": "7", **fields})
-
-
-EXCLUDED = paper(screening="excluded", screening_reason="no control group", tags=("RCT", "adults"))
-
-
-@pytest.mark.parametrize("marked", ["", "excluded", "EXCLUDED", " decided ", "rct", "Adults"])
-def test_a_mark_selects_what_has_it(marked: str) -> None:
-    assert matches_mark(EXCLUDED, marked)
-
-
-@pytest.mark.parametrize("marked", ["included", "cited", "undecided", "children", "no control group"])
-def test_a_mark_leaves_out_what_does_not_have_it(marked: str) -> None:
-    assert not matches_mark(EXCLUDED, marked)
-
-
-def test_a_reason_belongs_to_its_decision() -> None:
-    again = ScreeningMark("x", "excluded").changes(EXCLUDED)
-    other = ScreeningMark("x", "included").changes(EXCLUDED)
-    assert again == {}, "the same decision without a reason keeps the reason"
-    assert other["screening_reason"] == ""
-    assert ScreeningMark("x", reason="other outcome").changes(EXCLUDED)["screening_reason"] == "other outcome"
-    assert ScreeningMark("x", "undecided").changes(EXCLUDED)["screening"] == ""
-    assert ScreeningMark("x", tags=()).changes(EXCLUDED)["tags"] == ()
-
-
 def test_every_decision_stays_in_the_history_whatever_is_merged() -> None:
-    old = paper(screening="included", screening_reason="large", screened="2026-01-01T00:00:00Z")  # as of version 0.2
+    old = record(screening="included", screening_reason="large", screened="2026-01-01T00:00:00Z")  # as of version 0.2
     assert old.history == ("2026-01-01T00:00:00Z: included: large",)
     mark = ScreeningMark("x", "excluded", "no controls", by="alice")
     changed = old.model_copy(update=mark.changes(old))
     assert changed.history == (*old.history, f"{changed.screened}, alice: excluded: no controls")
     assert decision_replaced(old, changed) == "included: large (2026-01-01T00:00:00Z)"
-    for first, second in permutations((changed, paper(journal="Wounds"), old), 2):
+    for first, second in permutations((changed, record(journal="Wounds"), old), 2):
         assert {*first.history, *second.history} == {*merged(first, second).history}
     back = changed.model_copy(update=ScreeningMark("x", "undecided").changes(changed))
     assert back.history == (*changed.history, f"{back.screened}: undecided")

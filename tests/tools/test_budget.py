@@ -27,16 +27,9 @@ from tests.publications import published
 SENTENCE = "Metformin lowered glucose in the treated group. "
 
 
-def piece(number: int, *, sentences: int = 3, authors: int = 2) -> Evidence:
-    return Evidence.of(
-        published(
-            SENTENCE * sentences,
-            source="pubmed",
-            title=f"Paper {number}",
-            pmid=str(number),
-            authors=(f"Author{i} A" for i in range(authors)),
-        )
-    )
+def piece(number: int, text: str = SENTENCE * 3, *, authors: int = 2) -> Evidence:
+    names = (f"Author{i} A" for i in range(authors))
+    return Evidence.of(published(text, source="pubmed", title=f"Paper {number}", pmid=str(number), authors=names))
 
 
 def result(*pieces: Evidence) -> SearchResult:
@@ -50,7 +43,7 @@ def text_length(one: BaseModel) -> int:
 @pytest.mark.parametrize("listed", [False, True])
 def test_the_user_s_notes_do_not_break_the_budget(listed: bool) -> None:
     notes = tuple(f"{number}. {SENTENCE * 2_000}" for number in range(20))
-    pieces = tuple(piece(n, sentences=10).model_copy(update={"notes": notes}) for n in range(1, 6))
+    pieces = tuple(piece(n, SENTENCE * 10).model_copy(update={"notes": notes}) for n in range(1, 6))
     whole = EvidenceList(session_id="rs_0", evidence=pieces) if listed else result(*pieces)
     for length in (wire_length, text_length):
         cut = fit(whole, 32_000, length)
@@ -84,11 +77,6 @@ ABSTRACT = (
 )
 
 
-def abstract(number: int, *, text: str = ABSTRACT, authors: int = 2) -> Evidence:
-    names = (f"Author{i} A" for i in range(authors))
-    return Evidence.of(published(text, source="pubmed", title=f"Paper {number}", pmid=str(number), authors=names))
-
-
 def both(one: BaseModel) -> int:
     return max(wire_length(one), text_length(one))
 
@@ -99,7 +87,7 @@ def searched(*pieces: Evidence) -> SearchResult:
 
 
 def test_a_labeled_abstract_loses_what_has_no_figures_before_its_results_and_the_mark_stands_at_the_gap() -> None:
-    one = fit(searched(*(abstract(n) for n in range(1, 15))), 32_000, both).evidence[0]
+    one = fit(searched(*(piece(n, ABSTRACT) for n in range(1, 15))), 32_000, both).evidence[0]
     assert re.fullmatch(
         rf"BACKGROUND: Zinc is studied\. {MARK.pattern} RESULTS: The dose was 5 mg/kg\. Nothing else was seen\.\n"
         r"CONCLUSIONS: The NOAEL was 5 mg/kg\. Zinc is safe\.",
@@ -119,7 +107,7 @@ NULL_RESULTS = (
 
 
 def test_a_single_abstract_that_does_not_fit_keeps_its_null_results_and_what_they_refer_to() -> None:
-    (one,) = fit(searched(abstract(1, text=NULL_RESULTS)), 1_700, both).evidence
+    (one,) = fit(searched(piece(1, NULL_RESULTS)), 1_700, both).evidence
     assert one.content_truncated
     for sentence in ("significantly reduced at 50 pM", "In contrast, it was not inhibited", "None of the substances"):
         assert sentence in one.content
@@ -132,7 +120,7 @@ def test_the_parts_shown_and_the_parts_named_make_the_whole_text(sizes: list[int
         f"S{n} {'x ' * (size // 2)}{'p < 0.05' if found else 'end'}."
         for n, (size, found) in enumerate(zip(sizes, results, strict=False))
     )
-    for whole, limit in ((result(abstract(1, text=text)), 1_000), (searched(*[abstract(1, text=text)] * 4), 9_000)):
+    for whole, limit in ((result(piece(1, text)), 1_000), (searched(*[piece(1, text)] * 4), 9_000)):
         for cut in fit(whole, limit, both).evidence:
             assert MARK.sub(_gap(text), cut.content).split() == text.split()
             if limit == 9_000:
@@ -154,7 +142,7 @@ RICH = (
 
 @pytest.mark.parametrize("limit", [4_000, 8_000, 32_000])
 def test_an_abstract_full_of_results_keeps_its_conclusion(limit: int) -> None:
-    cut = fit(result(*(abstract(n, text=RICH) for n in range(1, 20))), limit, both)
+    cut = fit(result(*(piece(n, RICH) for n in range(1, 20))), limit, both)
     assert both(cut) <= limit
     assert cut.evidence
     for one in cut.evidence:
@@ -165,8 +153,8 @@ def test_an_abstract_full_of_results_keeps_its_conclusion(limit: int) -> None:
 
 @pytest.mark.parametrize(("asked", "shown"), [(20, 20), (60, 25)])
 def test_no_record_is_left_out_while_an_abstract_can_be_shortened(asked: int, shown: int) -> None:
-    others = (abstract(n, text="It begins. " + RESULTS.format(n=n) * 30 + "It ends.") for n in range(2, asked + 1))
-    cut = fit(searched(abstract(1, text="It begins. " + RESULTS.format(n=1) * 200), *others), 32_000, both)
+    others = (piece(n, "It begins. " + RESULTS.format(n=n) * 30 + "It ends.") for n in range(2, asked + 1))
+    cut = fit(searched(piece(1, "It begins. " + RESULTS.format(n=1) * 200), *others), 32_000, both)
     assert both(cut) <= 32_000
     assert shown <= len(cut.evidence) <= asked
     if len(cut.evidence) < asked:
@@ -176,41 +164,8 @@ def test_no_record_is_left_out_while_an_abstract_can_be_shortened(asked: int, sh
         assert one.content_truncated == ("characters left out: get_evidence" in one.content)
 
 
-@pytest.mark.long
-@settings(max_examples=15, deadline=None)
-@given(st.integers(4_000, 9_000), st.lists(st.integers(0, 60), min_size=1, max_size=8))
-def test_small_budgets_lose_no_record_either(limit: int, sizes: list[int]) -> None:
-    types = tuple(f"Type {n} of publication" for n in range(40))
-    pieces = [
-        abstract(n, text="It begins. " + RESULTS.format(n=n) * size + "It ends.").model_copy(
-            update={"similar": tuple(f"pubmed:{m}" for m in range(99)), "notes": ("A note. " * 200,) * 3}
-        )
-        for n, size in enumerate(sizes, start=1)
-    ]
-    heavy = pieces[-1].citation.model_copy(update={"publication_types": types, "mesh_terms": types})
-    pieces[-1] = pieces[-1].model_copy(update={"citation": heavy})
-    seen: list[str] = []
-    offset = 0
-    while offset >= 0:
-        found = result(*pieces[offset:]).model_copy(
-            update={
-                "query": "x" * 3_000,
-                "query_translation": "y" * 9_000,
-                "warnings": ("z" * 400,) * 30,
-                "offsets": tuple(range(offset + 1, len(pieces) + 1)),
-                "providers": (ProviderReport(name="pubmed", status="ok"),),
-            }
-        )
-        cut = fit(found, limit, both)
-        assert both(cut) <= limit
-        assert cut.evidence
-        seen += [one.id for one in cut.evidence]
-        offset = cut.next_offset
-    assert seen == [one.id for one in pieces]
-
-
 def test_what_does_not_fit_starts_the_next_page() -> None:
-    whole = result(*(piece(n, sentences=40) for n in range(1, 51)))
+    whole = result(*(piece(n, SENTENCE * 40) for n in range(1, 51)))
     whole = whole.model_copy(update={"total_found": 500, "next_offset": 50, "offsets": tuple(range(1, 51))})
     whole = whole.model_copy(update={"next_step": "More: offset=50. Go on."})
     cut = fit(whole, 32_000, both)
@@ -218,6 +173,9 @@ def test_what_does_not_fit_starts_the_next_page() -> None:
     assert 0 < shown < 50
     assert (cut.next_offset, cut.next_step) == (shown, f"More: offset={shown}. Go on.")
     assert f"{50 - shown} more results do not fit here; continue with offset={shown}." in cut.warnings
+
+
+LONG: dict[str, object] = {"query": "x" * 3_000, "query_translation": "y" * 9_000, "warnings": ("z" * 400,) * 30}
 
 
 @settings(max_examples=25)
@@ -229,9 +187,13 @@ def test_what_does_not_fit_starts_the_next_page() -> None:
 def test_paging_loses_no_record_whatever_the_budget(sizes: list[tuple[int, int]], limit: int, page: int) -> None:
     kinds = ("abstract", "page")
     pieces = [
-        piece(n, sentences=s, authors=a).model_copy(update={"kind": kinds[n % 2]})
+        piece(n, SENTENCE * s, authors=a).model_copy(update={"kind": kinds[n % 2]})
         for n, (s, a) in enumerate(sizes, start=1)
     ]
+    types = tuple(f"Type {n} of publication" for n in range(40))
+    heavy = pieces[-1].citation.model_copy(update={"publication_types": types, "mesh_terms": types})
+    similar = tuple(f"pubmed:{m}" for m in range(99))
+    pieces[-1] = pieces[-1].model_copy(update={"citation": heavy, "similar": similar, "notes": ("A note. " * 200,) * 3})
     seen: list[str] = []
     offset = 0
     while offset >= 0:
@@ -240,6 +202,7 @@ def test_paging_loses_no_record_whatever_the_budget(sizes: list[tuple[int, int]]
         found = result(*some).model_copy(
             update={
                 "total_found": len(pieces),
+                **(LONG if offset else {}),
                 "offsets": tuple(range(offset + 1, following + 1)),
                 "next_offset": following if following < len(pieces) else -1,
                 "providers": (ProviderReport(name="pubmed", status="ok"),),
@@ -257,7 +220,7 @@ def test_paging_loses_no_record_whatever_the_budget(sizes: list[tuple[int, int]]
 @settings(max_examples=25)
 @given(st.lists(st.integers(1, 1_000), min_size=1, max_size=20), st.sampled_from([6_000, 32_000]))
 def test_reading_on_from_each_answer_reads_every_character(sizes: list[int], limit: int) -> None:
-    whole = {one.id: one for one in (piece(n, sentences=s) for n, s in enumerate(sizes, start=1))}
+    whole = {one.id: one for one in (piece(n, SENTENCE * s) for n, s in enumerate(sizes, start=1))}
     asked = [f"{id}@0-" for id in whole]
     read = dict.fromkeys(whole, "")
     while asked:
@@ -284,14 +247,14 @@ def test_reading_on_from_each_answer_reads_every_character(sizes: list[int], lim
 
 
 def test_no_more_ids_are_named_than_one_call_takes() -> None:
-    short = fit(result(*(piece(number, sentences=40) for number in range(1, 101))), 20_000, wire_length)
+    short = fit(result(*(piece(number, SENTENCE * 40) for number in range(1, 101))), 20_000, wire_length)
     (note,) = (one for one in short.warnings if "get_evidence ids=" in one)
     assert note.count('"pubmed:') == 50
     assert note.endswith("and so on; list_evidence has all ids.")
 
 
 def test_without_get_evidence_a_cut_names_what_returns_it_and_nothing_is_cut_that_nothing_returns() -> None:
-    whole = searched(*(abstract(number) for number in range(1, 15)))
+    whole = searched(*(piece(number, ABSTRACT) for number in range(1, 15)))
     shown = as_offered(fit(whole, 32_000, both), ["get_evidence"])
     assert 'characters left out: semantic_search detail="full" …]' in shown.evidence[0].content
     assert "get_evidence" not in str(shown)
@@ -305,7 +268,7 @@ def test_without_get_evidence_a_cut_names_what_returns_it_and_nothing_is_cut_tha
 
 def test_a_short_abstract_is_cut_where_not_even_one_record_fits() -> None:
     text = "It begins. " + "Filler without any number stands here. " * 12
-    whole = result(*(abstract(n, text=text) for n in range(30_000_000, 30_000_020)))
+    whole = result(*(piece(n, text) for n in range(30_000_000, 30_000_020)))
     cut = fit(whole.model_copy(update={"next_step": "Go on. " * 50}), 1_200, both)
     assert both(cut) <= 1_200
     assert [(one.id, one.content_truncated) for one in cut.evidence] == [("pubmed:30000000", True)]

@@ -3,19 +3,24 @@ record was fetched and has its title and first author."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.client import Client
 
+from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import AuthorName
 from deepcritical_mcp.reading import Section
-from tests.net.stand_in import Answer
+from deepcritical_mcp.server import create_server
+from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.search.full_text_fakes import FakeFullTexts, copy
 from tests.search.full_text_fakes import article as sections
-from tests.sources.ncbi import article, notice
+from tests.sources.ncbi import article, efetch, notice
 from tests.tools.test_get_full_text import Reader, reader
-from tests.wire import text_of, wire
+from tests.wire import called, text_of, wire
 
 TRUE = "β-Carotene and the repair of wounds in older adults: a randomized trial."
 RECORDS = {"11": article("11", TRUE, doi="10.1000/true", ids='<ArticleId IdType="pmc">PMC1100</ArticleId>')}
@@ -111,11 +116,9 @@ HONEST = [
     ("with the journal", f"{TRUE.rstrip('.')} | Journal of made-up results", AUTHOR),
     ("in capitals", TRUE.upper(), AUTHOR),
     ("retracted since", f"RETRACTED: {TRUE}", AUTHOR),
-    ("initials only", TRUE, (AuthorName("Ruiz", "A"),)),
     ("the name in one piece", TRUE, (AuthorName("Ana Ruiz"),)),
     ("authors in another order", TRUE, (AuthorName("Berg", "Jan"), AuthorName("Ruiz", "Ana"))),
     ("the site as the author", TRUE, (AuthorName("Elsevier"),)),
-    ("an agency as the author", TRUE, (AuthorName("Journal of made-up results"),)),
     ("no author but in the text", TRUE, ()),
     ("a cut title", f"{TRUE[:60]}…", AUTHOR),
     ("a few other words", "β-Carotene and repair of wounds among older adults, randomized trial", AUTHOR),
@@ -123,12 +126,9 @@ HONEST = [
 
 
 @pytest.mark.parametrize(("title", "people"), [row[1:] for row in HONEST], ids=[row[0] for row in HONEST])
-@pytest.mark.parametrize("number", [{"pmid": "11"}, {"doi": "10.1000/true"}])
-async def test_a_paper_s_own_page_is_recognized(
-    title: str, people: tuple[AuthorName, ...], number: dict[str, Any]
-) -> None:
+async def test_a_paper_s_own_page_is_recognized(title: str, people: tuple[AuthorName, ...]) -> None:
     text = [Section("s0", ["By Ana Ruiz and others"]), *sections(60)]
-    page = FakeFullTexts("page", copy(text, title=title, url=ADDRESS, authors=people, **number), takes="url")
+    page = FakeFullTexts("page", copy(text, title=title, url=ADDRESS, authors=people, doi="10.1000/true"), takes="url")
     async with reader(page, records=RECORDS) as ours:
         answer = await ours.read(ADDRESS)
     assert ("PMID: 11" in answer["citation"]["reference"], answer["citation"]["claims"]) == (True, [])
@@ -136,23 +136,20 @@ async def test_a_paper_s_own_page_is_recognized(
     assert answer["id"] == "pubmed:11~2"
 
 
-async def test_another_author_s_page_with_the_paper_s_title_is_not_the_paper() -> None:
-    async with reader(site(TRUE, pmid="11"), records=RECORDS) as ours:
-        answer = await ours.read(ADDRESS)
-    assert is_unconfirmed(answer["citation"], "PMID 11")
-
-
-async def test_a_page_that_names_nobody_is_not_the_paper() -> None:
-    async with reader(site(TRUE, pmid="11", authors=()), records=RECORDS) as ours:
-        assert is_unconfirmed((await ours.read(ADDRESS))["citation"], "PMID 11")
-
-
-async def test_an_address_with_the_paper_s_number_leads_to_the_page_itself_if_it_is_another() -> None:
-    address = "https://site.example/doi/10.1000/true"
-    async with reader(site(url=address, doi="10.1000/true"), records=RECORDS) as ours:
+@pytest.mark.parametrize(
+    ("page", "address"),
+    [
+        (site(TRUE, doi="10.1000/true"), ADDRESS),  # by another author
+        (site(TRUE, doi="10.1000/true", authors=()), ADDRESS),
+        (site(url=f"{ADDRESS}/doi/10.1000/true", doi="10.1000/true"), f"{ADDRESS}/doi/10.1000/true"),
+    ],
+)
+async def test_a_page_of_somebody_else_with_the_paper_s_title_or_number_is_not_the_paper(
+    page: FakeFullTexts, address: str
+) -> None:
+    async with reader(page, records=RECORDS) as ours:
         answer = await ours.read(address)
     assert is_unconfirmed(answer["citation"], "doi:10.1000/true")
-    assert answer["citation"]["title"] == FORGED
 
 
 async def test_a_page_waits_for_the_record_and_is_the_paper_s_as_soon_as_that_is_there() -> None:
@@ -222,3 +219,57 @@ async def test_a_page_with_the_title_of_a_retracted_paper_is_told_of_it(about: d
     assert bool(told) == is_told
     assert answer["citation"]["status"] != "retracted"
     assert len(asked) <= 2
+
+
+MADE_UP = "Metformin cures Alzheimer's disease in 97 % of all patients within a week."
+ABSTRACT = "Zinc speeds up repair."
+
+
+@asynccontextmanager
+async def connected(folder: Path, *answers: Answer) -> AsyncGenerator[tuple[Client, StandIn]]:
+    """A client of the real server, and the PubMed that it asks."""
+    async with stand_in(*answers) as ncbi:
+        server = create_server(Settings(ncbi_base_url=ncbi.url, cache_dir=folder, deadline=10))
+        async with Client(server) as client:
+            yield client, ncbi
+        await server.app.aclose()
+
+
+async def exported(client: Client) -> str:
+    result = await client.call_tool("export_evidence", {"format": "bibtex"})
+    return str(wire(result))
+
+
+@pytest.mark.parametrize(
+    ("item", "answer", "told"),
+    [
+        ({"pmid": "99999999"}, efetch(), "PubMed has no record of PMID 99999999"),
+        ({"pmid": "11"}, efetch(article("11")), "the PubMed record of PMID 11 has another text"),
+        ({"url": "https://pubmed.ncbi.nlm.nih.gov/11/"}, efetch(article("11")), "PMID 11 has another text"),
+        ({"doi": "10.1000/182"}, efetch(), "it has no PMID"),
+        ({"pmid": "11"}, Answer(404), "PubMed could not be asked"),
+    ],
+)
+async def test_what_pubmed_does_not_confirm_is_the_user_s_note(
+    tmp_path: Path, item: dict[str, str], answer: Answer, told: str
+) -> None:
+    claim = {"content": MADE_UP, "source": "pubmed", "authors": ["Smith J"], "date": "2024", **item}
+    async with connected(tmp_path, answer) as (client, _):
+        added = await called(client, "add_evidence", items=[claim])
+        kept = (await called(client, "get_evidence", ids=[added["added"][0]["id"]]))["evidence"][0]
+        assert "nothing to export" in (await exported(client))
+    (warning,) = added["warnings"]
+    assert warning.startswith("Item 0: kept as your note, not as PubMed's record: ")
+    assert told in warning
+    assert (kept["kind"], kept["citation"]["source"], kept["content"]) == ("note", "user", MADE_UP)
+    assert kept["id"].startswith("text:")
+
+
+async def test_a_batch_costs_one_request_and_what_is_kept_none(tmp_path: Path) -> None:
+    records = [article(str(number), f"Title {number}.") for number in range(11, 31)]
+    items = [{"content": ABSTRACT, "source": "pubmed", "pmid": str(number)} for number in range(11, 31)]
+    async with connected(tmp_path, efetch(*records)) as (client, ncbi):
+        first = await called(client, "add_evidence", items=items)
+        again = await called(client, "add_evidence", items=items)
+    assert (len(first["added"]), len(again["duplicates"])) == (20, 20)
+    assert len(ncbi.asked) == 1

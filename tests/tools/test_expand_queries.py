@@ -16,7 +16,7 @@ from deepcritical_mcp.sources.base import Hits
 from deepcritical_mcp.tools.answers.render import to_markdown
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
-from tests.wire import called, wire
+from tests.wire import called
 
 GOOD = (
     '[{"query": "biguanide neuroprotection in dementia", "strategy": "specific", '
@@ -38,43 +38,31 @@ class ClientModel:
         return CreateMessageResult(role="assistant", model="test", content=TextContent(type="text", text=self.answer))
 
 
-async def sources(model: ClientModel | None, *, mode: str, sampling: str = "on") -> tuple[list[str], list[str]]:
+REFUSAL = ErrorData(code=-1, message="the user said no")
+
+
+CASES = (
+    (GOOD, "on", 1, ""),
+    (GOOD, "off", 0, ""),
+    (None, "on", 0, ""),  # a client that cannot sample
+    ("Sure! Here are some ideas for you.", "on", 1, "not in the requested format"),
+)
+
+
+@pytest.mark.parametrize(
+    ("mode", "answer", "sampling", "asked", "warning"),
+    [*((mode, *case) for mode in ("legacy", "auto") for case in CASES), ("legacy", REFUSAL, "on", 1, "")],
+)
+async def test_the_client_s_model_writes_queries_where_it_may_and_never_fails_the_call(
+    mode: str, answer: str | ErrorData | None, sampling: str, asked: int, warning: str
+) -> None:
+    model = ClientModel(answer or "")
     server = fake_server(settings=Settings.model_validate({"sampling": sampling}))
-    async with Client(server, mode=mode, sampling_callback=model) as client:
-        result = await client.call_tool("expand_queries", {"topic": "metformin alzheimer"})
-    assert not result.is_error
-    return [query["source"] for query in wire(result)["queries"]], wire(result)["warnings"]
-
-
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-async def test_the_client_s_model_writes_queries_where_it_may(mode: str) -> None:
-    model = ClientModel(GOOD)
-    assert "sampling" in (await sources(model, mode=mode))[0]
-    assert len(model.asked) == 1
-
-
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-async def test_it_is_not_asked_unless_the_user_switched_it_on(mode: str) -> None:
-    model = ClientModel(GOOD)
-    assert "sampling" not in (await sources(model, mode=mode, sampling="off"))[0]
-    assert model.asked == []
-
-
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-async def test_a_client_that_cannot_sample_gets_the_server_s_queries(mode: str) -> None:
-    assert "sampling" not in (await sources(None, mode=mode))[0]
-
-
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-async def test_an_answer_in_another_form_is_not_used_and_that_is_said(mode: str) -> None:
-    found, warnings = await sources(ClientModel("Sure! Here are some ideas for you."), mode=mode)
-    assert "sampling" not in found
-    assert any("not in the requested format" in warning for warning in warnings)
-
-
-async def test_a_refusal_by_the_user_leaves_the_server_s_queries() -> None:
-    found, _ = await sources(ClientModel(ErrorData(code=-1, message="the user said no")), mode="legacy")
-    assert "sampling" not in found
+    async with Client(server, mode=mode, sampling_callback=model if answer else None) as client:
+        found = await called(client, "expand_queries", topic="metformin alzheimer")
+    assert ("sampling" in [query["source"] for query in found["queries"]]) == (answer is GOOD and asked == 1)
+    assert len(model.asked) == asked
+    assert warning in " ".join(found["warnings"])
 
 
 async def test_only_what_adds_papers_is_advised_as_a_variant() -> None:

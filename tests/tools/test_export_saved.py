@@ -1,4 +1,4 @@
-"""Exports in files, with chosen fields, and in the formats that are no list of records."""
+"""Exports in files and in answers that they must fit into, with chosen fields, and kept as resources."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mcp.client import Client
 from mcp_types import TextContent
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.models import Publication
-from tests.fakes import FakeSearch, fake_server
+from deepcritical_mcp.session_export import ExportRequest, WholeExport, saved_exports
+from deepcritical_mcp.session_export.saved_exports import keep_export
+from deepcritical_mcp.tools.export_evidence import export_resources
+from tests.fakes import FakeSearch, fake_server, sessions_in
 from tests.publications import published
 from tests.wire import wire
 
@@ -117,3 +121,111 @@ async def test_what_a_format_cannot_do_is_refused_with_what_it_can(tmp_path: Pat
     )
     for answer, word in zip(await called(tmp_path, *calls), said, strict=True):
         assert word in answer["error"]["message"]
+
+
+def written(output: str = "csv") -> WholeExport:
+    return WholeExport(ExportRequest("table", output=output), ["Zinc\n"], 1)
+
+
+async def test_kept_exports_are_listed_with_type_and_size_the_latest_first(tmp_path: Path) -> None:
+    async with sessions_in(tmp_path) as sessions:
+        store = await sessions.open(title="zinc")
+        for name, output in (("zinc.csv", "csv"), ("zinc ris.ris", "ris")):
+            await keep_export(store, name, written(output))
+        latest, first = await export_resources(store)
+    assert (latest.mime_type, first.mime_type) == ("application/x-research-info-systems", "text/csv")
+    assert (str(latest.uri), latest.size) == (f"export://{store.session_id}/zinc%20ris.ris", len("Zinc\n"))
+
+
+async def test_the_ninth_export_drops_the_first_and_names_it(tmp_path: Path) -> None:
+    async with sessions_in(tmp_path) as sessions:
+        store = await sessions.open(title="zinc")
+        dropped = [(await keep_export(store, f"zinc {n}.csv", written()))[1] for n in range(9)]
+        again = (await keep_export(store, "zinc 8.csv", written()))[1]
+        names = [one.name for one in await export_resources(store)]
+    assert dropped == [()] * 8 + [("zinc 0.csv",)]
+    assert again == ()
+    assert names == [f"zinc {n}.csv" for n in range(8, 0, -1)]
+
+
+async def test_large_exports_are_dropped_before_there_are_eight(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async with sessions_in(tmp_path) as sessions:
+        store = await sessions.open(title="zinc")
+        first, _ = await keep_export(store, "zinc 0.csv", written())
+        monkeypatch.setattr(saved_exports, "MAX_KEPT_COMPRESSED", 2 * first.packed)
+        dropped = [(await keep_export(store, f"zinc {n}.csv", written()))[1] for n in (1, 2)]
+        texts = [await saved_exports.kept_export(store, f"zinc {n}.csv") for n in range(3)]
+    assert dropped == [(), ("zinc 0.csv",)]
+    assert texts == [None, "Zinc\n", "Zinc\n"]
+
+
+LIMIT = 32_000
+FORMATS = ["bibtex", "ris", "csl-json", "markdown", "jsonl"]
+
+
+def wordy(number: int, *, content: str, authors: int = 2) -> Publication:
+    names = (f"Author{n} Ada" for n in range(authors))
+    return published(content, source="pubmed", title=f"论文 {number}", pmid=str(number), authors=names)
+
+
+async def fitting(*publications: Publication, **arguments: object) -> dict[str, Any]:
+    """The structured form of an export of these publications with abstracts, once both forms have been seen to fit."""
+    arguments = {"abstracts": True, **arguments}
+    async with Client(fake_server(literature=FakeSearch(publications))) as client:
+        await client.call_tool("pubmed_search", {"query": "x"})
+        result = await client.call_tool("export_evidence", arguments)
+    assert isinstance(result.content[0], TextContent)
+    assert len(result.content[0].text) <= LIMIT
+    assert len(json.dumps(wire(result))) <= LIMIT
+    return wire(result)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+async def test_a_part_fits_whatever_its_letters_take_as_json(format: str) -> None:
+    part = await fitting(*(wordy(n, content="二甲双胍降低血糖。" * 100) for n in range(1, 31)), format=format)
+    assert 0 < part["count"] < 30
+    assert part["next_offset"] == part["count"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("format", FORMATS)
+async def test_a_single_record_that_is_too_long_is_shortened_and_says_so(format: str) -> None:
+    part = await fitting(wordy(1, content='He said "no". ' * 6_000, authors=300), format=format)
+    assert part["count"] == 1
+    assert part["next_offset"] == -1
+    assert "pubmed:1 was too long and is shortened here" in part["next_step"]
+
+
+async def test_the_queries_that_found_a_record_do_not_make_it_too_long() -> None:
+    asked = tuple(f"{n} " + "long query " * 360 for n in range(20))
+    part = await fitting(wordy(1, content="A short text.").model_copy(update={"found_by": asked}), format="jsonl")
+    assert "A short text." in part["text"]
+
+
+async def test_of_ids_that_are_not_there_as_many_are_named_as_fit() -> None:
+    ids = ["pubmed:1", *(f"pubmed:9{n:07}" for n in range(9_000))]
+    part = await fitting(wordy(1, content="A note."), format="ris", ids=ids)
+    assert 0 < len(part["missing"]) < 9_000
+    assert f"{9_000 - len(part['missing']):,} more ids are not in this session." in part["next_step"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("format", FORMATS)
+async def test_authors_outlast_the_abstract(format: str) -> None:
+    whole = wordy(1, content="A long result. " * 4_000, authors=400)
+    part = await fitting(whole, format=format)
+    assert "Author399" in part["text"] or format == "markdown"
+    assert "its text is cut" in part["next_step"]
+    assert "[…]" in part["text"].replace("\\", "")
+
+
+async def test_a_record_that_is_too_long_without_its_text_is_refused_with_the_way_to_go_on() -> None:
+    part = await fitting(wordy(1, content="x", authors=3_000), format="ris")
+    assert "pass save=true for the whole file. offset=1 goes on after it." in part["error"]["message"]
+
+
+async def test_an_offset_beyond_the_last_record_is_an_error() -> None:
+    part = await fitting(wordy(1, content="A note."), format="ris", offset=5)
+    assert part["error"]["message"] == "offset: the last record is at 0. Use a smaller offset."

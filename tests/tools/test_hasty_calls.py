@@ -23,6 +23,10 @@ from tests.wire import text_of
 PAPER = published("Zinc and sleep.", source="pubmed", pmid="31978945", title="Zinc")
 Schemas = dict[str, dict[str, Any]]
 Q = "zinc sleep"
+TWO = [{"pmid": "24451147"}, {"pmid": "32048627"}]
+PAGE = "https://clinicaltrials.gov/study/NCT00000009"
+ARTICLE = "https://www.nature.com/articles/s41586-000-0000-1"
+RUIZ = "Ruiz A. Zinc. 2021."
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +42,10 @@ def note(**fields: object) -> tuple[str, dict[str, object]]:
     return "add_evidence", {"items": [{"content": "A note.", **fields}]}
 
 
+def items(given: object) -> tuple[str, dict[str, object]]:
+    return "add_evidence", {"items": given}
+
+
 IDS = ["pubmed:31978945", "pubmed:20358181"]
 WRAPPED = (
     "“31978945”", "#31978945", "pubmed_31978945", "pubmed/31978945", "［31978945］", "`31978945`", "[31978945]",
@@ -49,6 +57,21 @@ ASKED: dict[str, dict[str, object]] = {
     "PMID: 6677511, 2877511": {"query": "6677511[pmid] OR 2877511[pmid]"},
     "PMIDs 6677511 2877511": {"query": "6677511[pmid] OR 2877511[pmid]"},
 }
+ITEMS: list[tuple[dict[str, object], dict[str, object]]] = [
+    ({"id": "NCT00000009"}, {"nct": "NCT00000009"}),
+    ({"id": "PMC7000001"}, {"pmcid": "PMC7000001"}),
+    ({"id": "doi:10.1000/zinc"}, {"doi": "10.1000/zinc"}),
+    ({"id": 1234567}, {"pmid": "1234567"}),
+    *(({name: "NCT00000009"}, {"nct": "NCT00000009"}) for name in ("nct_id", "nctid", "trial", "trial_id")),
+    *(({name: RUIZ}, {"reference": RUIZ}) for name in ("citation", "ref", "bibliography")),
+    ({"pubmed_id": "7"}, {"pmid": "7"}),
+    ({"pmc": "PMC7000001"}, {"pmcid": "PMC7000001"}),
+    ({"nct": PAGE}, {"nct": "NCT00000009"}),
+    ({"doi": PAGE}, {"nct": "NCT00000009"}),
+    ({"doi": ARTICLE}, {"doi": "10.1038/s41586-000-0000-1"}),
+    ({"doi": "https://who.example/zinc"}, {"url": "https://who.example/zinc"}),
+    ({"nct": PAGE, "doi": "10.1000/zinc"}, {"nct": "NCT00000009", "doi": "10.1000/zinc"}),
+]
 UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
     (of_pubmed(limit=3), {"query": Q, "max_results": 3}),
     (of_pubmed(maxResults="3"), {"query": Q, "max_results": 3}),
@@ -119,6 +142,31 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
         ("add_evidence", {"items": [{"body": "A note.", "year": 2020, "authors": "Lee M; Roe J"}]}),
         {"items": [{"content": "A note.", "date": "2020", "authors": ["Lee M; Roe J"]}]},
     ),
+    (("export_evidence", {"format": "ris", "fields": "title; doi"}), {"format": "ris", "fields": ["title", "doi"]}),
+    *(
+        (("web_search", {"query": Q, "include_domains": names}), {"query": Q, "include_domains": ["a.b", "c.d"]})
+        for names in ("a.b, c.d", "a.b\nc.d", "a.b|c.d", ["a.b, c.d"], '["a.b", "c.d"]')
+    ),
+    *((items([written]), items([meant])[1]) for written, meant in ITEMS),
+    *(
+        (items(written), items(TWO)[1])
+        for written in (
+            "24451147, 32048627", "24451147\n32048627", "PMID: 24451147 and PMID 32048627", ["24451147", "32048627"],
+            [24451147, 32048627], '"24451147","32048627"', "'24451147' '32048627'", [{"content": "24451147, 32048627"}],
+        )
+    ),
+    (("add_evidence", {"ids": ["NCT00000009", "7"]}), items([{"nct": "NCT00000009"}, {"pmid": "7"}])[1]),
+    (("add_evidence", {"references": [RUIZ]}), items([{"reference": RUIZ}])[1]),
+    (
+        items("NCT00000620; PMC1790863, doi:10.1000/zinc https://who.example/zinc"),
+        items([{"nct": "NCT00000620"}, {"pmcid": "PMC1790863"}, {"doi": "10.1000/zinc"},
+               {"url": "https://who.example/zinc"}])[1],
+    ),
+    *(
+        (items(text), items([{"content": text}])[1])
+        for text in ("24451147 disagrees with 32048627", "Zinc, iron", "In 2021, 24451147 patients", "12, 15")
+    ),
+    *((("get_full_text", {name: "7"}), {"id": "7"}) for name in ("pmid", "doi", "url", "paper_id", "article", "pmcid")),
     *((("pubmed_search", {"query": text}), meant) for text, meant in ASKED.items()),
     *((("get_evidence", {"ids": [text]}), {"ids": IDS[:1]}) for text in WRAPPED),
     *((("pubmed_related", {"pmid": text}), {"pmid": "31978945"}) for text in WRAPPED),
@@ -160,6 +208,7 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
     (of_pubmed(publication_types=["not review"]), ['query="(…) NOT Review[pt]"']),
     (of_pubmed(publication_types=["-case reports"]), ['query="(…) NOT Case Reports[pt]"']),
     (of_pubmed(articles=["zinc"]), ['Unknown argument "articles"']),
+    (of_pubmed(**{f"argument_{number}": 1 for number in range(500)}), ["And 495 more."]),
     (of_pubmed(variants=3), ["expand_queries count=3"]),
     (of_pubmed(species="mouse"), ['query="(…) AND animals[mh]"']),
     (of_pubmed(free_full_text=True), ['query="(…) AND free full text[sb]"']),
@@ -204,6 +253,10 @@ def test_what_could_mean_two_things_is_refused_with_the_right_call(
         (("pubmed_search", {"query": f"look for {Q}"}), ['also searches for the words "look for"']),
         (of_pubmed(abstracts=True), ["Ignored abstracts: pubmed_search has no such argument."]),
         (("pubmed_search", {"query": f"Find papers on {'zinc ' * 30}"}), ['query="Find papers on zinc', "…"]),
+        (("pubmed_search", {"query": "(zinc AND sleep"}), ["brackets are not balanced"]),
+        (("pubmed_search", {"query": '"zinc sleep'}), ["quotation mark"]),
+        (("pubmed_search", {"query": "zinc[topic]"}), ['"[topic]"']),
+        (("pubmed_search", {"query": "zinc or copper"}), ["write OR"]),
     ],
 )  # fmt: skip
 def test_notes_name_what_else_a_hasty_model_must_know(
@@ -237,44 +290,24 @@ def test_a_tool_that_deletes_is_taken_literally(schemas: Schemas) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("written", "told"),
-    [
-        ("search", "pubmed_search"),
-        ("search_pubmed", "pubmed_search"),
-        ("mcp__deepcritical__pubmedSearch", "pubmed_search"),
-        ("fetch", "get_evidence"),
-        ("get_abstract", "get_evidence"),
-        ("get_paper", "get_evidence"),
-        ("delete_session", "clear_session"),
-        ("new_session", 'session_id="new"'),
-        ("reset_session", 'session_id="new"'),
-        ("delete_evidence", "clear_session with session_id and their ids"),
-        ("clear_evidence", "clear_session with session_id and their ids"),
-        ("undo", "undo=true"),
-        ("restore_session", "undo=true"),
-    ],
-)
-async def test_an_unknown_tool_leads_to_the_right_one(written: str, told: str) -> None:
+UNKNOWN = {
+    "pubmed_search": ("search", "search_pubmed", "mcp__deepcritical__pubmedSearch"),
+    "get_evidence": ("fetch", "get_abstract", "get_paper"),
+    "mean clear_session": ("delete_session",),
+    'session_id="new"': ("new_session", "reset_session"),
+    "clear_session with session_id and their ids": ("delete_evidence", "clear_evidence"),
+    "undo=true": ("undo", "restore_session"),
+    "": ("close_session", "session", "cleat_session", "get_session"),
+}
+
+
+async def test_an_unknown_tool_leads_to_the_right_one_and_only_deleting_to_deletion() -> None:
     async with Client(fake_server()) as client:
-        text = text_of(await client.call_tool(written, {}))
-    assert told in text
-    assert ("clear_session" in text) == ("clear_session" in told or told == "undo=true")
-
-
-@pytest.mark.parametrize(
-    ("query", "told"),
-    [
-        ("(zinc AND sleep", "brackets are not balanced"),
-        ('"zinc sleep', "quotation mark"),
-        ("zinc[topic]", '"[topic]"'),
-        ("zinc or copper", "write OR"),
-    ],
-)
-def test_doubtful_syntax_of_a_query_is_noted(schemas: Schemas, query: str, told: str) -> None:
-    values, notes = read_arguments("pubmed_search", {"query": query}, schemas["pubmed_search"])
-    assert values == {"query": query}
-    assert any(told in note for note in notes)
+        for told, tools in UNKNOWN.items():
+            for tool in tools:
+                text = text_of(await client.call_tool(tool, {}))
+                assert told in text
+                assert ("clear_session" in text) == ("clear_session" in told or told == "undo=true"), tool
 
 
 def test_what_is_right_is_taken_as_it_is(schemas: Schemas) -> None:
@@ -329,9 +362,9 @@ def test_no_hint_turns_the_meaning_around(schemas: Schemas, tool: str, name: str
     assert "Read" not in caught.value.message
 
 
-@pytest.mark.parametrize("written", ["current", "default", "all", "*", "rs_" + "0" * 20])
-async def test_deleting_without_an_exact_id_leads_to_the_id(written: str) -> None:
+async def test_deleting_without_an_exact_id_leads_to_the_id() -> None:
     async with Client(fake_server()) as client:
-        text = text_of(await client.call_tool("clear_session", {"session_id": written}))
-    assert "again without" not in text
-    assert "list_evidence shows" in text
+        for written in ("current", "default", "all", "*", "rs_" + "0" * 20):
+            text = text_of(await client.call_tool("clear_session", {"session_id": written}))
+            assert "again without" not in text
+            assert "list_evidence shows" in text

@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-import pytest
 from mcp.client import Client
 
 from tests.fakes import FakeSearch, fake_server
@@ -72,24 +71,24 @@ async def test_a_decision_is_told_in_both_forms_and_shown_everywhere() -> None:
         assert "Decision: excluded: no controls; tags: RCT, adults, zinc" in exported["text"]
 
 
-@pytest.mark.parametrize(
-    ("written", "line"),
-    [
-        ({"include": True}, "included"),
-        ({"include": "false", "reason": "no controls"}, "excluded: no controls"),
-        ({"decision": "Include"}, "included"),
-        ({"verdict": "cited"}, "cited"),
-        ({"decision": "exclude", "exclusion_reason": "no controls"}, "excluded: no controls"),
-        ({"include": "yes"}, "included"),
-        ({"include": "No"}, "excluded"),
-        ({"tags": "rct, adults"}, "undecided; tags: rct, adults"),
-        ({"labels": ["RCT", "rct"]}, "undecided; tags: RCT"),
-    ],
-)
-async def test_a_decision_is_understood_as_models_write_it(written: dict[str, object], line: str) -> None:
-    async with opened() as desk:
-        answer, _ = await desk.mark({"id": desk.ids[0], **written})
-        assert [one["decision"] for one in answer["decided"]] == [line]
+WRITTEN: list[tuple[dict[str, object], str]] = [
+    ({"include": True}, "included"),
+    ({"include": "false", "reason": "no controls"}, "excluded: no controls"),
+    ({"decision": "Include"}, "included"),
+    ({"verdict": "cited"}, "cited"),
+    ({"decision": "exclude", "exclusion_reason": "no controls"}, "excluded: no controls"),
+    ({"include": "yes"}, "included"),
+    ({"include": "No"}, "excluded"),
+    ({"tags": "rct, adults"}, "undecided; tags: rct, adults"),
+    ({"labels": ["RCT", "rct"]}, "undecided; tags: RCT"),
+]
+
+
+async def test_a_decision_is_understood_as_models_write_it() -> None:
+    for written, line in WRITTEN:
+        async with opened() as desk:
+            answer, _ = await desk.mark({"id": desk.ids[0], **written})
+            assert [one["decision"] for one in answer["decided"]] == [line]
 
 
 async def test_evidence_is_found_by_any_name_of_it() -> None:
@@ -113,6 +112,10 @@ async def test_a_decision_is_taken_back_and_tags_are_cleared() -> None:
         assert await desk.decision(desk.ids[0]) == "included: large; tags: rct", "an empty list says nothing"
         await desk.mark({"id": desk.ids[0], "tags": ["adults"]})
         assert await desk.decision(desk.ids[0]) == "included: large; tags: adults", "tags are replaced"
+        await desk.mark({"id": desk.ids[0], "reason": "small"})
+        assert await desk.decision(desk.ids[0]) == "included: small; tags: adults"
+        await desk.mark({"id": desk.ids[0], "decision": "cited"})
+        assert await desk.decision(desk.ids[0]) == "cited; tags: adults", "a reason belongs to its decision"
         await desk.mark({"id": desk.ids[0], "decision": "undecided"})
         assert await desk.decision(desk.ids[0]) == "tags: adults"
         _, text = await desk.mark({"id": desk.ids[0], "tags": "None"})
@@ -120,31 +123,32 @@ async def test_a_decision_is_taken_back_and_tags_are_cleared() -> None:
         assert "is now undecided, without tags" in text
 
 
-@pytest.mark.parametrize(
-    ("item", "told"),
-    [
-        ({"id": "pubmed:31978945", "decision": "cited"}, 'To fetch and mark it, pass pmid="31978945" instead of id.'),
-        ({"id": "nothing", "include": True}, "nothing is not in this session; list_evidence has the ids."),
-        ({"decision": "undecided", "reason": "who knows"}, "takes a decision back and keeps no reason"),
-        ({"include": True, "content": "A note."}, "for a note about it pass pmid, doi or url"),
-        ({"include": True, "pmid": "7"}, "id and another identifier are not the same"),
-        ({"tags": ["excluded"]}, "that is a decision, not a tag"),
-        ({"tags": ["rct", "Pending"]}, "Pending: that is a decision, not a tag"),
-        ({"tags": ["not excluded"]}, "not excluded: that is a decision, not a tag"),
-        ({"tags": ["none", "rct"]}, '"none" takes all tags away, so pass it alone'),
-        ({"tags": [f"tag {number}" for number in range(21)]}, "21 tags; an item has at most 20"),
-        ({"tags": ["x" * 61]}, "has 61 characters; the limit is 60"),
-        ({"decision": "excluded", "reason": "x" * 501}, "reason has 501 characters; the limit is 500"),
-        ({"title": "Zinc"}, "pass decision, reason or tags with it"),
-    ],
-)
-async def test_what_cannot_be_decided_is_rejected_alone(item: dict[str, object], told: str) -> None:
+UNDECIDABLE: list[tuple[dict[str, object], str]] = [
+    ({"id": "pubmed:31978945", "decision": "cited"}, 'To fetch and mark it, pass pmid="31978945" instead of id.'),
+    ({"id": "nothing", "include": True}, "nothing is not in this session; list_evidence has the ids."),
+    ({"decision": "undecided", "reason": "who knows"}, "takes a decision back and keeps no reason"),
+    ({"include": True, "content": "A note."}, "for a note about it pass pmid, doi or url"),
+    ({"include": True, "pmid": "7"}, "id and another identifier are not the same"),
+    ({"tags": ["excluded"]}, "that is a decision, not a tag"),
+    ({"tags": ["rct", "Pending"]}, "Pending: that is a decision, not a tag"),
+    ({"tags": ["not excluded"]}, "not excluded: that is a decision, not a tag"),
+    ({"tags": ["none", "rct"]}, '"none" takes all tags away, so pass it alone'),
+    ({"tags": [f"tag {number}" for number in range(21)]}, "21 tags; an item has at most 20"),
+    ({"tags": ["x" * 61]}, "has 61 characters; the limit is 60"),
+    ({"decision": "excluded", "reason": "x" * 501}, "reason has 501 characters; the limit is 500"),
+    ({"title": "Zinc"}, "pass decision, reason or tags with it"),
+]
+
+
+async def test_what_cannot_be_decided_is_rejected_alone() -> None:
     async with opened() as desk:
-        answer, text = await desk.mark({"id": desk.ids[0], **item}, {"id": desk.ids[1], "decision": "included"})
-        assert [one["index"] for one in answer["rejected"]] == [0]
-        assert told in answer["rejected"][0]["reason"]
-        assert told in text
-        assert [one["index"] for one in answer["decided"]] == [1]
+        items = [{"id": desk.ids[0], **item} for item, _ in UNDECIDABLE]
+        answer, text = await desk.mark(*items, {"id": desk.ids[1], "decision": "included"})
+        assert [one["index"] for one in answer["rejected"]] == [*range(len(items))]
+        for rejected, (_, told) in zip(answer["rejected"], UNDECIDABLE, strict=True):
+            assert told in rejected["reason"]
+            assert told in text
+        assert [one["index"] for one in answer["decided"]] == [len(items)]
 
 
 async def test_a_note_warns_of_its_retracted_paper_and_is_neither_counted_nor_screened() -> None:
@@ -166,40 +170,28 @@ async def test_a_note_warns_of_its_retracted_paper_and_is_neither_counted_nor_sc
     assert "The paper that this note is on is marked **RETRACTED**." in read
 
 
-@pytest.mark.parametrize("word", ["", "unchanged", "Unchanged", "none"])
-async def test_a_decision_that_is_not_given_changes_none(word: str) -> None:
+async def test_a_decision_that_is_not_given_changes_none_and_a_third_verdict_erases_none() -> None:
     async with opened() as desk:
         await desk.mark({"id": desk.ids[0], "decision": "included", "reason": "fits PICO"})
-        answer, _ = await desk.mark({"id": desk.ids[0], "decision": word, "tags": ["rct"]})
-        assert answer["decided"][0]["decision"] == "included: fits PICO; tags: rct"
-
-
-@pytest.mark.parametrize("word", ["maybe", "unclear", "Unsure", "pending"])
-async def test_a_third_verdict_is_refused_and_erases_no_decision(word: str) -> None:
-    async with opened() as desk:
-        await desk.mark({"id": desk.ids[0], "decision": "included", "reason": "fits PICO"})
-        answer, text = await desk.mark({"id": desk.ids[0], "decision": word})
-        assert answer["error"]["code"] == "invalid_input"
-        assert "included, excluded, cited, undecided" in text
-        assert 'tags=["maybe"]' in text
-        assert await desk.decision(desk.ids[0]) == "included: fits PICO"
-
-
-async def test_the_last_of_two_decisions_of_one_call_holds_and_says_what_it_replaced() -> None:
-    async with opened() as desk:
-        id = desk.ids[0]
-        answer, _ = await desk.mark({"id": id, "decision": "included"}, {"id": id, "decision": "excluded"})
-        assert [one["replaced"].split(" ")[0] for one in answer["decided"]] == ["", "included"]
-        assert await desk.decision(id) == "excluded"
+        for word in ("", "unchanged", "Unchanged", "none"):
+            answer, _ = await desk.mark({"id": desk.ids[0], "decision": word, "tags": ["rct"]})
+            assert answer["decided"][0]["decision"] == "included: fits PICO; tags: rct"
+        for word in ("maybe", "unclear", "Unsure", "pending"):
+            answer, text = await desk.mark({"id": desk.ids[0], "decision": word})
+            assert answer["error"]["code"] == "invalid_input"
+            assert "included, excluded, cited, undecided" in text
+            assert 'tags=["maybe"]' in text
+        assert await desk.decision(desk.ids[0]) == "included: fits PICO; tags: rct"
 
 
 async def test_a_list_can_be_narrowed_to_a_mark() -> None:
     async with opened() as desk:
-        await desk.mark({"id": desk.ids[0], "decision": "included", "tags": ["rct"]})
+        await desk.mark({"id": desk.ids[0], "decision": "included", "tags": ["Rct"]})
         for marked, expected in {
             "included": desk.ids[:1],
             "include": desk.ids[:1],
             "RCT": desk.ids[:1],
+            "decided": desk.ids[:1],
             "undecided": desk.ids[1:],
             "not decided": desk.ids[1:],
             "all": desk.ids,
@@ -210,7 +202,7 @@ async def test_a_list_can_be_narrowed_to_a_mark() -> None:
         page, text = await desk.call("list_evidence", marked="cohort")
         assert page["items"] == []
         assert text.startswith("# 0 of 2 items of evidence")
-        unknown = 'Note: No evidence here is marked "cohort". The marks here are: included, rct.'
+        unknown = 'Note: No evidence here is marked "cohort". The marks here are: included, Rct.'
         assert unknown in text
         _, text = await desk.call("semantic_search", query="zinc and copper", marked="cohort")
         assert unknown in text
@@ -230,26 +222,19 @@ async def test_a_note_on_what_is_removed_stays_and_is_said_to() -> None:
         assert kept in [item["id"] for item in (await desk.call("list_evidence"))[0]["items"]]
 
 
-@pytest.mark.parametrize(
-    ("ids", "told"),
-    [
-        ([], "ids is empty, so nothing was deleted"),
-        ("", "ids is empty, so nothing was deleted"),
-        ([" "], "ids is empty, so nothing was deleted"),
-        (["all"], "all: not in this session, so nothing was removed"),
-        (["*", " "], "not in this session, so nothing was removed"),
-        (["pubmed:9"], "pubmed:9: not in this session, so nothing was removed"),
-        (["{}~2"], "texts cannot be removed alone: nothing was removed"),
-    ],
-)
-async def test_no_list_of_ids_deletes_a_session(ids: list[str] | str, told: str) -> None:
+async def test_no_list_of_ids_deletes_a_session() -> None:
     async with opened() as desk:
         session = (await desk.call("list_evidence"))[0]["session_id"]
-        written = [id.format(desk.ids[0]) for id in ids] if isinstance(ids, list) else ids
-        answer, text = await desk.call("clear_session", session_id=session, ids=written)
-        assert answer["error"]["code"] == "invalid_input"
-        assert told in text
-        assert (await desk.call("list_evidence"))[0]["total"] == 2
+        missing, nothing = "not in this session, so nothing was removed", "ids is empty, so nothing was deleted"
+        for ids, told in (
+            *(([], nothing), ("", nothing), ([" "], nothing), (["*", " "], missing)),
+            *((["all"], f"all: {missing}"), (["pubmed:9"], f"pubmed:9: {missing}")),
+            ([f"{desk.ids[0]}~2"], "texts cannot be removed alone: nothing was removed"),
+        ):
+            answer, text = await desk.call("clear_session", session_id=session, ids=ids)
+            assert answer["error"]["code"] == "invalid_input"
+            assert told in text
+            assert (await desk.call("list_evidence"))[0]["total"] == 2
 
 
 async def test_a_decision_that_replaces_another_says_so_and_keeps_it() -> None:

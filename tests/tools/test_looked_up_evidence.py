@@ -1,13 +1,21 @@
-"""`add_evidence` with any list of identifiers and references: each gets a verdict, and nothing is taken for another."""
+"""Each identifier and reference gets a verdict, nothing is taken for another, and nothing is "not found" unless those
+who could know were asked."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import anyio
+import pytest
 
 from deepcritical_mcp.errors import BlockedError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
+from deepcritical_mcp.search.reference_finder import READ_TOGETHER
+from deepcritical_mcp.sources.full_text import Copy, Wanted
 from tests.net.stand_in import Answer
+from tests.search.full_text_fakes import FakeCompleter, FakeFullTexts
 from tests.search.lookup_fakes import FakePlaces, FakeRecords, FakeReferences
 from tests.sources.ncbi import article
 from tests.tools.test_get_full_text import reader
@@ -56,6 +64,8 @@ async def test_a_number_of_another_title_is_wrong_and_both_records_are_named() -
             {"reference": f"Ruiz A. {ZINC}. {PLACE}. doi:10.1000/copper"},
             {"pmid": "7", "title": f"{ZINC}: a randomised trial - PubMed", "url": "https://pubmed.ncbi.nlm.nih.gov/7/"},
         )
+        again = await ours.add({"pmid": "7", "title": COPPER})
+    assert verdicts(again) == {0: "wrong"}, "the session, which has it by now, does not hide it"
     assert verdicts(answer) == {0: "wrong", 1: "wrong", 2: "wrong", 3: "wrong"}
     assert [candidates(answer, n) for n in range(4)] == [
         ["pubmed:7", "pubmed:8"],
@@ -65,13 +75,6 @@ async def test_a_number_of_another_title_is_wrong_and_both_records_are_named() -
     ]
     assert "DOI 10.1000/copper is not that record's, which is 10.1000/zinc" in answer["rejected"][1]["reason"]
     assert [row["id"] for row in answer["added"]] == ["pubmed:7"]
-
-
-async def test_the_session_does_not_hide_that_a_title_is_another_one() -> None:
-    async with reader(records=RECORDS) as ours:
-        await ours.add({"pmid": "8"})
-        answer = await ours.add({"pmid": "8", "title": ZINC})
-    assert verdicts(answer) == {0: "wrong"}
 
 
 async def test_two_records_with_one_doi_are_ambiguous_until_the_title_says_which() -> None:
@@ -179,3 +182,105 @@ async def test_many_records_fit_into_the_answer() -> None:
     assert len(wire(result)["added"]) == 100
     assert len(text_of(result)) <= 20_000
     assert "References and reasons are shortened here" in wire(result)["next_step"]
+
+
+@pytest.mark.parametrize(
+    ("off", "item"),
+    [
+        ("trials", {"nct": "NCT00000009"}),
+        ("crossref", {"doi": "10.5555/none"}),
+        ("pubmed", {"pmid": "404"}),
+        ("pmc", {"pmcid": "PMC7000001"}),
+        ("crossref", {"reference": "Kowalski P. Manganese deficiency of orchids under glass. Orchid J. 2011;4:3-9."}),
+    ],
+)
+async def test_what_is_switched_off_is_not_taken_for_unknown(off: str, item: dict[str, str]) -> None:
+    (value,) = item.values()
+    async with reader(records=RECORDS, off=[off]) as ours:
+        answer = await ours.add(item)
+        read = None if "reference" in item else await ours.call(value)
+    assert verdicts(answer) == {0: "outage"}
+    told = f"{off} is switched off on this server (DEEPCRITICAL_OFF), so {value[:60]}"
+    assert told in answer["rejected"][0]["reason"]
+    assert "nobody has" not in answer["rejected"][0]["reason"]
+    if read:
+        assert read.is_error
+        assert told in text_of(read)
+
+
+class _ManyTexts(FakeFullTexts):
+    at_once = 25
+
+    def __init__(self) -> None:
+        super().__init__("pmc", Copy("not_found", "PMC has no such article."), takes="pmcid")
+        self.batches: list[Sequence[Wanted]] = []
+
+    async def records_and_copies(self, wanted: Sequence[Wanted]) -> Sequence[tuple[Publication | None, Copy | None]]:
+        self.batches.append(wanted)
+        return (
+            await super().records_and_copies(wanted)
+            if len(wanted) == 1
+            else [(None, await self.read(wanted[0]))] * len(wanted)
+        )
+
+
+async def test_a_hundred_unknown_pmcids_cost_a_handful_of_requests_and_one_each() -> None:
+    pmc, completer = _ManyTexts(), FakeCompleter()
+    items = [{"pmcid": f"PMC7{n // 2:06}"} for n in range(100)]
+    async with reader(pmc, records={}, completer=completer) as ours:
+        answer = await ours.add(*items)
+    assert set(verdicts(answer).values()) == {"not_found"}
+    assert [len(one) for one in completer.asked] == [50]
+    assert [len(batch) for batch in pmc.batches] == [25, 25]
+    assert "PMC has no such article" in answer["rejected"][0]["reason"]
+
+
+class _SlowReferences(FakeReferences):
+    async def match(self, reference: str) -> Sequence[Publication | RecordIds]:
+        await anyio.sleep(0.1)  # a hundred references take longer than the call may
+        return await super().match(reference)
+
+
+async def test_references_that_time_does_not_suffice_for_are_told_so() -> None:
+    matcher, crossref = _SlowReferences("matcher"), _SlowReferences("crossref")
+    texts = [
+        f"Kowalski P. Manganese deficiency of orchid number {n} under glass. Orchid J. 2011;4:{n}-9."
+        for n in range(1, 101)
+    ]
+    async with reader(records=RECORDS, lookups=[matcher, crossref], deadline=4) as ours:
+        answer = await ours.add(*({"reference": text} for text in texts))
+    by_verdict = verdicts(answer)
+    assert set(by_verdict.values()) <= {"not_found", "outage"}
+    assert len(matcher.asked) <= len(crossref.asked) + READ_TOGETHER
+    for row in answer["rejected"]:
+        asked = texts[row["index"]] in crossref.asked
+        assert row["verdict"] == ("not_found" if asked else "outage")
+        assert asked or "send it again in a call of its own" in row["reason"]
+
+
+async def test_a_text_of_another_pmcid_than_the_one_asked_for_is_refused() -> None:
+    own = {"7": article("7", f"{ZINC}.", ids='<ArticleId IdType="pmc">PMC7770000</ArticleId>')}
+    completer = FakeCompleter([RecordIds("7", "PMC7000001")])
+    async with reader(records=own, completer=completer) as ours:
+        answer = await ours.read("PMC7000001")
+    assert answer["status"] == "not_found"
+    assert "PMCID PMC7000001 is not that record's, which is PMC7770000" in answer["attempts"][-1]["detail"]
+
+
+async def test_numbers_that_nobody_has_are_named_as_such() -> None:
+    told = {"10.48550/arxiv.2301.00001": "10.48550/arxiv.2301.00001 is a DOI of arXiv."}
+    crossref = FakeRecords("crossref", {}, takes="doi", remarks=told)
+    numbers = ("ISRCTN44000000", "arXiv:2301.00001v2")
+    async with reader(records={}, lookups=[crossref]) as ours:
+        answer = await ours.add(*({"reference": one} for one in numbers))
+    reasons = [row["reason"] for row in answer["rejected"]]
+    assert "no record" in reasons[0]
+    assert "is a DOI of arXiv" in reasons[1]
+
+
+async def test_a_doi_with_the_version_of_a_preprint_is_looked_up_without_it() -> None:
+    doi = "10.1101/2024.01.02.123456"
+    async with reader(records={}, lookups=[FakeRecords("europepmc", {doi: record(doi)})]) as ours:
+        answer = await ours.add({"doi": f"{doi}v2"}, {"doi": f"{doi} and more"})
+    assert [one["id"] for one in answer["added"]] == [f"doi:{doi}"]
+    assert verdicts(answer) == {1: "invalid"}

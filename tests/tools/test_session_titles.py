@@ -7,11 +7,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from mcp.client import Client
 from mcp_types import PromptReference, TextResourceContents
 
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.models import Citation, Evidence, SearchResult
+from deepcritical_mcp.tools.answers.render import to_markdown
+from deepcritical_mcp.tools.answers.structured import structured
 from deepcritical_mcp.tools.arguments.call_session import BESIDE
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
@@ -47,31 +49,25 @@ async def test_the_first_query_is_the_title_of_a_session_without_one(tmp_path: P
     assert first["next_step"].count('This session ("zinc in wounds") is kept until 20') == 1
 
 
-async def test_a_title_that_is_taken_is_refused_with_the_way_to_go_on(tmp_path: Path) -> None:
+async def test_a_title_that_is_taken_ambiguous_or_unknown_is_refused_with_the_way_to_go_on(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
         opened = await called(client, "add_evidence", items=NOTE, session_id="new: Long COVID")
-        refused = await refusal(client, "pubmed_search", query="x", session_id="new: long covid")
-    assert opened["session_id"] in refused["message"]
-    assert refused["details"] == {"session_id": opened["session_id"]}
-    assert 'Pass session_id="Long COVID" to continue it' in refused["message"]
-
-
-async def test_the_beginning_of_several_titles_is_answered_with_their_list(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
+        taken = await refusal(client, "pubmed_search", query="x", session_id="new: long covid")
+        unknown = await refusal(client, "list_evidence", session_id="long covd")
         for title in ("zinc one", "zinc two"):
             await called(client, "add_evidence", items=NOTE, session_id=f"new: {title}")
-        refused = await refusal(client, "list_evidence", session_id="zinc")
-    assert refused["code"] == "ambiguous_session"
-    assert '"zinc one", 1 item' in refused["message"]
-
-
-async def test_an_unknown_title_names_similar_ones_and_how_to_open_it(tmp_path: Path) -> None:
-    async with client_of(tmp_path) as client:
-        opened = await called(client, "add_evidence", items=NOTE, session_id="new: long covid")
-        refused = await refusal(client, "list_evidence", session_id="long covd")
-    assert refused["code"] == "session_not_found"
-    assert f'Did you mean "long covid" ({opened["session_id"]}, 1 item' in refused["message"]
-    assert 'session_id="new: long covd" opens one.' in refused["message"]
+        several = await refusal(client, "list_evidence", session_id="zinc")
+        for written in ("..", "A" * 150, "A" * 243):  # not taken for the current session
+            await refusal(client, "add_evidence", items=[{"content": "Another note."}], session_id=written)
+        assert (await called(client, "list_evidence"))["total"] == 1
+    assert opened["session_id"] in taken["message"]
+    assert taken["details"] == {"session_id": opened["session_id"]}
+    assert 'Pass session_id="Long COVID" to continue it' in taken["message"]
+    assert several["code"] == "ambiguous_session"
+    assert '"zinc one", 1 item' in several["message"]
+    assert unknown["code"] == "session_not_found"
+    assert f'Did you mean "Long COVID" ({opened["session_id"]}, 1 item' in unknown["message"]
+    assert 'session_id="new: long covd" opens one.' in unknown["message"]
 
 
 async def test_both_forms_list_the_same_sessions_and_a_page_has_twenty(tmp_path: Path) -> None:
@@ -109,34 +105,34 @@ async def test_the_last_session_that_a_call_names_is_the_one_that_the_next_call_
         assert (await called(client, "pubmed_search", query="zinc"))["session_id"] == opened["session_id"]
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("semantic_search", {"query": "pacing"}),
-        ("list_evidence", {}),
-        ("get_evidence", {"ids": ["text:1"]}),
-        ("export_evidence", {"format": "bibtex"}),
-        ("export_evidence", {"format": "search-log"}),
-        ("export_evidence", {"format": "markdown", "save": True}),
-        ("add_evidence", {"items": [{"id": "pubmed:1", "decision": "included"}]}),
-    ],
+READING: tuple[tuple[str, dict[str, object]], ...] = (
+    ("semantic_search", {"query": "pacing"}),
+    ("list_evidence", {}),
+    ("get_evidence", {"ids": ["text:1"]}),
+    ("export_evidence", {"format": "bibtex"}),
+    ("export_evidence", {"format": "search-log"}),
+    ("export_evidence", {"format": "markdown", "save": True}),
+    ("add_evidence", {"items": [{"id": "pubmed:1", "decision": "included"}]}),
 )
+
+
 async def test_who_comes_back_and_reads_without_an_id_hears_that_the_session_is_new_and_which_ones_are_kept(
-    tmp_path: Path, tool: str, arguments: dict[str, object]
+    tmp_path: Path,
 ) -> None:
     async with client_of(tmp_path) as client:
         for title in ("iron", "zinc", "copper", "long covid"):
             latest = await called(client, "add_evidence", items=NOTE, session_id=f"new: {title}")
-    async with client_of(tmp_path) as client:
-        told = await client.call_tool(tool, arguments)
-    structured: dict[str, Any] = wire(told)
-    for form in (text_of(told), structured["error"]["message"] if told.is_error else structured["next_step"]):
-        assert "This session is new and empty. Kept before, last used first: " in form
-        assert f'"long covid", {latest["session_id"]}, 1 item, last used 20' in form
-        assert '; "copper", rs_' in form
-        assert "list_sessions lists all." in form
-        assert f'pass session_id="{latest["session_id"]}"' in form
-    assert "0 of 0 results" not in text_of(told)
+    for tool, arguments in READING:
+        async with client_of(tmp_path) as client:
+            told = await client.call_tool(tool, arguments)
+        structured: dict[str, Any] = wire(told)
+        for form in (text_of(told), structured["error"]["message"] if told.is_error else structured["next_step"]):
+            assert "This session is new and empty. Kept before, last used first: " in form
+            assert f'"long covid", {latest["session_id"]}, 1 item, last used 20' in form
+            assert '; "copper", rs_' in form
+            assert "list_sessions lists all." in form
+            assert f'pass session_id="{latest["session_id"]}"' in form
+        assert "0 of 0 results" not in text_of(told)
 
 
 async def test_two_windows_continue_the_same_session(tmp_path: Path) -> None:
@@ -157,7 +153,7 @@ async def test_a_window_brings_back_what_another_one_has_deleted(tmp_path: Path)
         await called(client, "clear_session", session_id=session)
         gone = await refusal(other, "list_evidence", session_id=session)
         assert "clear_session with undo=true" in gone["message"]
-        await called(client, "clear_session", session_id=session, undo=True)
+        await called(client, "clear_session", session_id=session, ids=[], undo=True)
         assert (await called(other, "list_evidence", session_id=session))["total"] == 1
         await called(client, "clear_session", session_id=session)
         assert (await called(other, "clear_session", session_id=session, undo=True))["removed"] == 1
@@ -175,16 +171,6 @@ async def test_kept_sessions_are_resources_with_their_title(tmp_path: Path) -> N
     content = read.contents[0]
     assert isinstance(content, TextResourceContents)
     assert "\nTitle: zinc\nKept until: 20" in content.text
-
-
-@pytest.mark.parametrize("written", ["..", "A" * 150, "A" * 243])
-async def test_what_no_session_is_called_is_refused_and_not_taken_for_the_current_one(
-    tmp_path: Path, written: str
-) -> None:
-    async with client_of(tmp_path) as client:
-        await called(client, "add_evidence", items=NOTE)
-        await refusal(client, "add_evidence", items=[{"content": "Another note."}], session_id=written)
-        assert (await called(client, "list_evidence"))["total"] == 1
 
 
 async def test_an_accent_is_the_same_however_it_is_encoded(tmp_path: Path) -> None:
@@ -224,8 +210,64 @@ async def test_continuing_is_a_prompt_whose_session_is_completed_by_titles(tmp_p
     assert suggested.completion.values == ["zinc in wounds"]
 
 
-async def test_an_empty_list_of_ids_is_no_obstacle_to_undoing_a_deletion(tmp_path: Path) -> None:
+TEXTS = {
+    "heart": ("Statins lower the risk of a second heart attack.", "Aspirin thins the blood."),
+    "kidney": (
+        "Dapagliflozin slows the decline of kidney function.",
+        "Statins did not slow the decline of kidney function.",
+    ),
+    "gardens": ("Tulips are planted in autumn.",),
+}
+
+
+async def test_a_question_is_put_to_all_sessions_and_each_passage_names_its_own(tmp_path: Path):
+    ids = dict[str, str]()
     async with client_of(tmp_path) as client:
-        session = (await called(client, "add_evidence", items=NOTE))["session_id"]
-        await called(client, "clear_session", session_id=session)
-        assert (await called(client, "clear_session", session_id=session, ids=[], undo=True))["undone"]
+        for title, texts in TEXTS.items():
+            items = [{"content": text} for text in texts]
+            ids[title] = (await called(client, "add_evidence", items=items, session_id=f"new: {title}"))["session_id"]
+        order = [one["title"] for one in (await called(client, "list_sessions"))["sessions"]]
+        assert order == ["gardens", "kidney", "heart"]
+        found = await called(
+            client, "semantic_search", query="do statins help the heart or the kidney?", session_id="all"
+        )
+        of_statins = [one for one in found["evidence"] if "Statins" in one["content"]]
+        assert {one["session_id"] for one in of_statins} == {ids["heart"], ids["kidney"]}
+        assert found["evidence"][0]["content"].startswith("Statins")
+        assert found["total_found"] == 5
+        assert [one["title"] for one in (await called(client, "list_sessions"))["sessions"]] == order
+        assert (await called(client, "list_evidence"))["session_id"] == ids["gardens"]  # the current one stays
+        shown = text_of(await client.call_tool("semantic_search", {"query": "statins kidney", "session_id": "all"}))
+        assert f"in session {ids['kidney']}" in shown
+        assert "of your sessions' 5 items of evidence for: statins kidney" in shown.split("\n")[0]
+        read = await called(client, "get_evidence", ids=[of_statins[0]["id"]], session_id=of_statins[0]["session_id"])
+        assert read["evidence"][0]["content"] == of_statins[0]["content"]
+        page = await client.call_tool("semantic_search", {"query": "statins", "max_results": 1, "session_id": "kidney"})
+        assert "The next best passages: offset=1." in text_of(page)
+        beyond = await client.call_tool("semantic_search", {"query": "statins", "offset": 900, "session_id": "kidney"})
+        assert "offset=900 is beyond the last passage." in text_of(beyond)
+
+
+def test_texts_of_one_paper_in_two_sessions_have_the_decision_of_each() -> None:
+    texts = (("pubmed:1", "rs_one", "included"), ("pubmed:1~2", "rs_two", "excluded"))
+    found = SearchResult(
+        session_id="",
+        query="zinc",
+        evidence=tuple(
+            Evidence(id=id, content="Zinc.", citation=Citation(title="Zinc"), session_id=session, decision=decision)
+            for id, session, decision in texts
+        ),
+    )
+    wire, shown = structured(found), to_markdown(found)
+    assert [(one["decision"], one["citation"]["title"]) for one in wire["evidence"]] == [
+        ("included", "Zinc"),
+        ("excluded", "Zinc"),
+    ]
+    assert ("included" in shown, "excluded" in shown, "same publication" in shown) == (True, True, False)
+
+
+async def test_without_a_session_it_says_how_to_open_one(tmp_path: Path):
+    async with client_of(tmp_path) as client:
+        found = await called(client, "semantic_search", query="statins", session_id="all")
+    assert "There is no session yet" in found["warnings"][0]
+    assert found["total_found"] == 0

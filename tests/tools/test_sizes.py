@@ -45,23 +45,9 @@ def test_every_text_and_list_has_a_limit(spec: ToolSpec) -> None:
 @cache
 def huge_values() -> list[object]:
     many, objects = ["1"] * 1_000_000, [{"content": "x"}] * 300_000
-    values: list[object] = [
-        HUGE,
-        [HUGE],
-        {"a": HUGE},
-        {HUGE: 1},
-        many,
-        [[[HUGE]]],
-        objects,
-        dict.fromkeys(many[:1], many),
-    ]
-    values += [
-        dict.fromkeys(map(str, range(300_000))),
-        json.dumps([HUGE]),
-        json.dumps(many),
-        json.dumps({"query": HUGE}),
-    ]
-    return [*values, [json.dumps([HUGE])], f'["{HUGE}']
+    values = [HUGE, [HUGE], {"a": HUGE}, {HUGE: 1}, many, [[[HUGE]]], objects, dict.fromkeys(many[:1], many)]
+    values += [dict.fromkeys(map(str, range(300_000))), [json.dumps([HUGE])], f'["{HUGE}']
+    return [*values, *map(json.dumps, ([HUGE], many, {"query": HUGE}))]
 
 
 FOREIGN = ("reasoning", "limit", "params", "arguments", "pmids", "text", "from", "page", "notes", "x" * 100, "ß")

@@ -44,16 +44,10 @@ async def test_a_filter_that_cannot_be_read_is_an_error_that_names_the_values(
 ):
     async with desk(tmp_path, trial(1)) as ours:
         text, found = await ours.refused("trial_search", query="zinc", **written)
-    assert found["error"]["code"] == "invalid_input"
+        said, nothing = await ours.refused("trial_search", status=["recruiting"])
+    assert "one of query, condition and intervention" in said
+    assert found["error"]["code"] == nothing["error"]["code"] == "invalid_input"
     assert ("phase4" if "status" not in written else "enrolling_by_invitation") in text
-    assert ours.registry.asked == []
-
-
-async def test_without_anything_to_search_for_nothing_is_asked(tmp_path: Path):
-    async with desk(tmp_path) as ours:
-        text, found = await ours.refused("trial_search", status=["recruiting"])
-    assert found["error"]["code"] == "invalid_input"
-    assert "one of query, condition and intervention" in text
     assert ours.registry.asked == []
 
 
@@ -100,17 +94,6 @@ async def test_the_record_stays_when_the_whole_registration_is_read(tmp_path: Pa
     assert "of the session" not in text
 
 
-async def test_a_former_number_is_read_and_kept_as_the_present_one(tmp_path: Path):
-    names = {"nctId": "NCT09000001", "briefTitle": "Zinc", "nctIdAliases": ["NCT00000009"]}
-    async with desk(tmp_path, trial(1, identificationModule=names)) as ours:
-        _, added = await ours.call("add_evidence", items=[{"nct": "NCT00000009"}])
-        assert [row["id"] for row in added["added"]] == ["nct:NCT09000001"]
-        assert len(ours.registry.asked) == 1
-        _, read = await ours.call("get_full_text", id="NCT00000009", session_id="new")
-    assert (read["status"], "NCT09000001" in read["citation"]["reference"]) == ("full_text", True)
-    assert "NCT00000009 is now registered as NCT09000001." in read["warnings"]
-
-
 async def test_only_new_leaves_out_what_the_session_has(tmp_path: Path):
     async with desk(tmp_path, trial(1), trial(2)) as ours:
         await ours.call("trial_search", query="zinc", max_results=1)
@@ -119,16 +102,12 @@ async def test_only_new_leaves_out_what_the_session_has(tmp_path: Path):
     assert found["already_known"] == 1
 
 
-async def test_nothing_found_is_not_an_outage(tmp_path: Path):
+async def test_nothing_found_is_not_an_outage_nor_the_other_way_round(tmp_path: Path):
     async with desk(tmp_path) as ours:
         text, found = await ours.call("trial_search", query="zinc", country="Swizerland")
+        ours.registry.answer = lambda _: Answer(503)
+        _, failed = await ours.refused("trial_search", query="copper")
     assert found["evidence"] == []
     assert "Nothing found" in text
+    assert (failed["error"]["code"], failed["error"]["retryable"]) == ("provider_unavailable", True)
     assert 'Did you mean "Switzerland"?' in text
-
-
-async def test_an_outage_is_not_nothing_found(tmp_path: Path):
-    async with desk(tmp_path) as ours:
-        ours.registry.answer = lambda _: Answer(503)
-        _, found = await ours.refused("trial_search", query="zinc")
-    assert (found["error"]["code"], found["error"]["retryable"]) == ("provider_unavailable", True)
