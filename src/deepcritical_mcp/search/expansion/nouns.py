@@ -166,7 +166,7 @@ def _stands_alone(items: Sequence[Item], place: int) -> bool:
         after = items[place + 1 : place + 2]
         is_joined = role == "setting" and any(known is None and not is_adjective(word) for word, known in after)
         return role not in ("general", "head") and not is_joined
-    is_vague = evidence_of(role, text, concept.record) <= WEAK
+    is_vague = " " not in text and evidence_of(role, text, concept.record) <= WEAK
     return not is_vague and (concept.record.is_of(OF_DISEASES) or not is_common(text.lower().split()))
 
 

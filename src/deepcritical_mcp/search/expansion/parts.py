@@ -136,7 +136,7 @@ class Part:
             found = NONE  # women with a disease are seldom half of the question
         found -= WEAK * (self.is_compared + 2 * (self.label == ASIDE))
         if self.is_outcome and (self.is_known or self.label) and self.role != "group":
-            found -= WEAK * (not self.is_disease)
+            found += WEAK * ((found == NAMED) if self.is_disease else -1)
         is_tried = self.label == "I" and self.role == "subject"
         return max(found, NAMED * is_tried) + (WEAK / 2 if self.label in ("P", "I") and found >= NAMED else 0)
 
