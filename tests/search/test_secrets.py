@@ -22,7 +22,7 @@ from deepcritical_mcp.sources.web.request import WebRequest
 from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.search.fake_session import FakeSession
 from tests.sources import wire
-from tests.sources.contestants import KEY, WEB_TOOLS
+from tests.sources.contestants import CONTESTANTS, KEY
 from tests.sources.contract import PATIENT, QUICK
 
 SECRET = KEY.get_secret_value()
@@ -66,13 +66,13 @@ def everything_logged(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFix
 
 
 async def running(stack: AsyncExitStack) -> list[StandIn]:
-    return [await stack.enter_async_context(stand_in()) for _ in WEB_TOOLS]
+    return [await stack.enter_async_context(stand_in()) for _ in CONTESTANTS]
 
 
 def search_with(
     providers: list[StandIn], http: httpx.AsyncClient, folder: Path, retry: RetryPolicy = PATIENT
 ) -> SourceSearch:
-    tools = [make(provider.url, http, retry) for make, provider in zip(WEB_TOOLS, providers, strict=True)]
+    tools = [one.make(provider.url, http, retry) for one, provider in zip(CONTESTANTS, providers, strict=True)]
     return SourceSearch(ProviderChain(tools, WebCache(folder, ttl=60)))
 
 
