@@ -136,8 +136,7 @@ async def test_the_connection_goes_to_the_address_that_was_checked():
 
 
 @pytest.mark.parametrize(
-    "location",
-    ["http://10.0.0.1/", "/next", "//inside.example/", "file:///etc/passwd", "http://a@paper.example/"],
+    "location", ["http://10.0.0.1/", "/next", "//inside.example/", "file:///etc/passwd", "http://a@paper.example/"]
 )
 async def test_each_redirect_is_checked(location: str):
     names = Names(paper_example=["127.0.0.1"], inside_example=["192.168.0.1"])

@@ -25,13 +25,7 @@ def column(lines: Iterable[str], left: float = 72, top: float = 700, *, size: fl
     return [Words(text, left, top - 12 * number, size) for number, text in enumerate(lines)]
 
 
-def pdf(
-    *pages: Sequence[Words],
-    title: str = "",
-    images: bool = False,
-    password: bool = False,
-    runs: int = 0,
-) -> bytes:
+def pdf(*pages: Sequence[Words], title: str = "", images: bool = False, password: bool = False, runs: int = 0) -> bytes:
     """A PDF with these pages.
 
     Args:

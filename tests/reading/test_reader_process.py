@@ -17,13 +17,7 @@ import deepcritical_mcp.reading as reading_package
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import UnreadableDocumentError
-from deepcritical_mcp.reading import (
-    PageReading,
-    Reading,
-    Section,
-    assembled,
-    bounded,
-)
+from deepcritical_mcp.reading import PageReading, Reading, Section, assembled, bounded
 from deepcritical_mcp.reading.reader_process import end_readers, read_articles, read_document
 from tests.reading.jats_samples import article
 from tests.reading.pdf_files import column, pdf

@@ -9,11 +9,7 @@ from tests.search.pubmed_library import library
 from tests.sources.ncbi import Answer, article, as_json, efetch
 
 RECORDS = {str(number): article(str(number), f"Paper {number}.") for number in range(11, 16)}
-NAMES = {
-    "similar": "pubmed_pubmed",
-    "cited_by": "pubmed_pubmed_citedin",
-    "references": "pubmed_pubmed_refs",
-}
+NAMES = {"similar": "pubmed_pubmed", "cited_by": "pubmed_pubmed_citedin", "references": "pubmed_pubmed_refs"}
 
 
 @pytest.mark.parametrize(("kind", "linkname"), NAMES.items())

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from deepcritical_mcp.errors import (
-    ProviderUnavailableError,
-)
+from deepcritical_mcp.errors import ProviderUnavailableError
 from deepcritical_mcp.evidence.adding import AddOutcome
 from deepcritical_mcp.models import CitationSource, Publication
 from tests.publications import published

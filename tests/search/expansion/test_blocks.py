@@ -41,8 +41,7 @@ async def test_a_word_is_found_in_all_its_forms(topic: str, text: str, ask: Ask)
 
 
 @pytest.mark.parametrize(
-    ("topic", "text"),
-    [("parent", "parenteral"), ("nurse", "nursery"), ("gout", "goutte"), ("albumin", "albuminuria")],
+    ("topic", "text"), [("parent", "parenteral"), ("nurse", "nursery"), ("gout", "goutte"), ("albumin", "albuminuria")]
 )
 async def test_only_what_stays_the_same_word_is_truncated(topic: str, text: str, ask: Ask):
     assert not finds((await ask(topic)).queries[0].pubmed_query, text)

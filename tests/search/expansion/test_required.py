@@ -212,10 +212,7 @@ async def test_of_three_subjects_and_a_comparison_the_first_side_is_enough(ask: 
         ("Can heat waves lead to kidney stones?", "(heat waves) AND (kidney stones)"),
         ("pesticides and gout in agricultural workers", "pesticides AND gout"),
         ("does removing the tonsils help snoring", "tonsils AND snoring"),
-        (
-            "measles in children vaccinated against rubella",
-            "(measles AND rubella) AND (children[tiab] OR ",
-        ),
+        ("measles in children vaccinated against rubella", "(measles AND rubella) AND (children[tiab] OR "),
         ("gout apps in the last ten years", "gout apps"),
         ("smartwatches but not warfarin in gout", "(smartwatches AND gout) NOT warfarin"),
     ],

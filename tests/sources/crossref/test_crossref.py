@@ -14,15 +14,7 @@ from deepcritical_mcp.sources.base import Net, Service, created
 from deepcritical_mcp.sources.crossref.service import Crossref
 from deepcritical_mcp.sources.lookup import FoundRecords
 from tests.net.stand_in import Answer, stand_in
-from tests.sources.crossref.crossref_wire import (
-    EMAIL,
-    NOT_FOUND,
-    library,
-    listed,
-    make_crossref,
-    single,
-    work,
-)
+from tests.sources.crossref.crossref_wire import EMAIL, NOT_FOUND, library, listed, make_crossref, single, work
 
 
 def by_doi(*dois: str) -> list[RecordIds]:

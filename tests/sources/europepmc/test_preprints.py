@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import NO_ABSTRACT, SearchResult
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.sources.europepmc.preprint_request import (
-    PreprintRequest,
-    europe_pmc_query,
-)
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest, europe_pmc_query
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.search.fake_session import FakeSession
 from tests.sources.full_text_wire import make_preprints, preprint, results

@@ -9,9 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from deepcritical_mcp.errors import (
-    ProviderResponseError,
-)
+from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.lookup import CitedPlace

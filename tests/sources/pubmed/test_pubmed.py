@@ -7,12 +7,7 @@ import dataclasses
 import httpx
 import pytest
 
-from deepcritical_mcp.errors import (
-    ProviderError,
-    ProviderResponseError,
-    ProviderUnavailableError,
-    RateLimitError,
-)
+from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError, RateLimitError
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from tests.net.stand_in import Answer

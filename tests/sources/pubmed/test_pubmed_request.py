@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.sources.pubmed.request import (
-    PubMedRequest,
-)
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from tests.search.pubmed_library import request
 
 

@@ -73,11 +73,7 @@ def test_markup_nested_too_deeply_costs_only_its_record():
     assert list(records.losses) == ["2"]
 
 
-@pytest.mark.parametrize(
-    "inside",
-    ["<i>" * 2_000_000, "<a/>" * 1_500_000],
-    ids=["unclosed", "elements"],
-)
+@pytest.mark.parametrize("inside", ["<i>" * 2_000_000, "<a/>" * 1_500_000], ids=["unclosed", "elements"])
 def test_markup_that_pubmed_never_sends_costs_neither_memory_nor_time(inside: str):
     body = f"<PubmedArticleSet>{inside}</PubmedArticleSet>".encode()
     tracemalloc.start()

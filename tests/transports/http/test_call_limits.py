@@ -89,11 +89,7 @@ async def test_a_flood_of_requests_gets_429_and_a_time_to_come_back(serving: Ser
 
 async def test_a_caller_that_opens_many_sessions_loses_its_own_oldest_and_nobody_elses(serving: Serving) -> None:
     settings = {"auth_tokens": TOKENS, "max_sessions_per_caller": 2}
-    async with (
-        serving(**settings) as server,
-        server.client(token=ALICE) as alice,
-        server.client(token=BOB) as bob,
-    ):
+    async with serving(**settings) as server, server.client(token=ALICE) as alice, server.client(token=BOB) as bob:
         kept = content(await bob.call_tool("add_evidence", NOTE))["session_id"]
         opened = [
             content(await alice.call_tool("add_evidence", {**NOTE, "session_id": "new"}))["session_id"]

@@ -65,8 +65,7 @@ async def test_a_connection_has_one_default_session_of_its_own(
 
 @BEYOND
 async def test_a_modern_call_of_an_open_server_beyond_loopback_opens_a_session_and_says_how_to_go_on(
-    serving: Serving,
-    beyond: dict[str, str],
+    serving: Serving, beyond: dict[str, str]
 ) -> None:
     async with serving(**beyond) as server, server.client("http", MODERN) as client:
         result = await client.call_tool("add_evidence", {"items": [{"content": NOTE}]})

@@ -33,11 +33,7 @@ async def test_a_server_that_ends_answers_the_call_that_runs(serving: Serving, t
     async def search(client: Client) -> None:
         results.append(content(await client.call_tool("web_search", {"query": "metformin"}))["query"])
 
-    async with (
-        serving() as server,
-        server.client(transport, mode) as client,
-        anyio.create_task_group() as tasks,
-    ):
+    async with serving() as server, server.client(transport, mode) as client, anyio.create_task_group() as tasks:
         await client.list_tools()  # otherwise the client asks for the tool's schema when it has the result
         server.web.gate = anyio.Event()
         tasks.start_soon(search, client)
@@ -57,11 +53,7 @@ async def test_a_call_that_is_cut_off_by_the_end_is_told_so(serving: Serving, tr
     async def search(client: Client) -> None:
         results.append(error(await client.call_tool("web_search", {"query": "metformin"}))["code"])
 
-    async with (
-        serving() as server,
-        server.client(transport, mode) as client,
-        anyio.create_task_group() as tasks,
-    ):
+    async with serving() as server, server.client(transport, mode) as client, anyio.create_task_group() as tasks:
         await client.list_tools()  # as above
         server.web.gate = anyio.Event()
         tasks.start_soon(search, client)
