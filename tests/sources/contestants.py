@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 from pydantic import SecretStr
@@ -27,18 +28,18 @@ def make_tavily(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT)
     return TavilyTool(client, base_url=url, api_key=KEY)
 
 
-def make_brave(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> WebTool:
+def make_brave(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT, **more: Any) -> WebTool:
     client = ApiClient(
         http, provider="brave", title="Brave", retry=retry, explain=BraveTool.explain, follow_redirects=False
     )
-    return BraveTool(client, base_url=url, api_key=KEY)
+    return BraveTool(client, base_url=url, api_key=KEY, **more)
 
 
-def make_serpapi(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> WebTool:
+def make_serpapi(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT, **more: Any) -> WebTool:
     client = ApiClient(
         http, provider="serpapi", title="SerpAPI", retry=retry, explain=SerpApiTool.explain, follow_redirects=False
     )
-    return SerpApiTool(client, base_url=url, api_key=KEY)
+    return SerpApiTool(client, base_url=url, api_key=KEY, **more)
 
 
 def make_duckduckgo(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> WebTool:

@@ -29,15 +29,13 @@ async def test_an_article_that_the_publisher_withholds_is_not_allowed_and_its_ab
     assert copy.reading.content == ""
 
 
-async def test_an_article_without_body_and_reason_may_be_under_embargo(http: httpx.AsyncClient):
-    copy = await answered(article_set(jats(body="")), http)
-    assert copy.status == "not_allowed"
-    assert "embargo" in copy.detail
-
-
-async def test_a_scan_has_no_text_inside(http: httpx.AsyncClient):
-    copy = await answered(article_set(jats(body="<body><p/></body>")), http)
-    assert copy.status == "no_text"
+@pytest.mark.parametrize(
+    ("body", "status", "detail"), [("", "not_allowed", "embargo"), ("<body><p/></body>", "no_text", "")]
+)
+async def test_why_an_article_has_no_text(body: str, status: str, detail: str, http: httpx.AsyncClient):
+    copy = await answered(article_set(jats(body=body)), http)
+    assert copy.status == status
+    assert detail in copy.detail
 
 
 UNKNOWN = (

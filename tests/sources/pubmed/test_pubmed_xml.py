@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Sequence
 
 import pytest
 
 from deepcritical_mcp.errors import ProviderResponseError, ProviderUnavailableError
-from deepcritical_mcp.models import Publication
 from deepcritical_mcp.sources.pubmed.records import Records, read_records
-from tests.sources.ncbi import article, efetch, notice
+from tests.sources.ncbi import article, efetch
 
 
 def read(*records: str) -> Records:
     return read_records(efetch(*records).body)
-
-
-def read_one(record: str) -> Publication:
-    (evidence,) = read(record).publications
-    return evidence
-
-
-Statuses = list[tuple[tuple[str, ...], str, str, list[tuple[str, str, str]]]]
-STATUSES: Statuses = [
-    (("Retracted Publication",), "", "retracted", []),
-    ((), notice("RetractionIn", "J. 2022;1:2", "77"), "retracted", [("retraction", "77", "J. 2022;1:2")]),
-    ((), notice("ExpressionOfConcernIn", "J. 2023", "78"), "concern", [("concern", "78", "J. 2023")]),
-    ((), notice("PartialRetractionIn", "J. 2024", "80"), "corrected", [("partial_retraction", "80", "J. 2024")]),
-    ((), notice("CommentIn", "J. 2020", "5"), "unchecked", []),
-]
-
-
-@pytest.mark.parametrize(("types", "xml", "status", "notices"), STATUSES)
-def test_what_became_of_a_paper(types: Sequence[str], xml: str, status: str, notices: Sequence[tuple[str, str, str]]):
-    citation = read_one(article("1", types=types, citation=xml))
-    assert citation.status == status
-    assert [(one.kind, one.pmid, one.reference) for one in citation.status_notices] == notices
 
 
 ODD = {
@@ -84,10 +60,3 @@ def test_markup_that_pubmed_never_sends_costs_neither_memory_nor_time(inside: st
     finally:
         tracemalloc.stop()
     assert peak < 10 * len(body)
-
-
-def test_deleted_records_are_named_beside_the_others():
-    deleted = "<DeleteCitation><PMID>71</PMID><PMID>72</PMID></DeleteCitation>"
-    records = read(article("70"), deleted)
-    assert [piece.id for piece in records.publications] == ["pubmed:70"]
-    assert list(records.losses) == ["71", "72"]

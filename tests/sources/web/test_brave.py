@@ -6,7 +6,6 @@ import datetime
 
 import httpx
 import pytest
-from pydantic import SecretStr
 
 from deepcritical_mcp.errors import (
     AuthenticationError,
@@ -16,19 +15,18 @@ from deepcritical_mcp.errors import (
     QuotaExceededError,
     RateLimitError,
 )
-from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.sources.web.brave import BraveTool
+from deepcritical_mcp.sources.web.provider import WebTool
 from deepcritical_mcp.sources.web.request import WebOptions
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
-from tests.sources.contract import PATIENT, TRIES, found
+from tests.sources.contestants import KEY, make_brave
+from tests.sources.contract import TRIES, found
+
+TODAY = datetime.date(2026, 3, 15)
 
 
-def brave(url: str, http: httpx.AsyncClient) -> BraveTool:
-    client = ApiClient(
-        http, provider="brave", title="Brave Search", retry=PATIENT, explain=BraveTool.explain, follow_redirects=False
-    )
-    return BraveTool(client, base_url=url, api_key=SecretStr("brave-key"), today=lambda: datetime.date(2026, 3, 15))
+def brave(url: str, http: httpx.AsyncClient) -> WebTool:
+    return make_brave(url, http, today=lambda: TODAY)
 
 
 async def test_options_are_braves_own_and_the_key_is_a_header(http: httpx.AsyncClient):
@@ -43,7 +41,7 @@ async def test_options_are_braves_own_and_the_key_is_a_header(http: httpx.AsyncC
         )
     (asked,) = provider.asked
     assert (asked.method, asked.path) == ("GET", "/web/search")
-    assert asked.headers["x-subscription-token"] == "brave-key"
+    assert asked.headers["x-subscription-token"] == KEY.get_secret_value()
     assert asked.query == {
         "q": "metformin cancer (site:nih.gov OR site:who.int) -site:x.example",
         "count": "7",

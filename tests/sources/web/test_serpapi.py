@@ -6,7 +6,6 @@ import datetime
 
 import httpx
 import pytest
-from pydantic import SecretStr
 
 from deepcritical_mcp.errors import (
     ProviderError,
@@ -16,18 +15,17 @@ from deepcritical_mcp.errors import (
     QuotaExceededError,
     RateLimitError,
 )
-from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.sources.web.serpapi import SerpApiTool
+from deepcritical_mcp.sources.web.provider import WebTool
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
-from tests.sources.contract import PATIENT, TRIES, found
+from tests.sources.contestants import KEY, make_serpapi
+from tests.sources.contract import TRIES, found
+
+TODAY = datetime.date(2026, 3, 15)
 
 
-def serpapi(url: str, http: httpx.AsyncClient) -> SerpApiTool:
-    client = ApiClient(
-        http, provider="serpapi", title="SerpAPI", retry=PATIENT, explain=SerpApiTool.explain, follow_redirects=False
-    )
-    return SerpApiTool(client, base_url=url, api_key=SecretStr("serp-key"), today=lambda: datetime.date(2026, 3, 15))
+def serpapi(url: str, http: httpx.AsyncClient) -> WebTool:
+    return make_serpapi(url, http, today=lambda: TODAY)
 
 
 async def test_options_are_googles_own(http: httpx.AsyncClient):
@@ -48,7 +46,7 @@ async def test_options_are_googles_own(http: httpx.AsyncClient):
         "hl": "en",
         "output": "json",
         "tbs": "qdr:y",
-        "api_key": "serp-key",
+        "api_key": KEY.get_secret_value(),
     }
 
 
@@ -77,10 +75,3 @@ async def test_refusals_are_told_apart(http: httpx.AsyncClient, answer: Answer, 
             await found(serpapi(provider.url, http), "metformin", 5)
     assert type(caught.value) is error
     assert len(provider.asked) == tries
-
-
-async def test_a_key_that_is_repeated_in_a_result_is_blotted_out(http: httpx.AsyncClient):
-    page = wire.Page("serp-key", "https://a.example/?api_key=serp-key", "Your key is serp-key.")
-    async with stand_in(wire.serpapi([page])) as provider:
-        (item,) = await found(serpapi(provider.url, http), "metformin", 5)
-    assert "serp-key" not in item.model_dump_json()
