@@ -11,7 +11,8 @@ import anyio
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
-from mcp_types import CallToolResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, ResourceLink, TextResourceContents
 
 from tests.transports.conftest import Serving, content, error, text
 from tests.transports.processes import greeting, serving_process
@@ -352,3 +353,24 @@ def test_a_process_on_loopback_tells_its_clients_how_to_name_sessions(
         instructions, refused = anyio.run(told, url)
     assert f"its {names} finds it again" in instructions
     assert refused == code
+
+
+async def test_a_saved_export_is_a_resource_that_only_its_owner_reads(serving: Serving) -> None:
+    async with (
+        serving(**TOKENS) as server,
+        server.client("http", MODERN, ALICE) as alice,
+        server.client("http", MODERN, BOB) as bob,
+    ):
+        await alice.call_tool("add_evidence", {"items": [{"content": NOTE}]})
+        result = await alice.call_tool("export_evidence", {"format": "jsonl", "save": True})
+        saved = content(result)
+        link = result.content[1]
+        assert isinstance(link, ResourceLink)
+        assert (str(link.uri), link.mime_type) == (saved["file"], "application/x-ndjson")
+        [read] = (await alice.read_resource(saved["file"])).contents
+        assert isinstance(read, TextResourceContents)
+        assert NOTE in read.text
+        assert read.mime_type == link.mime_type
+        assert len(read.text.encode()) == saved["bytes"]
+        with pytest.raises(MCPError):
+            await bob.read_resource(saved["file"])
