@@ -21,13 +21,8 @@ from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore
 TOPICS = (
     "metformin alzheimer",
     "Does metformin slow cognitive decline in older adults with Alzheimer's disease?",
-    "metformin",
-    "p53",
     "α-synuclein aggregation in Parkinson's disease (PD): role of the gut-brain axis?",
-    '"metformin alzheimer',
-    "metformin (alzheimer OR dementia",
     '("metformin"[mh] or metformin[tiab]) and alzheimer*[tiab] NOT review[pt]',
-    "metformina y enfermedad de Alzheimer en los ancianos",
     "二甲双胍 阿尔茨海默病",
     "metformin 🧠 alzheimer 😀",
     "systematic review clinical trial meta-analysis cohort study case report practice guideline mechanism signaling "
@@ -100,15 +95,9 @@ async def test_offline_there_are_queries_of_the_own_words_and_a_warning(topic: s
     expansion = await offline(topic, store=FakeStore())
     assert_sound(expansion, 8)
     assert {one.strategy for one in expansion.queries} >= {"direct", "specific"}
+    assert "[" in topic or expansion.queries[0].query == topic
     assert all(query.hits == -1 for query in expansion.queries)
     assert "Without MeSH and numbers of hits" in expansion.warnings[-1]
-
-
-async def test_the_direct_query_is_the_topic_as_given():
-    topic = "Does metformin slow cognitive decline?"
-    direct = (await offline(topic)).queries[0]
-    assert direct.query == topic
-    assert finds(direct.pubmed_query, "metformin cognitive decline")
 
 
 async def test_pubmed_syntax_is_kept_and_repaired(ask: Ask):
@@ -151,15 +140,12 @@ async def test_a_topic_in_another_language_is_answered_with_a_hint(topic: str, l
     found = await offline(topic)
     assert f"The topic seems to be in {language}" in found.warnings[0]
     assert all(is_well_formed(f"metformin AND {one.pubmed}") for one in found.filters)
+    assert not [one for one in found.filters if "another script" in one.pubmed]
 
 
 @pytest.mark.parametrize("topic", ["the role of de novo mutations in autism", "TNF-α and β-catenin", "ED men over 60"])
 async def test_an_english_topic_is_not_taken_for_another_language(topic: str):
     assert not [one for one in (await offline(topic)).warnings if "seems to be in" in one]
-
-
-async def test_no_filter_is_of_a_language_that_pubmed_does_not_know():
-    assert not [one for one in (await offline("二甲双胍 阿尔茨海默病")).filters if "another script" in one.pubmed]
 
 
 async def test_an_abbreviation_that_the_description_defines_is_written_out():

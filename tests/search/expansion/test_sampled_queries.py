@@ -11,13 +11,9 @@ from deepcritical_mcp.search.expansion.sampled_queries import read_reply, sampli
 from tests.search.expansion.conftest import offline
 
 TOPIC = "metformin alzheimer"
+WORDS = "AMPK activation neuroprotection"
 GOOD = [
-    {
-        "query": "AMPK activation neuroprotection",
-        "strategy": "specific",
-        "reformulation": "semantic",
-        "rationale": "The pathway.",
-    },
+    {"query": WORDS, "strategy": "specific", "reformulation": "semantic", "rationale": "The pathway."},
     {"query": "biguanide dementia cognitive decline", "strategy": "broader", "reformulation": "syntactic"},
 ]
 
@@ -48,9 +44,8 @@ async def test_queries_as_asked_for_are_used(reply: str):
     sampled = await expansion(sampled=reply)
     direct, lateral, wider = sampled.queries
     assert direct.strategy == "direct"
-    assert (lateral.query, lateral.source) == ("AMPK activation neuroprotection", "sampling")
-    assert lateral.rationale == "The pathway."
-    assert lateral.pubmed_query == "AMPK activation neuroprotection"
+    assert (lateral.query, lateral.source, lateral.rationale) == (WORDS, "sampling", "The pathway.")
+    assert lateral.pubmed_query == WORDS
     assert wider.query == "biguanide dementia cognitive decline"
     assert sampled.warnings == (await expansion()).warnings
 
@@ -69,19 +64,15 @@ async def test_fewer_than_asked_for_are_all_used_before_filters_fill_up():
 @pytest.mark.parametrize(
     "reply",
     [
-        "I'm sorry, I cannot help with that.",
         f"Sure! {json.dumps(GOOD)}",
         json.dumps(GOOD)[:-1],
         json.dumps({"queries": GOOD}),
-        json.dumps([]),
         json.dumps(GOOD * 10),
         changed(query=""),
         changed(query="two\nlines"),
-        changed(query="word " * 60),
         changed(query="see https://evil.example/ now"),
         changed(strategy="direct"),
         changed(note="extra"),
-        changed(rationale="x" * 600),
         "[" * 50_000,
         "```" + "\n" * 19_000,
     ],
