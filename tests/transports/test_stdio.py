@@ -228,17 +228,6 @@ def test_a_wrong_setting_is_one_clear_sentence(tmp_path: Path) -> None:
     assert "Traceback" not in told
 
 
-def test_sessions_are_kept_by_default(tmp_path: Path) -> None:
-    home = {"XDG_DATA_HOME": str(tmp_path / "share"), "LOCALAPPDATA": str(tmp_path / "share")}
-    with server(tmp_path, **home) as process:
-        greet(process)
-        told(process, 2, "add_evidence", **NOTE)
-        [session] = tmp_path.rglob("sessions/*.sqlite3")
-    with server(tmp_path, **home) as process:  # the first one was killed
-        greet(process)
-        assert "Zinc heals warts" in told(process, 2, "semantic_search", query="warts", session_id=session.stem)
-
-
 def test_each_message_of_a_batch_gets_an_answer(process: subprocess.Popen[str]) -> None:
     parts = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in (7, "eight", 9)]
     assert process.stdin

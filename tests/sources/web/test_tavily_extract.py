@@ -1,4 +1,4 @@
-"""What only Tavily does."""
+"""Full texts of pages through Tavily."""
 
 from __future__ import annotations
 
@@ -11,58 +11,10 @@ from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.guard import Guard
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy
 from deepcritical_mcp.sources.full_text import Copy, Wanted
-from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.sources.web.tavily import TavilyExtract, TavilyTool
 from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.sources import wire
 from tests.sources.contestants import KEY, make_tavily
-from tests.sources.contract import found
-
-
-async def test_options_are_tavilys_own_and_the_key_is_a_header(http: httpx.AsyncClient):
-    async with stand_in(wire.tavily()) as provider:
-        await found(
-            make_tavily(provider.url, http),
-            "  metformin\ncancer ",
-            7,
-            search_depth="basic",
-            topic="news",
-            recency="week",
-            include_domains=["https://www.NIH.gov/", "who.int/news", "gov"],
-            exclude_domains=["*.example.com", "example.org/blog"],
-        )
-    (asked,) = provider.asked
-    assert (asked.method, asked.path) == ("POST", "/search")
-    assert asked.headers["authorization"] == f"Bearer {KEY.get_secret_value()}"
-    assert json.loads(asked.body) == {
-        "query": "metformin cancer",
-        "search_depth": "basic",
-        "topic": "news",
-        "time_range": "week",
-        "max_results": 7,
-        "include_domains": ["nih.gov", "who.int", "*.gov"],
-        "exclude_domains": ["example.com"],
-    }
-
-
-async def test_more_than_tavily_gives_is_told(http: httpx.AsyncClient):
-    async with stand_in(wire.tavily()) as provider:
-        answer = await make_tavily(provider.url, http).ask("metformin " * 60, 50, WebOptions())
-    body = json.loads(provider.asked[0].body)
-    assert body["max_results"] == 20
-    assert len(body["query"]) <= 400
-    assert answer.remarks[0].startswith("Tavily accepts shorter queries only; it was asked: metformin metformin")
-    assert answer.remarks[1] == "Tavily returns at most 20 results."
-
-
-async def test_what_lies_outside_the_domains_is_dropped(http: httpx.AsyncClient):
-    async with stand_in(wire.tavily()) as provider:
-        tool = make_tavily(provider.url, http)
-        inside = await found(tool, "metformin", 5, include_domains=["example.net", "example.org/a"])
-        outside = await found(tool, "metformin", 5, exclude_domains=["agency.example"])
-    assert [item.publication.title for item in inside] == [wire.PAGES[1].title, wire.PAGES[2].title]
-    assert [item.publication.title for item in outside] == [wire.PAGES[1].title, wire.PAGES[2].title]
-
 
 TEXT = "Metformin lowered glucose in this trial of ten thousand adults, who were followed for five years."
 MARKDOWN = f"""# A trial of metformin
