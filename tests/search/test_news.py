@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from deepcritical_mcp.dates import current_date
-from deepcritical_mcp.errors import EvidenceStoreError, ProviderUnavailableError
+from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderUnavailableError
 from deepcritical_mcp.evidence.kept_sessions import search_log
 from deepcritical_mcp.models import LoggedSearch, News, Publication
 from deepcritical_mcp.search import news
@@ -90,6 +90,15 @@ async def test_all_pages_of_what_was_added_are_read():
         found = await watched.news()
     assert len(found.items) == 250
     assert len(lib.session.kept) == 252
+
+
+async def test_a_search_that_failed_is_made_up_for():
+    async with library(TWO) as lib:
+        lib.ncbi.first["esearch"] = [Answer(400)]
+        with pytest.raises(ProviderError):
+            await lib.search.search(request(), lib.session)
+        found = await Watched(lib).news()
+    assert [one.id for one in found.items] == ["pubmed:11", "pubmed:12"]
 
 
 async def test_records_that_could_not_be_fetched_are_made_up_for():

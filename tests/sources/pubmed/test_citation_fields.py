@@ -34,7 +34,6 @@ def stage(name: str) -> str:
 @pytest.mark.parametrize(
     ("locations", "stage_name", "pages"),
     [
-        (location("pii", "e47969"), "epublish", "e47969"),
         (location("doi", "10.7554/eLife.47969") + location("pii", "e47969"), "epublish", "e47969"),
         (location("doi", "10.1088/1361-6560/acd48e"), "epublish", ""),
         (location("pii", "S0021-9150(18)30209-0"), "ppublish", ""),
@@ -83,7 +82,6 @@ COCHRANE = "Cochrane Database Syst Rev. 2004;(1):CD002020"
         ((), "ExpressionOfConcernIn", "J. 2023", "concern", "concern"),
         ((), "PartialRetractionIn", "J. 2024", "corrected", "partial_retraction"),
         (("Retraction of Publication",), "RetractionOf", "J. 2020", "notice", "about"),
-        (("Retraction Notice",), "RetractionOf", "J. 2020", "notice", "about"),
         (("Published Erratum",), "ErratumFor", "J. 2020", "notice", "about"),
         ((), "RepublishedIn", "J. 2020", "unchecked", "republished"),
         ((), "RetractedandRepublishedIn", "J. 2020", "retracted", "retraction"),
