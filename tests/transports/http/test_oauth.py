@@ -151,13 +151,15 @@ async def test_keys_that_drip_in_hold_up_no_token_for_long(monkeypatch: pytest.M
                 tasks.start_soon(one.verify_token, signed())
 
 
-@pytest.mark.parametrize("keys", [None, "keys", ["key", 7, {}], [{"kty": "oct", "k": "AAAA", "use": "enc"}]], ids=str)
-async def test_a_key_set_without_a_usable_key_lets_nobody_in(keys: object) -> None:
-    assert await with_keys(keys).verify_token(signed()) is None
-
-
-@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"keys":' + b"[" * 100_000, b'{"a":' * 100_000], ids=len)
-async def test_keys_nested_too_deeply_let_nobody_in(body: bytes) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"[" * 100_000, b'{"keys":' + b"[" * 100_000, b'{"a":' * 100_000, b'{"keys": null}', b'{"keys": "keys"}'),
+        *(b'{"keys": ["key", 7, {}]}', b'{"keys": [{"kty": "oct", "k": "AAAA", "use": "enc"}]}'),
+    ],
+    ids=lambda body: str(body[:20]),
+)
+async def test_a_key_set_without_a_usable_key_or_nested_too_deeply_lets_nobody_in(body: bytes) -> None:
     for jwks_url in (f"{ISSUER}/keys", ""):
         one = with_keys(lambda _: httpx.Response(200, content=body), jwks_url)
         assert await one.verify_token(signed()) is None
@@ -219,7 +221,7 @@ async def test_tokens_that_anybody_could_have_made_are_refused() -> None:
     assert [await one.verify_token(token) for token in forged] == [None] * len(forged)
 
 
-async def test_a_new_key_is_fetched_but_invented_ones_do_not_flood_the_issuer() -> None:
+async def test_a_new_key_is_fetched_but_invented_ones_do_not_flood_the_issuer_and_an_outage_locks_nobody_out() -> None:
     issuer, clock = Issuer("one"), Clock()
     one = verifier(issuer, clock)
     assert await one.verify_token(signed()) is not None
@@ -233,15 +235,9 @@ async def test_a_new_key_is_fetched_but_invented_ones_do_not_flood_the_issuer() 
     assert len(issuer.requests) == asked + 1
     clock.now += 31
     assert await one.verify_token(signed()) is None, "a key that was taken back"
-
-
-async def test_an_issuer_that_is_down_does_not_lock_its_users_out() -> None:
-    issuer, clock = Issuer("one"), Clock()
-    one = verifier(issuer, clock)
-    assert await one.verify_token(signed()) is not None
     issuer.is_down = True
     clock.now += 4_000
-    assert await one.verify_token(signed()) is not None
+    assert await one.verify_token(signed(key="two")) is not None, "the keys that were known last"
 
 
 async def test_an_issuer_whose_metadata_names_another_is_not_believed() -> None:
