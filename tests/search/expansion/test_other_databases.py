@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import pytest
 
 from deepcritical_mcp.errors import InvalidInputError
@@ -50,21 +48,6 @@ async def test_what_pubmed_would_misread_is_refused_with_its_name(strategy: str,
     with pytest.raises(InvalidInputError, match=f"in the syntax of {database}"):
         await ask(strategy, ncbi=ncbi)
     assert ncbi.requests == []
-
-
-@pytest.mark.parametrize(
-    "strategy",
-    [
-        "(gout[Title/Abstract]) AND #2",
-        "ti(gout) AND ab(allopurinol)",
-        "1 and 2 and 3",
-    ],
-)
-async def test_no_operator_or_line_of_another_database_is_sent_as_a_word(strategy: str, ask: Ask):
-    ncbi = NcbiStandIn(records=LIBRARY)
-    with suppress(InvalidInputError):
-        direct = (await ask(strategy, ncbi=ncbi)).queries[0].pubmed_query
-        assert requires(direct, ["gout", "allopurinol"])
 
 
 @pytest.mark.parametrize(

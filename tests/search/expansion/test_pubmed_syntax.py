@@ -60,16 +60,6 @@ def test_the_subject_leaves_out_what_is_excluded_and_what_is_no_subject():
     assert pubmed_syntax.subjects(query) == ["heart attack", "statin", "aspirin"]
 
 
-def test_words_lose_what_pubmed_would_read_as_syntax():
-    assert pubmed_syntax.words('IL-6/IL-10 ratio: "TNF-α" [sepsis] & p53?') == "IL-6 IL-10 ratio TNF-α sepsis p53"
-
-
-def test_a_list_is_cut_before_it_is_too_long():
-    query = pubmed_syntax.any_of((f'"name {number}"' for number in range(1_000)), limit=100)
-    assert len(query) <= 100
-    assert is_well_formed(query)
-
-
 @given(st.text(alphabet=st.sampled_from('ab "()[]*:ANDORNOT tiab,“”'), max_size=80))
 def test_what_is_repaired_is_valid_and_stays_so(text: str):
     repaired = pubmed_syntax.repair(text)

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.models import Expansion
 from deepcritical_mcp.search.expansion.sampled_queries import read_reply, sampling_request
 from tests.search.expansion.conftest import offline
 
@@ -16,10 +15,6 @@ GOOD = [
     {"query": WORDS, "strategy": "specific", "reformulation": "semantic", "rationale": "The pathway."},
     {"query": "biguanide dementia cognitive decline", "strategy": "broader", "reformulation": "syntactic"},
 ]
-
-
-async def expansion(count: int = 3, *, sampled: str = "") -> Expansion:
-    return await offline(TOPIC, count=count, sampled=sampled)
 
 
 def changed(**fields: object) -> str:
@@ -41,22 +36,23 @@ def test_the_request_names_topic_and_context_as_data():
     "reply", [json.dumps(GOOD), f"\n```json\n{json.dumps(GOOD, indent=1)}\n```\n", f"```\n{json.dumps(GOOD)}```"]
 )
 async def test_queries_as_asked_for_are_used(reply: str):
-    sampled = await expansion(sampled=reply)
+    sampled = await offline(TOPIC, count=3, sampled=reply)
     direct, lateral, wider = sampled.queries
     assert direct.strategy == "direct"
     assert (lateral.query, lateral.source, lateral.rationale) == (WORDS, "sampling", "The pathway.")
     assert lateral.pubmed_query == WORDS
     assert wider.query == "biguanide dementia cognitive decline"
-    assert sampled.warnings == (await expansion()).warnings
+    assert sampled.warnings == (await offline(TOPIC, count=3)).warnings
 
 
 async def test_a_negation_in_a_sampled_query_is_kept_for_pubmed():
     reply = json.dumps([GOOD[0] | {"query": "gliflozins nephropathy without diabetes"}])
-    assert (await expansion(sampled=reply)).queries[1].pubmed_query == 'gliflozins nephropathy "without diabetes"'
+    (_, one, *_) = (await offline(TOPIC, count=3, sampled=reply)).queries
+    assert one.pubmed_query == 'gliflozins nephropathy "without diabetes"'
 
 
 async def test_fewer_than_asked_for_are_all_used_before_filters_fill_up():
-    queries = (await expansion(8, sampled=json.dumps(GOOD))).queries
+    queries = (await offline(TOPIC, sampled=json.dumps(GOOD))).queries
     assert [query.source for query in queries[:3]] == ["rules", "sampling", "sampling"]
     assert "sampling" not in {query.source for query in queries[3:]}
 
@@ -78,9 +74,9 @@ async def test_fewer_than_asked_for_are_all_used_before_filters_fill_up():
     ],
 )
 async def test_an_answer_in_another_form_is_not_used_and_that_is_said(reply: str):
-    before = await expansion()
+    before = await offline(TOPIC, count=3)
     assert read_reply(reply, topic=TOPIC) == ()
-    after = await expansion(sampled=reply)
+    after = await offline(TOPIC, count=3, sampled=reply)
     assert after.queries == before.queries
     assert "not in the requested format" in after.warnings[-1]
 
