@@ -54,12 +54,17 @@ async def test_a_server_that_ends_answers_the_call_that_runs_or_tells_it_that_it
     assert content(result)["query"] == "metformin" if is_in_time else error(result)["code"] == "shutting_down"
 
 
-def test_a_signal_ends_the_process_cleanly_with_streams_open(tmp_path: Path) -> None:
-    with serving_process(tmp_path) as (one, url):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_process_cleanly_with_streams_open(tmp_path: Path, number: signal.Signals) -> None:
+    """On every interface, as it was told to listen, where it still checks host and origin."""
+    with serving_process(tmp_path, "--host", "0.0.0.0", "--insecure") as (one, url):
         with client_of(url) as http, http.stream("GET", "/sse") as stream:
+            assert http.get("/health").status_code == 200
+            assert http.get("/health", headers={"host": "evil.example"}).status_code == 421
+            assert http.get("/health", headers={"origin": "http://evil.example"}).status_code == 403
             lines = stream.iter_lines()
             assert next(lines) == "event: endpoint"
-            one.send_signal(signal.SIGTERM)
+            one.send_signal(number)
             for _ in lines:
                 pass  # to the end, which is a clean one
         assert one.wait(20) == 0
@@ -125,16 +130,6 @@ def test_a_signal_while_evidence_is_written_loses_nothing_that_was_acknowledged(
     assert len(ids) == 3
     assert all(f"Item {number}. Zinc binds iron" in read for number in range(3))
     assert "not_found" not in read or '"not_found":[]' in read
-
-
-def test_told_so_it_listens_on_every_interface_and_still_checks_the_host(tmp_path: Path) -> None:
-    with serving_process(tmp_path, "--host", "0.0.0.0", "--insecure") as (one, url):
-        with client_of(url) as http:
-            assert http.get("/health").status_code == 200
-            assert http.get("/health", headers={"host": "evil.example"}).status_code == 421
-            assert http.get("/health", headers={"origin": "http://evil.example"}).status_code == 403
-        one.send_signal(signal.SIGINT)
-        assert one.wait(20) == 0
 
 
 def call(parameters: dict[str, Any]) -> dict[str, Any]:
