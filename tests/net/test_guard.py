@@ -185,16 +185,13 @@ async def test_refused_missing_and_unavailable_are_different_errors(status: int,
 
 
 @pytest.mark.parametrize("conduct", ["reset", "half"])
-async def test_a_broken_connection_is_an_outage(conduct: str):
-    async with stand_in(Answer(200, HTML, "text/html", conduct=conduct)) as server:  # pyright: ignore[reportArgumentType]
-        with pytest.raises(ProviderUnavailableError):
-            await guard().fetch(server.url)
-
-
-async def test_an_unknown_name_and_one_without_addresses_are_outages():
+async def test_a_broken_connection_or_a_name_without_an_address_is_an_outage(conduct: str):
     for name in ("unknown.example", "empty.example"):
         with pytest.raises(ProviderUnavailableError):
             await guard(Names(empty_example=[])).fetch(f"http://{name}/")
+    async with stand_in(Answer(200, HTML, "text/html", conduct=conduct)) as server:  # pyright: ignore[reportArgumentType]
+        with pytest.raises(ProviderUnavailableError):
+            await guard().fetch(server.url)
 
 
 SMALL = FetchLimits(max_bytes=100_000)

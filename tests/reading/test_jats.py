@@ -297,14 +297,11 @@ def test_a_withheld_text_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("links", ["companion", "corrected-article", "commentary"])
-def test_a_study_that_only_links_to_others_has_no_status(links: str) -> None:
+def test_a_study_has_the_status_that_its_title_says_and_not_that_of_others_it_links_to(links: str) -> None:
     link = f'<related-article related-article-type="{links}" ext-link-type="doi" xlink:href="10.1000/ABC"/>'
     assert "status" not in read("<p>Text.</p>", meta=link, attributes='article-type="research-article"').fields
-
-
-def test_a_title_that_says_so_is_a_retracted_articles() -> None:
     title = "<title-group><article-title>RETRACTED ARTICLE: Doses</article-title></title-group>"
-    assert read("<p>Text.</p>", meta=title).fields["status"] == "retracted"
+    assert read("<p>Text.</p>", meta=link + title).fields["status"] == "retracted"
 
 
 TABLE = "<table><thead><tr><th>Group</th><th>n</th></tr></thead><tbody><tr><td>A</td><td>3</td></tr></tbody></table>"

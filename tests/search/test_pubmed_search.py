@@ -132,11 +132,12 @@ async def test_neighbours_are_evidence_like_any_other(kind: str, linkname: str):
     assert lib.ncbi.asked[0][1]["linkname"] == linkname
 
 
-async def test_what_the_session_has_is_not_fetched_again():
-    async with library(RECORDS) as lib:
+async def test_what_the_session_has_is_not_fetched_again_and_a_retracted_paper_is_named():
+    async with library(RECORDS | {"11": article("11", types=("Retracted Publication",))}) as lib:
         lib.ncbi.links["pubmed_pubmed"] = ["12", "13"]
-        await lib.search.related("11", "similar", 5, lib.session)
+        result = await lib.search.related("11", "similar", 5, lib.session)
         await lib.search.related("12", "similar", 5, lib.session)
+    assert any("RETRACTED" in warning for warning in result.warnings)
     assert [params["id"] for utility, params in lib.ncbi.asked if utility == "efetch"] == ["12,13,11"]
 
 
@@ -146,14 +147,6 @@ async def test_what_is_no_pmid_is_not_asked_for(pmid: str):
         with pytest.raises(InvalidInputError, match="number"):
             await lib.search.related(pmid, "similar", 5, lib.session)
     assert lib.ncbi.asked == []
-
-
-async def test_a_retracted_paper_is_named_as_such_with_its_neighbours():
-    retracted = article("11", types=("Retracted Publication",))
-    async with library(RECORDS | {"11": retracted}) as lib:
-        lib.ncbi.links["pubmed_pubmed"] = ["12"]
-        result = await lib.search.related("11", "similar", 5, lib.session)
-    assert any("RETRACTED" in warning for warning in result.warnings)
 
 
 async def test_an_outage_is_told_at_either_step():
