@@ -33,7 +33,7 @@ def recorded() -> Sequence[tuple[Row, JatsReading]]:
     """Each article's independent reading, and ours."""
     lines = [line for path in sorted(FOLDER.glob("jats*.jsonl")) for line in path.read_text("utf-8").splitlines()]
     rows: list[Row] = [json.loads(line) for line in lines]
-    return [(row, read_jats((FOLDER / row["file"]).read_bytes())[row.get("index", 0)]) for row in rows]
+    return [(row, read_jats((FOLDER / row["file"]).read_bytes())[int(row.get("index", 0))]) for row in rows]
 
 
 def with_body() -> list[tuple[Row, JatsReading]]:

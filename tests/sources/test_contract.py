@@ -56,6 +56,10 @@ class Provider:
         return lambda asked: answer if self.faulty in asked.path else self.before
 
 
+def cited(source: str, id: str) -> Answer:
+    return citing_wire.citations(citing_wire.citing(source, id))
+
+
 def of_ncbi(name: str, make: Any, call: Call, success: Answer) -> Provider:
     """A service of NCBI, which answers with a web page while it is down."""
     return Provider(name, make, call, success, refusal=AuthenticationError, page_error=ProviderUnavailableError)
@@ -65,6 +69,13 @@ PAPER = Wanted(RecordIds(pmcid="PMC9000001", doi="10.5555/zinc"))
 ZINC, TRIAL = PreprintRequest(query="zinc"), RecordIds(nct="NCT09000001")
 READ: Call = lambda one: one.read(PAPER)  # noqa: E731
 CITING: Call = lambda one: one.citing("11", 10)  # noqa: E731
+CONVERT: Call = lambda one: one.convert([RecordIds(pmid="31000001")])  # noqa: E731
+BY_DOI: Call = lambda one: one.records([RecordIds(doi="10.5555/a,b")])  # noqa: E731
+ASK_PREPRINTS: Call = lambda one: one.ask("zinc", ZINC, offset=0, limit=10)  # noqa: E731
+ASK_TRIALS: Call = lambda one: Trials(one).ask("zinc", TrialRequest(query="zinc"), offset=0, limit=5)  # noqa: E731
+SEARCH: Call = lambda tool: found(tool, "metformin", 10)  # noqa: E731
+ROWS, PREPRINTS = wire.results(wire.hit()), wire.results(wire.preprint())
+WORKS = crossref.listed(crossref.work())
 LISTED = wire.as_json({"studies": [wire.study()], "totalCount": 1})
 CONVERTED = wire.converted({"requested-id": "31000001", "pmid": 31000001, "pmcid": "PMC9000001", "doi": "10.5555/zinc"})
 PLACE = CitedPlace("J Made-up Res", "2021", "9", "11", "Ruiz")
@@ -72,64 +83,26 @@ PROVIDERS = (
     of_ncbi("pmc", wire.make_pmc, READ, wire.article_set(wire.jats())),
     of_ncbi("pubmed", ncbi.eutilities, lambda one: one.esearch("zinc"), ncbi.esearch(["7"])),
     of_ncbi("pubmed", ncbi.pubmed, lambda one: one.fetch(["7"]), ncbi.efetch(ncbi.article("7"))),
-    of_ncbi(
-        "pubmed", ecitmatch, lambda one: one.at_places([PLACE]), plain("J Made-up Res|2021|9|11|Ruiz|1|31978945\n")
-    ),
+    of_ncbi("pubmed", ecitmatch, lambda one: one.at_places([PLACE]), plain("J Made-up Res|2021|9|11|Ruiz|1|7\n")),
     Provider("citmatch", citation_matcher, lambda one: one.match("Ruiz A. Zinc."), matched("7")),
-    Provider(
-        *("idconv", wire.make_converter, lambda one: one.convert([RecordIds(pmid="31000001")]), CONVERTED),
-        refusal=AuthenticationError,
-    ),
+    Provider("idconv", wire.make_converter, CONVERT, CONVERTED, refusal=AuthenticationError),
     Provider("europepmc", wire.make_europe_pmc, READ, wire.results(), "search"),
-    Provider(
-        *("europepmc", wire.make_europe_pmc, READ, wire.fulltext(wire.jats()), "fullTextXML"),
-        before=wire.results(wire.hit()),
-    ),
-    Provider(
-        *("europepmc", wire.make_preprints, lambda one: one.ask("zinc", ZINC, offset=0, limit=10)),
-        *(wire.results(wire.preprint()), "/search"),
-    ),
-    Provider(
-        *("europepmc", wire.make_preprints, lambda one: one.fetch(["10.64898/2026.01.02.26300001"])),
-        *(wire.results(wire.preprint()), "sear"),
-    ),
-    Provider("europepmc", wire.make_records, lambda one: one.records([PAPER.ids]), wire.results(wire.hit()), "sea"),
-    Provider(
-        *("europepmc", citing_wire.make_citations, CITING, citing_wire.citations(citing_wire.citing("MED", "12"))),
-        "citations",
-    ),
-    Provider(
-        *("europepmc", citing_wire.make_citations, CITING, wire.results(wire.preprint()), "search"),
-        before=citing_wire.citations(citing_wire.citing("PPR", "PPR500001")),
-    ),
+    Provider("europepmc", wire.make_europe_pmc, READ, wire.fulltext(wire.jats()), "fullTextXML", ROWS),
+    Provider("europepmc", wire.make_preprints, ASK_PREPRINTS, PREPRINTS, "/search"),
+    Provider("europepmc", wire.make_preprints, lambda one: one.fetch(["10.64898/1"]), PREPRINTS, "sear"),
+    Provider("europepmc", wire.make_records, lambda one: one.records([PAPER.ids]), ROWS, "sea"),
+    Provider("europepmc", citing_wire.make_citations, CITING, cited("MED", "12"), "citations"),
+    Provider("europepmc", citing_wire.make_citations, CITING, PREPRINTS, "search", cited("PPR", "PPR500001")),
     Provider("trials", wire.make_trials, lambda one: one.read(Wanted(TRIAL)), wire.as_json(wire.study())),
-    Provider(
-        *("trials", wire.make_trials_client),
-        lambda one: Trials(one).ask("zinc", TrialRequest(query="zinc"), offset=0, limit=5),
-        *(LISTED, "studies"),
-    ),
+    Provider("trials", wire.make_trials_client, ASK_TRIALS, LISTED, "studies"),
     Provider("trials", wire.make_trials_client, lambda one: Trials(one).fetch([TRIAL.nct]), LISTED, "/studies"),
     Provider("trials", wire.make_trials_client, lambda one: TrialRecords(one).records([TRIAL]), LISTED, "stud"),
     Provider("unpaywall", wire.make_unpaywall, READ, wire.as_json(wire.located())),
-    Provider(
-        *("icite", citing_wire.make_icite, CITING, citing_wire.icite(citing_wire.icite_paper(11, 1, cited_by=[12])))
-    ),
-    Provider(
-        *("crossref", crossref.make_crossref, lambda one: one.notices(["10.5555/zinc"])),
-        crossref.listed(crossref.work()),
-    ),
-    Provider(
-        *("crossref", crossref.make_crossref, lambda one: one.match("Zinc in wound repair")),
-        crossref.listed(crossref.work()),
-    ),
-    Provider(
-        *("crossref", crossref.make_crossref, lambda one: one.records([RecordIds(doi="10.5555/a,b")])),
-        *(crossref.single(crossref.work("10.5555/a,b")), "/works/"),
-    ),
-    *(
-        Provider(one.name, one.make, lambda tool: found(tool, "metformin", 10), one.success, refusal=one.refusal)
-        for one in CONTESTANTS
-    ),
+    Provider("icite", citing_wire.make_icite, CITING, citing_wire.icite(citing_wire.icite_paper(11, 1, cited_by=[12]))),
+    Provider("crossref", crossref.make_crossref, lambda one: one.notices(["10.5555/zinc"]), WORKS),
+    Provider("crossref", crossref.make_crossref, lambda one: one.match("Zinc in wound repair"), WORKS),
+    Provider("crossref", crossref.make_crossref, BY_DOI, crossref.single(crossref.work("10.5555/a,b")), "/works/"),
+    *(Provider(one.name, one.make, SEARCH, one.success, refusal=one.refusal) for one in CONTESTANTS),
 )
 each_provider = pytest.mark.parametrize("provider", PROVIDERS, ids=lambda one: f"{one.name}{one.faulty}")
 but_html = pytest.mark.parametrize("provider", PROVIDERS[:-1], ids=lambda one: f"{one.name}{one.faulty}")

@@ -151,14 +151,3 @@ def test_nothing_that_is_sent_is_half_open(text: str):
     assert outside.count("(") == outside.count(")")
     assert not {*"?{}^~\\"} & {*outside}
     assert query == query.strip()
-
-
-async def test_fewer_results_than_were_counted_are_named(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        server.answer = play(numbered(3), counted=40)
-        found = await SourceSearch(make_preprints(server.url, http)).search(
-            PreprintRequest(query="zinc"), FakeSession()
-        )
-    assert len(found.evidence) == 3
-    assert (found.total_found, found.next_offset) == (3, -1)
-    assert found.warnings == ("Europe PMC counts 40 results, but delivers only 3.",)

@@ -43,7 +43,7 @@ async def test_the_recorded_answer_is_read(http: httpx.AsyncClient):
 
 
 async def test_a_paper_that_nobody_cites_or_icite_does_not_know(http: httpx.AsyncClient):
-    nobody = [icite(icite_paper(11, 0, cited_by=listed)) for listed in (None, "", [])]
+    nobody = [icite(icite_paper(11, 0, cited_by=listed)) for listed in (None, "", list[int]())]
     async with stand_in(*nobody, icite()) as server:
         service = make_icite(server.url, http)
         assert await service.counts([]) == {}

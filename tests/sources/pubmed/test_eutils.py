@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import anyio
 import httpx
 import pytest
@@ -33,28 +35,23 @@ async def test_a_key_travels_in_the_body_and_never_in_an_address(http: httpx.Asy
         assert asked.form["api_key"] == KEY
 
 
-BACKEND = "Search Backend failed: Database is not supported: pubmed"
-BACKEND = "Search Backend failed: "
+UNSUPPORTED = "Search Backend failed: Database is not supported: pubmed"
+DEEP = {"ERROR": "Search Backend failed: 'retstart' cannot be larger than 9998"}
+ODD: Sequence[object] = (
+    *({"count": "3", "idlist": []}, {"idlist": ["1"]}, {"count": "1", "idlist": "1"}),
+    *({"count": "many", "idlist": ["1"]}, []),
+)
+PROXY = as_xml("<eFetchResult><ERROR>proxy_stream(): 502 Bad Gateway</ERROR></eFetchResult>", 400)
+TOP = as_json({"error": "Search Backend failed: read timeout"})
 FAULTS: dict[str, tuple[Answer, type[ProviderError], int]] = {
-    "ERROR": (as_json({"esearchresult": {"ERROR": f"{BACKEND}no pubmed"}}), ProviderUnavailableError, TRIES),
-    "error at the top": (as_json({"error": f"{BACKEND}read timeout"}), ProviderUnavailableError, TRIES),
-    "XML": (as_xml(f"<eSearchResult><ERROR>{BACKEND}</ERROR></eSearchResult>"), ProviderUnavailableError, TRIES),
-    "400 of its proxy": (
-        as_xml("<eFetchResult><ERROR>proxy_stream(): 502 Bad Gateway</ERROR></eFetchResult>", 400),
-        *(ProviderUnavailableError, TRIES),
-    ),
-    "no such database": (as_json({"esearchresult": {"ERROR": "Invalid db name: pubmad"}}), ProviderRequestError, 1),
-    "too deep": (as_json({"esearchresult": {"ERROR": f"{BACKEND}'retstart' too large"}}), ProviderRequestError, 1),
+    **{str(one): (as_json({"esearchresult": one}), ProviderResponseError, TRIES) for one in ODD},
+    "no database": (as_json({"esearchresult": {"ERROR": "Invalid db name specified: x"}}), ProviderRequestError, 1),
+    "too deep": (as_json({"esearchresult": DEEP}), ProviderRequestError, 1),
     "400": (Answer(400, b"Bad Request"), ProviderRequestError, 1),
-    **{
-        f"{number}": (as_json({"header": {}, "esearchresult": result}), ProviderResponseError, TRIES)
-        for number, result in enumerate(
-            [
-                *({"count": "3", "idlist": []}, {"idlist": ["1"]}, {"count": "many", "idlist": ["1"]}),
-                *({"count": "1", "idlist": "1"}, []),
-            ]
-        )
-    },
+    "ERROR": (as_json({"esearchresult": {"ERROR": UNSUPPORTED}}), ProviderUnavailableError, TRIES),
+    "XML": (as_xml(f"<eSearchResult><ERROR>{UNSUPPORTED}</ERROR></eSearchResult>"), ProviderUnavailableError, TRIES),
+    "error at the top": (TOP, ProviderUnavailableError, TRIES),
+    "400 of its proxy": (PROXY, ProviderUnavailableError, TRIES),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import httpx
@@ -99,7 +100,7 @@ async def test_options_and_the_place_of_the_key_are_the_providers_own(name: str,
     ("name", "answer", "ago", "date", "sent"),
     [
         ("brave", wire.brave_news, "3 days ago", "2026-03-12", {"q": "metformin", "count": "30", "offset": "0"}),
-        ("serpapi", lambda pages: wire.serpapi(pages, rows="news_results"), "2 weeks ago", "2026-03", {"tbm": "nws"}),
+        ("serpapi", partial(wire.serpapi, rows="news_results"), "2 weeks ago", "2026-03", {"tbm": "nws"}),
     ],
 )
 async def test_news_are_read_from_their_own_list_with_dates(

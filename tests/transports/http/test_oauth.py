@@ -99,16 +99,15 @@ async def issuer_on_loopback() -> AsyncGenerator[str]:
         server.should_exit = True
 
 
-def with_keys(
-    answer: Callable[[httpx.Request], httpx.Response] | object, jwks_url: str = f"{ISSUER}/keys"
-) -> OAuthVerifier:
-    """A verifier whose issuer answers so, or publishes these keys."""
-
-    def play(request: httpx.Request) -> httpx.Response:
-        return answer(request) if callable(answer) else httpx.Response(200, json={"keys": answer})
-
+def asking(answer: Callable[[httpx.Request], httpx.Response], jwks_url: str = f"{ISSUER}/keys") -> OAuthVerifier:
+    """A verifier whose issuer answers so."""
     settings = Settings(oauth_issuer=ISSUER, oauth_jwks_url=jwks_url)
-    return OAuthVerifier(settings, SERVER, transport=httpx.MockTransport(play))
+    return OAuthVerifier(settings, SERVER, transport=httpx.MockTransport(answer))
+
+
+def with_keys(*keys: object) -> OAuthVerifier:
+    """A verifier whose issuer publishes these keys."""
+    return asking(lambda _: httpx.Response(200, json={"keys": keys}))
 
 
 def verifier(issuer: Issuer, clock: Clock | None = None, **settings: Any) -> OAuthVerifier:
@@ -144,7 +143,7 @@ async def test_keys_that_drip_in_hold_up_no_token_for_long(monkeypatch: pytest.M
             yield b" "
             await anyio.sleep(0.01)
 
-    one = with_keys(lambda _: httpx.Response(200, content=drip()))
+    one = asking(lambda _: httpx.Response(200, content=drip()))
     with anyio.fail_after(10):
         async with anyio.create_task_group() as tasks:
             for _ in range(10):
@@ -161,7 +160,7 @@ async def test_keys_that_drip_in_hold_up_no_token_for_long(monkeypatch: pytest.M
 )
 async def test_a_key_set_without_a_usable_key_or_nested_too_deeply_lets_nobody_in(body: bytes) -> None:
     for jwks_url in (f"{ISSUER}/keys", ""):
-        one = with_keys(lambda _: httpx.Response(200, content=body), jwks_url)
+        one = asking(lambda _: httpx.Response(200, content=body), jwks_url)
         assert await one.verify_token(signed()) is None
 
 
@@ -178,7 +177,7 @@ async def test_a_good_key_among_junk_is_used_and_only_so_many_are_read() -> None
     same: list[object] = [{**public_key("two"), "kid": "one"}, *junk]
     many: list[object] = [{}] * 1_000
     for before, after, is_read in ((junk, same, True), (many, junk, False)):
-        one = with_keys([*before, public_key("one"), *after])
+        one = with_keys(*before, public_key("one"), *after)
         assert (await one.verify_token(signed()) is not None) is is_read
 
 
@@ -245,7 +244,7 @@ async def test_an_issuer_whose_metadata_names_another_is_not_believed() -> None:
         assert request.url.path != "/keys"
         return httpx.Response(200, json={"issuer": "https://evil.example", "jwks_uri": f"{ISSUER}/keys"})
 
-    assert await with_keys(answer, "").verify_token(signed()) is None
+    assert await asking(answer, "").verify_token(signed()) is None
 
 
 async def test_the_server_says_where_to_get_a_token_and_takes_it(serving: Serving) -> None:
@@ -287,7 +286,7 @@ async def test_no_more_is_read_of_the_keys_than_a_key_set_can_hold(encoding: str
 
     headers = {} if encoding == "identity" else {"content-encoding": encoding}
     for jwks_url in (f"{ISSUER}/keys", ""):
-        one = with_keys(lambda _: httpx.Response(200, headers=headers, content=endless()), jwks_url)
+        one = asking(lambda _: httpx.Response(200, headers=headers, content=endless()), jwks_url)
         assert await one.verify_token(signed()) is None
     assert sum(sent) < 50 * len(ZEROS)
 
@@ -298,4 +297,4 @@ async def test_a_key_with_private_members_costs_nothing(bits: int) -> None:
     number = base64.urlsafe_b64encode(((1 << bits) - 1).to_bytes(bits // 8)).decode().rstrip("=")
     big = {"kty": "RSA", "kid": "big", "n": number, "e": "AQAB", "d": number}
     with anyio.fail_after(10):
-        assert await with_keys([big, public_key("one")]).verify_token(signed()) is not None
+        assert await with_keys(big, public_key("one")).verify_token(signed()) is not None
