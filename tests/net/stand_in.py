@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import datetime
 import socket
 import ssl
 import struct
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qs, urlsplit
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 
 @dataclass(frozen=True)
@@ -125,3 +132,20 @@ async def _write(writer: asyncio.StreamWriter, answer: Answer, over: asyncio.Eve
     body = answer.body[: len(answer.body) // 2] if answer.conduct == "half" else answer.body
     writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
     await writer.drain()
+
+
+def certificate(folder: Path, subject: x509.GeneralName) -> tuple[Path, Path]:
+    """A certificate for a name or an address that its own key signed, and that key."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
+    name, day = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a test")]), datetime.timedelta(days=1)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number(), now - day, now + day)
+        .add_extension(x509.SubjectAlternativeName([subject]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    public, private = folder / "test.crt", folder / "test.key"
+    public.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    form, open_ = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    private.write_bytes(key.private_bytes(serialization.Encoding.PEM, form, open_))
+    return public, private

@@ -64,8 +64,18 @@ def test_two_processes_share_a_file_and_lose_nothing(path: Path) -> None:
     connection.close()
 
 
-def test_a_file_that_cannot_be_made_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in files here")
+def test_what_is_not_a_file_or_cannot_be_made_is_reported_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "file").write_text("not a folder")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("folder", "pipe"):
+        cache = Cache(tmp_path / name, max_bytes=ROOM, timeout=0.01)
+        cache.put({b"key": VALUE})
+        assert cache.get([b"key"]) == {}
+    caplog.clear()
     cache = Cache(tmp_path / "file" / "cache.sqlite3", max_bytes=ROOM)
     for key in keys(3):
         cache.put({key: VALUE})
@@ -73,19 +83,6 @@ def test_a_file_that_cannot_be_made_is_reported_once(tmp_path: Path, caplog: pyt
         assert cache.clear() == 0
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     assert str(tmp_path) not in caplog.text
-
-
-@pytest.mark.parametrize("kind", ["folder", "pipe"])
-def test_what_is_not_a_file_counts_as_not_cached(kind: str, path: Path) -> None:
-    if kind == "folder":
-        path.mkdir()
-    elif hasattr(os, "mkfifo"):
-        os.mkfifo(path)
-    else:
-        pytest.skip("no pipes in files here")
-    cache = Cache(path, max_bytes=ROOM, timeout=0.01)
-    cache.put({b"key": VALUE})
-    assert cache.get([b"key"]) == {}
 
 
 def _not_a_database(path: Path) -> None:

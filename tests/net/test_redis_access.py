@@ -5,18 +5,15 @@ from __future__ import annotations
 import ipaddress
 import logging
 from collections.abc import Generator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from deepcritical_mcp.cli import doctor_checks
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.net.pacing import shared_pacing
+from tests.net import stand_in
 from tests.transports.processes import redis
 
 pytest.importorskip("redis")
@@ -27,22 +24,9 @@ QUOTED = "se%2Fsame%200123456789"
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 that its own key signed; the key is next to it."""
-    folder, key, now = tmp_path_factory.mktemp("tls"), ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a Redis")])
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    (folder / "redis.crt").write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    (folder / "redis.key").write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return folder / "redis.crt"
+    """A certificate for 127.0.0.1; the key is next to it."""
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    return stand_in.certificate(tmp_path_factory.mktemp("tls"), address)[0]
 
 
 @pytest.fixture

@@ -25,21 +25,8 @@ def column(lines: Iterable[str], left: float = 72, top: float = 700, *, size: fl
     return [Words(text, left, top - 12 * number, size) for number, text in enumerate(lines)]
 
 
-def pdf(
-    *pages: Sequence[Words],
-    title: str = "",
-    images: bool = False,
-    password: bool = False,
-    runs: int = 0,
-) -> bytes:
-    """A PDF with these pages.
-
-    Args:
-        images: put a picture on each page.
-        password: make it one that cannot be opened without a password.
-        runs: degrees by which the text itself is turned counterclockwise, about the middle of the page.
-    """
-    matrix = {0: "1 0 0 1 0 0", 90: "0 1 -1 0 702 90", 180: "-1 0 0 -1 612 792", 270: "0 -1 1 0 -90 702"}[runs]
+def pdf(*pages: Sequence[Words], images: bool = False, password: bool = False) -> bytes:
+    """A PDF with these pages, with a picture on each, or one that cannot be opened without a password."""
     objects: list[bytes] = [
         b"",
         b"",
@@ -50,7 +37,7 @@ def pdf(
         content = "".join(
             f"BT /F1 {word.size} Tf {word.left} {word.bottom} Td ({_escaped(word.text)}) Tj ET\n" for word in page
         )
-        stream = f"{_PICTURE if images else ''}q {matrix} cm\n{content}Q\n".encode("cp1252")
+        stream = f"{_PICTURE if images else ''}{content}".encode("cp1252")
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
         objects.append(
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R "
@@ -59,14 +46,13 @@ def pdf(
         kids.append(len(objects))
     objects[0] = b"<< /Type /Catalog /Pages 2 0 R >>"
     objects[1] = b"<< /Type /Pages /Count %d /Kids [%s] >>" % (len(kids), b" ".join(b"%d 0 R" % kid for kid in kids))
-    objects.append(b"<< /Title (%s) >>" % _escaped(title).encode("cp1252"))
-    trailer = b"/Info %d 0 R" % len(objects)
+    trailer = b""
     if password:
         owner = hashlib.md5(b"owner").digest() * 2
         user = _PADDING.hex().encode()
         objects.append(b"<< /Filter /Standard /V 1 /R 2 /P -4 /O <%s> /U <%s> >>" % (owner.hex().encode(), user))
         id = b"<00112233445566778899AABBCCDDEEFF>"
-        trailer += b" /Encrypt %d 0 R /ID [%s %s]" % (len(objects), id, id)
+        trailer = b" /Encrypt %d 0 R /ID [%s %s]" % (len(objects), id, id)
     return _file(objects, trailer)
 
 

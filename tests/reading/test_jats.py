@@ -9,11 +9,6 @@ from deepcritical_mcp.reading.jats import read_jats
 from tests.reading.jats_samples import article, outline, paragraphs, read, text_of
 
 
-def test_an_untitled_section_without_text_of_its_own_is_no_part() -> None:
-    reading = read("<sec><sec><title>Doses</title><p>Two.</p></sec></sec>")
-    assert [(part.anchor, part.parent) for part in reading.parts] == [("s1.1", "")]
-
-
 @pytest.mark.parametrize("body", ["", "<p/>", "<p><graphic/></p>", "<sec><title>Only a title</title></sec>"])
 def test_an_article_without_text_has_no_content(body: str) -> None:
     reading = read(body, meta="<abstract><p>Short.</p></abstract>", after="<back><ack><p>Thanks.</p></ack></back>")
@@ -24,20 +19,15 @@ def test_an_article_without_text_has_no_content(body: str) -> None:
 @pytest.mark.parametrize(
     ("written", "read_as"),
     [
-        ("10<sup>-3</sup> mol", "10⁻³ mol"),
-        ("CO<sub>2</sub>", "CO₂"),
         ("CD4<sup>low</sup>", "CD4low"),
         ("10<sup>−0.5</sup>", "10^−0.5"),
         ("2<sup>−ΔΔ<italic>C</italic><sub>T</sub></sup>", "2^−ΔΔCT"),
-        ("(a + b)<sup>n</sup>", "(a + b)^n"),
         ("bases<sup>14,15</sup> and sites<sup>3–5</sup>", "bases[14,15] and sites[3–5]"),
         ('doses<xref ref-type="table-fn"><sup>a</sup></xref>', "doses^a"),
-        ('39.1<sup><xref ref-type="table-fn">c</xref></sup>', "39.1^c"),
         ('39.1<xref ref-type="fn">2</xref>', "39.1[2]"),
         ('see note <xref ref-type="fn">a</xref>', "see note a"),
         ('10<sup><xref ref-type="other">−3</xref></sup> mol', "10⁻³ mol"),
         ("<sup>a</sup>Adjusted", "a Adjusted"),
-        ('dose of 0.5<xref ref-type="bibr">12</xref>', "dose of 0.5[12]"),
         ('dose of 0.5<sup><xref ref-type="bibr">12</xref></sup> mg', "dose of 0.5[12] mg"),
         ("a&nbsp;b &alpha; &unknown; A & B", "a b α &unknown; A & B"),
         ("line<break/>break", "line break"),
@@ -52,7 +42,6 @@ def test_running_text_keeps_its_meaning(written: str, read_as: str) -> None:
 @pytest.mark.parametrize(
     ("formula", "text"),
     [
-        ("<mml:msup><mml:mi>x</mml:mi><mml:mn>2</mml:mn></mml:msup>", "x²"),
         (
             "<mml:mfrac><mml:mi>a</mml:mi><mml:mrow><mml:mi>b</mml:mi><mml:mo>+</mml:mo><mml:mi>c</mml:mi></mml:mrow></mml:mfrac>",
             "a/(b+c)",
@@ -63,7 +52,6 @@ def test_running_text_keeps_its_meaning(written: str, read_as: str) -> None:
         ("<mml:mi>sin</mml:mi><mml:mo>&#x2061;</mml:mo><mml:mi>x</mml:mi>", "sin x"),
         ("<mml:mfenced><mml:mi>a</mml:mi><mml:mi>b</mml:mi></mml:mfenced>", "(a,b)"),
         ("<mml:mover><mml:mi>x</mml:mi><mml:mo>¯</mml:mo></mml:mover>", "x¯"),
-        ("<mml:mi>𝑥</mml:mi>", "x"),
         (
             "<mml:mtable><mml:mtr><mml:mtd><mml:mi>a</mml:mi></mml:mtd><mml:mtd><mml:mi>b</mml:mi></mml:mtd></mml:mtr>"
             "<mml:mtr><mml:mtd><mml:mi>c</mml:mi></mml:mtd></mml:mtr></mml:mtable>",
@@ -75,44 +63,33 @@ def test_mathml_is_readable(formula: str, text: str) -> None:
     assert paragraphs(f"<p>So <inline-formula><mml:math>{formula}</mml:math></inline-formula>.</p>") == [f"So {text}."]
 
 
-def test_a_list_in_a_paragraph_has_a_paragraph_for_each_item() -> None:
-    body = (
-        '<p>First:<list list-type="order"><list-item><p>one</p></list-item><list-item><p>two</p>'
-        '<list list-type="bullet"><list-item><p>inner</p></list-item></list></list-item></list>then.</p>'
-    )
-    assert paragraphs(body) == ["First:", "1. one", "2. two", "• inner", "then."]
-
-
-def test_definitions_stand_behind_their_terms() -> None:
-    body = "<def-list><def-item><term>CI</term><def><p>confidence interval</p></def></def-item></def-list>"
-    assert paragraphs(body) == ["CI: confidence interval"]
-
-
-def test_quotes_verse_and_code() -> None:
-    body = (
-        "<disp-quote><p>Quoted.</p><attrib>A. Ruiz</attrib></disp-quote>"
-        "<verse-group><verse-line>one</verse-line><verse-line>two</verse-line></verse-group>"
-        "<code>if a:\n    b\n</code>"
-    )
-    assert paragraphs(body) == [*("Quoted.", "A. Ruiz", "one", "two", "if a:\n    b")]
-
-
-def test_footnotes_and_supplements_follow_the_paragraph() -> None:
-    body = (
-        "<p>Text<fn><label>1</label><p>A note.</p></fn> goes on.</p>"
-        "<supplementary-material><label>File S1</label><caption><title>Data</title><p>All rows.</p></caption>"
-        "</supplementary-material>"
-    )
-    assert paragraphs(body) == ["Text goes on.", "1 A note.", "File S1. Data. All rows."]
+@pytest.mark.parametrize(
+    ("body", "read_as"),
+    [
+        (
+            '<p>First:<list list-type="order"><list-item><p>one</p></list-item><list-item><p>two</p>'
+            '<list list-type="bullet"><list-item><p>inner</p></list-item></list></list-item></list>then.</p>',
+            ["First:", "1. one", "2. two", "• inner", "then."],
+        ),
+        (
+            "<def-list><def-item><term>CI</term><def><p>confidence interval</p></def></def-item></def-list>",
+            ["CI: confidence interval"],
+        ),
+        ("<disp-quote><p>Quoted.</p><attrib>A. Ruiz</attrib></disp-quote>", ["Quoted.", "A. Ruiz"]),
+        ("<verse-group><verse-line>one</verse-line><verse-line>two</verse-line></verse-group>", ["one", "two"]),
+        ("<code>if a:\n    b\n</code>", ["if a:\n    b"]),
+        ("<p>Text<fn><label>1</label><p>A note.</p></fn> goes on.</p>", ["Text goes on.", "1 A note."]),
+    ],
+)
+def test_lists_quotes_code_and_notes_are_paragraphs(body: str, read_as: list[str]) -> None:
+    assert paragraphs(body) == read_as
 
 
 @pytest.mark.parametrize(
     "file",
     [
-        "<supplementary-material><label>File 1</label><caption><p>Rows.</p></caption></supplementary-material>",
         "<supplementary-material><label>File 1</label><media><caption><p>Rows.</p></caption></media>"
         "</supplementary-material>",
-        "<supplementary-material>File 1. Rows.</supplementary-material>",
         "<supplementary-material><p>File 1. Rows.</p></supplementary-material>",
     ],
 )
@@ -162,9 +139,7 @@ def test_each_reference_is_a_paragraph_as_printed() -> None:
             '<pub-id pub-id-type="pmid">77</pub-id>',
             "Berg JA, Ruiz K. J Test. 2010:5-9. PMID: 77",
         ),
-        ('Ruiz K. doi: <pub-id pub-id-type="doi">10.1/x</pub-id>', "Ruiz K. doi: 10.1/x"),
         ("Water, H<sub>2</sub>O. <italic>J Test </italic>2010.", "Water, H₂O. J Test 2010."),
-        ("<source>J Test. </source><year>2010</year>: 5.", "J Test. 2010: 5."),
         ("<source>J Test</source><year>2010</year>: 5.", "J Test 2010: 5."),
         ("Ruiz.</mixed-citation><element-citation><year>2010</year></element-citation><mixed-citation>", "Ruiz."),
     ],
@@ -199,7 +174,6 @@ def test_translations_and_letters_stand_apart_at_the_end() -> None:
         ("decision-letter", ("Decision letter", "editor Jo Roe|reviewer Al Oz"), "by Jo Roe, editor; Al Oz, reviewer"),
         ("decision-letter", ("Decision letter", "editor Jane Roe|reviewer Jane Roe"), "by Jane Roe, editor"),
         ("reply", ("To the editor", "author Ann Lee"), "reply by Ann Lee"),
-        ("reply", ("Author's reply", ""), ""),
         ("translation", ("", "author Ann Lee"), "Portuguese"),
     ],
 )
@@ -272,10 +246,8 @@ def test_the_fields_make_a_publication() -> None:
 @pytest.mark.parametrize(
     ("date", "read_as"),
     [
-        ("<day>31</day><month>2</month><year>2020</year>", "2020-02"),
         ("<month>Apr</month><year>2020</year>", "2020-04"),
         ("<season>Spring</season><year>2020</year>", "2020"),
-        ("<string-date>5 May 2020</string-date>", "2020-05-05"),
         ("<year>unknown</year>", None),
     ],
 )
@@ -283,22 +255,16 @@ def test_dates_are_read_as_far_as_they_go(date: str, read_as: str | None) -> Non
     assert read("<p>Text.</p>", meta=f'<pub-date pub-type="epub">{date}</pub-date>').fields.get("date") == read_as
 
 
+CC_BY = "https://creativecommons.org/licenses/by/4.0/"
+ALI = 'xmlns:ali="http://www.niso.org/schemas/ali/1.0/"'
+
+
 @pytest.mark.parametrize(
     ("permissions", "licence"),
     [
-        (
-            '<license xlink:href="https://creativecommons.org/licenses/by/4.0/"/>',
-            "https://creativecommons.org/licenses/by/4.0/",
-        ),
-        (
-            '<license><ali:license_ref xmlns:ali="http://www.niso.org/schemas/ali/1.0/">https://example.org/l'
-            "</ali:license_ref></license>",
-            "https://example.org/l",
-        ),
-        (
-            "<license><license-p>See http://creativecommons.org/licenses/by/3.0/.</license-p></license>",
-            "http://creativecommons.org/licenses/by/3.0/",
-        ),
+        (f'<license xlink:href="{CC_BY}"/>', CC_BY),
+        (f"<license><ali:license_ref {ALI}>{CC_BY}</ali:license_ref></license>", CC_BY),
+        (f"<license><license-p>See {CC_BY}.</license-p></license>", CC_BY),
         ("<license><license-p>All rights reserved.</license-p></license>", "All rights reserved."),
         ("<copyright-statement>© 2020 Press</copyright-statement>", "© 2020 Press"),
         ("", ""),
@@ -331,14 +297,11 @@ def test_a_withheld_text_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("links", ["companion", "corrected-article", "commentary"])
-def test_a_study_that_only_links_to_others_has_no_status(links: str) -> None:
+def test_a_study_has_the_status_that_its_title_says_and_not_that_of_others_it_links_to(links: str) -> None:
     link = f'<related-article related-article-type="{links}" ext-link-type="doi" xlink:href="10.1000/ABC"/>'
     assert "status" not in read("<p>Text.</p>", meta=link, attributes='article-type="research-article"').fields
-
-
-def test_a_title_that_says_so_is_a_retracted_articles() -> None:
     title = "<title-group><article-title>RETRACTED ARTICLE: Doses</article-title></title-group>"
-    assert read("<p>Text.</p>", meta=title).fields["status"] == "retracted"
+    assert read("<p>Text.</p>", meta=link + title).fields["status"] == "retracted"
 
 
 TABLE = "<table><thead><tr><th>Group</th><th>n</th></tr></thead><tbody><tr><td>A</td><td>3</td></tr></tbody></table>"
@@ -347,11 +310,6 @@ TABLE = "<table><thead><tr><th>Group</th><th>n</th></tr></thead><tbody><tr><td>A
 def table(inner: str) -> str:
     """The Markdown of a table with these rows."""
     return text_of(read(f"<p>Text.</p><table-wrap><table>{inner}</table></table-wrap>"), "t1")
-
-
-def tables(inner: str) -> list[str]:
-    """The Markdown of each block of a table."""
-    return table(inner).split("\n\n")
 
 
 def test_caption_table_and_footnotes_are_paragraphs() -> None:
@@ -418,6 +376,6 @@ def test_header_rows_between_the_rows_begin_a_table_of_their_own() -> None:
     head = "<tr><th/><th>Bladder</th><th>Breast</th></tr><tr><th/><th>OR</th><th>OR</th></tr>"
     again = "<tr><th/><th>Renal</th><th>Lung</th></tr><tr><th/><th>OR</th><th>OR</th></tr>"
     rows = "<tr><td>Men</td><td>1.1</td><td>1.2</td></tr>", "<tr><td>Men</td><td>2.1</td><td>2.2</td></tr>"
-    first, second = tables(f"<thead>{head}</thead><tbody>{rows[0]}{again}{rows[1]}</tbody>")
+    first, second = table(f"<thead>{head}</thead><tbody>{rows[0]}{again}{rows[1]}</tbody>").split("\n\n")
     assert first.split("\n")[::2] == ["|  | Bladder / OR | Breast / OR |", "| Men | 1.1 | 1.2 |"]
     assert second.split("\n")[::2] == ["|  | Renal / OR | Lung / OR |", "| Men | 2.1 | 2.2 |"]

@@ -19,7 +19,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.models import ProviderReport
 from deepcritical_mcp.search.pipeline import SearchHandler
-from deepcritical_mcp.search.search_steps import Outcome, Ranking, depth, rank
+from deepcritical_mcp.search.search_steps import Outcome, depth, rank
 from deepcritical_mcp.sources.base import Answer, Hit, SearchRequest, Source
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from tests.publications import published
@@ -70,11 +70,13 @@ async def test_both_sources_answer_fused_by_rank():
 
 async def test_the_same_publication_from_both_appears_once_as_the_first_has_it():
     on_the_web = page("a", url="https://pubmed.ncbi.nlm.nih.gov/1/", pmid="1")
-    result = await SearchHandler([FakeSource("pubmed", [record("1")]), FakeSource("web", [on_the_web])]).search(
-        "q", 10, FakeSession()
-    )
+    handler = SearchHandler([FakeSource("pubmed", [record("1")]), FakeSource("web", [on_the_web])])
+    result = await handler.search("q", 10, FakeSession())
     assert [item.citation.title for item in result.evidence] == ["Record 1"]
     assert result.duplicates_removed == 1
+
+
+Given = Sequence[Hit] | DeepCriticalError | None
 
 
 @pytest.mark.parametrize(
@@ -86,15 +88,9 @@ async def test_the_same_publication_from_both_appears_once_as_the_first_has_it()
         (None, [page("a")], "pubmed", "web"),
     ],
 )
-async def test_the_loss_of_either_is_survived_and_told(
-    pubmed: Sequence[Hit] | DeepCriticalError | None,
-    web: Sequence[Hit] | DeepCriticalError | None,
-    lost: str,
-    left: str,
-):
-    result = await SearchHandler([FakeSource("pubmed", pubmed), FakeSource("web", web)], seconds=0.2).search(
-        "q", 10, FakeSession()
-    )
+async def test_the_loss_of_either_is_survived_and_told(pubmed: Given, web: Given, lost: str, left: str):
+    handler = SearchHandler([FakeSource("pubmed", pubmed), FakeSource("web", web)], seconds=0.2)
+    result = await handler.search("q", 10, FakeSession())
     assert len(result.evidence) == 1
     assert result.sources_searched == (left,)
     assert len(result.errors) == 1
@@ -102,6 +98,9 @@ async def test_the_loss_of_either_is_survived_and_told(
 
 
 async def test_the_loss_of_all_is_one_error_with_each_cause_in_order():
+    with anyio.fail_after(1), pytest.raises(AllProvidersFailedError) as caught:
+        await SearchHandler([FakeSource("pubmed", None)]).search("q", 10, FakeSession())
+    assert isinstance(caught.value.causes[0], ProviderTimeoutError)
     with pytest.raises(AllProvidersFailedError) as caught:
         await SearchHandler([FakeSource("pubmed", DOWN), FakeSource("web", WEB_DOWN)]).search("q", 10, FakeSession())
     assert [type(cause) for cause in caught.value.causes] == [type(DOWN), type(WEB_DOWN)]
@@ -111,35 +110,15 @@ async def test_the_loss_of_all_is_one_error_with_each_cause_in_order():
     assert caught.value.message == f"No source could answer: {told[0]} {told[1]}"
 
 
-async def test_tools_that_hang_end_before_the_deadline():
-    with anyio.fail_after(1), pytest.raises(AllProvidersFailedError) as caught:
-        await SearchHandler([FakeSource("pubmed", None)]).search("q", 10, FakeSession())
-    assert isinstance(caught.value.causes[0], ProviderTimeoutError)
+class Library(FakeSource):
+    request, two_step = PubMedRequest, True
 
 
-class Library(Uncreated, Source):
-    """A source in two steps, which these tests never ask."""
-
-    name = "library"
-    title = "Library"
-    kind = "literature"
-    cited_as = "pubmed"
-    request = PubMedRequest
-    two_step = True
-
-    async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
-        raise NotImplementedError
-
-
-SOURCE = Library()
+SOURCE = Library("library", None)
 
 
 def asked(ids: list[str], depth: int) -> Outcome:
     return Outcome("q", Answer(tuple(ids[:depth]), len(ids)))
-
-
-def ranking_of_all(outcomes: list[Outcome], offset: int, size: int, limit: int) -> Ranking:
-    return rank(SOURCE, outcomes, offset=offset, start=0, size=size, limit=limit)
 
 
 PMIDS = st.lists(st.integers(1, 900).map(str), unique=True, max_size=700)
@@ -152,7 +131,7 @@ def test_pages_neither_repeat_nor_miss_a_record(direct: list[str], variant: list
     while not ends:
         limit = depth(SOURCE, len(paged) + size)
         both = [asked(direct, limit), asked(variant, limit)]
-        window = ranking_of_all(both, len(paged), size, limit)
+        window = rank(SOURCE, both, offset=len(paged), start=0, size=size, limit=limit)
         paged += window.ids
         ends = window.ends
     assert len(paged) == len(set(paged))

@@ -1,4 +1,4 @@
-"""The search of literature: what a researcher gets, and what of it is told."""
+"""The search of literature and the neighbors of a paper: what a researcher gets, and what of it is told."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from deepcritical_mcp.errors import (
-    ProviderUnavailableError,
-)
+from deepcritical_mcp.errors import InvalidInputError, ProviderUnavailableError
 from deepcritical_mcp.evidence.adding import AddOutcome
 from deepcritical_mcp.models import CitationSource, Publication
 from tests.publications import published
 from tests.search.pubmed_library import library, request
-from tests.sources.ncbi import Answer, article, efetch, notice
+from tests.sources.ncbi import Answer, article, as_json, efetch, notice
 
 THREE = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
 
@@ -111,3 +109,65 @@ async def test_a_note_with_a_pmid_does_not_stand_for_the_record(source: Citation
         result = await lib.search.search(request(), lib.session)
     assert result.evidence[0].citation.title == "First."
     assert lib.ncbi.asked[1][1]["id"] == "11,12,13"
+
+
+RECORDS = {str(number): article(str(number), f"Paper {number}.") for number in range(11, 16)}
+NAMES = {"similar": "pubmed_pubmed", "cited_by": "pubmed_pubmed_citedin", "references": "pubmed_pubmed_refs"}
+
+
+@pytest.mark.parametrize(("kind", "linkname"), NAMES.items())
+async def test_neighbours_are_evidence_like_any_other(kind: str, linkname: str):
+    async with library(RECORDS) as lib:
+        lib.ncbi.links[linkname] = ["11", "14", "12"]
+        lib.session.relevances = {"Paper 14.": 0.8}
+        result = await lib.search.related("11", kind, 10, lib.session)
+    assert [item.id for item in result.evidence] == ["pubmed:14", "pubmed:12"]
+    assert result.evidence[0].relevance == 0.8
+    assert {item.found_by for item in result.evidence} == {(1,)}
+    assert "11" in result.query
+    assert set(lib.session.kept) == {"pubmed:14", "pubmed:12"}
+    assert lib.session.compared_with == ["Paper 11."]
+    assert (result.total_found, result.next_offset, result.sources_searched) == (2, -1, ("pubmed",))
+    assert lib.ncbi.utilities == ["elink", "efetch"]
+    assert lib.ncbi.asked[0][1]["linkname"] == linkname
+
+
+async def test_what_the_session_has_is_not_fetched_again_and_a_retracted_paper_is_named():
+    async with library(RECORDS | {"11": article("11", types=("Retracted Publication",))}) as lib:
+        lib.ncbi.links["pubmed_pubmed"] = ["12", "13"]
+        result = await lib.search.related("11", "similar", 5, lib.session)
+        await lib.search.related("12", "similar", 5, lib.session)
+    assert any("RETRACTED" in warning for warning in result.warnings)
+    assert [params["id"] for utility, params in lib.ncbi.asked if utility == "efetch"] == ["12,13,11"]
+
+
+@pytest.mark.parametrize("pmid", ["", "zinc", "10.1/zinc", "-5", "0", "1234567890123", "1,2"])
+async def test_what_is_no_pmid_is_not_asked_for(pmid: str):
+    async with library(RECORDS) as lib:
+        with pytest.raises(InvalidInputError, match="number"):
+            await lib.search.related(pmid, "similar", 5, lib.session)
+    assert lib.ncbi.asked == []
+
+
+async def test_an_outage_is_told_at_either_step():
+    async with library(RECORDS) as lib:
+        lib.ncbi.always["elink"] = as_json({"linksets": [{"ERROR": "Couldn't resolve #exLinkSrv2"}]})
+        with pytest.raises(ProviderUnavailableError):
+            await lib.search.related("11", "similar", 5, lib.session)
+        del lib.ncbi.always["elink"]
+        lib.ncbi.links["pubmed_pubmed"] = ["12", "13"]
+        lib.ncbi.always["efetch"] = Answer(503)
+        with pytest.raises(ProviderUnavailableError) as caught:
+            await lib.search.related("11", "similar", 5, lib.session)
+    assert caught.value.details["pmids"] == ["12", "13"]
+
+
+async def test_a_neighbour_that_cannot_be_had_is_named():
+    async with library(RECORDS) as lib:
+        lib.ncbi.links["pubmed_pubmed"] = ["12", "77"]
+        result = await lib.search.related("11", "similar", 5, lib.session)
+        assert any("PMID 77" in error for error in result.errors)
+        lib.ncbi.always["efetch"] = efetch(RECORDS["13"])
+        lib.ncbi.links["pubmed_pubmed"] = ["13"]
+        with pytest.raises(InvalidInputError):
+            await lib.search.related("15", "similar", 5, lib.session)

@@ -75,46 +75,23 @@ async def test_a_search_that_is_cancelled_is_logged(utility: str):
 
 GIVEN: Mapping[type[SearchRequest], Mapping[str, object]] = {
     PubMedRequest: {
-        "sort": "date",
-        "min_date": "2020",
-        "max_date": "2021",
-        "publication_types": ("review",),
-        "has_abstract": True,
-        "study_filter": "rct",
-        "age_group": "aged",
-        "humans_only": True,
-        "author": "Smith J",
-        "journal": "Lancet",
-        "language": "ger",
-        "include_retracted": False,
-        "since": "2026-01-01",
+        "sort": "date", "min_date": "2020", "max_date": "2021", "publication_types": ("review",), "has_abstract": True,
+        "study_filter": "rct", "age_group": "aged", "humans_only": True, "author": "Smith J", "journal": "Lancet",
+        "language": "ger", "include_retracted": False, "since": "2026-01-01",
     },
     PreprintRequest: {
-        "min_date": "2020",
-        "max_date": "2021",
-        "servers": ("medrxiv",),
-        "unpublished_only": True,
+        "min_date": "2020", "max_date": "2021", "servers": ("medrxiv",), "unpublished_only": True,
         "since": "2026-01-01",
     },
     TrialRequest: {
-        "condition": "asthma",
-        "intervention": "zinc",
-        "status": ("completed",),
-        "phase": ("phase2",),
-        "study_type": "interventional",
-        "has_results": True,
-        "country": "France",
-        "since": "2026-01-01",
+        "condition": "asthma", "intervention": "zinc", "status": ("completed",), "phase": ("phase2",),
+        "study_type": "interventional", "has_results": True, "country": "France", "since": "2026-01-01",
     },
     WebRequest: {
-        "min_score": 0.5,
-        "search_depth": "basic",
-        "topic": "news",
-        "recency": "week",
-        "include_domains": ("who.int",),
+        "min_score": 0.5, "search_depth": "basic", "topic": "news", "recency": "week", "include_domains": ("who.int",),
         "exclude_domains": ("example.org",),
     },
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", GIVEN)

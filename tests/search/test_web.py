@@ -89,10 +89,11 @@ async def test_when_every_variant_fails_one_error_keeps_each_providers_cause(tmp
 
 async def test_with_only_new_what_was_found_before_is_left_out_and_counted(tmp_path: Path):
     provider = FakeProvider("brave", [page("a"), page("b")], [page("a"), page("b"), page("c")])
-    searching, session = web_search(tmp_path, provider), FakeSession()
+    searching, session = web_search(tmp_path, provider), FakeSession(kept={"x": page("x").publication})
     await searching.search(WebRequest(query="q"), session)
     result = await searching.search(WebRequest(query="q", only_new=True, max_results=2), session)
     assert titles(result.evidence) == ["c"]
+    assert "Title of x" in [related.title for related in result.related]
     assert result.duplicates_removed == 2
     assert provider.asked[1][1] == 4  # asked for more, since some will be known
     nothing = await searching.search(WebRequest(query="q", only_new=True), session)
@@ -100,27 +101,20 @@ async def test_with_only_new_what_was_found_before_is_left_out_and_counted(tmp_p
     assert "only_new=false" in nothing.warnings[0]
 
 
-async def test_evidence_of_the_session_that_was_not_found_now_is_related(tmp_path: Path):
-    session = FakeSession(kept={"x": page("x").publication})
-    result = await web_search(tmp_path, FakeProvider("brave", [page("a")])).search(WebRequest(query="q"), session)
-    assert [related.title for related in result.related] == ["Title of x"]
-
-
-async def test_results_that_cannot_be_kept_are_not_lost(tmp_path: Path):
-    session = FakeSession(error=EvidenceStoreError("The disk is full."))
-    result = await web_search(tmp_path, FakeProvider("brave", [page("a")])).search(WebRequest(query="q"), session)
-    assert titles(result.evidence) == ["a"]
-    assert result.errors == ("The results were found, but not all could be kept: The disk is full.",)
-
-
-async def test_a_session_that_cannot_be_read_costs_no_results(tmp_path: Path):
+async def test_a_session_that_cannot_be_read_or_written_costs_no_results(tmp_path: Path):
     class Unreadable(FakeSession):
         async def known(self, publications: Sequence[Publication]) -> list[str]:
             raise EvidenceStoreError("The disk is broken.")
 
-    found = await web_search(tmp_path, FakeProvider("brave", [page("a")])).search(WebRequest(query="q"), Unreadable())
-    assert titles(found.evidence) == ["a"]
-    assert "The disk is broken." in found.errors[0]
+    full = FakeSession(error=EvidenceStoreError("The disk is full."))
+    for session, said in (
+        (full, "The results were found, but not all could be kept: The disk is full."),
+        (Unreadable(), "The disk is broken."),
+    ):
+        searching = web_search(tmp_path, FakeProvider("brave", [page("a")]))
+        result = await searching.search(WebRequest(query="q"), session)
+        assert titles(result.evidence) == ["a"]
+        assert said in result.errors[0]
 
 
 NO_KEYS = {"TAVILY_API_KEY": "", "BRAVE_API_KEY": "", "SERPAPI_API_KEY": ""}
@@ -138,16 +132,10 @@ async def test_without_keys_duckduckgo_answers_and_the_others_say_what_they_lack
         # Services are built in a worker thread, away from the event loop that uses them.
         searching = SourceSearch(await anyio.to_thread.run_sync(ProviderChain.create, wired, Net(http)))
         result = await searching.search(WebRequest(query="metformin", max_results=3), FakeSession())
-    assert [(report.name, report.status) for report in result.providers] == [
-        ("tavily", "skipped"),
-        ("brave", "skipped"),
-        ("serpapi", "skipped"),
-        ("duckduckgo", "ok"),
-    ]
-    assert [report.detail for report in result.providers[:3]] == [
-        "no API key: set TAVILY_API_KEY to use Tavily",
-        "no API key: set BRAVE_API_KEY to use Brave Search",
-        "no API key: set SERPAPI_API_KEY to use SerpAPI",
+    lacking = {"Tavily": "TAVILY", "Brave Search": "BRAVE", "SerpAPI": "SERPAPI"}
+    assert [(report.name, report.status, report.detail) for report in result.providers] == [
+        *((key.lower(), "skipped", f"no API key: set {key}_API_KEY to use {name}") for name, key in lacking.items()),
+        ("duckduckgo", "ok", ""),
     ]
     assert [item.citation.title for item in result.evidence] == [page.title for page in wire.PAGES]
     assert await WebCache(tmp_path, ttl=60).find("metformin", WebRequest(query="metformin").options)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deepcritical_mcp.dates import current_date
-from deepcritical_mcp.errors import ProviderRequestError, ProviderUnavailableError
+from deepcritical_mcp.errors import ProviderError, ProviderUnavailableError
 from deepcritical_mcp.models import Publication, StatusNotice
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Service, Source
@@ -18,7 +18,7 @@ from tests.uncreated import Uncreated
 TODAY = current_date().isoformat()
 RETRACTED = StatusNotice(kind="retraction", doi="10.5555/notice", reference="Retraction Watch, 2021-05-04")
 ARTICLE = StatusNotice(kind="published", doi="10.5555/article")
-SAYS_NOT = "; PubMed does not say so"
+DOWN = ProviderUnavailableError("crossref", "Crossref is unavailable (HTTP 503).")
 
 
 class FakeWitness(Uncreated, StatusLookup):
@@ -26,9 +26,8 @@ class FakeWitness(Uncreated, StatusLookup):
 
     name, title = "crossref", "Crossref"
 
-    def __init__(self, told: Mapping[str, tuple[StatusNotice, ...]] | None = None) -> None:
-        self.told = dict(told or {})
-        self.error: ProviderUnavailableError | ProviderRequestError | None = None
+    def __init__(self, told: Mapping[str, tuple[StatusNotice, ...]] | None = None, error: ProviderError | None = None):
+        self.told, self.error = dict(told or {}), error
         self.asked: list[Sequence[str]] = []
 
     async def notices(self, dois: Sequence[str]) -> Mapping[str, tuple[StatusNotice, ...]]:
@@ -90,7 +89,7 @@ async def test_a_retraction_that_pubmed_does_not_know_counts_and_says_who_report
     assert one.status == "retracted"
     (notice,) = one.status_notices
     assert notice.doi == "10.5555/notice"
-    assert notice.reference == f"Retraction Watch, 2021-05-04 (Crossref){SAYS_NOT}"
+    assert notice.reference == "Retraction Watch, 2021-05-04 (Crossref); PubMed does not say so"
     assert remarks == (
         "PMID 1 is marked RETRACTED by Retraction Watch, 2021-05-04 (Crossref), but not by PubMed. The graver status "
         "counts.",
@@ -111,9 +110,8 @@ async def test_a_retraction_without_a_notice_in_pubmed_gets_that_of_the_witness(
 
 
 async def test_an_outage_is_a_remark_and_changes_nothing():
-    service = FakeWitness({"10.5555/zinc": (RETRACTED,)})
-    service.error = ProviderUnavailableError("crossref", "Crossref is unavailable (HTTP 503).")
-    witness, record = Witness([service]), paper()
+    service, record = FakeWitness({"10.5555/zinc": (RETRACTED,)}, DOWN), paper()
+    witness = Witness([service])
     publications, remarks = await witness.completed([record])
     assert publications == [record]
     assert remarks == (
@@ -133,20 +131,13 @@ async def test_a_preprint_names_its_article_by_pmid():
     ]
     assert (one.status, remarks) == ("ok", ())
     assert len(records.asked) == 1
-
-
-async def test_an_article_that_the_record_names_is_not_named_twice():
     known = (StatusNotice(kind="published", pmid="7"),)
-    records = article_records()
-    one, _ = await completed(preprint(status_notices=known), ARTICLE, others=[records])
-    assert one.status_notices == known
-    assert len(records.asked) == 1
+    one, _ = await completed(preprint(status_notices=known), ARTICLE, others=[article_records()])
+    assert one.status_notices == known, "it is not named twice"
 
 
 async def test_an_outage_says_that_preprints_may_have_been_published():
-    service = FakeWitness()
-    service.error = ProviderUnavailableError("crossref", "Crossref is unavailable (HTTP 503).")
-    _, remarks = await Witness([service]).completed([preprint(), paper()])
+    _, remarks = await Witness([FakeWitness(error=DOWN)]).completed([preprint(), paper()])
     assert remarks == (
         "Crossref, the second witness of retractions and of published preprints, could not be asked about "
         f"10.1101/2020.01.01.1, 10.5555/zinc (status last asked {TODAY}): Crossref is unavailable (HTTP 503).",
@@ -178,20 +169,13 @@ async def test_status_that_cannot_be_read_again_is_a_remark():
     assert (answered, is_down) == (set(), True)
 
 
-async def test_when_pubmed_says_it_at_last_the_contradiction_ends():
+async def test_what_the_witness_said_outlasts_its_outage_until_pubmed_says_it():
     contested, _ = await completed(paper(), RETRACTED)
+    old = contested.model_copy(update={"status_checked": "2020-01-01"})
     own = StatusNotice(kind="retraction", pmid="9", reference="Ann Zinc. 2021;8:1")
     pubmed = FakePubMed(paper(status="retracted", status_notices=(own,)))
-    old = contested.model_copy(update={"status_checked": "2020-01-01"})
     (one,), remarks, *_ = await Witness([FakeWitness({old.doi: (RETRACTED,)})], pubmed).rechecked([old])
     assert (one.status, one.status_notices, remarks) == ("retracted", (own,), ())
-
-
-async def test_what_the_witness_said_outlasts_its_outage():
-    contested, _ = await completed(paper(), RETRACTED)
-    service = FakeWitness()
-    service.error = ProviderUnavailableError("crossref", "Crossref is unavailable (HTTP 503).")
-    old = contested.model_copy(update={"status_checked": "2020-01-01"})
-    (one,), remarks, *_ = await Witness([service], FakePubMed(paper())).rechecked([old])
+    (one,), remarks, *_ = await Witness([FakeWitness(error=DOWN)], FakePubMed(paper())).rechecked([old])
     assert (one.status, one.status_notices) == ("retracted", contested.status_notices)
     assert "could not be asked" in remarks[0]

@@ -19,16 +19,9 @@ from tests.sources.full_text_wire import as_json
 def icite_paper(pmid: int, count: int | None, **fields: object) -> dict[str, object]:
     """A paper as iCite describes it."""
     row: dict[str, object] = {
-        "pmid": pmid,
-        "year": 2021,
-        "title": "Zinc in wound repair.",
-        "journal": "J Made-up Res",
-        "doi": "10.5555/zinc",
-        "citation_count": count,
-        "relative_citation_ratio": None,
-        "cited_by": [],
-        "references": [11, 12],
-    }
+        "pmid": pmid, "year": 2021, "title": "Zinc in wound repair.", "journal": "J Made-up Res", "doi": "10.5555/zinc",
+        "citation_count": count, "relative_citation_ratio": None, "cited_by": [], "references": [11, 12],
+    }  # fmt: skip
     return row | fields
 
 
@@ -39,14 +32,9 @@ def icite(*papers: Mapping[str, object]) -> Answer:
 def citing(source: str, id: str) -> dict[str, object]:
     """A row of Europe PMC's /citations."""
     return {
-        "id": id,
-        "source": source,
-        "citationType": "preprint" if source == "PPR" else "journal article",
-        "title": "Zinc and later work",
-        "authorString": "Ruiz A.",
-        "pubYear": 2024,
-        "citedByCount": 0,
-    }
+        "id": id, "source": source, "citationType": "preprint" if source == "PPR" else "journal article",
+        "title": "Zinc and later work", "authorString": "Ruiz A.", "pubYear": 2024, "citedByCount": 0,
+    }  # fmt: skip
 
 
 def citations(*rows: Mapping[str, object], total: int = -1) -> Answer:

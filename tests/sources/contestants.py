@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import httpx
 from pydantic import SecretStr
 
-from deepcritical_mcp.errors import BlockedError
+from deepcritical_mcp.errors import AuthenticationError, BlockedError, ProviderError
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.web.brave import BraveTool
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.provider import WebTool
 from deepcritical_mcp.sources.web.serpapi import SerpApiTool
 from deepcritical_mcp.sources.web.tavily import TavilyTool
+from tests.net.stand_in import Answer
 from tests.sources import wire
-from tests.sources.contract import PATIENT, Contestant
+from tests.sources.contract import PATIENT
 
 KEY = SecretStr("the-key-0123456789")
 
@@ -25,18 +28,18 @@ def make_tavily(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT)
     return TavilyTool(client, base_url=url, api_key=KEY)
 
 
-def make_brave(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> WebTool:
+def make_brave(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT, **more: Any) -> WebTool:
     client = ApiClient(
         http, provider="brave", title="Brave", retry=retry, explain=BraveTool.explain, follow_redirects=False
     )
-    return BraveTool(client, base_url=url, api_key=KEY)
+    return BraveTool(client, base_url=url, api_key=KEY, **more)
 
 
-def make_serpapi(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> WebTool:
+def make_serpapi(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT, **more: Any) -> WebTool:
     client = ApiClient(
         http, provider="serpapi", title="SerpAPI", retry=retry, explain=SerpApiTool.explain, follow_redirects=False
     )
-    return SerpApiTool(client, base_url=url, api_key=KEY)
+    return SerpApiTool(client, base_url=url, api_key=KEY, **more)
 
 
 def make_duckduckgo(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> WebTool:
@@ -44,16 +47,20 @@ def make_duckduckgo(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATI
     return DuckDuckGoTool(client, url=f"{url}/html/", timeout=retry.attempt_timeout)
 
 
+@dataclass(frozen=True)
+class Contestant:
+    """A provider under test: how it is made, and how it says "here they are" and "there is nothing"."""
+
+    name: str
+    make: Callable[[str, httpx.AsyncClient, RetryPolicy], WebTool]
+    success: Answer
+    empty: Answer
+    refusal: type[ProviderError] = AuthenticationError  # its meaning of 401 and 403
+
+
 CONTESTANTS = (
     Contestant("tavily", make_tavily, wire.tavily(), wire.tavily(())),
     Contestant("brave", make_brave, wire.brave(), wire.brave(())),
     Contestant("serpapi", make_serpapi, wire.serpapi(), wire.serpapi_empty()),
     Contestant("duckduckgo", make_duckduckgo, wire.duckduckgo(), wire.duckduckgo_empty(), refusal=BlockedError),
-)
-
-WEB_TOOLS: tuple[Callable[[str, httpx.AsyncClient, RetryPolicy], WebTool], ...] = (
-    make_tavily,
-    make_brave,
-    make_serpapi,
-    make_duckduckgo,
 )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import httpx
-
 from deepcritical_mcp.errors import (
-    AuthenticationError,
     ProviderError,
     ProviderResponseError,
     ProviderTimeoutError,
@@ -26,17 +23,6 @@ PATIENT = RetryPolicy(attempts=3, first_backoff=0.0)
 """For all that is not about time: a busy machine must not make an answer late."""
 
 TRIES = QUICK.attempts
-
-
-@dataclass(frozen=True)
-class Contestant:
-    """A provider under test: how it is made, and how it says "here they are" and "there is nothing"."""
-
-    name: str
-    make: Callable[[str, httpx.AsyncClient, RetryPolicy], WebTool]
-    success: Answer
-    empty: Answer
-    refusal: type[ProviderError] = AuthenticationError  # its meaning of 401 and 403
 
 
 async def found(tool: WebTool, query: str, max_results: int, **options: object) -> list[Hit]:

@@ -132,9 +132,7 @@ def study(**modules: object) -> dict[str, object]:
     """A study of ClinicalTrials.gov; `modules` replace those of the protocol."""
     protocol: dict[str, object] = {
         "identificationModule": {
-            "nctId": "NCT09000001",
-            "briefTitle": "Zinc for wounds",
-            "nctIdAliases": ["NCT00000009"],
+            "nctId": "NCT09000001", "briefTitle": "Zinc for wounds", "nctIdAliases": ["NCT00000009"],
         },
         "statusModule": {
             "overallStatus": "TERMINATED",
@@ -156,14 +154,12 @@ def study(**modules: object) -> dict[str, object]:
             "overallOfficials": [{"name": "Secret Official"}],
             "locations": [
                 {
-                    "facility": "Wound Clinic",
-                    "city": "Oslo",
-                    "country": "Norway",
+                    "facility": "Wound Clinic", "city": "Oslo", "country": "Norway",
                     "contacts": [{"name": "Secret Nurse"}],
                 }
             ],
         },
-    }
+    }  # fmt: skip
     return {
         "protocolSection": protocol | modules,
         "derivedSection": {"miscInfoModule": {"versionHolder": "2026-10-09"}},
@@ -174,29 +170,19 @@ def study(**modules: object) -> dict[str, object]:
 def located(**fields: object) -> dict[str, object]:
     """Unpaywall's answer for a DOI with two open copies."""
     manuscript = {
-        "url": "https://repo.example.org/1",
-        "url_for_pdf": "https://repo.example.org/1.pdf",
-        "url_for_landing_page": "https://repo.example.org/1",
-        "license": None,
-        "version": "acceptedVersion",
+        "url": "https://repo.example.org/1", "url_for_pdf": "https://repo.example.org/1.pdf",
+        "url_for_landing_page": "https://repo.example.org/1", "license": None, "version": "acceptedVersion",
         "host_type": "repository",
-    }
+    }  # fmt: skip
     published = {
-        "url": "https://journal.example.org/zinc",
-        "url_for_pdf": None,
-        "url_for_landing_page": "https://journal.example.org/zinc",
-        "license": "cc-by",
-        "version": "publishedVersion",
+        "url": "https://journal.example.org/zinc", "url_for_pdf": None,
+        "url_for_landing_page": "https://journal.example.org/zinc", "license": "cc-by", "version": "publishedVersion",
         "host_type": "publisher",
-    }
+    }  # fmt: skip
     answer = {
-        "doi": "10.5555/zinc",
-        "is_oa": True,
-        "oa_status": "hybrid",
-        "title": "Zinc in wound repair",
-        "best_oa_location": published,
-        "oa_locations": [manuscript, published],
-    }
+        "doi": "10.5555/zinc", "is_oa": True, "oa_status": "hybrid", "title": "Zinc in wound repair",
+        "best_oa_location": published, "oa_locations": [manuscript, published],
+    }  # fmt: skip
     return answer | fields
 
 

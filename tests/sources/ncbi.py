@@ -183,7 +183,7 @@ async def ncbi(records: Mapping[str, str] | None = None) -> AsyncGenerator[Ncbi]
 
 
 def eutilities(
-    url: str, http: httpx.AsyncClient, *, key: str = "", email: str = "", retry: RetryPolicy = PATIENT
+    url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT, *, key: str = "", email: str = ""
 ) -> EUtilities:
     """E-utilities that are not spaced and try again at once."""
     client = ApiClient(http, provider="pubmed", title="PubMed", retry=retry, explain=explain_refusal)
@@ -193,10 +193,10 @@ def eutilities(
 def pubmed(
     url: str,
     http: httpx.AsyncClient,
+    retry: RetryPolicy = PATIENT,
     *,
     key: str = "",
-    retry: RetryPolicy = PATIENT,
     completer: Completer | None = None,
 ) -> PubMed:
     """PubMed that is not spaced and tries again at once."""
-    return PubMed(eutilities(url, http, key=key, retry=retry), completer=completer)
+    return PubMed(eutilities(url, http, retry, key=key), completer=completer)

@@ -53,6 +53,8 @@ async def test_it_is_searched_fetched_kept_shown_and_exported(server: DeepCritic
         ]
         assert all(item.relevance > 0 for item in found.evidence)
         assert [(report.name, report.status) for report in found.providers] == [("toys", "ok")]
+        everywhere = await services.everywhere.search("kite", 5, FakeSession())
+        assert [item.citation.title for item in everywhere.evidence] == ["A blue kite that climbs in winds"]
         shown, _ = await both(client, "get_evidence", ids=["doi:10.5555/duck"])
         assert "A red duck that floats in most bathtubs" in shown
         again, _ = await both(client, "semantic_search", query="what swims in a bath?")
@@ -62,12 +64,6 @@ async def test_it_is_searched_fetched_kept_shown_and_exported(server: DeepCritic
             assert exported["count"] == 2
             assert "A red ball that rolls down hills" in exported["text"]
             assert "10.5555/duck" in exported["text"]
-
-
-async def test_it_takes_part_in_a_search_of_all_sources(server: DeepCriticalServer):
-    services = await server.app.services()
-    found = await services.everywhere.search("kite", 5, FakeSession())
-    assert [item.citation.title for item in found.evidence] == ["A blue kite that climbs in winds"]
 
 
 @pytest.mark.usefixtures("toys_among_the_sources")

@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import httpx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -102,33 +103,22 @@ FULL_STUDY["resultsSection"] = {
 }
 
 
-@given(spoiled(FULL_STUDY))
-def test_any_trial(payload: Any):
-    body = json.dumps(payload)
-    as_publication(
-        asked(
-            lambda _: httpx.Response(200, text=body),
-            lambda http: wire.make_trials("http://x.example", http, ONCE).read(TRIAL),
-        )
-    )
-
-
-@given(spoiled(wire.located()))
-def test_any_answer_of_unpaywall(payload: Any):
-    body = json.dumps(payload)
-    asked(
-        lambda _: httpx.Response(200, text=body),
-        lambda http: wire.make_unpaywall("http://x.example", http, ONCE).read(WANTED),
-    )
-
-
-@given(spoiled({"status": "ok", "records": [{"requested-id": "31000001", "pmid": 31000001, "pmcid": "PMC9000001"}]}))
-def test_any_answer_of_the_id_converter(payload: Any):
-    body = json.dumps(payload)
-    asked(
-        lambda _: httpx.Response(200, text=body),
+PAYLOADS: dict[str, tuple[object, Callable[[httpx.AsyncClient], Awaitable[object]]]] = {
+    "trial": (FULL_STUDY, lambda http: wire.make_trials("http://x.example", http, ONCE).read(TRIAL)),
+    "unpaywall": (wire.located(), lambda http: wire.make_unpaywall("http://x.example", http, ONCE).read(WANTED)),
+    "id converter": (
+        {"status": "ok", "records": [{"requested-id": "31000001", "pmid": 31000001, "pmcid": "PMC9000001"}]},
         lambda http: wire.make_converter("http://x.example", http, ONCE).convert([RecordIds(pmid="31000001")]),
-    )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+@given(st.data())
+def test_any_payload(name: str, data: st.DataObject):
+    whole, ask = PAYLOADS[name]
+    body = json.dumps(data.draw(spoiled(whole)))
+    as_publication(asked(lambda _: httpx.Response(200, text=body), ask))
 
 
 TAGS = st.sampled_from(

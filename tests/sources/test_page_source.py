@@ -12,13 +12,12 @@ import pytest
 from deepcritical_mcp.config import PROXY_VARIABLES, Settings
 from deepcritical_mcp.errors import ProviderTimeoutError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.net.guard import FetchLimits, Guard
-from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy
+from deepcritical_mcp.net.guard import Guard
+from deepcritical_mcp.net.public_addresses import ANY_ADDRESS
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.full_text import Copy, Wanted
 from deepcritical_mcp.sources.page import PageSource
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
-from tests.net.test_guard import dripping
 from tests.reading.pdf_files import Words, column, pdf
 from tests.reading.test_page import ABSTRACT, ARTICLE, ARTICLE_HEAD, TEXT
 
@@ -51,23 +50,13 @@ async def read(pages: Mapping[str, Answer], *paths: str, doi: str = "", **option
         return await source(server, **options).read(wanted)
 
 
-async def test_a_doi_leads_to_its_page():
+async def test_a_doi_leads_to_its_page_and_not_to_a_home_page():
     pages = {f"/doi/{DOI}": Answer(302, headers={"Location": "/b"}), "/b": html(ARTICLE, ARTICLE_HEAD)}
     assert (await read(pages, doi=DOI)).status == "full_text"
-
-
-async def test_a_doi_that_leads_to_a_home_page_is_not_found():
     pages = {f"/doi/{DOI}": Answer(302, headers={"Location": "/"}), "/": html(f"<p>Our journals. {TEXT}</p>")}
     copy = await read(pages, doi=DOI)
     assert (copy.status, copy.reading) == ("not_found", None)
     assert copy.detail == "The DOI leads to a page that does not name it, perhaps the journal's home page."
-
-
-async def test_an_abstract_without_a_pdf_stays_an_abstract_and_is_given():
-    copy = await read({"/a": html(ABSTRACT, ARTICLE_HEAD)}, "/a")
-    assert (copy.status, copy.detail) == ("abstract_only", "This page shows only an abstract.")
-    assert copy.reading is not None
-    assert copy.reading.abstract.startswith("Metformin lowered glucose")
 
 
 async def test_a_copy_with_another_doi_is_read_but_not_taken_for_the_article_itself():
@@ -81,14 +70,11 @@ async def test_a_copy_with_another_doi_is_read_but_not_taken_for_the_article_its
 ROBOTS = Answer(200, b"User-agent: *\nDisallow: /a", "text/plain")
 OUTCOMES = [
     ("401", {"/a": Answer(401)}, "not_allowed", "asks for a login (HTTP 401)"),
-    ("402", {"/a": Answer(402)}, "not_allowed", "asks for a subscription (HTTP 402)"),
     ("403", {"/a": Answer(403)}, "not_allowed", "does not let programs read this page (HTTP 403)"),
     ("451", {"/a": Answer(451)}, "not_allowed", "for legal reasons (HTTP 451)"),
     ("404", {"/a": Answer(404)}, "not_found", "has no such page (HTTP 404)"),
-    ("410", {"/a": Answer(410)}, "not_found", "has no such page (HTTP 410)"),
     ("robots", {"/robots.txt": ROBOTS, "/a": html(ARTICLE)}, "not_allowed", "robots.txt forbids it"),
     ("image", {"/a": Answer(200, b"\x89PNG", "image/png")}, "no_text", "neither text, HTML nor PDF"),
-    ("XML", {"/a": Answer(200, b"<?xml version='1.0'?><a/>", "text/xml")}, "no_text", "neither text, HTML nor PDF"),
     (
         "bomb",
         {"/a": Answer(200, gzip.compress(b"a" * 20_000_000), "text/html", {"Content-Encoding": "gzip"})},
@@ -97,7 +83,6 @@ OUTCOMES = [
     ),
     ("circle", {"/a": Answer(302, headers={"Location": "/a"})}, "no_text", "redirects in circles"),
     ("to nowhere", {"/a": Answer(302, headers={"Location": "http://[::"})}, "not_allowed", "not a valid web address"),
-    ("noise", {"/a": Answer(200, bytes(range(32)) * 40, "text/html")}, "no_text", "neither text, HTML nor PDF"),
     ("empty pages", {"/a": Answer(200, pdf([], []), "application/pdf")}, "no_text", "the pages are empty"),
     ("empty", {"/a": html("")}, "no_text", "no text inside"),
     ("login page", {"/a": html("<p>Log in to continue reading</p>")}, "not_allowed", "subscription or a login"),
@@ -110,9 +95,6 @@ OUTCOMES = [
         "protected by a password",
     ),
     ("HTML as PDF", {"/a": Answer(200, b"<html><p>Log in to read</p>", "application/pdf")}, "not_allowed", "login"),
-    ("text", {"/a": Answer(200, TEXT.encode(), "text/plain")}, "full_text", ""),
-    ("PDF", {"/a": AS_PDF}, "full_text", ""),
-    ("PDF as bytes", {"/a": Answer(200, PAPER, "application/octet-stream")}, "full_text", ""),
 ]
 
 
@@ -125,23 +107,10 @@ async def test_absent_forbidden_and_empty_are_different_answers(
     assert detail in copy.detail
 
 
-async def test_a_slow_drip_is_an_outage():
-    async with dripping() as url:
-        with pytest.raises(ProviderTimeoutError):
-            await source(limits=FetchLimits(seconds=0.3), respects_robots=False).read(Wanted(RecordIds(), (url,)))
-
-
 async def test_a_document_that_takes_too_long_to_read_is_an_outage():
     slow = pdf(*[column([f"Line {number} of many." for number in range(55)])] * 500)
     with pytest.raises(ProviderTimeoutError, match="takes too long to read"), anyio.fail_after(1.0):
         await read({"/a": Answer(200, slow, "application/pdf")}, "/a", respects_robots=False)
-
-
-async def test_private_addresses_are_not_allowed():
-    reader = source(policy=AddressPolicy())
-    copy = await reader.read(Wanted(RecordIds(), ("http://127.0.0.1/", "http://169.254.169.254/")))
-    assert copy.status == "not_allowed"
-    assert copy.detail == "This address is not fetched: it leads into a private or special network."
 
 
 @pytest.mark.parametrize(("allowed", "status"), [(True, "full_text"), (False, "not_allowed")])
@@ -159,6 +128,9 @@ async def test_the_next_address_is_read_if_one_fails_and_outages_are_named():
     assert (await read(pages, "/down", "/b")).status == "full_text"
     copy = await read(pages, "/down", "/a")
     assert copy.status == "abstract_only"
+    assert copy.detail.startswith("This page shows only an abstract.")
+    assert copy.reading is not None
+    assert copy.reading.abstract.startswith("Metformin lowered glucose")
     assert "A copy elsewhere could not be read: 127.0.0.1 did not answer the request (HTTP 503)." in copy.detail
     with pytest.raises(ProviderUnavailableError):
         await read(pages, "/down", "/missing")

@@ -14,8 +14,8 @@ from deepcritical_mcp.sources import SOURCES
 from deepcritical_mcp.sources.base import Net, Source, created
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
-from tests.sources.contestants import CONTESTANTS
-from tests.sources.contract import PATIENT, Contestant, found
+from tests.sources.contestants import CONTESTANTS, Contestant
+from tests.sources.contract import PATIENT, found
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import httpx
+import pytest
 
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.sources.full_text import Copy, Wanted
@@ -10,11 +11,6 @@ from tests.net.stand_in import Answer, stand_in
 from tests.sources.full_text_wire import as_json, located, make_unpaywall
 
 WANTED = Wanted(RecordIds(doi="10.5555/Zinc"))
-
-
-async def read(answer: Answer, http: httpx.AsyncClient, wanted: Wanted = WANTED) -> Copy:
-    async with stand_in(answer) as server:
-        return await make_unpaywall(server.url, http).read(wanted)
 
 
 async def test_who_asks_is_said_and_the_doi_quoted(http: httpx.AsyncClient):
@@ -25,20 +21,28 @@ async def test_who_asks_is_said_and_the_doi_quoted(http: httpx.AsyncClient):
     assert asked.query == {"email": "ada@example.org"}
 
 
-async def test_an_article_without_open_copy_is_known_and_closed(http: httpx.AsyncClient):
-    copy = await read(as_json(located(is_oa=False, best_oa_location=None, oa_locations=[])), http)
-    assert copy == Copy("abstract_only", "Unpaywall knows of no open copy.")
+SCRIPT = {"url": "javascript:alert(1)", "url_for_pdf": "ftp://x.example/1.pdf", "url_for_landing_page": None}
+UNKNOWN = {"HTTP_status_code": 404, "error": True, "message": "'x' is an invalid doi."}
 
 
-async def test_an_unknown_doi_is_not_found(http: httpx.AsyncClient):
-    said = as_json({"HTTP_status_code": 404, "error": True, "message": "'x' is an invalid doi."}, 404)
-    assert await read(said, http) == Copy("not_found", "Unpaywall does not know this DOI.")
+@pytest.mark.parametrize(
+    ("answer", "copy"),
+    [
+        (
+            as_json(located(is_oa=False, best_oa_location=None, oa_locations=[])),
+            Copy("abstract_only", "Unpaywall knows of no open copy."),
+        ),
+        (as_json(UNKNOWN, 404), Copy("not_found", "Unpaywall does not know this DOI.")),
+    ],
+)
+async def test_closed_and_unknown_are_different_answers(answer: Answer, copy: Copy, http: httpx.AsyncClient):
+    async with stand_in(answer) as server:
+        assert await make_unpaywall(server.url, http).read(WANTED) == copy
 
 
 async def test_only_web_addresses_are_passed_on(http: httpx.AsyncClient):
-    location = {"url": "javascript:alert(1)", "url_for_pdf": "ftp://x.example/1.pdf", "url_for_landing_page": None}
-    copy = await read(as_json(located(best_oa_location=location, oa_locations=[location])), http)
-    assert copy.elsewhere == ()
+    async with stand_in(as_json(located(best_oa_location=SCRIPT, oa_locations=[SCRIPT]))) as server:
+        assert (await make_unpaywall(server.url, http).read(WANTED)).elsewhere == ()
 
 
 async def test_without_an_email_address_it_is_not_asked(http: httpx.AsyncClient):

@@ -25,16 +25,8 @@ class ToyRequest(SearchRequest):
 
 
 BOX = {
-    "10.5555/ball": (
-        "A red ball that rolls down hills",
-        "Red balls roll. They roll further than blue ones.",
-        "red",
-    ),
-    "10.5555/kite": (
-        "A blue kite that climbs in winds",
-        "Blue kites climb. They need wind and a string.",
-        "blue",
-    ),
+    "10.5555/ball": ("A red ball that rolls down hills", "Red balls roll. They roll further than blue ones.", "red"),
+    "10.5555/kite": ("A blue kite that climbs in winds", "Blue kites climb. They need wind and a string.", "blue"),
     "10.5555/duck": ("A red duck that floats in most bathtubs", "Red ducks float. They were tested in a tub.", "red"),
 }
 

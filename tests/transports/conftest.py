@@ -163,11 +163,7 @@ def serving(tmp_path: Path) -> Serving:
         web, embedder = WebStandIn(), WordEmbedder()
         configured = Settings(cache_dir=tmp_path, **settings)
         calls = CallControl(configured)
-        app = AppContext(
-            configured,
-            build=lambda settings: _services(settings, web, embedder),
-            admission=calls.admit,
-        )
+        app = AppContext(configured, build=lambda settings: _services(settings, web, embedder), admission=calls.admit)
         listener = listen("127.0.0.1", 0)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         application = HttpApplication(DeepCriticalServer(app, middleware=[calls.observer]), app, calls, url)

@@ -87,19 +87,6 @@ def process(
         yield one
 
 
-def test_stdout_holds_nothing_but_json_rpc(tmp_path: Path) -> None:
-    with server(tmp_path) as process:
-        greet(process)
-        ask(process, {"id": 2, "method": "tools/list"})
-        ask(process, {"id": 3, "method": "tools/call", "params": {"name": "pubmed_search", "arguments": {"query": ""}}})
-        assert process.stdin
-        assert process.stdout
-        process.stdin.close()
-        rest = process.stdout.read()
-        assert process.wait(TIMEOUT) == 0
-    assert rest == ""
-
-
 def test_every_message_that_has_an_id_gets_an_answer(process: subprocess.Popen[str]) -> None:
     assert process.stdin
     assert process.stdout
@@ -114,7 +101,7 @@ def test_every_message_that_has_an_id_gets_an_answer(process: subprocess.Popen[s
         assert len(json.dumps(answers)) < 4_000, case
 
 
-def test_what_needs_no_answer_gets_none(process: subprocess.Popen[str]) -> None:
+def test_what_needs_no_answer_gets_none_and_each_message_of_a_batch_one(process: subprocess.Popen[str]) -> None:
     sent = (
         '{"jsonrpc": "2.0", "method": "no/such"}',
         '{"jsonrpc": "2.0", "id": null, "method": "notifications/initialized"}',
@@ -127,6 +114,14 @@ def test_what_needs_no_answer_gets_none(process: subprocess.Popen[str]) -> None:
     assert process.stdin
     process.stdin.write("\r\n".join([*sent, ""]))
     assert ask(process, {"id": 10, "method": "ping"}) == {"jsonrpc": "2.0", "id": 10, "result": {}}
+    batch = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in (7, "eight", 9)]
+    assert process.stdout
+    process.stdin.write(json.dumps([*batch, {"jsonrpc": "2.0", "method": "notifications/initialized"}]) + "\n")
+    process.stdin.flush()
+    answers = [json.loads(process.stdout.readline()) for _ in batch]
+    assert ask(process, {"id": 10, "method": "ping"})["result"] == {}
+    assert [answer["id"] for answer in answers] == [7, "eight", 9]
+    assert all("send each by itself" in answer["error"]["message"] for answer in answers)
 
 
 def test_half_a_character_that_a_model_broke_off_does_not_leave_its_call_without_an_answer(
@@ -141,17 +136,21 @@ def test_half_a_character_that_a_model_broke_off_does_not_leave_its_call_without
     assert piece["evidence"][0]["content"] == "Broken off  here, whole 🧬 there, and \\ud83e is spelled out."
 
 
-@pytest.mark.parametrize("end", ["end of input", "signal"])
-def test_a_call_that_hangs_does_not_keep_the_process(tmp_path: Path, end: str) -> None:
+def end(process: subprocess.Popen[str], how: str) -> None:
+    assert process.stdin
+    if how == "signal":
+        process.send_signal(signal.SIGTERM)
+    else:
+        process.stdin.close()
+
+
+@pytest.mark.parametrize("how", ["end of input", "signal"])
+def test_a_call_that_hangs_does_not_keep_the_process(tmp_path: Path, how: str) -> None:
     with hanging_source() as (url, asked), server(tmp_path, DEEPCRITICAL_NCBI_BASE_URL=url) as process:
         greet(process)
         tell(process, {"id": 2, "method": "tools/call", "params": HANGING_CALL})
         asked.wait(TIMEOUT)
-        assert process.stdin
-        if end == "signal":
-            process.send_signal(signal.SIGTERM)
-        else:
-            process.stdin.close()
+        end(process, how)
         assert process.wait(10) == 0  # 2 seconds at most on an idle machine; the call could take 45
 
 
@@ -164,8 +163,8 @@ def written(data: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("end", ["end of input", "signal"])
-def test_a_blocked_thread_does_not_keep_the_process(tmp_path: Path, end: str) -> None:
+@pytest.mark.parametrize("how", ["end of input", "signal"])
+def test_a_blocked_thread_does_not_keep_the_process(tmp_path: Path, how: str) -> None:
     environment, hangs = hung_disk(tmp_path)
     with server(tmp_path, **environment) as process:
         greet(process)
@@ -174,11 +173,7 @@ def test_a_blocked_thread_does_not_keep_the_process(tmp_path: Path, end: str) ->
         clearing = {"name": "clear_session", "arguments": {"session_id": session.stem}}
         tell(process, {"id": 3, "method": "tools/call", "params": clearing})
         until(hangs.exists)
-        assert process.stdin
-        if end == "signal":
-            process.send_signal(signal.SIGTERM)
-        else:
-            process.stdin.close()
+        end(process, how)
         assert process.wait(20) == 0  # 2 seconds on an idle machine
 
 
@@ -201,12 +196,21 @@ def test_a_pipe_in_place_of_a_file_blocks_no_call(tmp_path: Path) -> None:
     assert not session.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_process_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, 0])
+def test_the_end_is_clean_and_stdout_holds_nothing_but_json_rpc(tmp_path: Path, number: int) -> None:
     with server(tmp_path) as process:
         greet(process)
-        process.send_signal(number)
+        ask(process, {"id": 2, "method": "tools/list"})
+        ask(process, {"id": 3, "method": "tools/call", "params": {"name": "pubmed_search", "arguments": {"query": ""}}})
+        assert process.stdin
+        assert process.stdout
+        if number:
+            process.send_signal(number)
+        else:
+            process.stdin.close()
+        rest = process.stdout.read()
         assert process.wait(TIMEOUT) == 0
+    assert rest == ""
     assert "Traceback" not in (tmp_path / "stderr").read_text()
 
 
@@ -226,26 +230,3 @@ def test_a_wrong_setting_is_one_clear_sentence(tmp_path: Path) -> None:
     told = (tmp_path / "stderr").read_text()
     assert "DEEPCRITICAL_DEADLINE" in told
     assert "Traceback" not in told
-
-
-def test_sessions_are_kept_by_default(tmp_path: Path) -> None:
-    home = {"XDG_DATA_HOME": str(tmp_path / "share"), "LOCALAPPDATA": str(tmp_path / "share")}
-    with server(tmp_path, **home) as process:
-        greet(process)
-        told(process, 2, "add_evidence", **NOTE)
-        [session] = tmp_path.rglob("sessions/*.sqlite3")
-    with server(tmp_path, **home) as process:  # the first one was killed
-        greet(process)
-        assert "Zinc heals warts" in told(process, 2, "semantic_search", query="warts", session_id=session.stem)
-
-
-def test_each_message_of_a_batch_gets_an_answer(process: subprocess.Popen[str]) -> None:
-    parts = [{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in (7, "eight", 9)]
-    assert process.stdin
-    assert process.stdout
-    process.stdin.write(json.dumps([*parts, {"jsonrpc": "2.0", "method": "notifications/initialized"}]) + "\n")
-    process.stdin.flush()
-    answers = [json.loads(process.stdout.readline()) for _ in parts]
-    assert ask(process, {"id": 10, "method": "ping"})["result"] == {}
-    assert [answer["id"] for answer in answers] == [7, "eight", 9]
-    assert all("send each by itself" in answer["error"]["message"] for answer in answers)

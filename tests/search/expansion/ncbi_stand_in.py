@@ -99,11 +99,7 @@ LIBRARY = (
     Record(14965, ("X-Rays", "X-Ray", "Xray"), "G01.358"),
     Record(13909, ("Thorax", "Chest"), "A01.923"),
     Record(740, ("Anemia", "Anemias"), "C15.378"),
-    Record(
-        319,
-        ("Adrenergic beta-Antagonists", "beta-Blockers", "Beta-Adrenergic Blocking Agents"),
-        "D27.505",
-    ),
+    Record(319, ("Adrenergic beta-Antagonists", "beta-Blockers", "Beta-Adrenergic Blocking Agents"), "D27.505"),
     Record(
         4001,
         ("Adrenergic beta-Antagonists [Pharmacological Action]", "beta-Blockers"),

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+from deepcritical_mcp.config import Settings
+from deepcritical_mcp.evidence.embedding.service import EmbeddingService
+from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import Evidence
 from deepcritical_mcp.search.expansion.evidence_terms import EvidenceView, distinctive_terms, read_evidence
+from deepcritical_mcp.search.expansion.expander import QueryExpander
 from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore, page, paper
 
 
@@ -29,19 +34,8 @@ async def test_what_the_query_has_in_another_form_is_no_term():
     assert not {"amp-activated protein kinases", "ampk activation"} & {term.term.casefold() for term in known.terms}
 
 
-async def test_an_abbreviation_and_its_long_form_are_one_term():
-    view = await read_evidence("metformin alzheimer", FakeStore(NEUROPROTECTION))
-    ampk = next(term for term in view.terms if "AMPK" in term.term)
-    assert "AMP-Activated Protein Kinases" in ampk.names
-    assert len(ampk.evidence_ids) == 2
-
-
-async def test_evidence_far_from_the_topic_is_not_used():
-    view = await read_evidence("zebrafish fin regeneration", FakeStore(NEUROPROTECTION))
-    assert view.terms == ()
-
-
-async def test_one_piece_of_evidence_is_enough_to_begin_with():
+async def test_evidence_far_from_the_topic_is_not_used_and_one_near_it_is_enough():
+    assert (await read_evidence("zebrafish fin regeneration", FakeStore(NEUROPROTECTION))).terms == ()
     view = await read_evidence("metformin alzheimer", FakeStore(NEUROPROTECTION[:1]))
     assert {"neuroprotection", "ampk activation"} <= {term.term.casefold() for term in view.terms}
 
@@ -49,10 +43,29 @@ async def test_one_piece_of_evidence_is_enough_to_begin_with():
 async def test_a_large_session_is_sampled():
     many = [page(f"https://example.org/{number}", f"Topic {number}", f"Text {number}.") for number in range(1_200)]
     view = await read_evidence("metformin alzheimer", FakeStore([*many, *NEUROPROTECTION]))
-    assert any("AMPK" in term.term for term in view.terms)
+    ampk = next(term for term in view.terms if "AMPK" in term.term)
+    assert "AMP-Activated Protein Kinases" in ampk.names
+    assert len(ampk.evidence_ids) == 2
 
 
 async def test_with_an_uncalibrated_model_the_session_proposes_no_terms() -> None:
     store = FakeStore(NEUROPROTECTION)
     store.calibration = None
     assert await read_evidence("metformin alzheimer", store) == EvidenceView()
+
+
+async def test_a_real_session_on_metformin_and_alzheimer_talks_of_ampk_activation_and_neuroprotection():
+    settings = Settings()
+    embedder = EmbeddingService(settings)
+    sessions = SessionRegistry(settings, embedder, open_backend(settings))
+    try:
+        store = await sessions.open()
+        await store.add_evidence(NEUROPROTECTION)
+        expansion = await QueryExpander(settings, None).expand("metformin alzheimer", store=store)
+    finally:
+        await sessions.aclose()
+        embedder.close()
+    assert expansion.session_id == store.session_id
+    talked_of = {one.term.casefold() for one in expansion.concepts if one.kind == "evidence"}
+    assert {"ampk activation", "neuroprotection"} <= talked_of
+    assert "cholesterol" not in talked_of

@@ -21,13 +21,8 @@ from tests.search.expansion.session_fakes import NEUROPROTECTION, FakeStore
 TOPICS = (
     "metformin alzheimer",
     "Does metformin slow cognitive decline in older adults with Alzheimer's disease?",
-    "metformin",
-    "p53",
     "α-synuclein aggregation in Parkinson's disease (PD): role of the gut-brain axis?",
-    '"metformin alzheimer',
-    "metformin (alzheimer OR dementia",
     '("metformin"[mh] or metformin[tiab]) and alzheimer*[tiab] NOT review[pt]',
-    "metformina y enfermedad de Alzheimer en los ancianos",
     "二甲双胍 阿尔茨海默病",
     "metformin 🧠 alzheimer 😀",
     "systematic review clinical trial meta-analysis cohort study case report practice guideline mechanism signaling "
@@ -100,15 +95,9 @@ async def test_offline_there_are_queries_of_the_own_words_and_a_warning(topic: s
     expansion = await offline(topic, store=FakeStore())
     assert_sound(expansion, 8)
     assert {one.strategy for one in expansion.queries} >= {"direct", "specific"}
+    assert "[" in topic or expansion.queries[0].query == topic
     assert all(query.hits == -1 for query in expansion.queries)
     assert "Without MeSH and numbers of hits" in expansion.warnings[-1]
-
-
-async def test_the_direct_query_is_the_topic_as_given():
-    topic = "Does metformin slow cognitive decline?"
-    direct = (await offline(topic)).queries[0]
-    assert direct.query == topic
-    assert finds(direct.pubmed_query, "metformin cognitive decline")
 
 
 async def test_pubmed_syntax_is_kept_and_repaired(ask: Ask):
@@ -144,22 +133,15 @@ async def test_syntax_that_has_a_filter_already_gets_no_second_one():
         ("effets de la metformine sur les patients et leur famille", "French"),
         ("Wirkung von Metformin auf die Demenz bei älteren Menschen", "German"),
         ("二甲双胍 阿尔茨海默病", "another script"),
-        ("метформин", "another script"),
+        *((topic, "") for topic in ("role of de novo mutations in autism", "TNF-α and β-catenin", "ED men over 60")),
     ],
 )
 async def test_a_topic_in_another_language_is_answered_with_a_hint(topic: str, language: str):
     found = await offline(topic)
-    assert f"The topic seems to be in {language}" in found.warnings[0]
+    told = "\n".join(found.warnings)
+    assert f"The topic seems to be in {language}" in told if language else "seems to be in" not in told
     assert all(is_well_formed(f"metformin AND {one.pubmed}") for one in found.filters)
-
-
-@pytest.mark.parametrize("topic", ["the role of de novo mutations in autism", "TNF-α and β-catenin", "ED men over 60"])
-async def test_an_english_topic_is_not_taken_for_another_language(topic: str):
-    assert not [one for one in (await offline(topic)).warnings if "seems to be in" in one]
-
-
-async def test_no_filter_is_of_a_language_that_pubmed_does_not_know():
-    assert not [one for one in (await offline("二甲双胍 阿尔茨海默病")).filters if "another script" in one.pubmed]
+    assert not [one for one in found.filters if "another script" in one.pubmed]
 
 
 async def test_an_abbreviation_that_the_description_defines_is_written_out():
@@ -215,26 +197,23 @@ async def test_concepts_that_came_before_the_outage_are_used(ask: Ask):
     assert any("PubMed is unavailable (HTTP 503)." in one for one in found.warnings)
 
 
-async def test_a_slow_ncbi_is_left_behind():
+async def test_a_slow_ncbi_is_left_behind_and_progress_is_told():
     class NeverAnswers(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
             await anyio.sleep_forever()
             raise AssertionError
 
-    concepts = NcbiStandIn().concepts(Path("unused"), transport=NeverAnswers())
-    with anyio.fail_after(30):
-        expansion = await QueryExpander(Settings(deadline=1), concepts).expand("metformin alzheimer", store=None)
-    assert_sound(expansion, 3)
-    assert any("did not answer" in one for one in expansion.warnings)
-
-
-async def test_progress_is_told():
     told: list[float] = []
 
     async def progress(fraction: float, message: str) -> None:
         assert message
         told.append(fraction)
 
-    await QueryExpander(Settings(), None).expand("metformin", store=None, progress=progress)
+    concepts = NcbiStandIn().concepts(Path("unused"), transport=NeverAnswers())
+    expander = QueryExpander(Settings(deadline=1), concepts)
+    with anyio.fail_after(30):
+        expansion = await expander.expand("metformin alzheimer", store=None, progress=progress)
     assert told == sorted(told)
     assert len(told) >= 3
+    assert_sound(expansion, 3)
+    assert any("did not answer" in one for one in expansion.warnings)

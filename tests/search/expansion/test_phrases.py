@@ -4,29 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.search.expansion.phrases import definitions, stems
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("neuroprotective", "neuroprotection"),
-        ("haemorrhage and oedema", "hemorrhage edema"),
-        ("TNF-α", "TNF-alpha"),
-        ("Alzheimer's disease", "Alzheimers diseases"),
-    ],
-)
-def test_forms_of_a_word_have_one_stem(one: str, other: str):
-    assert stems(one) == stems(other)
+from deepcritical_mcp.search.expansion.phrases import definitions
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("We studied AMP-activated protein kinase (AMPK) in mice.", {"AMPK": "AMP-activated protein kinase"}),
         ("In Alzheimer's disease (AD) and mild cognitive impairment (MCI),",
          {"AD": "Alzheimer's disease", "MCI": "mild cognitive impairment"}),
-        ("interleukin 6 (IL-6; pg/mL)", {"IL-6": "interleukin 6"}),
         ("We saw an effect (P < 0.05) in men (n = 12).", {}),
         ("the lace plant (Aponogeton madagascariensis)", {}),
         ("a gap (not closed [myocardial infarction (MI)]", {"MI": "myocardial infarction"}),

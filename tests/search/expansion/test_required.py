@@ -8,11 +8,13 @@ from tests.search.expansion.conftest import Ask, offline
 from tests.search.expansion.ncbi_stand_in import LIBRARY, Record
 from tests.search.expansion.queries import finds, ranking, requires
 
+MIGRAINE = ["migraine", "topiramate", "hepatoma"]
 PERSONS_AND_PARTS = (
     Record(7668, ("Kidney", "Kidneys"), "A05.810"),
     Record(79902, ("Nonagenarians", "Nonagenarian"), "M01.060.116"),
     Record(36861, ("Pregnant Women", "Pregnant Woman"), "M01.975.807"),
     Record(16360, ("Clostridioides difficile", "Clostridium difficile"), "B03.300.390"),
+    Record(11468, ("Prostatectomy", "Prostatectomies"), "E04.950"),
     Record(13211, ("Staphylococcus aureus",), "B03.300.390.800"),
 )
 
@@ -21,25 +23,29 @@ PERSONS_AND_PARTS = (
     ("topic", "subjects"),
     [
         ("does liquorice cause hyponatremia", ["liquorice", "hyponatremia"]),
-        ("can topiramate make migraines go away?", ["topiramate", "migraine"]),
-        ("who should get topiramate for migraine", ["topiramate", "migraine"]),
-        ("how well do penicillins work for a sore throat", ["penicillin", "sore throat"]),
-        ("is febuxostat useful in gout?", ["febuxostat", "gout"]),
-        ("hepatoma after thiazides", ["hepatoma", "thiazides"]),
-        ("KCNQ1 in migraine", ["KCNQ1", "migraine"]),
-        ("zilebesiran and anemia", ["zilebesiran", "anemia"]),
-        ("anemia C under topiramate", ["anemia", "topiramate"]),
         ("S aureus in gout", ["S aureus", "gout"]),
-        ("topiramate in trans women", ["topiramate", "trans women"]),
         ("central line infections and burnout", ["central line infections", "burnout"]),
-        ("school closures and burnout", ["school closures", "burnout"]),
         ("kidney function in gout", ["kidney function", "gout"]),
         ("allopurinol in nonagenarians", ["allopurinol", "nonagenarian"]),
         ("pregnant women with gout", ["pregnant women", "gout"]),
-        ("C. difficile and gout", ["Clostridioides difficile", "gout"]),
         ("gout and S. aureus", ["gout", "Staphylococcus aureus"]),
-        ("gout under topiramate B and C", ["gout", "topiramate"]),
         ("gout in HPV", ["gout", "human papillomavirus"]),
+        ("gout and (smartwatches or sirtuins)", ["gout", "smartwatches"]),
+        ("ultrasound versus chest X-ray in anemia", ["ultrasound", "anemia"]),
+        ("ovine anemia under penicillins", ["sheep", "anemia", "penicillins"]),
+        ("robotic prostatectomy for hepatoma", ["robotic", "prostatectomies", "hepatoma"]),
+        # Persons, places and outcomes where they are half of the topic.
+        ("burnout in nurses", ["burnout", "nurses"]),
+        ("anaemia in Kenya", ["anemia", "Kenya"]),
+        ("mortality of gout", ["mortality", "gout"]),
+        # No adverb or verb next to a name that no vocabulary has.
+        ("effect of zilebesiran twice a day on chilblains", ["zilebesiran", "chilblains"]),
+        ("does zilebesiran help chilblains more than bentracimab", ["zilebesiran", "chilblains"]),
+        ("what happens when zilebesiran is stopped in chilblains", ["zilebesiran", "chilblains"]),
+        # An outcome that is a disease.
+        ("In adults with migraine, does topiramate compared with placebo prevent hepatoma?", MIGRAINE),
+        ("P: adults with migraine; I: topiramate; C: placebo; O: incidence of hepatoma", MIGRAINE),
+        ("Among adults with migraine, is topiramate rather than placebo associated with hepatoma?", MIGRAINE),
         ("burnout and gout: is topiramate the link", ["burnout", "gout", "topiramate"]),
         ("pulmonary rehab in anemia", ["pulmonary rehabilitation", "anemia"]),
     ],
@@ -74,17 +80,11 @@ async def test_a_condition_and_what_is_tried_need_nothing_more_unless_they_find_
     ("topic", "subjects", "ranks"),
     [
         ("propranolol 40 mg twice daily in migraine", ["propranolol", "migraine"], "40 mg twice daily"),
-        ("propranolol for 12 weeks in migraine", ["propranolol", "migraine"], "12 week"),
         ("febuxostat 80 mg versus allopurinol 300 mg in gout", ["febuxostat", "gout"], "300 mg"),
-        ("gout under allopurinol at 24 months", ["gout", "allopurinol"], "24 month"),
-        ("topiramate for adults with migraine", ["topiramate", "migraine"], "adult"),
         ("mortality of gout under febuxostat", ["gout", "febuxostat"], "mortality"),
         ("women's migraine under topiramate", ["topiramate", "migraine"], "women[tiab]"),
         ("burnout in nurses such as midwives under topiramate", ["burnout", "topiramate"], "midwives"),
-        ("penicillins, e.g. smartwatches, in sore throat", ["penicillin", "sore throat"], "smartwatches"),
-        ("topiramate for migraine and habits", ["topiramate", "migraine"], "habit"),
         ("topiramate compared with placebo in migraine", ["topiramate", "migraine"], "placebo"),
-        ("P: adults with gout; I: febuxostat; O: patient satisfaction", ["gout", "febuxostat"], "satisfaction"),
         ("PICO: P adults with gout, I febuxostat, O satisfaction", ["gout", "febuxostat"], "satisfaction"),
         ("burnout in neonatal unit trauma nurses", ["burnout", "trauma nurses"], "neonatal unit"),
     ],
@@ -96,54 +96,6 @@ async def test_doses_times_persons_places_outcomes_and_placebo_only_rank(
     assert requires(direct.pubmed_query, subjects), direct.pubmed_query
     assert ranks.casefold() in ranking(direct.pubmed_query).casefold()
     assert "only to rank by" in direct.rationale
-
-
-@pytest.mark.parametrize(
-    "topic",
-    [
-        "In adults with migraine, does topiramate compared with placebo prevent hepatocellular carcinoma?",
-        "P: adults with migraine; I: topiramate; C: placebo; O: incidence of hepatocellular carcinoma",
-        "hepatocellular carcinoma in adults who take topiramate for migraine compared with placebo",
-        "Among adults with migraine, is topiramate rather than placebo associated with hepatocellular carcinoma?",
-    ],
-)
-async def test_an_outcome_that_is_a_disease_is_a_subject(topic: str, ask: Ask):
-    found = await ask(topic)
-    assert requires(found.queries[0].pubmed_query, ["migraine", "topiramate", "hepatocellular carcinoma"])
-    assert "Carcinoma, Hepatocellular" in {one.mesh_term for one in found.concepts}
-
-
-@pytest.mark.parametrize(
-    ("topic", "subjects"),
-    [
-        ("burnout in nurses", ["burnout", "nurses"]),
-        ("anaemia in Kenya", ["anemia", "Kenya"]),
-        ("mortality of gout", ["mortality", "gout"]),
-    ],
-)
-async def test_persons_places_and_outcomes_are_required_where_they_are_half_of_the_topic(
-    topic: str, subjects: list[str], ask: Ask
-):
-    query = (await ask(topic)).queries[0].pubmed_query
-    assert requires(query, subjects), query
-
-
-@pytest.mark.parametrize(
-    ("topic", "subjects"),
-    [
-        ("effect of zilebesiran twice a day on chilblains", ["zilebesiran", "chilblains"]),
-        ("zilebesiran weekly against bentracimab yearly", ["zilebesiran", "bentracimab"]),
-        ("does zilebesiran help chilblains more than bentracimab", ["zilebesiran", "chilblains"]),
-        ("chilblains under zilebesiran plus bentracimab", ["chilblains", "zilebesiran", "bentracimab"]),
-        ("does anything work for chilblains", ["chilblains"]),
-        ("what happens when zilebesiran is stopped in chilblains", ["zilebesiran", "chilblains"]),
-    ],
-)
-async def test_no_adverb_or_verb_is_demanded_next_to_a_name_that_no_vocabulary_has(
-    topic: str, subjects: list[str], ask: Ask
-):
-    query = (await ask(topic)).queries[0].pubmed_query
-    assert requires(query, subjects), query
 
 
 async def test_of_more_than_three_subjects_three_are_required_and_the_user_is_asked_which(ask: Ask):
@@ -161,7 +113,6 @@ async def test_of_more_than_three_subjects_three_are_required_and_the_user_is_as
     "topic",
     [
         "allopurinol versus febuxostat for gout",
-        "allopurinol for gout compared with febuxostat",
         "Is allopurinol better than febuxostat in gout?",
         "allopurinol or febuxostat for gout",
     ],
@@ -174,49 +125,17 @@ async def test_papers_on_both_sides_of_a_comparison_are_found_and_the_disease_is
     assert not any(finds(one.pubmed_query, "allopurinol ; febuxostat") for one in found.queries)
 
 
-async def test_what_something_is_compared_with_only_ranks(ask: Ask):
-    query = (await ask("ultrasound versus chest X-ray in anemia")).queries[0].pubmed_query
-    assert requires(query, ["ultrasound", "anemia"]), query
-
-
-async def test_an_animal_is_found_by_its_adjective_and_its_nouns(ask: Ask):
-    query = (await ask("ovine anemia under penicillins")).queries[0].pubmed_query
-    assert requires(query, ["sheep", "anemia", "penicillins"]), query
-    assert '"Sheep"[MeSH Terms] OR ovine[tiab]' in query
-
-
-async def test_of_three_subjects_and_a_comparison_the_first_side_is_enough(ask: Ask):
-    query = (await ask("allopurinol versus febuxostat for gout and anemia in hyponatremia")).queries[0].pubmed_query
-    assert finds(query, "allopurinol ; gout ; anemia ; hyponatremia")
-
-
 @pytest.mark.parametrize(
     ("topic", "query"),
     [
         ("aspirin or warfarin after stroke", "(aspirin OR warfarin) AND stroke"),
-        ("effect of music on anxiety", "music AND anxiety"),
-        ("I want to know if statins prevent dementia", "statins AND dementia"),
         ("Please show me studies on yoga for asthma, ideally trials from the last 5 years", "yoga AND asthma"),
-        ("Can I give ceftriaxone to a patient with penicillin allergy?", "ceftriaxone AND penicillin"),
-        ("vitamin A", "vitamin A"),
         ("blood lead levels and IQ", "(blood lead) AND IQ"),
-        ("near miss reporting", "near miss"),
         ("WHO checklist in surgery", "(WHO checklist) AND "),
-        ("failure to rescue", '"failure to rescue'),
-        ("time in range under insulin", '"time in range'),
         ("hospital at home for older people", '"hospital at home'),
         ('barriers to "shared decision making" in oncology', '"shared decision making"[tiab] AND oncology'),
-        ("Does metformin lower mortality in type 2 diabetes?", "metformin AND (type 2 diabetes)"),
-        ("Hi, I'm a nursing student. Does coffee cause insomnia?", "coffee AND insomnia"),
-        ("My bachelor thesis is about burnout in midwives", "burnout AND midwives"),
         ("Can heat waves lead to kidney stones?", "(heat waves) AND (kidney stones)"),
-        ("pesticides and gout in agricultural workers", "pesticides AND gout"),
-        ("does removing the tonsils help snoring", "tonsils AND snoring"),
-        (
-            "measles in children vaccinated against rubella",
-            "(measles AND rubella) AND (children[tiab] OR ",
-        ),
-        ("gout apps in the last ten years", "gout apps"),
+        ("measles in children vaccinated against rubella", "(measles AND rubella) AND (children[tiab] OR "),
         ("smartwatches but not warfarin in gout", "(smartwatches AND gout) NOT warfarin"),
     ],
 )
@@ -224,16 +143,10 @@ async def test_the_subject_of_a_sentence_is_neither_lost_nor_torn_apart(topic: s
     assert query in (await offline(topic)).queries[0].pubmed_query
 
 
-async def test_alternatives_in_parentheses_stay_among_themselves(ask: Ask):
-    query = (await ask("gout and (smartwatches or sirtuins)")).queries[0].pubmed_query
-    assert requires(query, ["gout", "smartwatches"]), query
-
-
 @pytest.mark.parametrize(
     ("topic", "studies"),
     [
         ("a cohort study of gout under febuxostat", "observational studies"),
-        ("gout guidelines", "guidelines"),
         ("systematic reviews of febuxostat for gout", "systematic reviews"),
         ("does topiramate raise gout risk?", "etiology, narrow"),
     ],
@@ -255,12 +168,6 @@ async def test_a_narrowing_that_is_not_sure_to_fit_is_left_out(topic: str, propo
     found = await ask(topic)
     assert ("specific" in [one.strategy for one in found.queries]) == proposed
     assert proposed or any("surely fits" in one for one in found.warnings)
-
-
-async def test_an_adjective_that_papers_name_a_thing_with_is_required_too(ask: Ask):
-    operation = Record(11468, ("Prostatectomy", "Prostatectomies"), "E04.950")
-    query = (await ask("robotic prostatectomy for hepatoma", records=(*LIBRARY, operation))).queries[0].pubmed_query
-    assert requires(query, ["robotic", "prostatectomies", "hepatoma"]), query
 
 
 async def test_nothing_that_is_always_true_is_a_condition(ask: Ask):

@@ -6,24 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.models import Expansion
 from deepcritical_mcp.search.expansion.sampled_queries import read_reply, sampling_request
 from tests.search.expansion.conftest import offline
 
 TOPIC = "metformin alzheimer"
+WORDS = "AMPK activation neuroprotection"
 GOOD = [
-    {
-        "query": "AMPK activation neuroprotection",
-        "strategy": "specific",
-        "reformulation": "semantic",
-        "rationale": "The pathway.",
-    },
+    {"query": WORDS, "strategy": "specific", "reformulation": "semantic", "rationale": "The pathway."},
     {"query": "biguanide dementia cognitive decline", "strategy": "broader", "reformulation": "syntactic"},
 ]
-
-
-async def expansion(count: int = 3, *, sampled: str = "") -> Expansion:
-    return await offline(TOPIC, count=count, sampled=sampled)
 
 
 def changed(**fields: object) -> str:
@@ -45,23 +36,23 @@ def test_the_request_names_topic_and_context_as_data():
     "reply", [json.dumps(GOOD), f"\n```json\n{json.dumps(GOOD, indent=1)}\n```\n", f"```\n{json.dumps(GOOD)}```"]
 )
 async def test_queries_as_asked_for_are_used(reply: str):
-    sampled = await expansion(sampled=reply)
+    sampled = await offline(TOPIC, count=3, sampled=reply)
     direct, lateral, wider = sampled.queries
     assert direct.strategy == "direct"
-    assert (lateral.query, lateral.source) == ("AMPK activation neuroprotection", "sampling")
-    assert lateral.rationale == "The pathway."
-    assert lateral.pubmed_query == "AMPK activation neuroprotection"
+    assert (lateral.query, lateral.source, lateral.rationale) == (WORDS, "sampling", "The pathway.")
+    assert lateral.pubmed_query == WORDS
     assert wider.query == "biguanide dementia cognitive decline"
-    assert sampled.warnings == (await expansion()).warnings
+    assert sampled.warnings == (await offline(TOPIC, count=3)).warnings
 
 
 async def test_a_negation_in_a_sampled_query_is_kept_for_pubmed():
     reply = json.dumps([GOOD[0] | {"query": "gliflozins nephropathy without diabetes"}])
-    assert (await expansion(sampled=reply)).queries[1].pubmed_query == 'gliflozins nephropathy "without diabetes"'
+    (_, one, *_) = (await offline(TOPIC, count=3, sampled=reply)).queries
+    assert one.pubmed_query == 'gliflozins nephropathy "without diabetes"'
 
 
 async def test_fewer_than_asked_for_are_all_used_before_filters_fill_up():
-    queries = (await expansion(8, sampled=json.dumps(GOOD))).queries
+    queries = (await offline(TOPIC, sampled=json.dumps(GOOD))).queries
     assert [query.source for query in queries[:3]] == ["rules", "sampling", "sampling"]
     assert "sampling" not in {query.source for query in queries[3:]}
 
@@ -69,27 +60,23 @@ async def test_fewer_than_asked_for_are_all_used_before_filters_fill_up():
 @pytest.mark.parametrize(
     "reply",
     [
-        "I'm sorry, I cannot help with that.",
         f"Sure! {json.dumps(GOOD)}",
         json.dumps(GOOD)[:-1],
         json.dumps({"queries": GOOD}),
-        json.dumps([]),
         json.dumps(GOOD * 10),
         changed(query=""),
         changed(query="two\nlines"),
-        changed(query="word " * 60),
         changed(query="see https://evil.example/ now"),
         changed(strategy="direct"),
         changed(note="extra"),
-        changed(rationale="x" * 600),
         "[" * 50_000,
         "```" + "\n" * 19_000,
     ],
 )
 async def test_an_answer_in_another_form_is_not_used_and_that_is_said(reply: str):
-    before = await expansion()
+    before = await offline(TOPIC, count=3)
     assert read_reply(reply, topic=TOPIC) == ()
-    after = await expansion(sampled=reply)
+    after = await offline(TOPIC, count=3, sampled=reply)
     assert after.queries == before.queries
     assert "not in the requested format" in after.warnings[-1]
 

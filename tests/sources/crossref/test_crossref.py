@@ -14,15 +14,7 @@ from deepcritical_mcp.sources.base import Net, Service, created
 from deepcritical_mcp.sources.crossref.service import Crossref
 from deepcritical_mcp.sources.lookup import FoundRecords
 from tests.net.stand_in import Answer, stand_in
-from tests.sources.crossref.crossref_wire import (
-    EMAIL,
-    NOT_FOUND,
-    library,
-    listed,
-    make_crossref,
-    single,
-    work,
-)
+from tests.sources.crossref.crossref_wire import EMAIL, NOT_FOUND, library, listed, make_crossref, single, work
 
 
 def by_doi(*dois: str) -> list[RecordIds]:
@@ -66,7 +58,7 @@ async def test_it_says_whose_doi_it_is_that_crossref_does_not_have(http: httpx.A
     assert len(server.asked) == 4
 
 
-async def test_what_is_no_doi_is_not_asked_for(http: httpx.AsyncClient):
+async def test_what_is_no_doi_is_not_asked_for_and_an_unknown_one_is_no_outage(http: httpx.AsyncClient):
     async with stand_in() as server:
         crossref = make_crossref(server.url, http)
         assert not crossref.accepts(RecordIds(pmid="1"))
@@ -74,7 +66,9 @@ async def test_what_is_no_doi_is_not_asked_for(http: httpx.AsyncClient):
         assert crossref.accepts(RecordIds(doi="https://doi.org/10.5555/ZINC"))
         assert (await crossref.records([RecordIds(pmid="1")])).records == (None,)
         assert await crossref.notices(["zinc"]) == {}
-    assert server.asked == []
+        assert server.asked == []
+        server.will(NOT_FOUND)
+        assert await crossref.notices(["10.5555/a,b"]) == {}
 
 
 async def test_a_list_from_which_works_are_missing_is_no_answer(http: httpx.AsyncClient):
@@ -105,11 +99,6 @@ async def test_the_settings_lead_to_crossref(http: httpx.AsyncClient, monkeypatc
     (asked,) = server.asked
     assert asked.path == "/v1/works"
     assert asked.query["mailto"] == EMAIL
-
-
-async def test_an_unknown_doi_is_not_an_outage(http: httpx.AsyncClient):
-    async with stand_in(NOT_FOUND) as server:
-        assert await make_crossref(server.url, http).notices(["10.5555/a,b"]) == {}
 
 
 async def test_an_outage_of_the_agencies_leaves_open_whose_doi_it_is(http: httpx.AsyncClient):

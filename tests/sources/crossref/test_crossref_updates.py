@@ -1,13 +1,15 @@
-"""What happened to a work, as Crossref tells it."""
+"""Works of Crossref as publications, and what happened to them."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.models import status_told_by
-from deepcritical_mcp.sources.crossref.work import updates_of
+from deepcritical_mcp.models import NO_TITLE, status_told_by
+from deepcritical_mcp.sources.crossref.work import read_work, updates_of
 from tests.sources.crossref.crossref_wire import dated, update, work
 
 
@@ -77,3 +79,35 @@ def test_each_kind_of_update_has_its_status(type: str, kind: str, mark: str):
     fields = {"updated-by": [update("10.5555/NOTICE", type)]}
     assert [(one[0], one[1]) for one in told(**fields)] == [(kind, "10.5555/notice")]
     assert status(**fields) == mark
+
+
+@pytest.mark.parametrize(
+    ("fields", "title"),
+    [
+        ({"subtitle": ["A randomised trial"]}, "Zinc in wound repair: A randomised trial"),
+        ({"subtitle": ["in wound repair"]}, "Zinc in wound repair"),
+        ({"title": ["Does zinc help?"], "subtitle": ["A review"]}, "Does zinc help? A review"),
+        ({"title": ["Zn<sup>2+</sup> &amp; <jats:italic>Zip4</jats:italic>, p&lt;0.05"]}, "Zn2+ & Zip4, p<0.05"),
+        ({"title": ["The\n            <i>ZIP4</i>\n   gene"]}, "The ZIP4 gene"),
+        ({"title": []}, NO_TITLE),
+    ],
+)
+def test_titles_are_whole_and_plain(fields: dict[str, Any], title: str):
+    assert read_work(work(**fields)).title == title
+
+
+def test_a_licence_for_mining_is_none_for_readers():
+    rows = [{"URL": "https://press.example/text-and-data-mining", "content-version": "vor"}]
+    assert read_work(work(license=rows)).text.licence == ""
+
+
+WORK_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=12),
+    lambda one: st.lists(one, max_size=3) | st.dictionaries(st.sampled_from([*work(), "name", "URL"]), one, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*work(), "abstract", "license", "funder", "editor", "subtype"]), WORK_JSON))
+def test_whatever_fields_come_a_record_is_made(fields: dict[str, Any]):
+    assert read_work({**fields, "DOI": "10.5555/zinc"}).id == "doi:10.5555/zinc"

@@ -7,13 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 import httpx
 import pytest
 
-from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError
+from deepcritical_mcp.errors import ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice
-from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.sources.europepmc.client import EuropePMCService
 from deepcritical_mcp.sources.full_text import Copy, Wanted
-from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.lookup import FoundRecords
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources.citing_wire import citations, citing, make_citations
@@ -77,14 +74,11 @@ async def test_why_there_is_no_text(row: Mapping[str, object], status: str, said
 BEAN = "<errorBean><errCode>{}</errCode><errMsg>{}</errMsg></errorBean>"
 
 
-async def test_an_error_in_xml_with_status_200_says_what_it_is(http: httpx.AsyncClient):
+async def test_an_error_in_xml_with_status_200_says_what_it_is_and_another_article_is_refused(http: httpx.AsyncClient):
     closed = fulltext(BEAN.format(0, "Article with id PMC9000001 is not open access one"))
     assert (await read(results(hit()), closed, http)).status == "abstract_only"
     with pytest.raises(ProviderUnavailableError):
         await read(results(hit()), fulltext(BEAN.format(500, "No connection")), http)
-
-
-async def test_another_article_than_the_one_asked_for_is_refused(http: httpx.AsyncClient):
     with pytest.raises(ProviderResponseError, match="asked for PMC9000001"):
         await read(results(hit()), fulltext(jats("PMC9000002")), http)
 
@@ -115,10 +109,6 @@ async def test_an_article_names_its_preprint(http: httpx.AsyncClient):
     assert notice.reference == "Preprint PPR500001 in Europe PMC (matched by title and first author)"
 
 
-def client(url: str, http: httpx.AsyncClient) -> EuropePMCService:
-    return EuropePMCService(JsonApi(ApiClient(http, provider="europepmc", title="Europe PMC"), url))
-
-
 async def look_up(
     rows: Sequence[Mapping[str, object]], http: httpx.AsyncClient, *wanted: RecordIds
 ) -> tuple[FoundRecords, list[Asked]]:
@@ -134,16 +124,16 @@ async def test_a_hundred_dois_are_sent_in_the_body(http: httpx.AsyncClient):
     assert int(asked.form["pageSize"]) >= 100
 
 
-async def test_the_article_comes_before_its_preprint(http: httpx.AsyncClient):
-    found, _ = await look_up([preprint(doi="10.5555/zinc"), hit()], http, RecordIds(doi="10.5555/zinc"))
-    (record,) = found.records
-    assert record
-    assert record.pmid == "31000001"
-
-
-async def test_what_is_only_similar_is_not_a_record_of_it(http: httpx.AsyncClient):
-    found, _ = await look_up([hit()], http, RecordIds(doi="10.5555/zinc.2"))
-    assert found.records == (None,)
+@pytest.mark.parametrize(
+    ("rows", "doi", "pmid"),
+    [([preprint(doi="10.5555/zinc"), hit()], "10.5555/zinc", "31000001"), ([hit()], "10.5555/zinc.2", "")],
+    ids=["its preprint too", "only similar"],
+)
+async def test_the_record_is_of_the_article_itself(
+    rows: Sequence[Mapping[str, object]], doi: str, pmid: str, http: httpx.AsyncClient
+):
+    found, _ = await look_up(rows, http, RecordIds(doi=doi))
+    assert [one.pmid if one else "" for one in found.records] == [pmid]
 
 
 async def test_nothing_is_asked_for_what_it_cannot_know(http: httpx.AsyncClient):
@@ -159,26 +149,16 @@ def play(listed: Answer, found: Answer | None = None) -> Callable[[Asked], Answe
     return lambda asked: listed if asked.path.endswith("/citations") else found or results()
 
 
-async def test_a_document_of_another_source_that_has_a_pmid_is_known_by_it(http: httpx.AsyncClient):
+async def test_a_document_of_another_source_is_known_by_its_pmid_and_asked_for_if_its_number_is_one(
+    http: httpx.AsyncClient,
+):
     async with stand_in() as server:
         row = hit(source="PMC", id="PMC9000001", pmid="31000001")
-        server.answer = play(citations(citing("PMC", "PMC9000001")), results(row))
+        server.answer = play(citations(citing("PMC", "PMC9000001"), citing("ETH", "1) OR (SRC:MED")), results(row))
         found = await make_citations(server.url, http).citing("11", 10)
-    assert found.ids == (RecordIds(pmid="31000001"),)
+    assert found.ids[:1] == (RecordIds(pmid="31000001"),)
     assert found.records == ()
-
-
-async def test_what_cannot_be_looked_up_is_left_out_of_the_query(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        server.answer = play(citations(citing("ETH", "1) OR (SRC:MED"), citing("ETH", "442")))
-        await make_citations(server.url, http).citing("11", 10)
-    assert server.asked[1].query["query"] == "(EXT_ID:442 AND SRC:ETH)"
-
-
-async def test_records_without_ids_are_not_a_result(http: httpx.AsyncClient):
-    async with stand_in(results({"title": "Zinc"})) as server:
-        with pytest.raises(ProviderError):
-            await client(server.url, http).search("zinc")
+    assert server.asked[1].query["query"] == "(EXT_ID:PMC9000001 AND SRC:PMC)"
 
 
 async def test_the_article_wins_over_its_preprint_where_both_match(http: httpx.AsyncClient):

@@ -12,21 +12,13 @@ from hypothesis import strategies as st
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.models import NO_ABSTRACT, SearchResult
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.sources.europepmc.preprint_request import (
-    PreprintRequest,
-    europe_pmc_query,
-)
+from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest, europe_pmc_query
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.search.fake_session import FakeSession
 from tests.sources.full_text_wire import make_preprints, preprint, results
 
-TO_ARTICLE = {
-    "commentCorrectionList": {
-        "commentCorrection": [
-            {"id": "32000001", "source": "MED", "type": "Preprint of", "reference": "J Made-up Res. 2027;1:2."}
-        ]
-    }
-}
+LINK = {"id": "32000001", "source": "MED", "type": "Preprint of", "reference": "J Made-up Res. 2027;1:2."}
+TO_ARTICLE = {"commentCorrectionList": {"commentCorrection": [LINK]}}
 
 
 def numbered(count: int, **fields: object) -> list[dict[str, object]]:
@@ -121,18 +113,14 @@ async def test_deep_pages_of_several_queries_fetch_only_what_is_shown(http: http
 @pytest.mark.parametrize(
     ("written", "sent"),
     [
-        ("long covid fatigue", "long covid fatigue"),
         ("Does zinc close wounds?", "zinc close wounds"),
         ("HIV/AIDS and/or iron", '"HIV/AIDS" iron'),
-        ("CD4+ T cells - a review", "CD4+ T cells a review"),
         ('TITLE:"zinc" AND (iron OR neuro*)', 'TITLE:"zinc" AND (iron OR neuro*)'),
         ("zinc AND ()", "zinc"),
-        ("PPR123", "EXT_ID:PPR123"),
         ("https://europepmc.org/article/PPR/PPR123", "EXT_ID:PPR123"),
         ("doi:10.1101/2020.01.01.123456v2", 'DOI:"10.1101/2020.01.01.123456"'),
         ("https://www.medrxiv.org/content/10.1101/2020.04.17.20065771v1", 'DOI:"10.1101/2020.04.17.20065771"'),
         ("??", ""),
-        ("AND", ""),
     ],
 )
 def test_what_is_sent(written: str, sent: str):
@@ -163,14 +151,3 @@ def test_nothing_that_is_sent_is_half_open(text: str):
     assert outside.count("(") == outside.count(")")
     assert not {*"?{}^~\\"} & {*outside}
     assert query == query.strip()
-
-
-async def test_fewer_results_than_were_counted_are_named(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        server.answer = play(numbered(3), counted=40)
-        found = await SourceSearch(make_preprints(server.url, http)).search(
-            PreprintRequest(query="zinc"), FakeSession()
-        )
-    assert len(found.evidence) == 3
-    assert (found.total_found, found.next_offset) == (3, -1)
-    assert found.warnings == ("Europe PMC counts 40 results, but delivers only 3.",)

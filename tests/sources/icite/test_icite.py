@@ -24,12 +24,6 @@ async def test_citing_papers_are_listed_in_any_spelling_the_highest_first(listed
     assert found == CitingDocuments(7, (RecordIds(pmid="305"), RecordIds(pmid="40")))
 
 
-@pytest.mark.parametrize("listed", [None, "", []])
-async def test_a_paper_that_nobody_cites(listed: object, http: httpx.AsyncClient):
-    async with stand_in(icite(icite_paper(11, 0, cited_by=listed))) as server:
-        assert await make_icite(server.url, http).citing("11", 10) == CitingDocuments(0)
-
-
 @pytest.mark.parametrize("row", [icite_paper(12, 1), {"title": "no number"}])
 async def test_papers_that_nobody_asked_for_are_an_error(row: dict[str, object], http: httpx.AsyncClient):
     async with stand_in(icite(row)) as server:
@@ -48,12 +42,10 @@ async def test_the_recorded_answer_is_read(http: httpx.AsyncClient):
     assert found.ids[0] == RecordIds(pmid="40535648")
 
 
-async def test_nothing_to_count_is_not_asked_for(http: httpx.AsyncClient):
-    async with stand_in() as server:
-        assert await make_icite(server.url, http).counts([]) == {}
-    assert server.asked == []
-
-
-async def test_a_paper_that_icite_does_not_know(http: httpx.AsyncClient):
-    async with stand_in(icite()) as server:
-        assert await make_icite(server.url, http).citing("11", 10) == CitingDocuments(0)
+async def test_a_paper_that_nobody_cites_or_icite_does_not_know(http: httpx.AsyncClient):
+    nobody = [icite(icite_paper(11, 0, cited_by=listed)) for listed in (None, "", list[int]())]
+    async with stand_in(*nobody, icite()) as server:
+        service = make_icite(server.url, http)
+        assert await service.counts([]) == {}
+        assert [await service.citing("11", 10) for _ in range(4)] == [CitingDocuments(0)] * 4
+    assert len(server.asked) == 4

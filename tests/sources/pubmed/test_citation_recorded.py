@@ -271,10 +271,7 @@ def against_xml(publication: Publication, record: ElementTree.Element) -> Iterat
     kinds = {(text(one.find("PMID")), text(one.find("RefSource"))): LINKS[one.get("RefType", "")] for one in links}
     yield (
         "link kinds",
-        (
-            [one for one in publication.status_notices if one.kind not in kinds[one.pmid, one.reference].split()],
-            [],
-        ),
+        ([one for one in publication.status_notices if one.kind not in kinds[one.pmid, one.reference].split()], []),
     )
     revised = record.find("BookDocument/DateRevised")
     parts = [text(revised.find(name)) for name in ("Year", "Month", "Day")] if revised is not None else []

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
 
-from deepcritical_mcp.errors import (
-    AuthenticationError,
-    BlockedError,
-    ProviderError,
-    ProviderResponseError,
-    ProviderUnavailableError,
-)
+from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.lookup import CitedPlace
 from deepcritical_mcp.sources.pubmed.citmatch import CITATION_MATCHER, CitationMatcher, ECitMatch, explain_matching
 from tests.net.stand_in import Answer, stand_in
-from tests.sources.contract import FAULTS, PATIENT, Fault
+from tests.sources.contract import PATIENT
 from tests.sources.ncbi import eutilities
 
 PLACES = (
@@ -31,7 +23,6 @@ PLACES = (
     CitedPlace("Wound|Care\r", "1999", "3", "e7"),
     CitedPlace("No Such Journal", "1999"),
 )
-HTML = "HTML instead of data"
 
 
 def plain(text: str, status: int = 200) -> Answer:
@@ -73,57 +64,6 @@ async def test_the_citation_matcher_gets_the_text_and_gives_candidates(http: htt
         found = await citation_matcher(server.url, http).match("Ruiz A.\n Zinc in wound repair.")
     assert list(found) == [RecordIds(pmid="7"), RecordIds(pmid="8")]
     assert server.asked[0].query == {"method": "heuristic", "raw-text": "Ruiz A. Zinc in wound repair."}
-
-
-@dataclass(frozen=True)
-class Matcher:
-    """A service under test."""
-
-    name: str
-    ask: Callable[[str, httpx.AsyncClient, RetryPolicy], Awaitable[Sequence[object]]]
-    success: Answer
-    refusal: type[ProviderError]
-    page_error: type[ProviderError]
-
-
-MATCHERS = (
-    Matcher(
-        "pubmed",
-        lambda url, http, retry: ecitmatch(url, http, retry).at_places(PLACES[:1]),
-        plain("J Made-up Res|2021|9|11|Ruiz|1|31978945\n"),
-        AuthenticationError,
-        ProviderUnavailableError,
-    ),
-    Matcher(
-        "citmatch",
-        lambda url, http, retry: citation_matcher(url, http, retry).match("Ruiz A. Zinc."),
-        matched("7"),
-        BlockedError,
-        ProviderResponseError,
-    ),
-)
-each_matcher = pytest.mark.parametrize("matcher", MATCHERS, ids=lambda one: one.name)
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-@each_matcher
-async def test_a_fault_becomes_a_named_error(matcher: Matcher, fault: Fault, http: httpx.AsyncClient) -> None:
-    async with stand_in(fault.answer) as server:
-        with pytest.raises(ProviderError) as caught:
-            await matcher.ask(server.url, http, fault.retry)
-    assert type(caught.value) is (matcher.page_error if fault.name == HTML else fault.error)
-    assert caught.value.provider == matcher.name
-    assert caught.value.retry_after == fault.retry_after
-    assert len(server.asked) == fault.tries
-
-
-@each_matcher
-@pytest.mark.parametrize("status", [401, 403])
-async def test_a_refusal_is_not_asked_again(matcher: Matcher, status: int, http: httpx.AsyncClient) -> None:
-    async with stand_in(plain("no", status)) as server:
-        with pytest.raises(matcher.refusal):
-            await matcher.ask(server.url, http, PATIENT)
-    assert len(server.asked) == 1
 
 
 async def test_a_recorded_answer_is_read(http: httpx.AsyncClient) -> None:

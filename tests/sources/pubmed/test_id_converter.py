@@ -49,17 +49,13 @@ async def test_the_older_form_of_the_answer_is_read(http: httpx.AsyncClient):
     assert found == [RecordIds(pmid="20", pmcid="PMC20", doi="10.5555/a20")]
 
 
-async def test_what_belongs_to_another_number_is_not_taken(http: httpx.AsyncClient):
+async def test_what_belongs_to_another_number_is_not_taken_and_what_is_missing_not_for_unknown(http: httpx.AsyncClient):
     rows = [
         {"requested-id": "PMC60", "pmid": 333, "pmcid": "PMC777", "doi": "10.5555/a777"},
         {"requested-id": "PMC80", "pmid": 80, "pmcid": "PMC80.1", "doi": "10.5555/a80"},
     ]
     async with stand_in(converted(*rows)) as server:
         found = await make_converter(server.url, http).convert([RecordIds(pmcid="PMC60"), RecordIds(pmcid="PMC80")])
-    assert found == [RecordIds(pmcid="PMC60"), RecordIds("80", "PMC80", "10.5555/a80")]
-
-
-async def test_a_record_that_is_missing_in_the_answer_is_not_taken_for_unknown(http: httpx.AsyncClient):
-    async with stand_in(converted({"requested-id": "20", "pmid": 20, "pmcid": "PMC20"})) as server:
-        with pytest.raises(ProviderResponseError, match="answered for 1 of 2 ids"):
-            await make_converter(server.url, http).convert([RecordIds(pmid="20"), RecordIds(pmid="22")])
+        assert found == [RecordIds(pmcid="PMC60"), RecordIds("80", "PMC80", "10.5555/a80")]
+        with pytest.raises(ProviderResponseError, match="answered for 2 of 3 ids"):
+            await make_converter(server.url, http).convert([RecordIds(pmcid=f"PMC{one}") for one in (60, 80, 22)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from deepcritical_mcp.errors import ProviderRequestError, ProviderResponseError, ProviderUnavailableError
+from deepcritical_mcp.errors import ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.sources.full_text import Copy, Wanted
 from tests.net.stand_in import Answer, stand_in
@@ -29,34 +29,36 @@ async def test_an_article_that_the_publisher_withholds_is_not_allowed_and_its_ab
     assert copy.reading.content == ""
 
 
-async def test_an_article_without_body_and_reason_may_be_under_embargo(http: httpx.AsyncClient):
-    copy = await answered(article_set(jats(body="")), http)
-    assert copy.status == "not_allowed"
-    assert "embargo" in copy.detail
-
-
-async def test_a_scan_has_no_text_inside(http: httpx.AsyncClient):
-    copy = await answered(article_set(jats(body="<body><p/></body>")), http)
-    assert copy.status == "no_text"
-
-
-UNKNOWN = (
-    '<Reply Id="9000001" error="The following PMCID is not available: 9000001"/>',
-    '<error id="9000001">The following PMCID is not available</error>',
-    "",
+@pytest.mark.parametrize(
+    ("body", "status", "detail"), [("", "not_allowed", "embargo"), ("<body><p/></body>", "no_text", "")]
 )
+async def test_why_an_article_has_no_text(body: str, status: str, detail: str, http: httpx.AsyncClient):
+    copy = await answered(article_set(jats(body=body)), http)
+    assert copy.status == status
+    assert detail in copy.detail
 
 
-@pytest.mark.parametrize("said", UNKNOWN)
-async def test_an_unknown_number_is_not_found(said: str, http: httpx.AsyncClient):
-    copy = await answered(article_set(said), http)
-    assert copy == Copy("not_found", "PMC has no article PMC9000001.")
+UNKNOWN = "The following PMCID is not available"
 
 
-@pytest.mark.parametrize("said", ['<Reply Id="1" error="pmc is not db"/>', "<error>Backend timed out</error>"])
-async def test_an_error_of_the_database_is_an_outage(said: str, http: httpx.AsyncClient):
-    with pytest.raises(ProviderUnavailableError):
-        await answered(article_set(said), http)
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        (f'<Reply Id="9000001" error="{UNKNOWN}: 9000001"/>', None),
+        (f'<error id="9000001">{UNKNOWN}</error>', None),
+        ("", None),
+        ('<Reply Id="1" error="pmc is not db"/>', ProviderUnavailableError),
+        ("<error>Backend timed out</error>", ProviderUnavailableError),
+    ],
+)
+async def test_an_unknown_number_is_not_found_and_an_error_of_the_database_an_outage(
+    said: str, error: type[Exception] | None, http: httpx.AsyncClient
+):
+    if error:
+        with pytest.raises(error):
+            await answered(article_set(said), http)
+    else:
+        assert await answered(article_set(said), http) == Copy("not_found", "PMC has no article PMC9000001.")
 
 
 async def test_another_article_than_the_one_asked_for_is_refused(http: httpx.AsyncClient):
@@ -70,8 +72,3 @@ async def test_numbers_that_cannot_exist_are_not_found_together(http: httpx.Asyn
     async with stand_in(Answer(400, said)) as server:
         found = await make_pmc(server.url, http).records_and_copies(wanted)
     assert [copy.status if copy else "" for _, copy in found] == ["not_found", "not_found"]
-
-
-async def test_status_404_of_the_service_is_not_an_unknown_article(http: httpx.AsyncClient):
-    with pytest.raises(ProviderRequestError):
-        await answered(Answer(404, b"Not found", "text/plain"), http)

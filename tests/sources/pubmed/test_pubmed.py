@@ -7,89 +7,42 @@ import dataclasses
 import httpx
 import pytest
 
-from deepcritical_mcp.errors import (
-    AuthenticationError,
-    ProviderError,
-    ProviderRequestError,
-    ProviderResponseError,
-    ProviderTimeoutError,
-    ProviderUnavailableError,
-    RateLimitError,
-)
-from deepcritical_mcp.models import Evidence
-from deepcritical_mcp.net.client import RetryPolicy
+from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError, RateLimitError
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
-from deepcritical_mcp.sources.pubmed.source import PubMed
 from tests.net.stand_in import Answer
 from tests.search.fake_session import FakeSession
-from tests.sources.contract import PATIENT, QUICK, TRIES
+from tests.sources.contract import QUICK, TRIES
 from tests.sources.ncbi import KEY, Ncbi, article, as_json, as_xml, efetch, ncbi, pubmed
 
 RECORDS = {"11": article("11", "First."), "12": article("12", "Second."), "13": article("13", "Third.")}
 BOMB = '<!DOCTYPE lolz [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;">]>'
-steps = pytest.mark.parametrize("step", ["esearch", "efetch"])
 
 
-async def search(source: PubMed, query: str, max_results: int) -> tuple[Evidence, ...]:
-    """What a search through the pipeline finds."""
-    request = PubMedRequest(query=query, max_results=max_results)
-    return (await SourceSearch(source).search(request, FakeSession())).evidence
-
-
-@dataclasses.dataclass(frozen=True)
-class Fault:
-    """A faulty answer, the error it becomes when it stays, and how often it is worth asking."""
-
-    answer: Answer
-    error: type[ProviderError]
-    tries: int = TRIES
-    retry: RetryPolicy = PATIENT
-
-
-RATE_LIMIT = as_json({"error": "API rate limit exceeded", "api-key": KEY, "count": "4", "limit": "3"}, 429)
 BALANCER = as_json({"error": "/lbsm/eutils_lb -> Neg", "api-key": KEY, "type": "ip", "status": "ok"}, 429)
 PAGE = b'<?xml version="1.0"?>\n<!DOCTYPE html>\n<html><head><title>NCBI - Maintenance</title></head></html>'
-FAULTS = {
-    "429": Fault(RATE_LIMIT, RateLimitError),
-    "429 of the balancer": Fault(BALANCER, RateLimitError),
-    "429 with a short Retry-After": Fault(
-        dataclasses.replace(RATE_LIMIT, headers={"Retry-After": "0"}), RateLimitError
+OUTAGE = as_xml("<eFetchResult><ERROR>Search Backend failed: cannot open connection</ERROR></eFetchResult>")
+FAULTS: dict[str, tuple[Answer, type[ProviderError], int]] = {
+    "429 of the balancer": (BALANCER, RateLimitError, TRIES),
+    "429 with a short Retry-After": (
+        dataclasses.replace(BALANCER, headers={"Retry-After": "0"}),
+        RateLimitError,
+        TRIES,
     ),
-    "429 with a long Retry-After": Fault(
-        dataclasses.replace(RATE_LIMIT, headers={"Retry-After": "90"}), RateLimitError, 1
-    ),
-    "401": Fault(Answer(401), AuthenticationError, 1),
-    "403": Fault(Answer(403), AuthenticationError, 1),
-    "400": Fault(Answer(400, b"Bad Request"), ProviderRequestError, 1),
-    "400 of its proxy": Fault(
-        as_xml("<eFetchResult><ERROR>proxy_stream(): cannot connect</ERROR></eFetchResult>", 400),
-        ProviderUnavailableError,
-    ),
-    "500": Fault(Answer(500, b"<html>oops</html>", "text/html"), ProviderUnavailableError),
-    "502": Fault(Answer(502), ProviderUnavailableError),
-    "503": Fault(Answer(503), ProviderUnavailableError),
-    "reset": Fault(Answer(conduct="reset"), ProviderUnavailableError),
-    "silence": Fault(Answer(conduct="silent"), ProviderTimeoutError, retry=QUICK),
-    "a web page": Fault(Answer(200, b"<!DOCTYPE html><html><body>Sorry</body></html>"), ProviderUnavailableError),
-    "a web page in XML": Fault(Answer(200, PAGE, "text/html"), ProviderUnavailableError),
-    "nothing at all": Fault(Answer(200), ProviderResponseError),
-    "junk": Fault(Answer(200, b"\x00\xff\xfe{[<junk"), ProviderResponseError),
-    "an outage with status 200": Fault(
-        as_xml("<eFetchResult><ERROR>Search Backend failed: cannot open connection</ERROR></eFetchResult>"),
-        ProviderUnavailableError,
-    ),
+    "a web page in XML": (Answer(200, PAGE, "text/html"), ProviderUnavailableError, TRIES),
+    "an outage with status 200": (OUTAGE, ProviderUnavailableError, TRIES),
 }
+"""The answers of its own; `tests/sources/test_contract.py` has those of every provider."""
 
 
-@steps
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-async def test_a_fault_that_stays_becomes_a_named_error(fault: Fault, step: str, http: httpx.AsyncClient):
+@pytest.mark.parametrize("step", ["esearch", "efetch"])
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_fault_that_stays_becomes_a_named_error(fault: str, step: str, http: httpx.AsyncClient):
+    answer, error, tries = FAULTS[fault]
     async with ncbi(RECORDS) as played:
-        played.always[step] = fault.answer
-        error = await _failure(played, http, fault.retry)
-    assert type(error) is fault.error
-    assert played.utilities.count(step) == fault.tries
+        played.always[step] = answer
+        assert type(await _failure(played, http)) is error
+    assert played.utilities.count(step) == tries
 
 
 WHOLE = efetch(*RECORDS.values())
@@ -132,10 +85,10 @@ async def test_more_than_can_be_read_at_once_is_refused(http: httpx.AsyncClient)
             await pubmed(played.url, http, retry=small).fetch(["11", "12"])
 
 
-async def _failure(played: Ncbi, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> ProviderError:
+async def _failure(played: Ncbi, http: httpx.AsyncClient) -> ProviderError:
     """The error of a search: a sentence for a model, without addresses, keys and markup."""
     with pytest.raises(ProviderError) as caught:
-        await search(pubmed(played.url, http, key=KEY, retry=retry), "zinc", 10)
+        await SourceSearch(pubmed(played.url, http, key=KEY)).search(PubMedRequest(query="zinc"), FakeSession())
     error = caught.value
     assert error.provider == "pubmed"
     assert error.message.endswith(".")

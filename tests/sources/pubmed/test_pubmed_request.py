@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.sources.pubmed.request import (
-    PubMedRequest,
-)
+from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from tests.search.pubmed_library import request
 
 
-def test_filters_are_added_around_the_query():
+def test_a_query_reaches_pubmed_untouched_and_filters_are_added_around_it():
+    query = '("Zinc"[MeSH Terms] OR zn[ti]) AND wound*[tiab] NOT review[pt] AND 2020:2021[dp] & <β-carotene>'
+    assert request(query).term(request(query).queries[0]) == query
     asked = request("zinc OR copper", publication_types=("review", "Meta analysis", "Review"), has_abstract=True)
     assert asked.term("zinc OR copper") == (
         '(zinc OR copper) AND ("Review"[Publication Type] OR "Meta-Analysis"[Publication Type]) AND hasabstract'
@@ -25,16 +25,11 @@ def test_filters_are_added_around_the_query():
 REFUSED: dict[str, tuple[dict[str, object], str]] = {
     "blank": ({"query": "  \u200b"}, "blank"),
     "too long": ({"query": "z" * 10_000}, "4,000"),
-    "a variant too long": ({"variants": ("z" * 10_000,)}, "4,000"),
     "too many variants": ({"variants": tuple("abcdefgh")}, "at most 7"),
     "no date": ({"min_date": "yesterday"}, "YYYY-MM-DD"),
-    "American date": ({"min_date": "03/04/2020"}, "YYYY-MM-DD"),
-    "half a month": ({"max_date": "2020-1"}, "YYYY-MM-DD"),
     "a month too many": ({"max_date": "2020-13"}, "does not exist"),
     "a day too many": ({"max_date": "2021-02-29"}, "does not exist"),
-    "no year": ({"min_date": "0000"}, "does not exist"),
     "reversed": ({"min_date": "2021", "max_date": "2020-12-31"}, "swap"),
-    "reversed days": ({"min_date": "2021-05-02", "max_date": "2021-05-01"}, "swap"),
     "no such type": ({"publication_types": ("Randomised Controlled Trial",)}, "Randomized Controlled Trial"),
     "nothing like it": ({"publication_types": ("xyzzy",)}, "Review"),
     "no results wanted": ({"max_results": 0}, "1 to 100"),
@@ -57,17 +52,3 @@ def test_whatever_is_asked_is_answered_or_refused(query: str, types: list[str], 
     with contextlib.suppress(InvalidInputError):
         asked = request(query, publication_types=tuple(types), min_date=earliest, max_date=latest)
         assert asked.queries[0] in asked.term(asked.queries[0])
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "zinc",
-        '("Zinc"[MeSH Terms] OR zn[ti]) AND wound*[tiab] NOT review[pt]',
-        "2020:2021[dp] AND ruiz a[au]",
-        "β-carotene & <zinc>",
-    ],
-)
-def test_a_query_reaches_pubmed_untouched(query: str):
-    asked = request(query)
-    assert asked.term(asked.queries[0]) == query

@@ -35,7 +35,6 @@ async def test_answers_are_kept_for_other_processes(tmp_path: Path):
     ("answer", "error"),
     [
         (httpx.Response(503), ProviderUnavailableError),
-        (httpx.Response(200, text="<!DOCTYPE html><html>maintenance</html>"), ProviderUnavailableError),
         (httpx.Response(200, text='{"esearchresult": {"count": "1", "idl'), ProviderResponseError),
         (httpx.Response(200, text='{"esearchresult": {"ERROR": "Search Backend failed"}}'), ProviderError),
     ],

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from mcp.client import Client
 
@@ -28,28 +28,22 @@ BRACKETS = (
 )
 
 
-class QuickTrials(Trials):
-    """The source without its spacing, for tests."""
+class Quick:
+    """A service without its spacing."""
 
     @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(make_trials_client(settings.of(TrialsSettings).clinicaltrials_base_url, net.http))
+    def create(cls, settings: Settings, net: Net) -> Any:
+        client = make_trials_client(settings.of(TrialsSettings).clinicaltrials_base_url, net.http)
+        return cls(client)  # pyright: ignore[reportCallIssue]
 
 
-class QuickClinicalTrials(ClinicalTrials):
-    """The provider of registrations without its spacing, for tests."""
-
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(make_trials_client(settings.of(TrialsSettings).clinicaltrials_base_url, net.http))
+class QuickTrials(Quick, Trials): ...
 
 
-class QuickTrialRecords(TrialRecords):
-    """The records of registrations without their spacing, for tests."""
+class QuickClinicalTrials(Quick, ClinicalTrials): ...
 
-    @classmethod
-    def create(cls, settings: Settings, net: Net) -> Self:
-        return cls(make_trials_client(settings.of(TrialsSettings).clinicaltrials_base_url, net.http))
+
+class QuickTrialRecords(Quick, TrialRecords): ...
 
 
 def trial(number: int, title: str = "", **modules: object) -> dict[str, object]:

@@ -9,7 +9,7 @@ import pytest
 
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
-from deepcritical_mcp.models import Part, own_spans
+from deepcritical_mcp.models import own_spans
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.sources.full_text import Copy, Wanted
 from tests.net.stand_in import Answer, Asked, stand_in
@@ -42,13 +42,8 @@ async def test_a_registration_comes_in_sections(http: httpx.AsyncClient):
     assert (copy.status, copy.detail, copy.url) == ("full_text", "", "https://clinicaltrials.gov/study/NCT09000001")
     assert copy.reading
     found = copy.reading
-    assert [part.path[-1] for part in found.parts] == [
-        "Brief summary",
-        "Identification",
-        "Status",
-        "Design",
-        "Locations",
-    ]
+    titles = ["Brief summary", "Identification", "Status", "Design", "Locations"]
+    assert [part.path[-1] for part in found.parts] == titles
     assert [part.anchor for part in found.parts] == ["s1", "s2", "s3", "s4", "s5"]
     assert "Why it was stopped: Slow recruitment [see protocol]" in own_text(found, "Status")
     assert own_text(found, "Design").split("\n\n")[0] == "Phase: Phase 2, Phase 3"
@@ -104,14 +99,9 @@ async def test_other_registries_numbers_are_not_asked_for(http: httpx.AsyncClien
 
 def table(found: Reading, caption: str) -> list[str]:
     """The paragraphs of the table with this caption."""
-    tables = [part for part in found.parts if part.kind == "table"]
-    texts = [_own(found, part) for part in tables]
-    return next(text.split("\n\n") for text in texts if caption in text.split("\n\n")[0])
-
-
-def _own(found: Reading, wanted: Part) -> str:
     spans = own_spans(found.parts, len(found.content))
-    return next(found.content[start:end].strip() for part, start, end in spans if part == wanted)
+    texts = [found.content[start:end].strip() for part, start, end in spans if part.kind == "table"]
+    return next(text.split("\n\n") for text in texts if caption in text.split("\n\n")[0])
 
 
 def counts(**values: str) -> list[dict[str, object]]:
@@ -151,23 +141,11 @@ async def test_participants_are_followed_and_described(http: httpx.AsyncClient):
         "dropWithdraws": [{"type": "Lost to Follow-up", "reasons": [left]}],
     }
     flow = {"groups": [{"id": "FG000", "title": "Zinc", "description": "20 mg a day"}], "periods": [period]}
-    baseline = {
-        "groups": [{"id": "BG000", "title": "Zinc"}],
-        "denoms": counts(BG000="11"),
-        "measures": [
-            {
-                "title": "Sex",
-                "paramType": "COUNT_OF_PARTICIPANTS",
-                "unitOfMeasure": "Participants",
-                "classes": [
-                    {
-                        "denoms": counts(BG000="11"),
-                        "categories": [{"title": "Female", "measurements": [{"groupId": "BG000", "value": "6"}]}],
-                    }
-                ],
-            }
-        ],
-    }
+    female = {"title": "Female", "measurements": [{"groupId": "BG000", "value": "6"}]}
+    kind = {"title": "Sex", "paramType": "COUNT_OF_PARTICIPANTS", "unitOfMeasure": "Participants"}
+    measure = {**kind, "classes": [{"denoms": counts(BG000="11"), "categories": [female]}]}
+    groups = [{"id": "BG000", "title": "Zinc"}]
+    baseline = {"groups": groups, "denoms": counts(BG000="11"), "measures": [measure]}
     found = await reading(with_results(participantFlowModule=flow, baselineCharacteristicsModule=baseline), http)
     assert own_text(found, "Results", "Participant flow") == "Zinc: 20 mg a day"
     assert table(found, "Overall")[1].split("\n")[2:] == [

@@ -11,7 +11,7 @@ from deepcritical_mcp.sources.trials.request import TrialRequest, country_names
 from deepcritical_mcp.sources.trials.services import TrialRecords, Trials
 from tests.net.stand_in import stand_in
 from tests.sources.full_text_wire import make_trials_client
-from tests.sources.trials.registry import listed, registry, trial
+from tests.sources.trials.registry import registry, trial
 
 
 async def test_deeper_pages_are_asked_for_without_a_token(http: httpx.AsyncClient):
@@ -25,14 +25,6 @@ async def test_deeper_pages_are_asked_for_without_a_token(http: httpx.AsyncClien
     assert (sent["pageSize"], sent["countTotal"], sent["sort"]) == ("25", "true", "@relevance")
     assert sent["fields"] == "NCTId,NCTIdAlias,VersionHolder"
     assert "pageToken" not in sent
-
-
-async def test_records_are_found_under_the_number_asked_for(http: httpx.AsyncClient):
-    names = {"nctId": "NCT09000001", "briefTitle": "Zinc", "nctIdAliases": ["NCT00000009"]}
-    async with stand_in(listed(trial(1, identificationModule=names))) as server:
-        fetched = await Trials(make_trials_client(server.url, http)).fetch(["NCT00000009", "NCT09000007"])
-    assert {number: one.nct for number, one in fetched.records.items()} == {"NCT00000009": "NCT09000001"}
-    assert fetched.losses == {"NCT09000007": "ClinicalTrials.gov has no trial NCT09000007."}
 
 
 def test_only_nct_numbers_are_ids():
@@ -63,6 +55,9 @@ async def test_what_is_unknown_or_moved_is_told(http: httpx.AsyncClient):
         lookup = TrialRecords(make_trials_client(server.url, http))
         numbers = ("NCT09000007", "nct: NCT00000009", "NCT09000001", "NCT09000002")
         found = await lookup.records([RecordIds(nct=one) for one in numbers])
+        fetched = await Trials(make_trials_client(server.url, http)).fetch(["NCT00000009", "NCT09000007"])
+    assert {number: one.nct for number, one in fetched.records.items()} == {"NCT00000009": "NCT09000002"}
+    assert fetched.losses == {"NCT09000007": "ClinicalTrials.gov has no trial NCT09000007."}
     assert [one and one.nct for one in found.records] == [None, "NCT09000002", "NCT09000001", "NCT09000002"]
     assert found.remarks == {
         0: "ClinicalTrials.gov has no trial NCT09000007.",

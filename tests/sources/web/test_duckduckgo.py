@@ -12,19 +12,14 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
 from deepcritical_mcp.sources.web.request import WebOptions
 from tests.net.stand_in import Answer, stand_in
 from tests.sources import wire
-from tests.sources.contract import PATIENT, found
-
-
-def duckduckgo(url: str, http: httpx.AsyncClient) -> DuckDuckGoTool:
-    client = ApiClient(http, provider="duckduckgo", title="DuckDuckGo", retry=PATIENT)
-    return DuckDuckGoTool(client, url=f"{url}/html/", timeout=PATIENT.attempt_timeout)
+from tests.sources.contestants import make_duckduckgo
+from tests.sources.contract import found
 
 
 async def test_120_cancelled_searches_do_not_delay_the_next_one(http: httpx.AsyncClient):
@@ -48,7 +43,7 @@ async def test_an_advanced_search_reads_up_to_three_pages(http: httpx.AsyncClien
         return wire.duckduckgo(rows)
 
     async with stand_in(pages(0), pages(10), pages(20), pages(30)) as provider:
-        tool = duckduckgo(provider.url, http)
+        tool = make_duckduckgo(provider.url, http)
         assert len(await found(tool, "metformin", 50)) == 30
         assert [asked.form.get("s") for asked in provider.asked] == [None, "10", "25"]
         provider.will(pages(0))
@@ -76,12 +71,12 @@ async def test_no_more_is_read_than_a_page_can_have(http: httpx.AsyncClient):
         for again in (True, False):  # primp closes the first connection when it opens the next
             is_endless = again
             with pytest.raises(ProviderResponseError):
-                await duckduckgo(f"http://127.0.0.1:{server.server_port}/", http).ask("zinc", 10, WebOptions())
+                await make_duckduckgo(f"http://127.0.0.1:{server.server_port}/", http).ask("zinc", 10, WebOptions())
         server.shutdown()
     assert sent < 200_000_000
 
 
 async def test_news_alone_cannot_be_searched_and_that_is_told(http: httpx.AsyncClient):
     async with stand_in(wire.duckduckgo()) as provider:
-        answer = await duckduckgo(provider.url, http).ask("metformin", 3, WebOptions(topic="news"))
+        answer = await make_duckduckgo(provider.url, http).ask("metformin", 3, WebOptions(topic="news"))
     assert answer.remarks == ("DuckDuckGo has no news search: these are general results.",)

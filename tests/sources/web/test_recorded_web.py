@@ -53,23 +53,15 @@ def shown(url: str) -> str:
     return str(httpx.URL(url).copy_with(query=None)).rstrip("/")
 
 
-@pytest.mark.parametrize("file", recorded("brave/*.json"))
-async def test_brave(file: Path, http: httpx.AsyncClient):
-    rows = payload(file)["web"]["results"]
+@pytest.mark.parametrize("file", recorded("brave/*.json") + recorded("serpapi/*-google-*.json"))
+async def test_brave_and_serpapi(file: Path, http: httpx.AsyncClient):
+    is_brave = file.parent.name == "brave"
+    rows = payload(file)["web"]["results"] if is_brave else payload(file)["organic_results"]
     async with stand_in(sent(file)) as provider:
-        evidence = await found(make_brave(provider.url, http), "q", 50)
-    assert [shown(item.publication.url) for item in evidence] == list(addresses(rows, "url"))
-    assert not any(
-        mark in item.publication.text.content for item in evidence for mark in ("<strong>", "&amp;", "&quot;", "&#")
-    )
-
-
-@pytest.mark.parametrize("file", recorded("serpapi/*-google-*.json"))
-async def test_serpapi(file: Path, http: httpx.AsyncClient):
-    rows = payload(file)["organic_results"]
-    async with stand_in(sent(file)) as provider:
-        evidence = await found(make_serpapi(provider.url, http), "q", 50)
-    assert [shown(item.publication.url) for item in evidence] == list(addresses(rows, "link"))
+        evidence = await found((make_brave if is_brave else make_serpapi)(provider.url, http), "q", 50)
+    assert [shown(item.publication.url) for item in evidence] == list(addresses(rows, "url" if is_brave else "link"))
+    texts = [item.publication.text.content for item in evidence]
+    assert not any(mark in text for text in texts for mark in ("<strong>", "&amp;", "&quot;", "&#"))
 
 
 @pytest.mark.parametrize("file", recorded("tavily/*.response.json"))

@@ -8,7 +8,7 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.transports.http.auth import StaticTokens, weak_tokens
-from tests.transports.conftest import Serving, content
+from tests.transports.conftest import Serving
 from tests.transports.processes import greeting
 
 TOKENS = "alice:alice-token-0123456789,bob:bob-token-0123456789"
@@ -28,29 +28,11 @@ async def test_without_a_token_nobody_comes_in_but_health_can_be_asked(serving: 
 
 
 @pytest.mark.parametrize(
-    "header",
-    [
-        "Bearer wrong",
-        "Bearer ",
-        "Bearer alice",
-        "Bearer alice:alice-token-0123456789",
-        f"Basic {ALICE}",
-        ALICE,
-        f"Bearer {ALICE} ",
-        f"Bearer {ALICE.upper()}",
-        f"Bearer {ALICE[:-1]}",
-    ],
+    "token",
+    ["wrong", "", "alice", f"alice:{ALICE}", f"{ALICE} ", ALICE.upper(), ALICE[:-1], "\N{GREEK SMALL LETTER ALPHA}"],
 )
-async def test_a_wrong_token_is_refused(header: str) -> None:
-    scheme, _, token = header.partition(" ")
-    known = await StaticTokens([("alice", ALICE)]).verify_token(token) if scheme == "Bearer" else None
-    assert known is None
-
-
-@pytest.mark.parametrize("transport", ["http", "sse"])
-async def test_a_client_with_its_token_comes_in(serving: Serving, transport: str) -> None:
-    async with serving(auth_tokens=TOKENS) as server, server.client(transport, token=ALICE) as client:
-        assert content(await client.call_tool("add_evidence", {"items": [{"content": "a note"}]}))["total"] == 1
+async def test_a_wrong_token_is_refused(token: str) -> None:
+    assert await StaticTokens([("alice", ALICE)]).verify_token(token) is None
 
 
 async def test_a_connection_cannot_be_taken_over_with_another_token(serving: Serving) -> None:

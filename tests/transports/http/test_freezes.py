@@ -77,34 +77,22 @@ REFUSED = "No web search provider could answer"
 MARKS = "e\u0301\u0323" * 40_000
 
 
+CASES = {
+    "too many rows": ("web_search", rows(80_000), REFUSED),
+    "rows": ("web_search", rows(8_000), "sent more than 200 results at once"),
+    "too long": ("web_search", rows(1, title="a " * 3_000_000), REFUSED),
+    "title": ("web_search", rows(1, title="a " * 900_000), ""),
+    "bold": ("web_search", rows(1, content="**a " * 100_000), "characters left out"),
+    "marks": ("web_search", rows(4, content=MARKS), "characters left out"),
+    "marks of PubMed": ("pubmed_search", record(abstract=MARKS), "characters left out"),
+    "title of PubMed": ("pubmed_search", record(title="a " * 3_000_000), ""),
+    "abstract of PubMed": ("pubmed_search", record(abstract="Words. " * 1_000_000), "characters left out"),
+    "unclosed": ("pubmed_search", record(after="<PubmedArticle>" * 200_000), ""),
+}
+
+
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("tool", "body", "said"),
-    [
-        ("web_search", rows(80_000), REFUSED),
-        ("web_search", rows(8_000), "sent more than 200 results at once"),
-        ("web_search", rows(1, title="a " * 3_000_000), REFUSED),
-        ("web_search", rows(1, title="a " * 900_000), ""),
-        ("web_search", rows(1, content="**a " * 100_000), "characters left out"),
-        ("web_search", rows(4, content=MARKS), "characters left out"),
-        ("pubmed_search", record(abstract=MARKS), "characters left out"),
-        ("pubmed_search", record(title="a " * 3_000_000), ""),
-        ("pubmed_search", record(abstract="Words. " * 1_000_000), "characters left out"),
-        ("pubmed_search", record(after="<PubmedArticle>" * 200_000), ""),
-    ],
-    ids=[
-        "too many rows",
-        "rows",
-        "too long",
-        "title",
-        "bold",
-        "marks",
-        "marks of PubMed",
-        "title of PubMed",
-        "abstract of PubMed",
-        "unclosed",
-    ],
-)
+@pytest.mark.parametrize(("tool", "body", "said"), CASES.values(), ids=CASES)
 def test_health_is_answered_while_a_hostile_answer_is_read(
     tmp_path: Path, tool: str, body: Callable[[], bytes], said: str
 ) -> None:

@@ -29,10 +29,7 @@ async def test_a_hung_server_costs_one_time_out_for_all_and_is_used_again_when_i
         settings = {"DEEPCRITICAL_CHROMA_URL": address, "DEEPCRITICAL_CHROMA_TIMEOUT": str(TIMEOUT)}
         settings["DEEPCRITICAL_NCBI_BASE_URL"] = "http://127.0.0.1:9"
         _, url = opened.enter_context(serving_process(tmp_path / "ours", **settings))
-        async with (
-            httpx2.AsyncClient(timeout=120, trust_env=False) as http,
-            client_of(url) as client,
-        ):
+        async with httpx2.AsyncClient(timeout=120, trust_env=False) as http, client_of(url) as client:
             kept = content(await client.call_tool("add_evidence", {**NOTE, "session_id": "new"}))["session_id"]
             failed: list[dict[str, Any]] = []
 
@@ -75,10 +72,7 @@ async def test_what_needs_no_session_is_answered_while_every_worker_thread_hangs
         hung, address = opened.enter_context(chroma_process(tmp_path))
         settings = {"DEEPCRITICAL_CHROMA_URL": address, "DEEPCRITICAL_CHROMA_TIMEOUT": "40"}
         _, url = opened.enter_context(serving_process(tmp_path / "ours", **settings))
-        async with (
-            httpx2.AsyncClient(timeout=120, trust_env=False) as http,
-            client_of(url) as client,
-        ):
+        async with httpx2.AsyncClient(timeout=120, trust_env=False) as http, client_of(url) as client:
             content(await client.call_tool("add_evidence", {**NOTE, "session_id": "new"}))
             failed: list[dict[str, Any]] = []
 

@@ -45,13 +45,9 @@ async def test_health_answers_and_readiness_names_the_part_that_is_missing(servi
         assert (broken.status_code, broken.json()["model"]) == (503, "embedding")
         assert broken.headers["retry-after"]
         assert (await http.get("/health")).status_code == 200
-
-
-async def test_readiness_says_when_the_store_cannot_be_reached(serving: Serving) -> None:
     async with serving(chroma_url="http://127.0.0.1:9") as server, server.http() as http:
         broken = await http.get("/ready")
-    assert broken.status_code == 503
-    assert broken.json()["store"] == EvidenceStoreError.code
+        assert (broken.status_code, broken.json()["store"]) == (503, EvidenceStoreError.code)
 
 
 async def test_metrics_count_calls_their_time_errors_and_providers(serving: Serving) -> None:
@@ -79,7 +75,7 @@ async def test_metrics_count_calls_their_time_errors_and_providers(serving: Serv
 
 
 @pytest.mark.parametrize(("transport", "mode"), [("http", "legacy"), ("http", "2026-07-28"), ("sse", "legacy")])
-async def test_each_call_is_one_line_in_the_log_without_its_query(
+async def test_each_call_is_one_line_in_the_log_without_its_query_unless_the_setting_asks_for_it(
     serving: Serving, caplog: pytest.LogCaptureFixture, transport: str, mode: str
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -97,13 +93,8 @@ async def test_each_call_is_one_line_in_the_log_without_its_query(
     assert "Mustermann" not in caplog.text
     assert not any("Mustermann" in str(record) for record in calls(caplog))
     assert "alice-token" not in caplog.text
-
-
-async def test_the_query_is_logged_where_the_setting_asks_for_it(
-    serving: Serving, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    async with serving(log_queries=True) as server, server.client() as client:
+    caplog.clear()
+    async with serving(log_queries=True) as server, server.client(transport, mode) as client:
         await client.call_tool("web_search", {"query": PATIENT})
     assert calls(caplog)[0]["query"] == PATIENT
 

@@ -8,7 +8,7 @@ import json
 import socket
 import time
 import zlib
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -99,6 +99,17 @@ async def issuer_on_loopback() -> AsyncGenerator[str]:
         server.should_exit = True
 
 
+def asking(answer: Callable[[httpx.Request], httpx.Response], jwks_url: str = f"{ISSUER}/keys") -> OAuthVerifier:
+    """A verifier whose issuer answers so."""
+    settings = Settings(oauth_issuer=ISSUER, oauth_jwks_url=jwks_url)
+    return OAuthVerifier(settings, SERVER, transport=httpx.MockTransport(answer))
+
+
+def with_keys(*keys: object) -> OAuthVerifier:
+    """A verifier whose issuer publishes these keys."""
+    return asking(lambda _: httpx.Response(200, json={"keys": keys}))
+
+
 def verifier(issuer: Issuer, clock: Clock | None = None, **settings: Any) -> OAuthVerifier:
     return OAuthVerifier(
         Settings(oauth_issuer=ISSUER, **settings),
@@ -118,6 +129,8 @@ async def test_a_good_token_names_client_issuer_and_user() -> None:
 @pytest.mark.parametrize("algorithm", ["RS256", "RS512", "PS256", "PS512"])
 async def test_a_key_that_names_no_algorithm_fits_every_listed_one_of_its_type(algorithm: str) -> None:
     issuer = Issuer("one")
+    if not algorithm.startswith("RS256"):
+        assert await verifier(issuer).verify_token(signed(algorithm=algorithm)) is None, "the key names RS256"
     issuer.hidden = ("alg",)
     assert await verifier(issuer).verify_token(signed(algorithm=algorithm)) is not None
 
@@ -130,26 +143,24 @@ async def test_keys_that_drip_in_hold_up_no_token_for_long(monkeypatch: pytest.M
             yield b" "
             await anyio.sleep(0.01)
 
-    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=drip()))
-    one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=f"{ISSUER}/keys"), SERVER, transport=transport)
+    one = asking(lambda _: httpx.Response(200, content=drip()))
     with anyio.fail_after(10):
         async with anyio.create_task_group() as tasks:
             for _ in range(10):
                 tasks.start_soon(one.verify_token, signed())
 
 
-@pytest.mark.parametrize("keys", [None, "keys", ["key", 7, {}], [{"kty": "oct", "k": "AAAA", "use": "enc"}]], ids=str)
-async def test_a_key_set_without_a_usable_key_lets_nobody_in(keys: object) -> None:
-    transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"keys": keys}))
-    one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=f"{ISSUER}/keys"), SERVER, transport=transport)
-    assert await one.verify_token(signed()) is None
-
-
-@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"keys":' + b"[" * 100_000, b'{"a":' * 100_000], ids=len)
-async def test_keys_nested_too_deeply_let_nobody_in(body: bytes) -> None:
-    transport = httpx.MockTransport(lambda _: httpx.Response(200, content=body))
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"[" * 100_000, b'{"keys":' + b"[" * 100_000, b'{"a":' * 100_000, b'{"keys": null}', b'{"keys": "keys"}'),
+        *(b'{"keys": ["key", 7, {}]}', b'{"keys": [{"kty": "oct", "k": "AAAA", "use": "enc"}]}'),
+    ],
+    ids=lambda body: str(body[:20]),
+)
+async def test_a_key_set_without_a_usable_key_or_nested_too_deeply_lets_nobody_in(body: bytes) -> None:
     for jwks_url in (f"{ISSUER}/keys", ""):
-        one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=jwks_url), SERVER, transport=transport)
+        one = asking(lambda _: httpx.Response(200, content=body), jwks_url)
         assert await one.verify_token(signed()) is None
 
 
@@ -166,45 +177,29 @@ async def test_a_good_key_among_junk_is_used_and_only_so_many_are_read() -> None
     same: list[object] = [{**public_key("two"), "kid": "one"}, *junk]
     many: list[object] = [{}] * 1_000
     for before, after, is_read in ((junk, same, True), (many, junk, False)):
-        keys = [*before, public_key("one"), *after]
-        transport = httpx.MockTransport(lambda _, keys=keys: httpx.Response(200, json={"keys": keys}))
-        one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=f"{ISSUER}/keys"), SERVER, transport=transport)
+        one = with_keys(*before, public_key("one"), *after)
         assert (await one.verify_token(signed()) is not None) is is_read
-
-
-@pytest.mark.parametrize("subject", ["", "  "])
-async def test_a_token_for_nobody_is_refused(subject: str) -> None:
-    assert await verifier(Issuer("one")).verify_token(signed({"sub": subject})) is None
 
 
 @pytest.mark.parametrize(
     "claims",
     [
-        {"iss": "https://evil.example"},
-        {"iss": None},
-        {"aud": "https://other.example.org"},
-        {"aud": None},
-        {"exp": 1},
-        {"exp": None},
-        {"sub": None},
-        {"nbf": 9_999_999_999},
+        *({"iss": "https://evil.example"}, {"iss": None}, {"aud": "https://other.example.org"}, {"aud": None}),
+        *({"exp": 1}, {"exp": None}, {"nbf": 9_999_999_999}),
+        *({"sub": None}, {"sub": ""}, {"sub": "  "}, {"sub": "\ud800"}),
     ],
-    ids=str,
+    ids=ascii,
 )
-async def test_a_token_for_somebody_or_some_time_else_is_refused(claims: dict[str, Any]) -> None:
+async def test_a_token_for_nobody_or_for_somebody_or_some_time_else_is_refused(claims: dict[str, Any]) -> None:
     assert await verifier(Issuer("one")).verify_token(signed(claims)) is None
 
 
-async def test_the_servers_addresses_are_its_audience() -> None:
-    one = verifier(Issuer("one"))
+async def test_the_servers_addresses_are_its_audience_unless_the_settings_name_one() -> None:
+    one, named = verifier(Issuer("one")), verifier(Issuer("one"), oauth_audience="deepcritical")
     for audience in (SERVER, SERVER + "/", SERVER + "/mcp", SERVER + "/sse", [SERVER, "https://other.example.org"]):
         assert await one.verify_token(signed({"aud": audience})) is not None, audience
-
-
-async def test_a_named_audience_replaces_the_address() -> None:
-    one = verifier(Issuer("one"), oauth_audience="deepcritical")
-    assert await one.verify_token(signed({"aud": "deepcritical"})) is not None
-    assert await one.verify_token(signed()) is None
+    assert await named.verify_token(signed({"aud": "deepcritical"})) is not None
+    assert await named.verify_token(signed()) is None
 
 
 async def test_tokens_that_anybody_could_have_made_are_refused() -> None:
@@ -225,7 +220,7 @@ async def test_tokens_that_anybody_could_have_made_are_refused() -> None:
     assert [await one.verify_token(token) for token in forged] == [None] * len(forged)
 
 
-async def test_a_new_key_is_fetched_but_invented_ones_do_not_flood_the_issuer() -> None:
+async def test_a_new_key_is_fetched_but_invented_ones_do_not_flood_the_issuer_and_an_outage_locks_nobody_out() -> None:
     issuer, clock = Issuer("one"), Clock()
     one = verifier(issuer, clock)
     assert await one.verify_token(signed()) is not None
@@ -239,15 +234,9 @@ async def test_a_new_key_is_fetched_but_invented_ones_do_not_flood_the_issuer() 
     assert len(issuer.requests) == asked + 1
     clock.now += 31
     assert await one.verify_token(signed()) is None, "a key that was taken back"
-
-
-async def test_an_issuer_that_is_down_does_not_lock_its_users_out() -> None:
-    issuer, clock = Issuer("one"), Clock()
-    one = verifier(issuer, clock)
-    assert await one.verify_token(signed()) is not None
     issuer.is_down = True
     clock.now += 4_000
-    assert await one.verify_token(signed()) is not None
+    assert await one.verify_token(signed(key="two")) is not None, "the keys that were known last"
 
 
 async def test_an_issuer_whose_metadata_names_another_is_not_believed() -> None:
@@ -255,8 +244,7 @@ async def test_an_issuer_whose_metadata_names_another_is_not_believed() -> None:
         assert request.url.path != "/keys"
         return httpx.Response(200, json={"issuer": "https://evil.example", "jwks_uri": f"{ISSUER}/keys"})
 
-    one = OAuthVerifier(Settings(oauth_issuer=ISSUER), SERVER, transport=httpx.MockTransport(answer))
-    assert await one.verify_token(signed()) is None
+    assert await asking(answer, "").verify_token(signed()) is None
 
 
 async def test_the_server_says_where_to_get_a_token_and_takes_it(serving: Serving) -> None:
@@ -297,9 +285,8 @@ async def test_no_more_is_read_of_the_keys_than_a_key_set_can_hold(encoding: str
             yield chunk
 
     headers = {} if encoding == "identity" else {"content-encoding": encoding}
-    transport = httpx.MockTransport(lambda _: httpx.Response(200, headers=headers, content=endless()))
     for jwks_url in (f"{ISSUER}/keys", ""):
-        one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=jwks_url), SERVER, transport=transport)
+        one = asking(lambda _: httpx.Response(200, headers=headers, content=endless()), jwks_url)
         assert await one.verify_token(signed()) is None
     assert sum(sent) < 50 * len(ZEROS)
 
@@ -309,17 +296,5 @@ async def test_a_key_with_private_members_costs_nothing(bits: int) -> None:
     """A library may compute for minutes with a private exponent, while all other threads wait."""
     number = base64.urlsafe_b64encode(((1 << bits) - 1).to_bytes(bits // 8)).decode().rstrip("=")
     big = {"kty": "RSA", "kid": "big", "n": number, "e": "AQAB", "d": number}
-    transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"keys": [big, public_key("one")]}))
-    one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=f"{ISSUER}/keys"), SERVER, transport=transport)
     with anyio.fail_after(10):
-        assert await one.verify_token(signed()) is not None
-
-
-async def test_a_key_is_used_with_the_algorithm_it_names_only() -> None:
-    assert await verifier(Issuer("one")).verify_token(signed(algorithm="PS256")) is None
-
-
-async def test_a_subject_that_is_no_text_is_no_subject() -> None:
-    transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"keys": [public_key("one")]}))
-    one = OAuthVerifier(Settings(oauth_issuer=ISSUER, oauth_jwks_url=f"{ISSUER}/keys"), SERVER, transport=transport)
-    assert await one.verify_token(signed({"sub": "\ud800"})) is None
+        assert await with_keys(big, public_key("one")).verify_token(signed()) is not None

@@ -11,7 +11,8 @@ import anyio
 import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
-from mcp_types import CallToolResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, ResourceLink, TextResourceContents
 
 from tests.transports.conftest import Serving, content, error, text
 from tests.transports.processes import greeting, serving_process
@@ -31,11 +32,8 @@ READING: dict[str, dict[str, object]] = {
 BEYOND = pytest.mark.parametrize(
     "beyond",
     [
-        {"public_url": "https://mcp.example.org"},
-        {"allowed_hosts": "mcp.example.org"},
-        {"allowed_hosts": "*"},
-        {"cors_origins": "https://app.example.org"},
-        {"trusted_proxies": "127.0.0.1"},
+        *({"public_url": "https://mcp.example.org"}, {"allowed_hosts": "mcp.example.org"}, {"allowed_hosts": "*"}),
+        *({"cors_origins": "https://app.example.org"}, {"trusted_proxies": "127.0.0.1"}),
     ],
     ids=str,
 )
@@ -65,8 +63,7 @@ async def test_a_connection_has_one_default_session_of_its_own(
 
 @BEYOND
 async def test_a_modern_call_of_an_open_server_beyond_loopback_opens_a_session_and_says_how_to_go_on(
-    serving: Serving,
-    beyond: dict[str, str],
+    serving: Serving, beyond: dict[str, str]
 ) -> None:
     async with serving(**beyond) as server, server.client("http", MODERN) as client:
         result = await client.call_tool("add_evidence", {"items": [{"content": NOTE}]})
@@ -142,13 +139,18 @@ async def test_a_session_of_one_caller_does_not_exist_for_another(serving: Servi
         server.client(transport, mode, ALICE) as alice,
         server.client(transport, mode, BOB) as bob,
     ):
-        session_id = (await add(alice, session_id="new"))["session_id"]
-        assert (await add(alice, session_id=session_id))["session_id"] == session_id
+        session_id = (await add(alice, session_id="new: zinc"))["session_id"]
+        for name in (session_id, "ZINC"):
+            assert (await add(alice, session_id=name))["session_id"] == session_id
         arguments = {"query": "glucose", "session_id": session_id}
         foreign = error(await bob.call_tool("semantic_search", arguments))
         unknown = error(await bob.call_tool("semantic_search", {**arguments, "session_id": "rs_" + "0" * 32}))
+        titled = error(await bob.call_tool("list_evidence", {"session_id": "zinc"}))
+        listed = content(await bob.call_tool("list_sessions", {}))
     assert foreign == unknown
-    assert foreign["code"] == "session_not_found"
+    assert foreign["code"] == titled["code"] == "session_not_found"
+    assert session_id not in titled["message"]
+    assert listed["sessions"] == []
 
 
 @pytest.mark.parametrize("token", ["", ALICE], ids=["open", "authenticated"])
@@ -169,15 +171,6 @@ async def test_the_session_that_a_call_names_is_the_one_that_the_next_call_conti
         for one in (default, fresh, titled):
             assert "Calls without session_id" not in one["next_step"]
             assert "to continue in this session" not in one["next_step"]
-
-
-async def test_a_forged_connection_header_means_nothing_to_the_modern_protocol(serving: Serving) -> None:
-    beyond = {"public_url": "https://mcp.example.org"}
-    async with serving(**beyond) as server, server.client("http", "legacy") as client, server.http() as http:
-        await add(client)
-        headers = {**modern_headers("semantic_search"), "mcp-session-id": "0" * 32}
-        answer = await http.post("/mcp", headers=headers, json=modern_call("semantic_search", {"query": "glucose"}))
-    assert answer.json()["result"]["structuredContent"]["error"]["code"] == "session_required"
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
@@ -233,27 +226,11 @@ async def test_an_idle_connection_does_not_keep_its_last_call_in_memory(serving:
 
 
 @BEYOND
-async def test_of_an_open_server_beyond_loopback_a_title_finds_no_session_and_only_the_connections_own_is_listed(
+async def test_an_open_server_beyond_loopback_names_no_session_but_the_connections_own(
     serving: Serving, beyond: dict[str, str]
 ) -> None:
     async with (
         serving(**beyond) as server,
-        server.client("http", "legacy") as one,
-        server.client("http", "legacy") as two,
-    ):
-        await add(one, session_id="new: secret plans")
-        own = await add(two)
-        refused = error(await two.call_tool("list_evidence", {"session_id": "secret plans"}))
-        listed = content(await two.call_tool("list_sessions", {}))
-    assert refused["code"] == "session_not_found"
-    assert "found by its id only" in refused["message"]
-    assert [item["session_id"] for item in listed["sessions"]] == [own["session_id"]]
-    assert (listed["total"], "does not ask who calls" in listed["warnings"][-1]) == (1, True)
-
-
-async def test_of_an_open_server_beyond_loopback_an_empty_session_names_no_other(serving: Serving) -> None:
-    async with (
-        serving(public_url="https://mcp.example.org") as server,
         server.client("http", "legacy") as one,
         server.client("http", "legacy") as two,
     ):
@@ -263,32 +240,34 @@ async def test_of_an_open_server_beyond_loopback_an_empty_session_names_no_other
             assert "This session is new and empty. If an earlier result names another session_id, pass that" in told
             assert "secret" not in told, tool
             assert secret["session_id"] not in told, tool
+        own = await add(two)
+        refused = error(await two.call_tool("list_evidence", {"session_id": "secret plans"}))
+        listed = content(await two.call_tool("list_sessions", {}))
+    assert refused["code"] == "session_not_found"
+    assert "found by its id only" in refused["message"]
+    assert [item["session_id"] for item in listed["sessions"]] == [own["session_id"]]
+    assert (listed["total"], "does not ask who calls" in listed["warnings"][-1]) == (1, True)
 
 
-@pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded", "via", "cf-connecting-ip", "x-real-ip"])
-async def test_what_a_proxy_passes_on_is_not_taken_for_this_machines_user(serving: Serving, header: str) -> None:
-    async with serving() as server, server.client("http", MODERN) as user:
-        await add(user, session_id="new: secret plans")
-        for name in ("semantic_search", "list_evidence", "list_sessions"):
-            arguments = {"query": "glucose"} if name == "semantic_search" else {}
-            async with server.http() as http:
-                headers = {**modern_headers(name), header: "127.0.0.1"}
-                answer = await http.post("/mcp", headers=headers, json=modern_call(name, arguments))
-            assert "secret plans" not in answer.text
-            if name != "list_sessions":
-                assert answer.json()["result"]["structuredContent"]["error"]["code"] == "session_required"
+PROXIED = ["x-forwarded-for", "forwarded", "via", "cf-connecting-ip", "x-real-ip"]
 
 
-async def test_what_a_stranger_opens_through_a_proxy_is_none_of_the_users_sessions(serving: Serving) -> None:
-    """The user who named it by its title, or wanted to open one, was led into a session whose id the stranger knows."""
-
+@pytest.mark.parametrize("header", PROXIED)
+async def test_who_comes_through_a_proxy_is_not_this_machines_user(serving: Serving, header: str) -> None:
+    """Nor are the sessions that it opens the user's, who could be led by a title into one whose id it knows."""
     async with serving() as server, server.client("http", MODERN) as user, server.http() as stranger:
 
         async def answer(tool: str, **arguments: Any) -> dict[str, Any]:
-            headers = {**modern_headers(tool), "x-forwarded-for": "192.0.2.1"}
+            headers = {**modern_headers(tool), header: "192.0.2.1", "mcp-session-id": "0" * 32}
             posted = await stranger.post("/mcp", headers=headers, json=modern_call(tool, arguments))
+            assert "secret plans" not in posted.text
             return filled(posted.json()["result"]["structuredContent"])
 
+        await add(user, session_id="new: secret plans")
+        for tool in ("semantic_search", "list_evidence"):
+            arguments = {"query": "glucose"} if tool == "semantic_search" else {}
+            assert (await answer(tool, **arguments))["error"]["code"] == REQUIRED
+        await answer("list_sessions")
         items = [{"content": "Zinc heals"}]
         bait = (await answer("add_evidence", items=items, session_id="new: zinc"))["session_id"]
         named = await user.call_tool("add_evidence", {"items": items, "session_id": "zinc"})
@@ -325,21 +304,6 @@ async def test_on_loopback_a_title_finds_its_session_over_every_transport(servin
                 assert (await add(client))["session_id"] == opened["session_id"], (transport, mode)
 
 
-async def test_an_authenticated_caller_finds_and_lists_only_sessions_of_its_own(serving: Serving) -> None:
-    async with (
-        serving(**TOKENS) as server,
-        server.client("http", MODERN, ALICE) as alice,
-        server.client("http", MODERN, BOB) as bob,
-    ):
-        opened = await add(alice, session_id="new: zinc")
-        found = content(await alice.call_tool("list_evidence", {"session_id": "ZINC"}))
-        refused = error(await bob.call_tool("list_evidence", {"session_id": "zinc"}))
-        listed = content(await bob.call_tool("list_sessions", {}))
-    assert found["session_id"] == opened["session_id"]
-    assert (refused["code"], opened["session_id"] in refused["message"]) == ("session_not_found", False)
-    assert listed["sessions"] == []
-
-
 @pytest.mark.parametrize(("options", "names", "code"), [((), "title or id", ""), (("--insecure",), "id", REQUIRED)])
 def test_a_process_on_loopback_tells_its_clients_how_to_name_sessions(
     tmp_path: Path, options: tuple[str, ...], names: str, code: str
@@ -353,3 +317,24 @@ def test_a_process_on_loopback_tells_its_clients_how_to_name_sessions(
         instructions, refused = anyio.run(told, url)
     assert f"its {names} finds it again" in instructions
     assert refused == code
+
+
+async def test_a_saved_export_is_a_resource_that_only_its_owner_reads(serving: Serving) -> None:
+    async with (
+        serving(**TOKENS) as server,
+        server.client("http", MODERN, ALICE) as alice,
+        server.client("http", MODERN, BOB) as bob,
+    ):
+        await alice.call_tool("add_evidence", {"items": [{"content": NOTE}]})
+        result = await alice.call_tool("export_evidence", {"format": "jsonl", "save": True})
+        saved = content(result)
+        link = result.content[1]
+        assert isinstance(link, ResourceLink)
+        assert (str(link.uri), link.mime_type) == (saved["file"], "application/x-ndjson")
+        [read] = (await alice.read_resource(saved["file"])).contents
+        assert isinstance(read, TextResourceContents)
+        assert NOTE in read.text
+        assert read.mime_type == link.mime_type
+        assert len(read.text.encode()) == saved["bytes"]
+        with pytest.raises(MCPError):
+            await bob.read_resource(saved["file"])

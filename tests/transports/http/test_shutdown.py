@@ -16,6 +16,7 @@ import anyio
 import httpx
 import pytest
 from mcp.client.client import Client
+from mcp_types import CallToolResult
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
@@ -26,57 +27,44 @@ from tests.transports.conftest import Serving, content, error
 from tests.transports.processes import HANGING_CALL, greeting, hanging_source, hung_disk, serving_process, wait_for
 
 
+@pytest.mark.parametrize("is_in_time", [True, False])
 @pytest.mark.parametrize(("transport", "mode"), [("http", "legacy"), ("http", "2026-07-28"), ("sse", "legacy")])
-async def test_a_server_that_ends_answers_the_call_that_runs(serving: Serving, transport: str, mode: str) -> None:
-    results: list[str] = []
+async def test_a_server_that_ends_answers_the_call_that_runs_or_tells_it_that_it_is_cut_off(
+    serving: Serving, transport: str, mode: str, is_in_time: bool
+) -> None:
+    results: list[CallToolResult] = []
 
     async def search(client: Client) -> None:
-        results.append(content(await client.call_tool("web_search", {"query": "metformin"}))["query"])
+        results.append(await client.call_tool("web_search", {"query": "metformin"}))
 
-    async with (
-        serving() as server,
-        server.client(transport, mode) as client,
-        anyio.create_task_group() as tasks,
-    ):
+    async with serving() as server, server.client(transport, mode) as client, anyio.create_task_group() as tasks:
         await client.list_tools()  # otherwise the client asks for the tool's schema when it has the result
         server.web.gate = anyio.Event()
         tasks.start_soon(search, client)
         await server.web.waiting.wait()
         server.uvicorn.handle_exit(signal.SIGTERM, None)
-        async with server.http() as http:
-            while (await http.get("/ready")).status_code != 503:
-                await anyio.lowlevel.checkpoint()
-        server.web.gate.set()
-    assert results == ["metformin"]
-
-
-@pytest.mark.parametrize(("transport", "mode"), [("http", "legacy"), ("http", "2026-07-28"), ("sse", "legacy")])
-async def test_a_call_that_is_cut_off_by_the_end_is_told_so(serving: Serving, transport: str, mode: str) -> None:
-    results: list[str] = []
-
-    async def search(client: Client) -> None:
-        results.append(error(await client.call_tool("web_search", {"query": "metformin"}))["code"])
-
-    async with (
-        serving() as server,
-        server.client(transport, mode) as client,
-        anyio.create_task_group() as tasks,
-    ):
-        await client.list_tools()  # as above
-        server.web.gate = anyio.Event()
-        tasks.start_soon(search, client)
-        await server.web.waiting.wait()
-        for _ in range(2):
+        if is_in_time:
+            async with server.http() as http:
+                while (await http.get("/ready")).status_code != 503:
+                    await anyio.lowlevel.checkpoint()
+            server.web.gate.set()
+        else:
             server.uvicorn.handle_exit(signal.SIGTERM, None)
-    assert results == ["shutting_down"]
+    (result,) = results
+    assert content(result)["query"] == "metformin" if is_in_time else error(result)["code"] == "shutting_down"
 
 
-def test_a_signal_ends_the_process_cleanly_with_streams_open(tmp_path: Path) -> None:
-    with serving_process(tmp_path) as (one, url):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_process_cleanly_with_streams_open(tmp_path: Path, number: signal.Signals) -> None:
+    """On every interface, as it was told to listen, where it still checks host and origin."""
+    with serving_process(tmp_path, "--host", "0.0.0.0", "--insecure") as (one, url):
         with client_of(url) as http, http.stream("GET", "/sse") as stream:
+            assert http.get("/health").status_code == 200
+            assert http.get("/health", headers={"host": "evil.example"}).status_code == 421
+            assert http.get("/health", headers={"origin": "http://evil.example"}).status_code == 403
             lines = stream.iter_lines()
             assert next(lines) == "event: endpoint"
-            one.send_signal(signal.SIGTERM)
+            one.send_signal(number)
             for _ in lines:
                 pass  # to the end, which is a clean one
         assert one.wait(20) == 0
@@ -144,16 +132,6 @@ def test_a_signal_while_evidence_is_written_loses_nothing_that_was_acknowledged(
     assert "not_found" not in read or '"not_found":[]' in read
 
 
-def test_told_so_it_listens_on_every_interface_and_still_checks_the_host(tmp_path: Path) -> None:
-    with serving_process(tmp_path, "--host", "0.0.0.0", "--insecure") as (one, url):
-        with client_of(url) as http:
-            assert http.get("/health").status_code == 200
-            assert http.get("/health", headers={"host": "evil.example"}).status_code == 421
-            assert http.get("/health", headers={"origin": "http://evil.example"}).status_code == 403
-        one.send_signal(signal.SIGINT)
-        assert one.wait(20) == 0
-
-
 def call(parameters: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": parameters}
 
@@ -189,7 +167,5 @@ def test_it_lets_nobody_else_in_without_being_told_who_may() -> None:
         told = refusal_to_start(host, 0)
         assert "DEEPCRITICAL_AUTH_TOKENS" in told
         assert "--insecure" in told
-
-
-def test_oauth_beyond_this_machine_needs_the_address_that_tokens_name() -> None:
-    assert "DEEPCRITICAL_PUBLIC_URL" in refusal_to_start("0.0.0.0", 0, oauth_issuer="https://login.example.org")
+    told = refusal_to_start("0.0.0.0", 0, oauth_issuer="https://login.example.org")
+    assert "DEEPCRITICAL_PUBLIC_URL" in told  # which tokens name

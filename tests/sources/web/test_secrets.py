@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import traceback
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import quote
@@ -22,33 +22,23 @@ from deepcritical_mcp.sources.web.request import WebRequest
 from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.search.fake_session import FakeSession
 from tests.sources import wire
-from tests.sources.contestants import KEY, WEB_TOOLS
+from tests.sources.contestants import CONTESTANTS, KEY
 from tests.sources.contract import PATIENT, QUICK
 
 SECRET = KEY.get_secret_value()
 ECHO = f'{{"error": "Your key {SECRET} is wrong", "detail": {{"error": "{SECRET}"}}}}'.encode()
 
+LEADING = {"Location": f"/elsewhere?api_key={SECRET}&x={quote(SECRET)}"}
 FAULTS = {
-    "401 that repeats the key": Answer(401, ECHO),
-    "403": Answer(403, ECHO),
-    "422": Answer(422, ECHO),
+    **{str(status): Answer(status, ECHO) for status in (401, 403, 422, 500)},
     "429": Answer(429, ECHO, headers={"Retry-After": "60"}),
-    "500": Answer(500, ECHO),
     "200 with an error that repeats the key": Answer(200, ECHO),
-    "redirect that repeats the key": Answer(
-        302, headers={"Location": f"/elsewhere?api_key={SECRET}&x={quote(SECRET)}"}
-    ),
+    "redirect that repeats the key": Answer(302, headers=LEADING),
     "reset": Answer(conduct="reset"),
     "half": Answer(200, ECHO * 10, conduct="half"),
     "silence": Answer(conduct="silent"),
     "junk": Answer(200, b"\xff" + ECHO),
 }
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(follow_redirects=True) as client:
-        yield client
 
 
 @pytest.fixture
@@ -66,13 +56,13 @@ def everything_logged(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFix
 
 
 async def running(stack: AsyncExitStack) -> list[StandIn]:
-    return [await stack.enter_async_context(stand_in()) for _ in WEB_TOOLS]
+    return [await stack.enter_async_context(stand_in()) for _ in CONTESTANTS]
 
 
 def search_with(
     providers: list[StandIn], http: httpx.AsyncClient, folder: Path, retry: RetryPolicy = PATIENT
 ) -> SourceSearch:
-    tools = [make(provider.url, http, retry) for make, provider in zip(WEB_TOOLS, providers, strict=True)]
+    tools = [one.make(provider.url, http, retry) for one, provider in zip(CONTESTANTS, providers, strict=True)]
     return SourceSearch(ProviderChain(tools, WebCache(folder, ttl=60)))
 
 
