@@ -90,6 +90,8 @@ async def test_the_text_shows_the_short_form_of_a_block_and_what_the_seeds_share
     assert "short form, without 1 of 3 terms: (a OR b)" in text
     assert "What the seeds share and the direct query lacks, which misses PMID 12, 13" in text
     assert "cephalalgia[tiab]: 3 seeds, 2 of those missed" in text
+    alone = to_markdown(Expansion(session_id="rs_1", queries=(), concepts=(), seeds_missed=("12",)))
+    assert "lacks, which misses PMID 12\n- nothing else" in alone
 
 
 class SeedVocabulary:

@@ -220,11 +220,11 @@ def _expansion(result: Expansion) -> tuple[str, list[str]]:
     direct = "".join(one.pubmed_query for one in result.queries[:1])
     for heading, concepts in (("## Concepts", of_topic), ("## Terms in the session's evidence", of_evidence)):
         lines += ["", heading, *(line for one in concepts for line in _concept(one, direct))] if concepts else []
-    if result.seed_terms:
+    if result.seed_terms or result.seeds_missed:
         lost = f", which misses PMID {', '.join(result.seeds_missed)}" if result.seeds_missed else ""
         lines += ["", f"## What the seeds share and the direct query lacks{lost}"]
         said = ((inert(one.pubmed), counted(one.seeds, "seed"), one.missed) for one in result.seed_terms)
-        lines += [f"- {term}: {seeds}, {missed} of those missed" for term, seeds, missed in said]
+        lines += [f"- {term}: {seeds}, {missed} of those missed" for term, seeds, missed in said] or ["- nothing else"]
     filters = [f"- {one.name}: {inert(one.pubmed)} ({one.source})" for one in result.filters]
     lines += ["", "## Filters to add with AND", *filters] if filters else []
     return counted(len(result.queries), "query", "queries"), lines
