@@ -82,6 +82,12 @@ class Part:
         return self.kind == "disease"
 
     @property
+    def is_symptom_of(self) -> bool:
+        """Whether it is a symptom in some who have something else ("chronic pain from osteoarthritis")."""
+        record = self.concept.record if self.concept else None
+        return self.before == "for" and record is not None and "pain" in record.name.lower()
+
+    @property
     def is_class(self) -> bool:
         """Whether it is a class of drugs, or a list of drugs."""
         return self.kind == "D" and (len(self.either) > 2 or any(map(is_action, self.records)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from types import MappingProxyType
 
 from deepcritical_mcp.models import QUERY_LIMIT
@@ -107,7 +107,9 @@ def select(parts: Sequence[Part]) -> Selection:
         pairs = [pair for pair in pairs if strong[0] in pair]
     chosen = list(max(pairs, key=_worth, default=pool[:1]))
     if len(chosen) == 2 and not kept:
-        sure = [one for one in strong if one.evidence >= SURE]
+        hanging = {one for before, one in pairwise(parts) if before.either and one.before == "of"}
+        sure = [one for one in strong if one.evidence >= SURE and one not in hanging]
+        sure = [one for one in sure if not (one.is_symptom_of and any(other.is_disease for other in chosen))]
         if first:  # what is named first is what the topic is about
             sure = [first, *sure] if first.is_known else [*sure, first]
         chosen += [one for one in sure if one not in chosen][:1]
@@ -119,7 +121,7 @@ def select(parts: Sequence[Part]) -> Selection:
 def _worth(pair: tuple[Part, Part]) -> float:
     one, other = pair
     whom = sum(part.before in _OF_WHOM and part.kind not in ("disease", "C") for part in pair)
-    subjects = sum(part.role == "subject" and part.kind != "A" for part in pair)
+    subjects = sum(part.role == "subject" and part.kind != "A" and not part.is_symptom_of for part in pair)
     is_mixed = one.is_disease != other.is_disease
     return one.evidence + other.evidence + WEAK * (is_mixed - whom) + WEAK / 4 * subjects
 
