@@ -18,7 +18,7 @@ from deepcritical_mcp.errors import RateLimitError
 from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from tests.fakes import FakeSearch, fake_server
 from tests.publications import published
-from tests.transports.conftest import WordEmbedder
+from tests.transports.conftest import StandInModel
 from tests.wire import text_of, wire
 
 PAPER = published(
@@ -167,7 +167,7 @@ async def test_a_kept_session_that_was_deleted_can_be_brought_back(mode: str, tm
 
 
 async def test_a_model_without_calibration_is_named_wherever_it_matters() -> None:
-    async with Client(fake_server(literature=FakeSearch((PAPER,)), embedder=WordEmbedder())) as client:
+    async with Client(fake_server(literature=FakeSearch((PAPER,)), embedder=StandInModel())) as client:
         await client.call_tool("pubmed_search", {"query": "x"})
         expanded = await client.call_tool("expand_queries", {"topic": "metformin"})
         quoted = await client.call_tool("get_evidence", {"ids": ["pubmed:1"], "about": "neurons"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import httpx
-import numpy as np
 import pytest
 from mcp.client.client import Client
 from mcp.client.sse import sse_client
@@ -20,7 +19,6 @@ from mcp_types import CallToolResult
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.context import AppContext, Services
-from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import ProviderReport, Publication, SearchResult
@@ -29,47 +27,25 @@ from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.transports.http.application import CallControl, HttpApplication
 from deepcritical_mcp.transports.http.uvicorn_server import HttpServer, listen
+from tests.evidence.stand_ins import HashingModel
 from tests.publications import published
 from tests.transports.processes import client_of
 from tests.wire import wire
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from deepcritical_mcp.evidence.embedding.calibration import Calibration
     from deepcritical_mcp.evidence.store import EvidenceStore
     from deepcritical_mcp.sources.web.request import WebRequest
 
 
-class WordEmbedder:
-    """An embedding model in miniature: texts that share words are alike."""
-
-    name = "words"
-    calibration: Calibration | None = None
-
-    def __init__(self) -> None:
-        self.broken = False
-
-    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([self._vector(text) for text in texts], dtype=np.float32).reshape(len(texts), 64)
-
-    async def query_vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return await self.vectors(texts)
+class StandInModel(HashingModel):
+    """An embedding model that needs no file."""
 
     async def embed_query(self, text: str) -> list[float]:
-        if self.broken:
-            raise EmbeddingError("The model cannot be loaded.")
-        return self._vector(text)
+        return (await self.query_vectors([text]))[0].tolist()
 
     def warm_up(self) -> None: ...
 
     def close(self) -> None: ...
-
-    def _vector(self, text: str) -> list[float]:
-        vector = np.full(64, 0.01)
-        for word in text.lower().split():
-            vector[hashlib.sha256(word.encode()).digest()[0] % 64] += 1
-        return (vector / np.linalg.norm(vector)).tolist()
 
 
 @dataclass
@@ -122,7 +98,7 @@ class RunningServer:
     url: str
     app: AppContext
     web: WebStandIn
-    embedder: WordEmbedder
+    embedder: StandInModel
     uvicorn: HttpServer
 
     def client(
@@ -160,7 +136,7 @@ def serving(tmp_path: Path) -> Serving:
 
     @asynccontextmanager
     async def serve(**settings: Any) -> AsyncGenerator[RunningServer]:
-        web, embedder = WebStandIn(), WordEmbedder()
+        web, embedder = WebStandIn(), StandInModel()
         configured = Settings(cache_dir=tmp_path, **settings)
         calls = CallControl(configured)
         app = AppContext(configured, build=lambda settings: _services(settings, web, embedder), admission=calls.admit)
@@ -180,7 +156,7 @@ def serving(tmp_path: Path) -> Serving:
     return serve
 
 
-def _services(settings: Settings, web: WebStandIn, embedder: WordEmbedder) -> Services:
+def _services(settings: Settings, web: WebStandIn, embedder: StandInModel) -> Services:
     unused = cast("Any", None)
     return Services(
         http=httpx.AsyncClient(trust_env=False),

@@ -40,7 +40,7 @@ async def test_health_answers_and_readiness_names_the_part_that_is_missing(servi
         assert (await http.get("/health")).json()["status"] == "ok"
         ready = await http.get("/ready")
         assert (ready.status_code, ready.json()) == (200, {"status": "ok", "model": "ok", "store": "ok"})
-        server.embedder.broken = True
+        server.embedder.missing = True
         broken = await http.get("/ready")
         assert (broken.status_code, broken.json()["model"]) == (503, "embedding")
         assert broken.headers["retry-after"]
