@@ -206,6 +206,19 @@ def test_other_abstracts_come_first() -> None:
     assert outline(reading) == [("a1", "Plain-language summary"), ("a2", "Resumen (Spanish)"), ("s0", "")]
 
 
+def test_of_several_forms_the_one_that_indexes_have_is_read() -> None:
+    reading = read(
+        "<p>Text.</p><fig-group><fig><label>Fig 1</label></fig><media><caption><p>A video.</p></caption></media></fig-group>",
+        meta='<abstract xml:lang="pt"><p>Bom.</p></abstract><abstract xml:lang="en"><p>Good.</p></abstract>'
+        '<contrib-group><contrib contrib-type="author"><name-alternatives><name name-style="eastern"><surname>山田'
+        '</surname></name><name name-style="western"><surname>Yamada</surname></name></name-alternatives></contrib>'
+        "</contrib-group>",
+        attributes='xml:lang="en"',
+    )
+    assert (reading.abstract, reading.fields["authors"]) == ("Good.", (AuthorName("Yamada"),))
+    assert "A video." in reading.content
+
+
 JOURNAL = (
     '<journal-id journal-id-type="nlm-ta">J Test</journal-id><journal-title-group><journal-title>Journal of Tests'
     '</journal-title></journal-title-group><issn pub-type="epub">1111-2222</issn><publisher><publisher-name>Press'
@@ -278,7 +291,7 @@ def test_links_to_other_articles_are_notices() -> None:
     links = (
         '<related-article related-article-type="corrected-article" ext-link-type="doi" xlink:href="10.1000/X"/>'
         '<related-article related-article-type="retraction-forward" xlink:href="info:doi/10.1234/y"/>'
-        '<related-article related-article-type="preprint-in" ext-link-type="pmid" xlink:href="99"/>'
+        '<related-article related-article-type="preprint-in"><pub-id pub-id-type="pmid">99</pub-id></related-article>'
         '<related-article related-article-type="retracted-article" ext-link-type="pmc" xlink:href="88"/>'
     )
     publication = Publication.of("full_text", "x", provider="toy", **read("<p>Text.</p>", meta=links).fields)

@@ -79,6 +79,7 @@ def hit(**fields: object) -> dict[str, object]:
             "author": [
                 {"fullName": "Ruiz A", "firstName": "Ana", "lastName": "Ruiz", "initials": "A"},
                 {"collectiveName": "ZINC Study Group"},
+                {"fullName": "WHO Team"},
             ]
         },
         "journalInfo": {

@@ -44,7 +44,7 @@ async def test_the_article_comes_first_in_what_a_reader_sees(tmp_path: Path):
     assert entry[:3] == [
         "## 1. Zinc in wound repair.",
         "Published as PMID 32000001 `https://pubmed.ncbi.nlm.nih.gov/32000001/` (J Made-up Res. 2027;1:2.)",
-        "Reference: Ruiz A; ZINC Study Group. Version 2. medRxiv [Preprint]. 2026 Jan 2. "
+        "Reference: Ruiz A; ZINC Study Group, WHO Team. Version 2. medRxiv [Preprint]. 2026 Jan 2. "
         "doi: 10.64898/2026.01.02.26300001.",
     ]
     assert "`https://doi.org/10.64898/2026.01.02.26300001`" in entry

@@ -163,6 +163,7 @@ def _abstracts(article: Element) -> tuple[Element | None, list[Element]]:
     found = [*meta.findall("abstract"), *meta.findall("trans-abstract")]
     own = [one for one in found if one.tag == "abstract"]
     main = [one for one in own if _type(one) in _MAIN_TYPES] or [one for one in own if _type(one) not in _NOT_MAIN]
+    main = [one for one in main if attribute(one, "lang") in ("", attribute(article, "lang"))] or main
     return (main[0] if main else None), [one for one in found if one not in main[:1]]
 
 

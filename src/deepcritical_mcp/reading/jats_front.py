@@ -123,8 +123,11 @@ def _links(article: Element) -> Iterator[RecordLink]:
     meta = front_of(article)
     for link in (*meta.iter("related-article"), *meta.iter("related-object")):
         kind = next(filter(None, (attribute(link, name) for name in _KINDS_OF_LINK)), "")
-        id = next(filter(None, (attribute(link, name) for name in ("href", "document-id", "object-id"))), "")
-        doi, id_type = normalize_doi(id.removeprefix("info:doi/")), attribute(link, "ext-link-type").lower()
+        attributes = ("href", "document-id", "object-id", "source-id")
+        id, id_type = next(filter(None, (attribute(link, name) for name in attributes)), ""), "ext-link-type"
+        if not id and (number := link.find(".//pub-id")) is not None:
+            id, id_type, link = line_of(number), "pub-id-type", number
+        doi, id_type = normalize_doi(id.removeprefix("info:doi/")), attribute(link, id_type).lower()
         if is_study and kind in _ABOUT:
             continue
         if doi.startswith("10.") and "/" in doi:
@@ -161,7 +164,8 @@ def _address(ids: dict[str, str], doi: str) -> str:
 
 
 def _name(contributor: Element) -> AuthorName:
-    for name in (*contributor.findall("name-alternatives/name"), *contributor.findall("name")):
+    names = (*contributor.findall("name-alternatives/name"), *contributor.findall("name"))
+    for name in sorted(names, key=lambda one: attribute(one, "name-style") == "eastern"):
         family, given, suffix = (line_of(name.find(part)) for part in ("surname", "given-names", "suffix"))
         return AuthorName(family, given, suffix) if family else AuthorName(given)
     if (whole := contributor.find(".//string-name")) is not None:

@@ -238,6 +238,8 @@ def _add_group(part: JatsPart, group: Element) -> None:
     for child in group:
         if child.tag in FLOATS:
             _add(part, child)
+        elif child.tag not in _HEADS:
+            _fill(part, child)
     if caption and len(part.floats) > start:
         part.floats[start].paragraphs.insert(0, caption)
     else:

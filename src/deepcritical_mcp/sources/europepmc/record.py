@@ -99,7 +99,11 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
         fields["medline_abbreviation"] = ""
     types = tuple(dict.fromkeys(_types(row)))
     status, notices = status_from_links(_links(row), types, str(fields["journal_abbreviation"]))
-    authors = authors_at(rows_of(field_at(row, "authorList", "author")), _AUTHOR, json_texts)
+    people = [
+        one if text_at(one, "lastName") else {"collectiveName": text_at(one, "fullName")} | one
+        for one in rows_of(field_at(row, "authorList", "author"))
+    ]
+    authors = authors_at(people, _AUTHOR, json_texts)
     grants = (
         ", ".join(filter(None, (text_at(grant, "grantId"), text_at(grant, "agency"))))
         for grant in rows_of(field_at(row, "grantsList", "grant"))

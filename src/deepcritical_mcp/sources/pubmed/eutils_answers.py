@@ -104,7 +104,7 @@ def read_esearch(body: bytes) -> ESearchAnswer:
 def read_esummary(body: bytes) -> dict[str, Mapping[str, object]]:
     """The documents of `esummary` with retmode=json by id; ids without a summary are missing."""
     document = _document(body)
-    if "result" not in document:
+    if not isinstance(document.get("result"), dict):
         raise unreadable("it has no result")
     result = mapping_of(document["result"])
     return {uid: found for uid, one in result.items() if (found := mapping_of(one)) and "error" not in found}
