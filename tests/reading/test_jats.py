@@ -208,7 +208,8 @@ def test_other_abstracts_come_first() -> None:
 
 def test_of_several_forms_the_one_that_indexes_have_is_read() -> None:
     reading = read(
-        "<p>Text.</p><fig-group><fig><label>Fig 1</label></fig><media><caption><p>A video.</p></caption></media></fig-group>",
+        "<p>Text.</p><fig-group><fig><label>Fig 1</label></fig><media><caption><p>A video.</p></caption></media>"
+        "</fig-group>",
         meta='<abstract xml:lang="pt"><p>Bom.</p></abstract><abstract xml:lang="en"><p>Good.</p></abstract>'
         '<contrib-group><contrib contrib-type="author"><name-alternatives><name name-style="eastern"><surname>山田'
         '</surname></name><name name-style="western"><surname>Yamada</surname></name></name-alternatives></contrib>'

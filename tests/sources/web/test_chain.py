@@ -80,7 +80,7 @@ async def test_requests_that_were_refused_or_cancelled_open_no_circuit(cache: We
         with pytest.raises(AllProvidersFailedError):
             await ask(tested, "q", 5)
     for _ in range(3):
-        with anyio.move_on_after(0.01):
+        with anyio.move_on_after(0.3):  # long enough to have asked, however busy the machine is
             await ask(tested, "q", 5)
     assert len((await ask(tested, "q", 5)).records) == 1
 

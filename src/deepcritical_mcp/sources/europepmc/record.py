@@ -100,7 +100,7 @@ def _publication(row: Mapping[str, object], source: str, number: str) -> Publica
     types = tuple(dict.fromkeys(_types(row)))
     status, notices = status_from_links(_links(row), types, str(fields["journal_abbreviation"]))
     people = [
-        one if text_at(one, "lastName") else {"collectiveName": text_at(one, "fullName")} | one
+        one if text_at(one, "lastName") else {"collectiveName": text_at(one, "fullName"), **one}
         for one in rows_of(field_at(row, "authorList", "author"))
     ]
     authors = authors_at(people, _AUTHOR, json_texts)
