@@ -13,6 +13,7 @@ DeepCriticalError
 │   ├── ProviderUnavailableError  outage: unreachable, 5xx, connection reset         retryable
 │   │   └── ProviderTimeoutError  no complete answer in time                         retryable
 │   ├── RateLimitError            .retry_after                                       retryable
+│   │   └── LineTooLongError          not sent: there is no place in line in time        retryable
 │   ├── QuotaExceededError        the plan is used up
 │   ├── AuthenticationError       key missing, wrong or refused
 │   ├── BlockedError              blocked as automated traffic
@@ -146,6 +147,10 @@ class ProviderTimeoutError(ProviderUnavailableError, code="provider_timeout"):
 
 class RateLimitError(ProviderError, code="rate_limited", retryable=True):
     """Too many requests; `retry_after` says how long to wait, 0.0 if the provider did not say."""
+
+
+class LineTooLongError(RateLimitError):
+    """The request was not sent: the line is too long for the time that its caller has."""
 
 
 class QuotaExceededError(ProviderError, code="quota_exceeded"):

@@ -191,7 +191,7 @@ def _address(url: str) -> _Address | None:
 
 
 def ascii_host(host: str) -> str:
-    """A host name as DNS knows it, in small letters and without a dot at its ends; as it is if it is not valid."""
+    """A host name as DNS knows it, in lower case and without leading or trailing dots; as it is if it is not valid."""
     host = unquote(host).lower().strip(".")
     if host.isascii():
         return host

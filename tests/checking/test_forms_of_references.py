@@ -32,6 +32,14 @@ COPY = ZINC.model_copy(
         "source": "web",
     }
 )
+OF_MAY = LONG.model_copy(
+    update={
+        "pmid": "30000062",
+        "id": "pubmed:30000062",
+        "authors": article("30000062", "Copper.", "Berg, Ana; May, Theresa; Winter, June Ann").authors,
+        "volume": "31",
+    }
+)
 SKIERS = "Copper bandages for the feet of skiers in winter"
 
 
@@ -76,6 +84,23 @@ async def test_the_last_name_is_joined_in_any_language(joining: str) -> None:
 async def test_names_are_told_from_initials_and_given_names(names: str) -> None:
     outcome = await checked(f"{names} {SKIERS}. J Bandages. 2024;111:26323524251346226.", [LONG])
     assert (outcome.verdict, outcome.reason) == ("verified", "")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "Ana Berg, Theresa May and June Ann Winter, 2024",
+        "Berg, A., May, T. & Winter, J. A. (2024)",
+        "Ana BERG, Theresa MAY and June Ann WINTER. 2024",
+    ],
+)
+async def test_a_month_in_front_of_a_year_may_be_an_author(names: str) -> None:
+    place = "J Bandages, 31, 26323524251346226"
+    assert (await checked(f"{names}. {SKIERS}. {place}.", [OF_MAY])).verdict == "verified"
+    other = await checked(f"{names.replace('Winter', 'July').replace('WINTER', 'JULY')}. {SKIERS}. {place}.", [OF_MAY])
+    assert [one.field for one in other.problems] == ["authors"]
+    other = await checked(f"{SKIERS}. J Bandages. 36 May 2024:26323524251346226.", [OF_MAY])
+    assert [one.field for one in other.problems] == ["volume"]
 
 
 @pytest.mark.parametrize(

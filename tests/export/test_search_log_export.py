@@ -144,7 +144,7 @@ def test_a_look_up_and_a_look_for_linked_papers_are_no_queries() -> None:
     written = markdown(looked, linked)
     assert "| PubMed | 1 reference of a draft |" in written
     assert [row["Query as sent"] for row in rows_of(search_log_export([looked, linked], PAPERS, "csv"))] == ["", ""]
-    assert "Known records were fetched by identifier or reference 1 time." in written
+    assert "Known records were fetched by identifier or reference in 1 look-up." in written
     assert "In all, 11 records were identified, 9 of them without a logged search." in written
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from deepcritical_mcp.errors import (
     AuthenticationError,
+    LineTooLongError,
     ProviderError,
     ProviderRequestError,
     ProviderResponseError,
@@ -105,6 +106,29 @@ async def test_a_request_that_would_wait_beyond_the_deadline_is_refused_in_time(
 @pytest.mark.parametrize(
     "error", [RateLimitError("toy", "Too many.", retry_after=60), ProviderUnavailableError("toy", "No.")]
 )
+async def test_who_waits_for_a_request_that_was_not_sent_takes_a_turn_of_its_own() -> None:
+    in_flight, asked, ends = InFlight(), 0, list[str]()
+
+    async def operation() -> str:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            await anyio.sleep(0.01)
+            raise LineTooLongError("toy", "Too many calls are waiting.")
+        return "answer"
+
+    async def call() -> None:
+        try:
+            ends.append(await in_flight.ask("key", operation))
+        except RateLimitError:
+            ends.append("refused")
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(call)
+    assert (asked, sorted(ends)) == (2, ["answer", "answer", "refused"])
+
+
 async def test_a_failure_is_shared_at_once_and_a_refusal_for_long_is_sent_once(error: ProviderError) -> None:
     in_flight, sent, failed = InFlight(), 0, 0
 

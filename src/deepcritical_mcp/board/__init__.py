@@ -223,9 +223,9 @@ def _excluded(title: str, excluded: Mapping[str, int]) -> list[str]:
 
 def _included(numbers: FlowNumbers) -> list[str]:
     lines = list[str]()
-    for mark, count in (("included", numbers.included), ("marked as cited", numbers.cited)):
-        retracted = sum(decision == mark.split()[-1] for decision in numbers.retracted.values())
-        lines += [f"Records {mark} (n = {count})"] if count or mark == "included" else []
+    for mark, lead, count in (("included", "", numbers.included), ("cited", "marked as ", numbers.cited)):
+        retracted = sum(decision == mark for decision in numbers.retracted.values())
+        lines += [f"Records {lead}{mark} (n = {count})"] if count or mark == "included" else []
         lines += [f"– retracted of these: {retracted}"] if retracted else []
     return lines
 

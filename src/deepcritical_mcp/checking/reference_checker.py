@@ -48,8 +48,7 @@ class ReferenceChecker:
         """What became of each reference, in order. Keeps nothing in the session, but uses what it has."""
         begun = anyio.current_time()
         end = begun + seconds_before(TO_KEEP_RESULTS, cap=SECONDS)
-        written = await anyio.to_thread.run_sync(lambda: [(one, read_reference(one.text)) for one in references])
-        traced = [TracedReference(one, said, unchecked_work(one.text, said)) for one, said in written]
+        traced = await anyio.to_thread.run_sync(lambda: [_read(one) for one in references])
         await progress(0.05, "looking up the numbers of the references")
         await self._by_number(traced, session, end)
         await progress(0.3, "looking for references without a number")
@@ -93,6 +92,10 @@ class ReferenceChecker:
         asked = await self._witness.rechecked(records, within=within)
         current = {old.id: new for old, new in zip(records, asked.publications, strict=True)}
         return [_with_record(one, current) for one in outcomes], asked.remarks
+
+
+def _read(one: DraftReference) -> TracedReference:
+    return TracedReference(one, said := read_reference(one.text), unchecked_work(one.text, said))
 
 
 def _with_record(outcome: ReferenceOutcome, current: Mapping[str, Publication]) -> ReferenceOutcome:

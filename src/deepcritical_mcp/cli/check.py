@@ -126,8 +126,9 @@ def _converted(data: bytes, name: str, kind: str) -> str:
     except subprocess.TimeoutExpired:
         raise InvalidInputError(f"pandoc could not convert {name} within {_PANDOC_SECONDS} seconds.") from None
     if done.returncode:
-        words = done.stderr.decode("utf-8", "replace").strip()[:300] or f"exit code {done.returncode}"
-        raise InvalidInputError(f"pandoc cannot convert {name}: {words}. Update it, or save {name} as .docx.")
+        words = done.stderr.decode("utf-8", "replace").strip()[:300].rstrip(".") or f"exit code {done.returncode}"
+        helps = "Update pandoc, or save the document as plain text or Markdown."
+        raise InvalidInputError(f"pandoc cannot convert {name}: {words}. {helps}")
     text = done.stdout.decode("utf-8")
     for pattern, new in _LEFT:
         text = pattern.sub(new, text)

@@ -129,9 +129,9 @@ async def _play(story: Story, settings: Settings, offline: bool, debug: bool) ->
             failed = await _research(story, screen, sys.stderr if debug else log, is_sample=is_sample)
         except* (MCPError, TimeoutError) as group:
             log.seek(0)
-            lines = [clean_line(line) for line in log if line.strip()] or ["Run the demo with --debug to see its log."]
-            last = "" if debug else f" Its last words: {lines[-1][:300]}"
-            raise DemoError(f"the server stopped unexpectedly.{last}") from group
+            lines = [clean_line(line) for line in log if line.strip()]
+            last = f" Its last log line: {lines[-1][:300]}" if lines else " Run the demo with --debug to see its log."
+            raise DemoError(f"the server stopped unexpectedly.{'' if debug else last}") from group
     _next_steps(screen, settings)
     if {"pubmed_search", "web_search"} <= {*failed} and not is_sample:
         raise DemoError(

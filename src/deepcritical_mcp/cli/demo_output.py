@@ -94,5 +94,6 @@ def _shortened(value: object) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_shortened, cast('list[object]', value)))}]"
     if isinstance(value, dict):
-        return _shortened([f"{name}: {one}" for name, one in cast("dict[str, object]", value).items()])
+        fields = cast("dict[str, object]", value).items()
+        return f"{{{', '.join(f'{name}: {_shortened(one)}' for name, one in fields)}}}"
     return f"“{clipped(value, _MAX_ARGUMENT_LENGTH)}”" if isinstance(value, str) else str(value)

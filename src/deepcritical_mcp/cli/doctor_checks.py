@@ -270,7 +270,11 @@ def client_check(client: McpClient) -> Check:
     outcomes: dict[ConfiguredState, tuple[State, str, str]] = {
         "configured": ("ok", f"configured for this server: {client.path}", ""),
         "stale": ("warning", f"its configured command does not exist: {client.path}", install),
-        "unreadable": ("warning", f"its file is not plain JSON: {client.path}", "install cannot change it."),
+        "unreadable": (
+            "warning",
+            f"its file cannot be read, or is not plain JSON: {client.path}",
+            "Correct the file, or add the server by hand, as docs/clients.md shows.",
+        ),
         "unknown": ("off", "installed, but not configured for this server", install),
     }
     return Check(client.title, *outcomes[configured_state(client)])

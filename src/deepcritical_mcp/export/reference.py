@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
+from deepcritical_mcp.data_files import data_lines, data_table
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.identifiers import normalize_doi, record_ids
 from deepcritical_mcp.models import (
@@ -28,7 +29,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.models.publication import Bibliography
 from deepcritical_mcp.models.screening import decision_of
-from deepcritical_mcp.text import FUNCTION_WORDS, MONTHS, cut_at_sentence, data_lines, data_table, normalized
+from deepcritical_mcp.text import FUNCTION_WORDS, MONTHS, cut_at_sentence, normalized
 from deepcritical_mcp.urls import normalize_url
 
 SHORT_QUOTE, OPEN_QUOTE = 300, 1_500

@@ -117,9 +117,10 @@ def _other_methods(log: Sequence[LoggedSearch]) -> Iterator[str]:
     links = [one for one in log if one.kind == "citations"]
     looks = [one for one in log if one.kind == "lookup" and not one.is_check]
     if links:
-        yield f"Citing, cited or similar papers were looked for {counted(len(links), 'time')} ({_period(links)})."
+        many = counted(len(links), "search", "searches")
+        yield f"Citing, cited or similar papers were looked for in {many} ({_period(links)})."
     if looks:
-        yield f"Known records were fetched by identifier or reference {counted(len(looks), 'time')}."
+        yield f"Known records were fetched by identifier or reference in {counted(len(looks), 'look-up')}."
 
 
 def _updates(repeated: Sequence[LoggedSearch]) -> Iterator[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
+from deepcritical_mcp.data_files import data_lines, data_table
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.text import data_lines, data_table
 
 SECONDARY = frozenset({"systematic review", "meta-analysis", "network meta-analysis", "scoping review", "review"})
 """Designs that are about other studies."""

@@ -144,8 +144,8 @@ def _line(limit: int, empty: str = "") -> AfterValidator:
 Line = Annotated[str, _line(LINE_LIMIT)]
 Title = Annotated[str, _line(TITLE_LIMIT, NO_TITLE)]
 Paragraph = Annotated[str, _line(PARAGRAPH_LIMIT)]
-Url = Annotated[str, AfterValidator(lambda value: clean_line(value) if len(clean_line(value)) <= URL_LIMIT else "")]
-""""" instead of one that is too long: cut off, it is useless."""
+Url = Annotated[str, AfterValidator(clean_line), AfterValidator(lambda url: url if len(url) <= URL_LIMIT else "")]
+"""Empty if it is too long: a truncated URL is useless."""
 PartialDate = Annotated[str, Field(pattern=r"^(\d{4}(-\d\d(-\d\d)?)?|Unknown)$")]
 StatusDay = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d)?$")]
 """The day (UTC) on which a source that knows was last asked for a status; "" if none was."""

@@ -22,6 +22,7 @@ from deepcritical_mcp.deadline import AT_ENTRY, IN_LINE, TO_REPORT_FAILURE, seco
 from deepcritical_mcp.errors import (
     AuthenticationError,
     BlockedError,
+    LineTooLongError,
     ProviderError,
     ProviderRequestError,
     ProviderResponseError,
@@ -182,7 +183,7 @@ class ApiClient:
             with anyio.move_on_after(longest):
                 return await limiter.acquire(step)
             wait = max(longest, limiter.expected_wait(step))
-        raise RateLimitError(
+        raise LineTooLongError(
             self.provider,
             f"Too many calls are waiting for {self.title}, which limits requests per second. Try again in "
             f"{counted(math.ceil(wait), 'second')}.",
@@ -309,8 +310,8 @@ def retry_after_seconds(value: str) -> float:
 
 
 def ran_out_of_time(error: ProviderError) -> bool:
-    """Whether it is the caller's deadline that kept it from trying again: somebody with more time may succeed."""
-    return error.retryable and seconds_left() <= TO_REPORT_FAILURE.cap
+    """Whether the caller's deadline kept it from sending, or from trying again: somebody with more time may succeed."""
+    return isinstance(error, LineTooLongError) or (error.retryable and seconds_left() <= TO_REPORT_FAILURE.cap)
 
 
 @dataclass
@@ -323,7 +324,7 @@ class _Shared:
 class InFlight:
     """Identical requests at the same time, sent once: all callers share the answer or the ProviderError.
 
-    A caller that has no time left, or is cancelled, fails alone: the next one asks again.
+    A caller that has no time left, is refused a place in line, or is cancelled fails alone: the next one asks again.
     """
 
     def __init__(self) -> None:

@@ -59,8 +59,8 @@ def contradiction(
     """Why a copy is not the document with the identifiers `wanted` and the `record`; "" if it is. What a page says of
     itself is a claim: also with the right number it must have the title and the first author; `is_named` as for
     `bears_out`."""
-    own, claimed = ids_in(reading), page_as_claim(reading)
-    claim = identity_of_page(claimed, reading) if is_page else None
+    own = ids_in(reading)
+    claim = identity_of_page(page_as_claim(reading), reading) if is_page else None
     known = identity_of(record) if record else None
     match compared(wanted, own):
         case "same" if record is None or known is None:
@@ -70,7 +70,7 @@ def contradiction(
             record is not None
             and claim is None
             and known is not None
-            and not (doubt(record, reading) and names_author(identity_of(claimed), known) is False)
+            and not (doubt(record, reading) and names_author(identity_of(page_as_claim(reading)), known) is False)
         ):
             return ""
         case "same" if known and claim and bears_out(known, claim, is_named=is_named):

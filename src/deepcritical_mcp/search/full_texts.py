@@ -341,7 +341,7 @@ class FullTexts:
                 raise AllProvidersFailedError(f"{message}not exist: {told} Try again later.", climb.failures)
             if status == "not_found" and (told := document.not_asked(document.ids, self.off)):
                 others = dict.fromkeys(f" {one.detail}" for one in climb.attempts if one.status == "not_found")
-                raise AllProvidersFailedError(f"{told}.{' '.join(others)}", climb.failures)
+                raise AllProvidersFailedError(f"{told}.{''.join(others)}", climb.failures)
             return FoundText(status, attempts=attempts, errors=tuple(outages_of(climb)))
         text, id, errors = _read_text(publication) if climb.copy else None, "", [*outages_of(climb)]
         try:

@@ -83,6 +83,7 @@ def with_article_pmids(publication: Publication, pmids: Mapping[str, str]) -> Pu
     for one in publication.status_notices:
         pmid = pmids.get(one.doi, "") if one.kind == "published" and not one.pmid else ""
         if not pmid or pmid not in known:
+            known.add(pmid)
             notices.append(one.model_copy(update={"pmid": pmid}) if pmid else one)
     return publication.model_copy(update={"status_notices": tuple(dict.fromkeys(notices))})
 

@@ -35,7 +35,6 @@ def _first(normal: Callable[[str], str]) -> Callable[[Texts], str]:
 _READERS: Mapping[str, Callable[[Texts], object]] = {
     "text": _first(str),
     "plain": _first(plain_line),
-    "abstract": _first(plain_abstract),
     "doi": _first(normalize_doi),
     "pmid": _first(normalize_pmid),
     "date": lambda texts: next(filter(None, (iso_date(text[:10]) for text in texts)), UNKNOWN_DATE),
@@ -51,7 +50,7 @@ def field_table(module: str, name: str) -> Table:
 
 
 def fields_at(record: R, table: Table, texts_at: Callable[[R, str], Texts]) -> dict[str, object]:
-    """The fields of a record, each from the texts at the first of its paths that has any; "each" takes all of them."""
+    """The fields of a record, each the first text at its paths that its reader accepts; "each" takes all of them."""
     found: dict[str, object] = {}
     for field, reader, paths in table:
         texts = [text for path in paths for text in texts_at(record, path)]

@@ -25,14 +25,15 @@ _WEB_PAGE = re.compile(rb"\s*<(?:.*<)?(?:!doctype\s+html|html)\b", re.IGNORECASE
 
 @dataclass(frozen=True)
 class ApiOfService:
-    """An API: its names on the wire and for people, its address in the settings, by which it counts, and the seconds
-    between two starts; `explain` is that of `ApiClient`."""
+    """An API: its names on the wire and for people, its address in the settings, for which the pace is kept, and the
+    seconds between two starts; `explain` and `keyless` are those of `ApiClient`."""
 
     name: str
     title: str
     base_url: Callable[[Settings], str]
     spacing: float
     explain: Explain | None = None
+    keyless: bool = True
 
 
 def paced_client(
@@ -61,7 +62,7 @@ def paced_client(
         retry=net.retry,
         limiter=limiter,
         explain=api.explain,
-        keyless=not shared_pace,
+        keyless=api.keyless,
         follow_redirects=False if key else None,
     )
 

@@ -89,12 +89,12 @@ class PageSource(FullTextSource):
                 needs_browser = isinstance(error, AccessDeniedError) and error.status not in _UNPAID
                 return Copy("not_allowed", error.message, url=url, needs_browser=needs_browser)
             raise
-        is_text = found.status in ("full_text", "abstract_only")
-        own, doi = str(found.reading.fields.get("doi", "")), wanted.ids.doi
-        is_named = own == normalize_doi(doi) if own else doi.lower() in found.reading.content.lower()
-        # A site that has moved shows its home page instead.
-        if is_text and url.startswith(self._doi_resolver) and not is_named:
-            return Copy("not_found", "The DOI leads to a page that does not name it, perhaps the journal's home page.")
+        if found.status in ("full_text", "abstract_only") and url.startswith(self._doi_resolver):
+            own, doi = str(found.reading.fields.get("doi", "")), wanted.ids.doi
+            # A site that has moved shows its home page instead.
+            if not (own == normalize_doi(doi) if own else doi.lower() in found.reading.content.lower()):
+                told = "The DOI leads to a page that does not name it, perhaps the journal's home page."
+                return Copy("not_found", told)
         reading, remark = _own_numbers(found, wanted)
         detail = " ".join(filter(None, (found.detail, remark)))
         needs_browser = found.detail in (BROWSERS_ONLY, SCRIPTS_ONLY)

@@ -15,6 +15,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
     current_id,
     day,
     finds_titles,
+    has_word,
     minute,
     own_sessions,
 )
@@ -45,8 +46,8 @@ async def list_sessions(
 ) -> SessionList:
     """List your kept sessions (earlier, previous research projects) to continue or resume one, last used first."""
     own = await own_sessions(ctx)
-    words = [f" {word}" for word in folded_title(query).split()]
-    matching = [one for one in own if all(word in f" {folded_title(one.title).replace('-', ' ')}" for word in words)]
+    words = folded_title(query).split()
+    matching = [one for one in own if all(has_word(folded_title(one.title), word) for word in words)]
     page = matching[offset : offset + PAGE]
     following = offset + len(page)
     registry = (await application(ctx).services()).sessions

@@ -61,7 +61,6 @@ async def test_what_is_unknown_or_moved_is_told(http: httpx.AsyncClient):
     assert [one and one.nct for one in found.records] == [None, "NCT09000002", "NCT09000001", "NCT09000002"]
     assert found.remarks == {
         0: "ClinicalTrials.gov has no trial NCT09000007.",
-        1: "NCT00000009 is now registered as NCT09000002.",
     }
     assert found.records[1]
     assert "NCT00000009" in found.records[1].registrations

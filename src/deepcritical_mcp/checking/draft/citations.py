@@ -26,7 +26,7 @@ _FORMS = re.compile(
     rf"|(?<=[a-z)\]\"”’][.,;:?!])(?P<behind>{_TIGHT})(?=\s|$)|(?<=[a-zà-ÿ]{{4}})(?P<glued>{_TIGHT})(?=[\s.,;:)]|$)",
     re.MULTILINE,
 )
-_IN_BRACKETS = re.compile(r"\[([\w,; .+:&–-]{2,200})\]")
+_IN_BRACKETS = re.compile(r"\[([\w,; .+:&–-]{1,200})\]")
 _BEFORE_ID = re.compile(r"[,;:.)\]]?[^()\[\]\d\n;]{0,120}[(\[]?")
 _MOST_IN_RANGE = 100
 _MORE_YEARS = re.compile(

@@ -69,7 +69,8 @@ class SentenceTransformerSource:
         except Exception as error:  # torch, transformers, the hub and the network each raise their own
             raise EmbeddingError(
                 f"The model that DEEPCRITICAL_EMBEDDING_MODEL names cannot be loaded ({type(error).__name__}). "
-                "It must be an existing sentence-transformers folder, or a hub id, which needs the internet at first."
+                "It must be an existing sentence-transformers folder, or a hub id, which needs the internet the first "
+                "time."
             ) from error
 
 

@@ -130,7 +130,7 @@ def _describes(item: Item, thing: TopicConcept | None) -> bool:
 
 def _is_pair(items: Sequence[Item], place: int) -> bool:
     """Whether a word or a heading that says little alone is one thing with what stands before it: "trans women",
-    "emergency physicians", "neonatal unit", "central line infections", "perineal tears", "tendon rupture"."""
+    "emergency physicians", "neonatal unit", "central line infections"."""
     before, (text, concept) = items[place - 1], items[place]
     role = role_of_item(text, concept)
     is_general = (role in (*PERSONS, "setting") and not is_adjective(text)) or _is_top(concept)
@@ -138,8 +138,7 @@ def _is_pair(items: Sequence[Item], place: int) -> bool:
 
 
 def _qualifies(item: Item, role: QueryRole) -> bool:
-    """Whether a word says which persons, setting or other thing of a `role` is meant; in keywords ("wet wraps infants")
-    a plural does not."""
+    """Whether a word says which persons, setting or other thing of a `role` is meant; a symbol does not."""
     text, concept = item
     said = role_of_item(text, concept)
     if role == "setting":

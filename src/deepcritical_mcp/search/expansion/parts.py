@@ -124,8 +124,8 @@ class Part:
 
     @property
     def evidence(self) -> float:
-        """How sure it is that papers on the topic name it: what it is, and where it stands. What is compared, in
-        parentheses, or changes without being a disease is named by fewer."""
+        """How sure it is that papers on the topic name it: what it is, and where it stands. What is compared or in
+        parentheses is named by fewer, and so is an outcome, unless it is a disease."""
         if self.either:
             return NONE if self.role == "person" else max(one.evidence for one in self.either)
         found = evidence_of(self.role, self.text, self.concept.record if self.concept else None)

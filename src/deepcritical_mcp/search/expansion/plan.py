@@ -24,7 +24,7 @@ _OF_WHOM = word_list("of whom")
 
 def grouped_parts(parts: Sequence[Part]) -> list[Part]:
     """The parts, with those of which one is enough as one: what "or" joins, a list of three of a kind, and two drugs or
-    diseases that nothing combines ("SSRIs for anxiety and depression"). Examples of something only rank."""
+    diseases beside something else ("SSRIs for anxiety and depression"). Examples of something only rank."""
     parts = _without_examples(parts)
 
     def is_choice(run: Sequence[Part]) -> bool:
@@ -93,8 +93,8 @@ class Selection:
 
 def select(parts: Sequence[Part]) -> Selection:
     """Negations and animals are required, and two parts: the pair that papers are surest to name, a condition and what
-    is tried or measured rather than two of a kind; a third one only if it is named first, is as sure as can be, or MeSH
-    has it and papers are less sure to name the two. Of what says little, one part is, if there is only one other."""
+    is tried or measured rather than two of a kind; a third one only if it is named first or is as sure as can be. Of
+    what says little, one part is, if there is only one other."""
     kept = [one for one in parts if one.is_negation or one.role == "animal"]
     persons = [one for one in parts if one.role == "person"]
     others = [one for one in parts if one not in kept and (one not in persons or len(persons) == 1)]

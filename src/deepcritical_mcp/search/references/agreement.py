@@ -165,10 +165,8 @@ def _pages_agree(written: str, true: str) -> FieldVerdict:
     if number_in(first[0]) == number_in(second[0]):
         return "agrees" if len(first) == 1 or len(second) == 1 or first[1] == second[1] else "minor"
     is_pdf = [len(one) for one in (first, second) if number_in(one[0]) == "1"] == [2] and len(first) != len(second)
-    if is_pdf:
-        return "minor"
     parts = true.replace(",", ";").split(";")  # "1563-5; author reply 1565-6"
-    return "agrees" if number_in(first[0]) in map(number_in, parts) else "differs"
+    return "minor" if is_pdf else "agrees" if number_in(first[0]) in map(number_in, parts) else "differs"
 
 
 def _pages(text: str) -> list[str]:

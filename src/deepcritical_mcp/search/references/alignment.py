@@ -97,12 +97,14 @@ class _Alignment:
     _journal: JournalPlace | None = None
 
     def __init__(self, reference: WrittenReference, record: Publication) -> None:
-        self._record, self._text, self._written = record, years_only(reference.text), reference.text
+        self._record, self._written = record, reference.text
         years = " ".join(map(str, years_of(record)))
         self._place: PlaceNumbers = {role: years if role == "year" else getattr(record, role) for role in ROLES}
         self._entry = reference.says if reference.entry else None
         self._found = find_title(self._written, reference.words, (record.title, record.vernacular_title))
         self._title: Span | None = self._found[:2] if self._found else None
+        names = {one.family.lower() for one in record.authors}
+        self._text = years_only(self._written, self._title[0] if self._title else 0, names)
         self._numbers = self._find_numbers()
         self._journal = find_journal(self._text, self._title, journals_of(record), self._numbers.first)
         self._bare = blanked(self._text, [self._journal[:2]] if self._journal else [])

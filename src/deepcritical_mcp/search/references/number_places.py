@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -25,7 +25,7 @@ _DIGITS = re.compile(r"0{0,9}(\d{1,20})")
 YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _MONTH = "|".join(sorted(MONTHS))
 _MONTHS = re.compile(
-    rf"(?<![\w-])(?:\d{{1,2}}(?:st|nd|rd|th)?\.? (?:de )?)?(?:(?:{_MONTH})\.?[-/–]\s?)?(?:{_MONTH})\b\.?"
+    rf"(?<![\w-])(?:(?:[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?\.? (?:de )?)?(?:(?:{_MONTH})\.?[-/–]\s?)?(?:{_MONTH})\b\.?"
     rf"(?: \d{{1,2}}(?:st|nd|rd|th)?)?,?\s(?:de )?(?={YEAR.pattern})",
     re.IGNORECASE,
 )
@@ -112,9 +112,16 @@ def numbers_of(text: str) -> frozenset[str]:
     return frozenset(_DIGITS.findall(text))
 
 
-def years_only(text: str) -> str:
-    """A text with years for dates, and blanks for the rest of these."""
-    return without(_MONTHS, text)
+def years_only(text: str, head: int, names: Collection[str] = ()) -> str:
+    """A text with years for dates, and blanks for the rest of these; before `head`, where a title begins, not for one
+    of the `names`, nor for what stands first or behind a word: "Theresa May, 2012"."""
+
+    def blanks(found: re.Match[str]) -> str:
+        before = text[: found.start()].rstrip()[-1:]
+        is_name = before.isalpha() or before in ("", "&") or not {*WORD.findall(found[0].lower())}.isdisjoint(names)
+        return found[0] if found.start() < head and is_name else " " * len(found[0])
+
+    return _MONTHS.sub(blanks, text)
 
 
 def written_numbers(text: str) -> list[WrittenNumber]:

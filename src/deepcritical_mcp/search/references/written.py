@@ -75,7 +75,7 @@ class Statements:
 def _guessed(text: str) -> Statements:
     """What a reference says by its form alone: enough to look for a record."""
     start, end = title_span(text) or (0, 0)
-    title, text = text[start:end], years_only(text)
+    title, text = text[start:end], years_only(text, start)
     places = find_numbers(text, [(start, end)] if end else [], {}, start)
     said = {role: one.text for role, one in places.by_role.items()}
     first = max(places.first, 0)

@@ -66,7 +66,7 @@ def explain_crossref(response: httpx.Response) -> ProviderError | None:
 
 
 def _batches(dois: Sequence[str]) -> Iterator[list[str]]:
-    """DOIs in batches that one address has room for."""
+    """DOIs in batches that fit into one URL each."""
     batch, length = list[str](), 0
     for doi in dois:
         size = len(quote(f"doi:{doi},", safe=""))

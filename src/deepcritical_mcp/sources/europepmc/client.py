@@ -80,7 +80,7 @@ class EuropePMCService(JsonService):
         *,
         page_size: int,
         cursor: str = "*",
-        result_type: str = "idlist",
+        result_type: str,
     ) -> EuropePMCPage[T]:
         """As `search`, with what `read_row` makes of each row; None is not a record."""
         sent = {"query": query, "resultType": result_type, "pageSize": str(page_size), "cursorMark": cursor}

@@ -52,7 +52,7 @@ class Preprints(EuropePMCService, Source):
         while cursor and done < min(total, end):
             if done < offset:
                 size = min(MAX_PAGE, offset - done)
-                page = await self.rows(_any, term, page_size=size, cursor=cursor)
+                page = await self.rows(_any, term, page_size=size, cursor=cursor, result_type="idlist")
             else:
                 size = min(MAX_PAGE, end - done)
                 page = await self.search(term, page_size=size, cursor=cursor, result_type=kind)
@@ -109,7 +109,7 @@ class Preprints(EuropePMCService, Source):
 
     def checks(self) -> Sequence[SourceCheck]:
         query = f"SRC:{PREPRINTS}"
-        ask = partial(self.rows, _any, query, page_size=1)
+        ask = partial(self.rows, _any, query, page_size=1, result_type="idlist")
         return (SourceCheck.answering(f"{TITLE} preprints", ask),)
 
 

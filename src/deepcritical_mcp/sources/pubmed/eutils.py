@@ -153,7 +153,9 @@ def ncbi_client(
     """A client at the pace that all of NCBI's services share; `steps` is how many requests a call sends."""
     key = settings.of(PubMedSettings).ncbi_api_key.get_secret_value()
     spacing = SPACING_WITH_KEY if key else SPACING_WITHOUT_KEY
-    api = ApiOfService(provider, title, lambda settings: settings.of(PubMedSettings).ncbi_base_url, spacing, explain)
+    api = ApiOfService(
+        provider, title, lambda settings: settings.of(PubMedSettings).ncbi_base_url, spacing, explain, keyless=False
+    )
     return paced_client(settings, net, api, steps=steps, shared_pace="ncbi", key=key)
 
 

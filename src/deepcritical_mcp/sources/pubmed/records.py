@@ -130,7 +130,7 @@ def book(record: Element) -> Publication:
         | {
             "title": fields["title"] or fields["book_title"],
             # A chapter's DOI is not its book's.
-            "doi": fields["doi"] or ("" if is_chapter else text_at(whole, "ELocationID[@EIdType='doi']")),
+            "doi": fields["doi"] or ("" if is_chapter else text_at(whole, "ELocationID[@EIdType='doi'][@ValidYN='Y']")),
             "date": contributed or published if is_chapter else published or contributed,
             "authors": _names(document) or _names(whole),
             "editors": _names(whole, document, editors=True),

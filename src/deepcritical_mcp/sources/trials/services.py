@@ -211,14 +211,12 @@ class TrialRecords(TrialsService, RecordLookup):
         return bool(NCT_NUMBER.fullmatch(normalize_trial(ids.nct))) and not (ids.pmid or ids.pmcid or ids.doi)
 
     async def records(self, wanted: Sequence[RecordIds]) -> FoundRecords:
-        """See `RecordLookup`. A record found under a former number has it among its `registrations`; a remark says
-        so."""
+        """See `RecordLookup`. A record found under a former number has it among its `registrations`."""
         numbers = [normalize_trial(ids.nct) for ids in wanted]
         found = await self.studies(numbers)
         records = {number: trial_publication(study) for number, study in found.items()}
         lost = {n: f"{TITLE} has no trial {number}." for n, number in enumerate(numbers) if number not in found}
-        former = {n: moved(one, nct_of(found[one])) for n, one in enumerate(numbers) if one in found}
-        return FoundRecords(tuple(map(records.get, numbers)), lost | {n: told for n, told in former.items() if told})
+        return FoundRecords(tuple(map(records.get, numbers)), lost)
 
 
 class ClinicalTrials(TrialsService, FullTextSource):

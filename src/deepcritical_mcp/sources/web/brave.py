@@ -99,8 +99,9 @@ class BraveTool(KeyedTool):
 def _limit_error(response: httpx.Response, code: str, meta: Mapping[str, object]) -> ProviderError | None:
     quota, used = number_of(meta.get("quota_limit")), number_of(meta.get("quota_current"))
     # "1, 0": requests left in this second, and in this month; "1, 1419704": seconds until these limits reset.
-    left, reset = (response.headers.get(f"x-ratelimit-{name}", "").split(",") for name in ("remaining", "reset"))
-    if "QUOTA" in code or (quota and used is not None and used >= quota) or left[1:] == [" 0"]:
+    limits = (response.headers.get(f"x-ratelimit-{name}", "") for name in ("remaining", "reset"))
+    left, reset = ([*map(str.strip, text.split(","))] for text in limits)
+    if "QUOTA" in code or (quota and used is not None and used >= quota) or left[1:] == ["0"]:
         return QuotaExceededError("brave", "The plan's quota at Brave Search is used up (HTTP 429).")
     wait = number_of(reset[0]) or 0.0
     if wait <= 0 or retry_after_seconds(response.headers.get("retry-after", "")):

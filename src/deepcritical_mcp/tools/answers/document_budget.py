@@ -105,7 +105,7 @@ def _with_short_head(document: Document, limit: int, length: Callable[[Document]
         }
     )
     if tables := document.tables if not fits(document) else ():
-        note = f'{counted(len(tables), "more table")}: sections=["tables"].'
+        note = f'{counted(len(tables), "table")} not listed here: sections=["tables"].'
         document = document.model_copy(update={"tables": (), "warnings": (*document.warnings, note)})
     return _with_short_outline(document, fits)
 
@@ -140,7 +140,7 @@ def short_citation(citation: Citation, limit: int) -> Citation:
 
 def few(remarks: Sequence[str], most: int, length: int) -> tuple[str, ...]:
     """The first remarks, each of so many characters at most, and how many more there are."""
-    more = (f"And {len(remarks) - most} more remarks.",) if len(remarks) > most else ()
+    more = (f"And {counted(len(remarks) - most, 'more remark')}.",) if len(remarks) > most else ()
     return (*(clipped(remark, length) for remark in remarks[:most]), *more)
 
 

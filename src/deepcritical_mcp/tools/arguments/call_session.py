@@ -60,6 +60,11 @@ def described(session: KeptSession) -> str:
     return ", ".join(facts)
 
 
+def has_word(title: str, word: str) -> bool:
+    """Whether a word of a folded title begins with `word`."""
+    return f" {word}" in f" {title}".replace("-", " ")
+
+
 def unknown_title(title: str, sessions: Sequence[KeptSession]) -> str:
     """That none of the caller's `sessions` has this title, which ones are like it, and how to open it."""
     if len(title) > MAX_TITLE:
@@ -69,7 +74,7 @@ def unknown_title(title: str, sessions: Sequence[KeptSession]) -> str:
     titled = {folded_title(one.title): one for one in reversed(sessions) if one.title}
     words = [word for word in folded_title(title).split() if len(word) >= len("Lee")]
     like = get_close_matches(folded_title(title), titled, n=MAX_NAMED)
-    like += [one for one in reversed(titled) if any(f" {word}" in f" {one}".replace("-", " ") for word in words)]
+    like += [one for one in reversed(titled) if any(has_word(one, word) for word in words)]
     near = [f'"{titled[one].title}" ({described(titled[one])})' for one in dict.fromkeys(like)][:MAX_NAMED]
     meant = f" Did you mean {'; '.join(near)}?" if near else ""
     return f'You have no session whose title is or begins with "{title}".{meant} session_id="new: {title}" opens one.'

@@ -77,8 +77,8 @@ def _problem(row: ErrorDetails) -> str:
         return " is required"
     if expected == message:
         return f": {message}"
-    kinds: dict[type, str] = {list: "a list", dict: "an object", type(None): "null"}
-    given = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+    kinds: dict[type, str] = {list: "a list", dict: "an object"}
+    given = json.dumps(value, ensure_ascii=False, default=str)
     got = kinds.get(type(value)) or (given if len(given) <= MAX_SHOWN else f"{len(given):,} characters")
     return f": expected {expected}, got {got}"
 
