@@ -291,7 +291,9 @@ def _errors() -> str:
     kinds = [
         kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, errors.DeepCriticalError)
     ]
-    rows = [(f"`{kind.code}`", "yes" if kind.retryable else "no", _error_meaning(kind)) for kind in kinds]
+    known = dict.fromkeys(kind.code for kind in kinds)  # the first error with a code says what it means
+    first = [next(kind for kind in kinds if kind.code == code) for code in known]
+    rows = [(f"`{kind.code}`", "yes" if kind.retryable else "no", _error_meaning(kind)) for kind in first]
     return ERRORS_HEAD + "\n" + _table(("Code", "Retry?", "Meaning"), rows)
 
 

@@ -103,9 +103,6 @@ async def test_a_request_that_would_wait_beyond_the_deadline_is_refused_in_time(
         assert "Too many calls are waiting for Example" in one.message
 
 
-@pytest.mark.parametrize(
-    "error", [RateLimitError("toy", "Too many.", retry_after=60), ProviderUnavailableError("toy", "No.")]
-)
 async def test_who_waits_for_a_request_that_was_not_sent_takes_a_turn_of_its_own() -> None:
     in_flight, asked, ends = InFlight(), 0, list[str]()
 
@@ -129,6 +126,9 @@ async def test_who_waits_for_a_request_that_was_not_sent_takes_a_turn_of_its_own
     assert (asked, sorted(ends)) == (2, ["answer", "answer", "refused"])
 
 
+@pytest.mark.parametrize(
+    "error", [RateLimitError("toy", "Too many.", retry_after=60), ProviderUnavailableError("toy", "No.")]
+)
 async def test_a_failure_is_shared_at_once_and_a_refusal_for_long_is_sent_once(error: ProviderError) -> None:
     in_flight, sent, failed = InFlight(), 0, 0
 
