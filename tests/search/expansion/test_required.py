@@ -68,9 +68,9 @@ async def test_what_is_no_question_needs_one_other_thing_that_the_topic_says(ask
 
 
 async def test_a_condition_and_what_is_tried_need_nothing_more_unless_they_find_too_much(ask: Ask):
-    topic = "febuxostat for gout in nurses in Kenya"
+    topic = "febuxostat for gout in hospitals in Kenya"
     assert finds((await ask(topic, papers={"gout ; febuxostat": 4000})).queries[0].pubmed_query, "febuxostat gout")
-    topic = "gout under febuxostat in nurses in Kenya"
+    topic = "gout under febuxostat in hospitals in Kenya"
     flooded = (await ask(topic, papers={"gout ; febuxostat": 6000})).queries[0].pubmed_query
     assert not finds(flooded, "febuxostat gout")
     assert finds(flooded, "febuxostat gout kenya")
@@ -83,7 +83,7 @@ async def test_a_condition_and_what_is_tried_need_nothing_more_unless_they_find_
         ("febuxostat 80 mg versus allopurinol 300 mg in gout", ["febuxostat", "gout"], "300 mg"),
         ("mortality of gout under febuxostat", ["gout", "febuxostat"], "mortality"),
         ("women's migraine under topiramate", ["topiramate", "migraine"], "women[tiab]"),
-        ("burnout in nurses such as midwives under topiramate", ["burnout", "topiramate"], "midwives"),
+        ("burnout in nurses such as midwives under topiramate", ["burnout", "topiramate", "nurses"], "midwives"),
         ("topiramate compared with placebo in migraine", ["topiramate", "migraine"], "placebo"),
         ("PICO: P adults with gout, I febuxostat, O satisfaction", ["gout", "febuxostat"], "satisfaction"),
         ("burnout in neonatal unit trauma nurses", ["burnout", "trauma nurses"], "neonatal unit"),

@@ -164,6 +164,8 @@ def numbers(name: str, *, is_substance: bool = False) -> list[str]:
 
 def plural(word: str) -> str:
     """A word in small letters in the plural."""
+    if word in ("child", "grandchild", "schoolchild"):
+        return word + "ren"
     if word.endswith("man") and word != "human":
         return word[:-3] + "men"
     if word.endswith("is"):

@@ -161,9 +161,9 @@ async def _is_credible(suggestion: str, topic: Topic, vocabulary: Vocabulary) ->
 
 
 def _is_heading(short: str, records: Mapping[str, MeshDescriptor]) -> bool:
-    """Whether an abbreviation is itself the name of a heading ("HIV")."""
+    """Whether an abbreviation is itself the name of a heading ("HIV", but not "ART")."""
     record = records.get(short.lower())
-    return record is not None and record.name.lower() == short.lower()
+    return record is not None and record.name == short
 
 
 def candidates(topic: Topic) -> dict[str, str]:
@@ -173,14 +173,17 @@ def candidates(topic: Topic) -> dict[str, str]:
     tokens = [one.text.lower() for one in topic.tokens[:_MAX_WORDS_MAPPED]]
     if topic.syntax:
         tokens = [word.lower() for run in phrases(topic.subject) for word in (*run, ",")][:_MAX_WORDS_MAPPED]
+    names = {place for place, one in enumerate(topic.tokens) if place and one.text == "A"}  # "vitamin A"
+    bounds = {place for place, one in enumerate(tokens) if one in _BOUNDS} - names
     spans = [
         tokens[start : start + length]
         for length in range(_MAX_PHRASE, 0, -1)
         for start in range(len(tokens) - length + 1)
+        if not {start, start + length - 1} & bounds
     ]
     found = {long: short.lower() for short, long in known_abbreviations(topic).items()}
     for span in spans:
-        if {span[0], span[-1]} & _BOUNDS or any(one[0] in '",;' for one in span):
+        if any(one[0] in '",;' for one in span):
             continue
         text = " ".join(span)
         if len(text) < 2:  # "S. aureus"
@@ -224,6 +227,9 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
     "glue"), short names are no drugs of another name, and a metal is meant only if something else says so ("lead")."""
     if record.name == "Acquired Immunodeficiency Syndrome":  # "visual aids"
         return "aids" in {one.text for one in topic.tokens} and "HIV" not in topic.text
+    names = (record.name, *record.entry_terms)
+    if len(text) <= 5 and text.upper() in {one.text for one in topic.tokens} and text.upper() not in names:
+        return not topic.text.isupper()  # "ART" is not art
     if len(text) <= 3 and record.is_of(_DRUGS) and record.name.lower() != text:  # "MTA" is not only pemetrexed
         return True
     if record.name == "Lead":

@@ -138,8 +138,8 @@ class Part:
             and self.before not in ("", "or")
         ):
             found = WEAK / 2 * (self.role in ("subject", "group", "setting"))  # "absence", but "nurse turnover"
-        if self.text.lower() in ("woman", "women"):
-            found = NONE  # women with a disease are seldom half of the question
+        if self.text.lower() in ("man", "men", "woman", "women"):
+            found = NONE  # men or women with a disease are seldom half of the question
         found -= WEAK * (self.is_compared + 2 * (self.label == ASIDE))
         if self.is_outcome and (self.is_known or self.label) and self.role != "group":
             found += WEAK * ((found == NAMED) if self.is_disease else -1)

@@ -65,6 +65,8 @@ def singular(word: str) -> str:
         return word[:-2]
     if word.endswith(("oses", "yses", "stases", "psies")):
         return word[:-2] + "is"
+    if word.endswith("itides"):
+        return word[:-4] + "is"
     return word[:-1] if word.endswith("s") and not word.endswith(endings("only look plural")) else word
 
 

@@ -108,7 +108,7 @@ def select(parts: Sequence[Part]) -> Selection:
     chosen = list(max(pairs, key=_worth, default=pool[:1]))
     if len(chosen) == 2 and not kept:
         hanging = {one for before, one in pairwise(parts) if before.either and one.before == "of"}
-        sure = [one for one in strong if one.evidence >= SURE and one not in hanging]
+        sure = [one for one in strong if (one.evidence >= SURE or one.role == "group") and one not in hanging]
         sure = [one for one in sure if not (one.is_symptom_of and any(other.is_disease for other in chosen))]
         if first:  # what is named first is what the topic is about
             sure = [first, *sure] if first.is_known else [*sure, first]
