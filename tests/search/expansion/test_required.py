@@ -48,6 +48,12 @@ PERSONS_AND_PARTS = (
         ("Among adults with migraine, is topiramate rather than placebo associated with hepatoma?", MIGRAINE),
         ("burnout and gout: is topiramate the link", ["burnout", "gout", "topiramate"]),
         ("pulmonary rehab in anemia", ["pulmonary rehabilitation", "anemia"]),
+        ("Double-blind study of febuxostat in gout", ["febuxostat", "gout"]),
+        ("FEBUXOSTAT FOR GOUT IN THE OLDER ADULT", ["febuxostat", "gout"]),
+        ("JAK2 V617F in gout", ["JAK2", "gout"]),
+        ("gout under febuxostat in nurses", ["gout", "febuxostat", "nurses"]),
+        ("gout in men over 65 under febuxostat", ["gout", "febuxostat"]),
+        ("is febuxostat harmful in gout?", ["febuxostat", "gout"]),
     ],
 )
 async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: list[str], ask: Ask):

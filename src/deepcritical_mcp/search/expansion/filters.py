@@ -103,6 +103,10 @@ _INJURIES = ("C23.888", "C25", "C26")
 # Drugs by their structure or origin, hormones, vitamins; therapeutics and operations.
 _TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 D27.505 E02 E04".split())
 _TREATMENT_ENDINGS = endings("treatment endings")
+# Questions that no filter fits.
+_UNFILTERED = ("basic", "unfiltered")
+# Diseases, organisms, parts of the body, persons and places are not tried.
+_NEVER_TRIED = ("disease", "A", "B", "C", "M", "Z")
 # Where or when something happens, not what is tried: "delirium after surgery".
 _AROUND = re.compile(
     r"\b(?:(?:after|before|during|following|undergoing) (?:\w+ ){0,2}?|in (?:\w+ )?)"
@@ -131,9 +135,9 @@ def question_kinds(topic: Topic, required: Sequence[Part]) -> set[QuestionKind]:
             text = text.replace(one.text, " ")
     for kind, pattern in _asked().items():
         asked = topic.subject if kind == "reviews" else text  # not in "I am writing a systematic review on"
-        if pattern.search(asked) and (kind != "effect" or offered):
+        if pattern.search(asked) and (kind != "effect" or any(one.kind not in _NEVER_TRIED for one in every)):
             is_trial = kind in ("effect", "trial")
-            return {"treatment"} if is_trial else set() if kind == "basic" else {cast(QuestionKind, kind)}
+            return {"treatment"} if is_trial else set() if kind in _UNFILTERED else {cast(QuestionKind, kind)}
     is_for = any(one.before in ("for", "in") for one in ill)
     places = [place for one in ill if one.concept and one.concept.record for place in one.concept.record.tree_numbers]
     is_ill = bool(ill) and not any(place.startswith(_INJURIES) for place in places)

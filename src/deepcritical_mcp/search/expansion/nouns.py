@@ -87,8 +87,8 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
     words = [one for one in run if role_of_item(*one) in _SAYING]
     if is_apart:  # "metformin therapy"
         words = [one for one in words if one[1] or role_of_word(one[0]) != "head"]
-        while words and words[-1][1] is None and is_adjective(words[-1][0]):
-            words.pop()
+    while words[not is_apart :] and words[-1][1] is None and is_adjective(words[-1][0]):
+        words.pop()  # "is red meat harmful"
     while words[1:] and (
         is_gerund(words[0][0]) or (is_listed and is_common([words[0][0]]) and is_adjective(words[0][0]))
     ):
@@ -144,7 +144,7 @@ def _qualifies(item: Item, role: QueryRole) -> bool:
     if role == "setting":
         return said == "person" and is_adjective(text)
     if concept or said == "setting":
-        return _is_of(concept, "A") or (role == "group" and said == "setting")
+        return _is_of(concept, "A") or (role == "group" and said == "setting" and " " not in text)
     return said == "subject" and not is_symbol(text)
 
 
@@ -163,10 +163,14 @@ def _stands_alone(items: Sequence[Item], place: int) -> bool:
     role = role_of_item(text, concept)
     if role != "subject" or concept.record is None:
         after = items[place + 1 : place + 2]
-        is_joined = role == "setting" and any(known is None and not is_adjective(word) for word, known in after)
+        is_joined = role == "setting" and any(
+            known is None and not is_adjective(word) and role_of_word(word) not in PERSONS for word, known in after
+        )
         return role not in ("general", "head") and not is_joined
     is_vague = " " not in text and evidence_of(role, text, concept.record) <= WEAK
-    return not is_vague and (concept.record.is_of(OF_DISEASES) or not is_common(text.lower().split()))
+    is_organism = any(one.startswith("B") for one in concept.record.tree_numbers)
+    is_named = is_organism or concept.record.is_of(OF_DISEASES) or not is_common(text.lower().split())
+    return not is_vague and is_named
 
 
 def _is_top(concept: TopicConcept | None) -> bool:
@@ -182,7 +186,7 @@ def _is_of(concept: TopicConcept | None, *branches: str) -> bool:
 
 def role_of_item(text: str, concept: TopicConcept | None) -> QueryRole:
     lower = text.lower()
-    if lower in word_list("adverse") or lower in word_list("name"):
+    if lower.replace("-", " ") in word_list("adverse") or lower in word_list("name"):
         return "aspect"
     is_vague = role_of_word(text) in ("kind", "filler", "setting") or lower in word_list("modifier")
     if concept and concept.record and (" " in text or not is_vague):

@@ -25,7 +25,7 @@ from deepcritical_mcp.search.expansion.roles import (
     role_of_word,
 )
 from deepcritical_mcp.search.expansion.topic import ASIDE, Token, Topic
-from deepcritical_mcp.search.expansion.word_lists import word_groups, word_list
+from deepcritical_mcp.search.expansion.word_lists import word_classes, word_groups, word_list
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import FOREIGN_FUNCTION_WORDS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
 
@@ -40,6 +40,7 @@ _BEFORE_OUTCOMES = word_list("effects") | word_list("before details")
 # What separates two parts: function words, and what people write between them.
 _SEPARATORS = QUERY_FUNCTION_WORDS | word_list("separators")
 _DETERMINERS = word_list("determiners")
+_SAYING_NOTHING = _SEPARATORS | word_list("filler") | word_list("of whom")
 _COMPARING = ("versus", "vs", "than")
 _COMPARED_WITH = word_list("compared with")
 _ENDS_COMPARISON = word_list("ends a comparison") | {",", ";"}
@@ -151,7 +152,7 @@ class Part:
         words that MeSH was not asked for go through PubMed's own mapping."""
         if self.either:
             return pubmed_syntax.any_of(pubmed_syntax.grouped(one.block(unindexed)) for one in self.either)
-        if self.text.lower() in word_list("adverse"):
+        if self.text.lower().replace("-", " ") in word_list("adverse"):
             return _ADVERSE_BLOCK
         if self.concept and self.described:
             said = pubmed_syntax.any_of(pubmed_syntax.term(one, "tiab") for one in spellings(self.described))
@@ -221,7 +222,7 @@ class _TopicReader:
     ) -> None:
         self._tokens, self._spans, self._foreign = tokens, spans, foreign
         self._is_looked_up = is_looked_up
-        self._found, self._light = list[Part](), list[Part]()
+        self._found, self._light, self._verbs = list[Part](), list[Part](), list[Part]()
         self._noun = list[Item]()
         self._before: str = ""
         self._label: str = ""
@@ -251,7 +252,7 @@ class _TopicReader:
                 self._noun.append((concept.text, concept) if concept else (_unpossessed(token.text), None))
             place = stop
         self._end_noun()
-        return [*self._found, *self._light]
+        return [*self._found, *self._light, *(self._verbs if len(self._found) < 2 else [])]
 
     def _separates(self, word: str, place: int) -> bool:
         """Whether a word is between two parts; the A of "vitamin A" and "ALL", "CAN", "WHO" are names."""
@@ -272,6 +273,8 @@ class _TopicReader:
             self._before = pair
         elif lower in _BEGINS_EXAMPLES or not is_kept:
             self._before = lower
+        if word_classes().get(lower) == "verb" and lower not in _SAYING_NOTHING:  # "stop"
+            self._verbs.append(Part(lower, "modifier", is_looked_up=self._is_looked_up))
         if lower in _COMPARING or pair in _COMPARED_WITH:
             self._is_compared = True
         elif (lower in _ENDS_COMPARISON or (is_filler(lower) and self._is_named())) and self._label != "C":

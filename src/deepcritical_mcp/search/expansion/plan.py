@@ -185,13 +185,19 @@ class Plan:
         if is_question and not is_flood:
             return []
         if len(self.required) < 2:
-            return [one for one in said if one.evidence or one.text.lower() not in word_list("modifier")]
-        return said if len(said) > 1 and any(one.evidence and not one.is_compared for one in said) else []
+            return [one for one in said if one.evidence or one.role != "modifier"]
+        telling = [one for one in said if one.evidence]
+        is_enough = telling[1:] or any(one.role in ("subject", "group") and one.evidence >= NAMED for one in telling)
+        return telling if is_enough and not all(one.is_compared for one in telling) else []
 
     @property
     def core(self) -> str:
         """The direct query without what only ranks."""
         core = self.topic.syntax or self.query(self.required) or " ".join(self.topic.words.split()[:12])
+        return self.with_one_of(core)
+
+    def with_one_of(self, core: str) -> str:
+        """`core` with one of the other things that the topic says, if a paper has to name one."""
         terms = [
             term
             for one in self.one_of

@@ -175,7 +175,7 @@ def _without(plan: Plan) -> Iterator[Proposal]:
             found = f"Without “{one.said}”, which papers may leave to the full text or word otherwise."
             is_class = one.kind in ("disease", "D") and any(other.is_class for other in left)
             is_least = len(left) > 1 and one is subjects[0][1]
-            is_spare = not (is_class or one.is_negation or is_least)
+            is_spare = not (is_class or (one.is_negation and len(left) > 1) or is_least)
             yield Proposal("broader", _words(rest), plan.query(rest), found, is_spare=is_spare, is_loose=is_class)
 
 
@@ -208,7 +208,8 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
         }
         source = "mesh" if any(map(_narrower, blocks)) and "narrower" in said else "rules"
         query, spare = f"{_words(plan.required)}, {'in other words' if terms is every else said}", terms is not every
-        yield Proposal("broader", query, plan.query(plan.required, blocks), f"Also {said}.", source, is_spare=spare)
+        wide = plan.with_one_of(plan.query(plan.required, blocks))
+        yield Proposal("broader", query, wide, f"Also {said}.", source, is_spare=spare)
 
 
 def _with_parent(plan: Plan) -> Iterator[Proposal]:
@@ -305,7 +306,6 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
         for one in fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today)
         if not (one.kind == "persons" and (is_said or one.filter.pubmed.startswith("animals")))
     ]
-    yield from (_narrowed(plan, one, subject) for one in every if one.kind == "question")
     for one in sorted(plan.ranking, key=lambda part: -part.evidence):
         is_absent = one.is_negation and re.fullmatch("without [^ ]+", one.said, re.IGNORECASE) is not None
         is_named = one.concept is not None and one.role in ("subject", "group") and one.evidence >= NAMED
@@ -315,8 +315,7 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
                 "specific", f"{subject}: {one.said}", f"{core} AND {pubmed_syntax.grouped(one.block())}", found
             )
     for one in every:
-        if one.kind != "question":
-            yield replace(_narrowed(plan, one, subject), is_spare=one.kind != "persons")
+        yield replace(_narrowed(plan, one, subject), is_spare=one.kind not in ("question", "persons"))
 
 
 def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Proposal:
@@ -325,7 +324,7 @@ def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Proposal:
     return Proposal(
         "specific",
         query,
-        f"{pubmed_syntax.grouped(plan.core)} AND {one.filter.pubmed}",
+        f"{pubmed_syntax.grouped(plan.direct)} AND {one.filter.pubmed}",
         found,
         reformulation="semantic",
     )

@@ -52,7 +52,7 @@ _BY_ROLE: Mapping[QueryRole, float] = {
     "group": NAMED,
     "place": (WEAK + NAMED) / 2,
     "person": WEAK,
-    "setting": WEAK,
+    "setting": WEAK / 2,
     "aspect": WEAK,
 }
 """What is not here has none."""
@@ -98,13 +98,15 @@ def role_of_word(word: str) -> QueryRole:
         return "animal"
     if lower in QUERY_FUNCTION_WORDS and word.islower():
         return "filler"
+    if _VARIANT.fullmatch(word):
+        return "modifier"
     if word.isupper() and len(word) > 1 and _by_word().get(lower) not in ("setting", "place", "kind", "modifier"):
         # "WHO", "ICU"
         return "subject"
     is_described = word.islower() and (lower.startswith("non") or lower.endswith(("-associated", "-based", "-derived")))
     is_general = is_described or stems(word) <= general_stems()
     general: QueryRole = "modifier" if is_general else "subject"
-    return _by_word().get(lower, general)
+    return _by_word().get(lower) or _by_word().get(singular(lower), general)
 
 
 _ROLES: Mapping[str, QueryRole] = {one: one for one in get_args(QueryRole)}
@@ -215,6 +217,7 @@ def is_filler(word: str) -> bool:
     return name == "adverb" or (is_verb and word not in rare_verbs())
 
 
+_VARIANT = re.compile(r"[A-Z]\d{2,4}[A-Z*]|rs\d{4,}")  # "JAK2 V617F", which papers join
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _STAGE = re.compile(r"(?:class|grade|level|phase|stage) (?:\d[a-d]?|[IVX]{1,4}[A-Da-d]?|[A-E])")
 _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve")

@@ -364,5 +364,14 @@ def _tokens(text: str) -> list[str]:
         if found[1].lower() in NEGATIONS:
             break
         found = found[1:]
-    quoted = quote_negations(" ".join(found), all_caps=not any(letter.islower() for letter in text))
+    is_shouted = text.isupper() and len(found) > 4
+    named = [word for word in found if len(word) > 3]
+    is_title = len(named) > 3 and sum(word.istitle() for word in named) > 0.7 * len(named)
+    found = [
+        word.lower()
+        if is_shouted or (word[1:].islower() and (is_title or found[place - 1 : place] in ([], [";"])))
+        else word
+        for place, word in enumerate(found)
+    ]
+    quoted = quote_negations(" ".join(found), all_caps=text.isupper() and not is_shouted)
     return re.findall(r'"[^"]*"|[^ ]+', quoted)
