@@ -16,15 +16,15 @@ from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, other_spelling
 
 _ENDING = re.compile("(?<=[a-z]{5})(?:al|e|ed|ic|ive|ous)$")
-_MAX_PHRASE_WORDS = 3
+_MAX_PHRASE_WORDS = 2
 MAX_NAMES = 20
 MAX_NEIGHBORS_SHOWN = 12
 SHORT_CHARS = 450
 """From how many characters on a block has a short form beside it."""
 _MAX_NAME_LENGTH = 60
 _ACTIONS = "D27"
-# Words such as "aged" and "child" say less in a title or abstract than as a heading.
-_AGE_GROUPS = ("M01.060",)
+# Headings whose names say less in a title or abstract.
+_UNSAID = ("Adult", "Aged", "Aged, 80 and over", "Middle Aged", "Young Adult")
 # Endings after which "*" finds other forms of the word only ("inhibitor*", "vaccine*").
 _INFLECTED = endings("inflected endings")
 # Words without a plural that papers use, and words that only look like one.
@@ -102,7 +102,7 @@ class TopicConcept:
         own = [one for name in texts for one in text_words(name, is_substance=is_substance, unindexed=self.unindexed)]
         names = [
             one
-            for name in (synonyms(self.record) if self.record and not self.record.is_of(_AGE_GROUPS) else ())
+            for name in (synonyms(self.record) if self.record and self.record.name not in _UNSAID else ())
             if not _is_unclear(name)
             for one in text_words(name, is_substance=is_substance, unindexed=self.unindexed, is_own=False)
         ]
@@ -259,7 +259,8 @@ def _has_no_plural(record: MeshDescriptor | None) -> bool:
     place."""
     if record is None:
         return False
-    return record.is_supplementary or record.is_of(("Z",)) or any(one.startswith("D") for one in record.tree_numbers)
+    is_chemical = any(one.startswith("D") for one in record.tree_numbers) and not is_action(record)
+    return record.is_supplementary or record.is_of(("Z",)) or is_chemical
 
 
 def has_name(record: MeshDescriptor, text: str) -> bool:
@@ -268,7 +269,7 @@ def has_name(record: MeshDescriptor, text: str) -> bool:
 
 
 def words_block(text: str, unindexed: frozenset[str]) -> str:
-    """Up to three words as a phrase; more, and the name of a gene with what follows it, wherever they stand; an animal
+    """Up to two words as a phrase; more, and the name of a gene with what follows it, wherever they stand; an animal
     by all its names."""
     words = text.split()
     if all(map(is_never_noun, words)):  # "agitated", "feline hypertrophic"

@@ -95,7 +95,7 @@ _USUAL = 3
 # many papers.
 _NEAR = 3
 _FEW_MORE = 200
-_NEARLY = 1.05
+_NEARLY = 1.1
 """So many times as much as the direct query finds one that is nearly the same."""
 _LOOSE = 8
 """So many times as much as the direct query a class of drugs alone may find."""
@@ -325,8 +325,9 @@ def _asked_back(plan: Plan) -> str:
     """What no rule decides: which of many subjects must be there."""
     if not plan.surplus:
         return ""
-    listed = ", ".join(f"“{one.text}”" for one in [*plan.subjects, *plan.surplus])
-    required = ", ".join(f"“{one.text}”" for one in plan.subjects)
+    demanded = [one for one in plan.demanded if not one.is_negation]
+    listed = ", ".join(f"“{one.text}”" for one in dict.fromkeys([*demanded, *plan.surplus]))
+    required = ", ".join(f"“{one.text}”" for one in demanded)
     return f"Which of these must every paper be about: {listed}? The direct query requires {required}."
 
 

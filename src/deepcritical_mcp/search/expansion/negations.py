@@ -6,12 +6,14 @@ import re
 
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol
-from deepcritical_mcp.search.expansion.roles import is_adjective, is_filler
+from deepcritical_mcp.search.expansion.roles import is_adjective, is_filler, role_of_word
 from deepcritical_mcp.search.expansion.word_lists import endings
 from deepcritical_mcp.text import NEGATIONS, PUBMED_STOP_WORDS, QUERY_FUNCTION_WORDS
 
 # How many words a negation covers at most, itself included: "without a diagnosis of type 2 diabetes".
 _MAX_NEGATION_WORDS = 7
+# What no negation covers ("migraine without aura children").
+_BEYOND = ("group", "kind", "person", "place", "setting")
 
 _IGNORED = rf"(?:{'|'.join(sorted(QUERY_FUNCTION_WORDS))})(?![^ ])"
 # Nothing is negated in "with or without" or at the end of a clause; "of" continues a negation ("without a diagnosis of
@@ -167,7 +169,13 @@ def quote_negations(text: str, *, all_caps: bool) -> str:
         names = [
             place
             for place, word in enumerate(words)
-            if place > 1 and (is_drug(word) or (is_thing and is_filler(word)) or (is_symbol(word) and not all_caps))
+            if place > 1
+            and (
+                is_drug(word)
+                or (is_thing and is_filler(word))
+                or (is_symbol(word) and not all_caps)
+                or role_of_word(word) in _BEYOND
+            )
         ]
         end = whole = min([whole, *names])  # "non coeliac IBS" is about IBS, "no drugs help"
         while end and words[end - 1].lower() in PUBMED_STOP_WORDS | NEGATIONS:

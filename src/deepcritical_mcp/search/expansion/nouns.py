@@ -39,7 +39,7 @@ class Piece:
 
     Attributes:
         is_pair: whether it is a general word with what says which one is meant ("trans women").
-        described: the adjective before it that papers name with it ("robotic prostatectomy").
+        described: the adjective before it, or the gerund behind it, that papers name with it ("robotic prostatectomy").
     """
 
     text: str
@@ -70,10 +70,14 @@ def pieces(noun: Sequence[Item], *, is_listed: bool) -> Iterator[Piece]:
             run = []
         elif place in alone:
             described = "" if is_listed or not run or not _describes(run[-1], item[1]) else run.pop()[0]
+            done = next((word for word, known in items[place + 1 : place + 2] if known is None and is_gerund(word)), "")
+            is_last = all(role_of_item(*one) == "setting" for one in items[place + 2 : place + 3])
+            if done and is_last and role_of_word(done) == "subject" and not described:  # "opioid tapering"
+                described, items[place + 1] = done, ("", None)
             yield from _phrase(run, is_apart=True, is_listed=is_listed)
             yield Piece(item[0], role_of_item(*item), item[1], described=described)
             run = []
-        else:
+        elif item[0]:
             run.append(item)
     yield from _phrase(run, is_apart=is_apart, is_listed=is_listed)
 

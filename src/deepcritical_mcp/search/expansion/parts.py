@@ -22,6 +22,7 @@ from deepcritical_mcp.search.expansion.roles import (
     evidence_of,
     is_common,
     is_filler,
+    is_gerund,
     role_of_word,
 )
 from deepcritical_mcp.search.expansion.topic import ASIDE, Token, Topic
@@ -60,7 +61,7 @@ class Part:
         is_compared: whether it is what something else is compared with.
         is_looked_up: whether MeSH was asked for it.
         is_pair: whether it is a general word with what says which one is meant ("trans women").
-        described: the adjective before it that papers name with it ("robotic prostatectomy").
+        described: the adjective before it, or the gerund behind it, that papers name with it ("robotic prostatectomy").
     """
 
     text: str
@@ -101,7 +102,8 @@ class Part:
     @property
     def said(self) -> str:
         """Its text without the quotes of a negation."""
-        return f"{self.described} {self.text}".strip(' "')
+        words = (self.text, self.described) if is_gerund(self.described) else (self.described, self.text)
+        return " ".join(words).strip(' "')
 
     @property
     def is_known(self) -> bool:

@@ -14,7 +14,7 @@ from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.filters import age_left_out, question_kinds
 from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.parts import EXAMPLES, JOINING, Part, parts_of
-from deepcritical_mcp.search.expansion.roles import NAMED, SURE, WEAK
+from deepcritical_mcp.search.expansion.roles import NAMED, SURE, WEAK, is_common
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
 
@@ -105,7 +105,10 @@ def select(parts: Sequence[Part]) -> Selection:
     pairs = list(combinations(pool, 2)) if len(animals) < 2 else []
     if len(strong) == 1 and len(pool) > 1:
         pairs = [pair for pair in pairs if strong[0] in pair]
-    chosen = list(max(pairs, key=_worth, default=pool[:1]))
+    if len(strong) == 1 and len(pairs) > 1 and not animals:  # one of what says little, if nothing stands out
+        least, most = sorted(map(_worth, pairs))[-2:]
+        pairs = pairs if most - least > WEAK / 2 else []
+    chosen = list(max(pairs, key=_worth, default=strong or pool[:1]))
     if len(chosen) == 2 and not kept:
         hanging = {one for before, one in pairwise(parts) if before.either and one.before == "of"}
         sure = [one for one in strong if (one.evidence >= SURE or one.role == "group") and one not in hanging]
@@ -124,6 +127,12 @@ def _worth(pair: tuple[Part, Part]) -> float:
     subjects = sum(part.role == "subject" and part.kind != "A" and not part.is_symptom_of for part in pair)
     is_mixed = one.is_disease != other.is_disease
     return one.evidence + other.evidence + WEAK * (is_mixed - whom) + WEAK / 4 * subjects
+
+
+def _is_said(part: Part) -> bool:
+    """Whether papers may be told apart by words that say little: a rare adjective ("school-based"), not "women"."""
+    words = part.text.lower().split()
+    return part.role not in ("modifier", "person") or (not is_common(words) and not word_list("modifier") & {*words})
 
 
 _MAX_RANKING = 10
@@ -185,7 +194,7 @@ class Plan:
         if is_question and not is_flood:
             return []
         if len(self.required) < 2:
-            return [one for one in said if one.evidence or one.role != "modifier"]
+            return [one for one in said if one.evidence or _is_said(one)]
         telling = [one for one in said if one.evidence]
         is_enough = telling[1:] or any(one.role in ("subject", "group") and one.evidence >= NAMED for one in telling)
         return telling if is_enough and not all(one.is_compared for one in telling) else []
@@ -201,7 +210,11 @@ class Plan:
         terms = [
             term
             for one in self.one_of
-            for term in ([one.block()] if one.concept or one.either else text_words(one.said))
+            for term in (
+                [pubmed_syntax.grouped(one.block())]
+                if one.concept or one.either
+                else text_words(one.said.removesuffix("-based"))
+            )
         ]
         return pubmed_syntax.all_of([core, pubmed_syntax.any_of(terms)]) if terms else core
 
@@ -218,6 +231,11 @@ class Plan:
         if self.topic.syntax or not self.rank_terms:
             return self.core
         return f"{pubmed_syntax.grouped(self.core)} AND ({' OR '.join(self.rank_terms)} OR all[sb])"
+
+    @property
+    def demanded(self) -> list[Part]:
+        """What every paper has to name: the required parts, and what else is said if it is one thing."""
+        return [*self.required, *(self.one_of if len(self.one_of) == 1 else [])]
 
     @property
     def subjects(self) -> list[Part]:

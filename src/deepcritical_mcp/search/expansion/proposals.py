@@ -116,8 +116,8 @@ def direct_query(plan: Plan) -> ExpandedQuery:
     remarks = [
         _origin(asked)
         if asked.syntax
-        else f"Papers on {_listed(one.said for one in plan.required) or _listed([asked.text])}.",
-        f"And one of {_listed(one.said for one in plan.one_of)}." if plan.one_of else "",
+        else f"Papers on {_listed(one.said for one in plan.demanded) or _listed([asked.text])}.",
+        f"And one of {_listed(one.said for one in plan.one_of)}." if plan.one_of[1:] else "",
         *(f"“{one.said}” as a phrase, or as papers word it." for one in plan.required if one.is_negation),
         f"{_listed(ranking)}: only to rank by, no paper has to say so." if ranking and plan.rank_terms else "",
         f"{_listed(topic.ages)}: see the filters." if topic.ages else "",
@@ -248,7 +248,7 @@ def _narrower(part: Part) -> list[str]:
             term
             for record in below
             for name in synonyms(record)
-            if not is_common([name])
+            if not is_common([name]) and stems(name) & stems(" ".join((one.concept.text, *one.concept.names)))
             for term in text_words(name, is_own=False)
         ]
     return list(dict.fromkeys(terms))[:_MAX_NARROWER]
@@ -306,7 +306,7 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
         for one in fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today)
         if not (one.kind == "persons" and (is_said or one.filter.pubmed.startswith("animals")))
     ]
-    for one in sorted(plan.ranking, key=lambda part: -part.evidence):
+    for one in sorted((one for one in plan.ranking if one not in plan.demanded), key=lambda part: -part.evidence):
         is_absent = one.is_negation and re.fullmatch("without [^ ]+", one.said, re.IGNORECASE) is not None
         is_named = one.concept is not None and one.role in ("subject", "group") and one.evidence >= NAMED
         if is_absent or is_named:
