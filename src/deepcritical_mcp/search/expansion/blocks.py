@@ -16,7 +16,7 @@ from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, other_spelling
 
 _ENDING = re.compile("(?<=[a-z]{5})(?:al|e|ed|ic|ive|ous)$")
-_MAX_PHRASE_WORDS = 2
+_MAX_PHRASE_WORDS = 3
 MAX_NAMES = 20
 MAX_NEIGHBORS_SHOWN = 12
 SHORT_CHARS = 450
@@ -269,7 +269,7 @@ def has_name(record: MeshDescriptor, text: str) -> bool:
 
 
 def words_block(text: str, unindexed: frozenset[str]) -> str:
-    """Up to two words as a phrase; more, and the name of a gene with what follows it, wherever they stand; an animal
+    """Up to three words as a phrase; more, and the name of a gene with what follows it, wherever they stand; an animal
     by all its names."""
     words = text.split()
     if all(map(is_never_noun, words)):  # "agitated", "feline hypertrophic"
