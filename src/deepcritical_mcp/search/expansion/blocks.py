@@ -131,7 +131,7 @@ def text_words(
         indexed = [one for one in forms if one.rstrip("*").casefold() not in unindexed and not is_near]
         found += [pubmed_syntax.term(one, "tiab") for one in indexed]
         if is_own and not indexed:
-            near = dict.fromkeys(one.rstrip("*") for one in (*forms, spelled))
+            near = dict.fromkeys(one.replace("*", end) for one in (*forms, spelled) for end in ("", "s"))
             found += [pubmed_syntax.phrase(one, "tiab:~3" if is_near else "tiab:~2") for one in near]
     return _each_once(found)
 

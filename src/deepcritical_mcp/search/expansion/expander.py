@@ -99,7 +99,7 @@ _NEARLY = 1.1
 """So many times as much as the direct query finds one that is nearly the same."""
 _LOOSE = 8
 """So many times as much as the direct query a class of drugs alone may find."""
-_FLOOD = 5000
+_FLOOD = 2000
 """More papers than anybody screens: above it, the direct query requires one more of the things that were said."""
 _MAX_COUNTED = 12
 _MAX_NARROWED = 4

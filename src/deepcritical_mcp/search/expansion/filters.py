@@ -126,7 +126,10 @@ def _asked() -> Mapping[str, re.Pattern[str]]:
 def question_kinds(topic: Topic, required: Sequence[Part]) -> set[QuestionKind]:
     """What the topic clearly asks about, by its words: the first kind that fits; else a treatment, if something that is
     tried and a disease are all that it requires. What it negates and the names of its conditions do not count."""
-    text = _AROUND.sub(" ", topic.text if topic.syntax == "" and not topic.negations else topic.affirmed)
+    text = topic.affirmed if topic.syntax else topic.text
+    for one in topic.negations:
+        text = text.replace(one, " ")
+    text = _AROUND.sub(" ", text)
     every = [one for part in required for one in part.either or (part,) if not one.is_negation]
     offered = [one for one in every if _is_tried(one) and one.before not in ("after", "during", "following")]
     ill = [one for one in every if one.concept and one.concept.record and one.concept.record.is_of(("C", "F"))]

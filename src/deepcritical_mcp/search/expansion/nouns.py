@@ -60,7 +60,8 @@ def pieces(noun: Sequence[Item], *, is_listed: bool) -> Iterator[Piece]:
     for place, item in enumerate(items):
         if place in pairs and place + 1 not in pairs:
             start = next(first for first in range(place, -1, -1) if first not in pairs)
-            if len(run) > place - start and _goes_with(items[start - 1], items[start]):
+            is_of_persons = role_of_item(*item) in PERSONS
+            if not is_of_persons and len(run) > place - start and _goes_with(items[start - 1], items[start]):
                 start -= 1
             words = items[start : place + 1]
             yield from _phrase(run[: len(run) - len(words) + 1], is_apart=True, is_listed=is_listed)
@@ -119,7 +120,7 @@ def _is_completed(first: Item, second: Item) -> bool:
     """Whether a word that alone only ranks makes one thing of a vague one: "maternity care", "kidney function"."""
     (text, concept), (word, _) = first, second
     role = role_of_item(text, concept)
-    is_vague = role == "subject" and evidence_of(role, text, concept.record if concept else None) == WEAK
+    is_vague = role == "subject" and evidence_of(role, text, concept.record if concept else None) <= WEAK
     completing = ("modifier",) if text.endswith("ing") else ("kind", "modifier")  # "imaging test" is any
     return is_vague and role_of_word(word) in completing
 

@@ -132,7 +132,8 @@ def _worth(pair: tuple[Part, Part]) -> float:
 def _is_said(part: Part) -> bool:
     """Whether papers may be told apart by words that say little: a rare adjective ("school-based"), not "women"."""
     words = part.text.lower().split()
-    return part.role not in ("modifier", "person") or (not is_common(words) and not word_list("modifier") & {*words})
+    is_rare = not is_common(words) and not word_list("modifier") & {*words} and not words[0].startswith("non")
+    return part.role not in ("modifier", "person") or is_rare
 
 
 _MAX_RANKING = 10
@@ -195,8 +196,8 @@ class Plan:
             return []
         if len(self.required) < 2:
             return [one for one in said if one.evidence or _is_said(one)]
-        telling = [one for one in said if one.evidence]
-        is_enough = telling[1:] or any(one.role in ("subject", "group") and one.evidence >= NAMED for one in telling)
+        telling = [one for one in said if one.evidence or _is_said(one)]
+        is_enough = telling[1:] or any(one.role in ("subject", "group", "aspect") for one in telling if one.evidence)
         return telling if is_enough and not all(one.is_compared for one in telling) else []
 
     @property

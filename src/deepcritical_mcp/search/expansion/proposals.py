@@ -307,9 +307,7 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
         if not (one.kind == "persons" and (is_said or one.filter.pubmed.startswith("animals")))
     ]
     for one in sorted((one for one in plan.ranking if one not in plan.demanded), key=lambda part: -part.evidence):
-        is_absent = one.is_negation and re.fullmatch("without [^ ]+", one.said, re.IGNORECASE) is not None
-        is_named = one.concept is not None and one.role in ("subject", "group") and one.evidence >= NAMED
-        if is_absent or is_named:
+        if one.concept is not None and one.role in ("subject", "group") and one.evidence >= NAMED:
             found = f"Only papers that say “{one.said}”."
             yield Proposal(
                 "specific", f"{subject}: {one.said}", f"{core} AND {pubmed_syntax.grouped(one.block())}", found
