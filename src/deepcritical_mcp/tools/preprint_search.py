@@ -9,7 +9,7 @@ from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
-from deepcritical_mcp.tools.arguments.call_session import ToolContext, searched
+from deepcritical_mcp.tools.arguments.call_session import ToolContext
 from deepcritical_mcp.tools.arguments.params import MoreVariants, OtherSession, Query, Word
 from deepcritical_mcp.tools.spec import FIND_AGAIN, search_spec
 
@@ -26,21 +26,9 @@ async def preprint_search(
     unpublished_only: bool = False,
     only_new: bool = False,
     session_id: OtherSession = "",
-) -> SearchResult:
+) -> None:
     """Search preprints (bioRxiv, medRxiv, Research Square …): manuscripts not yet peer reviewed or published, in plain
     words or Europe PMC syntax; names the article that each became."""
-    request = PreprintRequest(
-        query=query,
-        variants=tuple(variants),
-        max_results=max_results,
-        offset=offset,
-        min_date=min_date,
-        max_date=max_date,
-        servers=tuple(servers),
-        unpublished_only=unpublished_only,
-        only_new=only_new,
-    )
-    return await searched(ctx, "preprints", request, session_id, _next_steps)
 
 
 def _next_steps(result: SearchResult, request: PreprintRequest, more: str) -> tuple[str, ...]:
@@ -59,4 +47,4 @@ def _next_steps(result: SearchResult, request: PreprintRequest, more: str) -> tu
     return (more or "Europe PMC sent no results from this offset on: try again in a minute, or use a smaller offset.",)
 
 
-TOOL = search_spec(preprint_search, "Search preprints", "📰", "preprints")
+TOOL = search_spec(preprint_search, PreprintRequest, _next_steps, "Search preprints", "📰", "preprints")

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.pubmed.request import AgeGroup, PubMedRequest, Sort, StudyFilter
-from deepcritical_mcp.tools.arguments.call_session import ToolContext, searched
+from deepcritical_mcp.tools.arguments.call_session import ToolContext
 from deepcritical_mcp.tools.arguments.params import DescribedSession, Query, Variants, Word
 from deepcritical_mcp.tools.spec import FIND_AGAIN, search_spec
 
@@ -37,31 +37,11 @@ async def pubmed_search(
     include_retracted: bool = True,
     only_new: Annotated[bool, Field(description="omit results already in this session")] = False,
     session_id: DescribedSession = "",
-) -> SearchResult:
+) -> None:
     """Search PubMed (MEDLINE), the biomedical literature, for published research: journal articles, papers, studies,
     randomized clinical trials (RCTs), case reports, systematic reviews or a meta-analysis. Find evidence in medical
     journals on a topic, drug, disease or treatment, or by an author, in plain words or PubMed syntax
     ([MeSH Terms], [ti], AND/OR/NOT). Returns abstracts, retractions marked."""
-    request = PubMedRequest(
-        query=query,
-        variants=tuple(variants),
-        max_results=max_results,
-        offset=offset,
-        sort=sort,
-        min_date=min_date,
-        max_date=max_date,
-        publication_types=tuple(publication_types),
-        has_abstract=has_abstract,
-        study_filter=study_filter,
-        age_group=age_group,
-        humans_only=humans_only,
-        author=author,
-        journal=journal,
-        language=language,
-        include_retracted=include_retracted,
-        only_new=only_new,
-    )
-    return await searched(ctx, "pubmed", request, session_id, _next_steps)
 
 
 def _next_steps(result: SearchResult, _: PubMedRequest, more: str) -> tuple[str, ...]:
@@ -72,4 +52,4 @@ def _next_steps(result: SearchResult, _: PubMedRequest, more: str) -> tuple[str,
     return "All results were omitted (see the warnings): search with include_retracted=true to see them.", more
 
 
-TOOL = search_spec(pubmed_search, "Search PubMed", "🔬", "pubmed", is_basic=True)
+TOOL = search_spec(pubmed_search, PubMedRequest, _next_steps, "Search PubMed", "🔬", "pubmed", is_basic=True)

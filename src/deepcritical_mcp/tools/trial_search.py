@@ -9,7 +9,7 @@ from pydantic import Field
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.trials.request import StudyType, TrialPhase, TrialRequest, TrialStatus
 from deepcritical_mcp.tools.answers.citation_lines import TRIAL_PAPERS
-from deepcritical_mcp.tools.arguments.call_session import ToolContext, searched
+from deepcritical_mcp.tools.arguments.call_session import ToolContext
 from deepcritical_mcp.tools.arguments.params import OneLine, OtherSession, Word
 from deepcritical_mcp.tools.spec import FIND_AGAIN, search_spec
 
@@ -31,24 +31,9 @@ async def trial_search(
     offset: Annotated[int, Field(ge=0)] = 0,
     only_new: bool = False,
     session_id: OtherSession = "",
-) -> SearchResult:
+) -> None:
     """Find registered clinical trials (ClinicalTrials.gov registry, NCT numbers): ongoing, recruiting, enrolling or
     finished studies, their results, by condition, drug, phase or country."""
-    about = query or ", ".join(filter(None, (intervention, condition)))
-    request = TrialRequest(
-        query=query,
-        condition=condition,
-        intervention=intervention,
-        status=tuple(status),
-        phase=tuple(phase),
-        study_type=study_type,
-        has_results=has_results,
-        country=country,
-        max_results=max_results,
-        offset=offset,
-        only_new=only_new,
-    )
-    return await searched(ctx, "trials", request, session_id, _next_steps, about=about)
 
 
 def _next_steps(result: SearchResult, _: TrialRequest, more: str) -> tuple[str, ...]:
@@ -60,4 +45,4 @@ def _next_steps(result: SearchResult, _: TrialRequest, more: str) -> tuple[str, 
     return (more if result.total_found else "Nothing found: try other words, or fewer filters.",)
 
 
-TOOL = search_spec(trial_search, "Search clinical trials", "🧪", "trials")
+TOOL = search_spec(trial_search, TrialRequest, _next_steps, "Search clinical trials", "🧪", "trials")

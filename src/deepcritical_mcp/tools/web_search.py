@@ -8,7 +8,7 @@ from pydantic import Field
 
 from deepcritical_mcp.models import SearchResult
 from deepcritical_mcp.sources.web.request import Recency, SearchDepth, WebRequest, WebTopic
-from deepcritical_mcp.tools.arguments.call_session import ToolContext, searched
+from deepcritical_mcp.tools.arguments.call_session import ToolContext
 from deepcritical_mcp.tools.arguments.params import MoreVariants, OtherSession, Query, Word
 from deepcritical_mcp.tools.spec import FIND_AGAIN, search_spec
 
@@ -28,22 +28,9 @@ async def web_search(
     exclude_domains: DomainList = [],  # noqa: B006
     only_new: bool = False,
     session_id: OtherSession = "",
-) -> SearchResult:
+) -> None:
     """Search the web, the internet, online as Google does: news, websites, a guideline, and what guidelines and health
     agencies advise (WHO, FDA, CDC, NICE)."""
-    request = WebRequest(
-        query=query,
-        variants=tuple(variants),
-        max_results=max_results,
-        min_score=min_score,
-        search_depth=search_depth,
-        topic=topic,
-        recency=recency,
-        include_domains=tuple(include_domains),
-        exclude_domains=tuple(exclude_domains),
-        only_new=only_new,
-    )
-    return await searched(ctx, "web", request, session_id, _next_steps)
 
 
 def _next_steps(result: SearchResult, _: WebRequest, __: str) -> tuple[str]:
@@ -58,4 +45,4 @@ def _next_steps(result: SearchResult, _: WebRequest, __: str) -> tuple[str]:
     return ("Nothing found: try other queries.",)
 
 
-TOOL = search_spec(web_search, "Search the web", "🌐", "web")
+TOOL = search_spec(web_search, WebRequest, _next_steps, "Search the web", "🌐", "web")
