@@ -61,8 +61,9 @@ async def get_evidence(
     with `about`, verbatim quotations."""
     session = await session_for(ctx, session_id, may_open=False)
     store = session.store
-    parts = list(dict.fromkeys([await _of_right_text(_part(text, offset), store) for text in ids]))
-    problems = {part: problem for part in parts if (problem := await _problem(part, store))}
+    parts = list(dict.fromkeys([await _part(text, offset, store) for text in ids]))
+    texts = {part.id: held[1] for part in parts if (held := await store.text(part.id))}
+    problems = {part: told for part in parts if part.id in texts and (told := _problem(part, texts[part.id]))}
     if len(problems) == len(parts):
         raise InvalidInputError(" ".join(problems.values()))
     wrong = [part.name for part in problems]
@@ -83,7 +84,7 @@ async def get_evidence(
     found = await store.get(wanted)
     records = await store.publications(wanted)
     found = {id: item.model_copy(update={"details": _details(records[id], item.id)}) for id, item in found.items()}
-    held = [await _read(found[part.id], part, store) for part in parts if part.id in found]
+    held = [_read(found[part.id], part, texts[part.id]) for part in parts if part.id in found]
     lost = [id for id in wanted if id not in found]
     listed = await _listed(session, [item for item, _ in held], lost, wrong, *problems.values())
     return listed.model_copy(update={"offset": offset, "starts": tuple(start for _, start in held)})
@@ -105,39 +106,36 @@ class _Part(NamedTuple):
         return self.id if self.end is None else f"{self.id}@{self.start}-{self.end}"
 
 
-def _part(text: str, offset: int) -> _Part:
+async def _part(given: str, offset: int, store: EvidenceStore) -> _Part:
     """The part that "pubmed:1@400-900", "pubmed:1@400-" or "pubmed:1~2@s3.2" means; without any of these, the text from
-    `offset` on."""
-    id, place = split_place(text)
+    `offset` on.
+
+    An anchor is one of the abstract, or of the publication's only text with parts if that was asked for under another
+    id.
+    """
+    id, place = split_place(given)
+    id = evidence_id(id)
     if place[:1].isdigit():
         start, _, end = place.partition("-")
-        return _Part(evidence_id(id), int(start), int(end) if end else None)
-    return _Part(evidence_id(id), offset, anchor=place)
-
-
-async def _of_right_text(part: _Part, store: EvidenceStore) -> _Part:
-    """`part` under the id of the text that its anchor is of: the abstract, or the publication's only text with parts
-    if it was asked for under another one."""
-    found = await store.text(part.id) if part.anchor else None
+        return _Part(id, int(start), int(end) if end else None)
+    found = await store.text(id) if place else None
     if found is None:
-        return part
+        return _Part(id, offset, anchor=place)
     publication, text = found
     abstracts = [one for one in publication.texts if one.kind == "abstract" and not one.is_users]
-    if part.anchor == ABSTRACT and abstracts and abstracts[0].content != NO_ABSTRACT:
-        return part._replace(id=f"{publication.id}~{publication.texts.index(abstracts[0]) + 1}", anchor="")
+    if place == ABSTRACT and abstracts and abstracts[0].content != NO_ABSTRACT:
+        return _Part(f"{publication.id}~{publication.texts.index(abstracts[0]) + 1}", offset)
     with_parts = [one for one in publication.texts if one.parts]
-    return part if text.parts or len(with_parts) != 1 else part._replace(id=publication.id_of(with_parts[0]))
+    is_elsewhere = not text.parts and len(with_parts) == 1
+    return _Part(publication.id_of(with_parts[0]) if is_elsewhere else id, offset, anchor=place)
 
 
-async def _problem(part: _Part, store: EvidenceStore) -> str:
+def _problem(part: _Part, text: Text) -> str:
     """Why there is nothing to read at `part` of a text of the session; "" if there is something."""
-    found = await store.text(part.id)
-    if found is None:
-        return ""
-    read = excerpt(found[1], part.anchor) if part.anchor else None
+    read = excerpt(text, part.anchor) if part.anchor else None
     if part.anchor and read is None:
-        return no_such_part(part.id, found[1], part.anchor)
-    length = len(read.content if read else found[1].content)
+        return no_such_part(part.id, text, part.anchor)
+    length = len(read.content if read else text.content)
     if part.start and part.start >= length:
         return f"{part.id} has {length:,} characters; nothing follows character {part.start:,}."
     if part.end is not None and part.end <= part.start:
@@ -145,27 +143,23 @@ async def _problem(part: _Part, store: EvidenceStore) -> str:
     return ""
 
 
-async def _read(item: Evidence, part: _Part, store: EvidenceStore) -> tuple[Evidence, int]:
+def _read(item: Evidence, part: _Part, text: Text) -> tuple[Evidence, int]:
     """What `part` says of `item`, and where it begins in the whole text."""
-    found = await store.text(part.id) if part.anchor else None
-    read = excerpt(found[1], part.anchor) if found else None
-    if found is None or read is None:
-        item = item if part.anchor else await _of_one_hand(item, part.start, store)
-        return _between(item, part.start, part.end) if part.start or part.end is not None else item, part.start
-    placed = {"section": section_of(read.part), "anchor": part.anchor, "notes": (), "details": _licence(found[1])}
-    whole = item.model_copy(update={"content": read.content, **placed})
-    return _between(whole, part.start, None) if part.start else whole, read.start + part.start
+    if part.anchor and (read := excerpt(text, part.anchor)):
+        placed = {"section": section_of(read.part), "anchor": part.anchor, "notes": (), "details": _licence(text)}
+        whole = item.model_copy(update={"content": read.content, **placed})
+        return _between(whole, part.start, None) if part.start else whole, read.start + part.start
+    item = _of_one_hand(item, part.start, text)
+    return _between(item, part.start, part.end) if part.start or part.end is not None else item, part.start
 
 
-async def _of_one_hand(item: Evidence, start: int, store: EvidenceStore) -> Evidence:
+def _of_one_hand(item: Evidence, start: int, text: Text) -> Evidence:
     """`item`, whose content ends with the paper's own text; from there on, its section says whose it is."""
-    found = await store.text(item.id)
-    parts = found[1].parts if found else ()
-    own = own_length(parts, len(item.content))
+    own = own_length(text.parts, len(item.content))
     if own >= len(item.content):
         return item
     if start >= own:
-        return item.model_copy(update={"section": section_of([part for part in parts if part.start <= start][-1])})
+        return item.model_copy(update={"section": section_of([one for one in text.parts if one.start <= start][-1])})
     rest = f'{NOT_OWN}: what follows character {own:,}; get_evidence ids=["{item.id}@{own}-"].'
     return item.model_copy(update={"content": item.content[:own].rstrip(), "details": (*item.details, rest)})
 
