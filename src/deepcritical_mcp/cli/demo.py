@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -11,7 +12,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partialmethod
 from textwrap import fill
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any
 
 import anyio
 from mcp import Client, MCPError
@@ -37,38 +38,15 @@ _SAMPLES_ONLY = (
 )
 
 
-class Story(NamedTuple):
-    """The question, the note to add, and the query that finds the note again."""
-
-    question: str
-    note_title: str
-    note: str
-    recall: str
-
-
-_EXAMPLE = Story(
-    "Does metformin lower cardiovascular mortality in people with type 2 diabetes?",
-    "My note: trials before registries",
-    "People in registries who take metformin are often younger and healthier than those who take another drug. "
-    "Before I believe that metformin lowers cardiovascular deaths, I want to see randomized trials.",
-    "why should I doubt observational data about metformin?",
+_QUESTION = "Does metformin lower cardiovascular mortality in people with type 2 diabetes?"
+_NOTE = (
+    "About my question “{question}”: first check which of these studies were randomized, how large they were and who "
+    "funded them."
 )
+_RECALL = "what did I want to check about study design and funding?"
 
 
-def _story_for(question: str) -> Story:
-    """The story for `question`; the example if it is blank."""
-    if not question:
-        return _EXAMPLE
-    return Story(
-        question,
-        "My note: what to check first",
-        f"About my question “{question}”: first check which of these studies were randomized, how large they were and "
-        "who funded them.",
-        "what did I want to check about study design and funding?",
-    )
-
-
-async def _played(story: Story, client: Client, screen: Screen, *, is_sample: bool) -> list[str]:
+async def _played(question: str, client: Client, screen: Screen, *, is_sample: bool) -> list[str]:
     """Play all steps; a failure is shown, and the next step follows. The names of the tools that failed, in order."""
     failed = list[str]()
 
@@ -86,10 +64,10 @@ async def _played(story: Story, client: Client, screen: Screen, *, is_sample: bo
         return result.structured_content or {}
 
     screen.step(1, "A question")
-    screen.say(story.question, style="bold", indent=2)
+    screen.say(question, style="bold", indent=2)
     screen.step(2, "More queries for it")
-    expansion = await call("expand_queries", topic=story.question, count=3)
-    query, *variants = [one["query"] for one in expansion.get("queries", ())] or [story.question]
+    expansion = await call("expand_queries", topic=question, count=3)
+    query, *variants = [one["query"] for one in expansion.get("queries", ())] or [question]
     screen.step(3, "The literature")
     found = await call("pubmed_search", query=query, variants=variants, max_results=5)
     papers = found.get("evidence", ())
@@ -99,14 +77,14 @@ async def _played(story: Story, client: Client, screen: Screen, *, is_sample: bo
     await call("web_search", query=query, max_results=3)
     screen.step(5, "A paper, beyond its abstract")
     for id in [one["id"] for one in sorted(papers, key=lambda one: "PMCID" not in one["citation"]["reference"])][:1]:
-        await call("get_full_text", id=id, question=story.question)
+        await call("get_full_text", id=id, question=question)
     screen.step(6, "Everything found, searched by meaning")
-    await call("semantic_search", query=story.question, max_results=3)
-    items = [{"title": story.note_title, "content": story.note}]
+    await call("semantic_search", query=question, max_results=3)
+    items = [{"title": "My note: what to check first", "content": _NOTE.format(question=question)}]
     screen.step(7, "Your own note")
     await call("add_evidence", items=items)
     screen.step(8, "Found again by meaning")
-    await call("semantic_search", query=story.recall, source="user", max_results=1)
+    await call("semantic_search", query=_RECALL, source="user", max_results=1)
     screen.step(9, "Adding the same note again")
     await call("add_evidence", items=items)
     return failed
@@ -121,10 +99,10 @@ class DemoError(DeepCriticalError):
 
 def play(question: str, *, offline: bool, debug: bool) -> None:
     """Play the session on the terminal; DemoError if the server stops unexpectedly, or its main tools fail."""
-    anyio.run(_play, _story_for(clean_line(question)), load_settings(), offline, debug)
+    anyio.run(_play, clean_line(question) or _QUESTION, load_settings(), offline, debug)
 
 
-async def _play(story: Story, settings: Settings, offline: bool, debug: bool) -> None:
+async def _play(question: str, settings: Settings, offline: bool, debug: bool) -> None:
     screen = Screen()
     screen.say(f"deepcritical-mcp {__version__}: a research session, from question to evidence", style="bold")
     screen.say("A real MCP client talks to the real server over stdio, as your client would.", style="dim")
@@ -132,7 +110,7 @@ async def _play(story: Story, settings: Settings, offline: bool, debug: bool) ->
     # Where the server's log goes, read only if the server stops unexpectedly.
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:
-            failed = await _research(story, screen, sys.stderr if debug else log, is_sample=is_sample)
+            failed = await _research(question, screen, sys.stderr if debug else log, is_sample=is_sample)
         except* (MCPError, TimeoutError) as group:
             log.seek(0)
             lines = [clean_line(line) for line in log if line.strip()]
@@ -162,7 +140,7 @@ async def _is_sample(screen: Screen, settings: Settings, offline: bool) -> bool:
     return True
 
 
-async def _research(story: Story, screen: Screen, log: IO[str], *, is_sample: bool) -> list[str]:
+async def _research(question: str, screen: Screen, log: IO[str], *, is_sample: bool) -> list[str]:
     """Play the session; returns the names of the tools that failed.
 
     The server never uses the user's own sessions; the sample library gets no settings at all.
@@ -179,7 +157,7 @@ async def _research(story: Story, screen: Screen, log: IO[str], *, is_sample: bo
         tools = len((await client.list_tools()).tools)
         took = time.monotonic() - began
         screen.say(f"The server started in {took:.1f} s and offers {tools} tools.", style="dim")
-        return await _played(story, client, screen, is_sample=is_sample)
+        return await _played(question, client, screen, is_sample=is_sample)
 
 
 def _next_steps(screen: Screen, settings: Settings) -> None:
@@ -203,7 +181,7 @@ def _next_steps(screen: Screen, settings: Settings) -> None:
     screen.verbatim(f"    {shell_command()} doctor")
 
 
-_MAX_ARGUMENT_LENGTH = 44
+_MAX_ARGUMENT = 120
 _MAX_LINES, _MAX_LINE = 26, 160
 """Of an answer that is shown, and characters of each line."""
 
@@ -243,7 +221,10 @@ class Screen:
 
     def call(self, tool: str, arguments: dict[str, object]) -> None:
         """Print a tool call."""
-        named = ", ".join(f"{name}={_shortened(value)}" for name, value in arguments.items())
+        named = ", ".join(
+            f"{name}={clipped(json.dumps(value, ensure_ascii=False), _MAX_ARGUMENT)}"
+            for name, value in arguments.items()
+        )
         self.say(f"→ {tool}({named})", style="cyan", hang=2)
 
     @asynccontextmanager
@@ -275,13 +256,3 @@ class Screen:
             shown += 1
             style = "bold" if line.startswith("#") else "dim" if is_quote else ""
             self.say(clipped(line.lstrip("#> "), _MAX_LINE), style=style, indent=2, hang=2)
-
-
-def _shortened(value: object) -> str:
-    """An argument, each text in it cut off where it is long."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(_shortened, cast('list[object]', value)))}]"
-    if isinstance(value, dict):
-        fields = cast("dict[str, object]", value).items()
-        return f"{{{', '.join(f'{name}: {_shortened(one)}' for name, one in fields)}}}"
-    return f"“{clipped(value, _MAX_ARGUMENT_LENGTH)}”" if isinstance(value, str) else str(value)
