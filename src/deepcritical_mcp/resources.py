@@ -26,7 +26,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
 )
 from deepcritical_mcp.tools.check_citations import REPORT_URI
 from deepcritical_mcp.tools.export_evidence import EXPORT_URI, export_resources, saved_export
-from deepcritical_mcp.tools.list_evidence import page_of
+from deepcritical_mcp.tools.kept_evidence import page_of
 from deepcritical_mcp.tools.offered import as_offered, without_tools
 
 if TYPE_CHECKING:

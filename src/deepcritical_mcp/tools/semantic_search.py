@@ -22,8 +22,8 @@ from deepcritical_mcp.tools.arguments.call_session import (
     session_for,
 )
 from deepcritical_mcp.tools.arguments.params import Characters, Marked, MoreVariants, Query, SessionId, StatusFilter
-from deepcritical_mcp.tools.list_evidence import no_such_mark
-from deepcritical_mcp.tools.list_sessions import NO_SESSIONS
+from deepcritical_mcp.tools.kept_evidence import no_such_mark
+from deepcritical_mcp.tools.sessions import NO_SESSIONS
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote
 
 from mcp_types import Icon, ResourceLink, ToolAnnotations
@@ -14,15 +14,11 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from deepcritical_mcp.models import Citation, SearchResult
-from deepcritical_mcp.sources.base import SearchRequest
+from deepcritical_mcp.models import Citation
 from deepcritical_mcp.tools.answers.render import to_markdown
-from deepcritical_mcp.tools.arguments.call_session import ToolContext, progress_of, search_of, session_for
 
 BOARD_URI = "ui://deepcritical/board.html"
 _IN_URIS = "/:=',"
-RequestT = TypeVar("RequestT", bound=SearchRequest)
-FIND_AGAIN = "semantic_search finds these again by meaning."
 
 # Gemini's converter fails on additionalProperties; the server refuses unknown names itself.
 _NOT_IN_MEASURES = frozenset({"$defs", "title", "additionalProperties", "propertyNames"})
@@ -94,38 +90,6 @@ def hints(*, read_only: bool = False, destructive: bool = False, open_world: boo
         idempotent_hint=None if read_only else not destructive,
         open_world_hint=open_world,
     )
-
-
-def search_spec(
-    described: Callable[..., Awaitable[None]],
-    request: type[RequestT],
-    next_steps: Callable[[SearchResult, RequestT, str], Iterable[str]],
-    title: str,
-    icon: str,
-    source: str,
-    *,
-    is_basic: bool = False,
-) -> ToolSpec:
-    """The tool that searches a source and keeps what it finds in the session.
-
-    `described` has no body: its parameters, besides the session, are fields of `request`. `next_steps` says what the
-    model can do next; its third argument is how to read on, "" after the last page.
-    """
-
-    @wraps(described)
-    async def run(ctx: ToolContext, session_id: str, **asked: object) -> SearchResult:
-        wanted = request.model_validate(asked)
-        session = await session_for(ctx, session_id, about=wanted.query)
-        search = await search_of(ctx, source)
-        result = await search.search(wanted, session.store, progress=progress_of(ctx))
-        more = f"Continue with offset={result.next_offset}." if result.next_offset >= 0 else ""
-        steps = next_steps(result, wanted, more)
-        if not result.evidence and wanted.offset >= result.total_found > 0:
-            steps = ("There are no results at this offset: use a smaller one.",)
-        return result.model_copy(update={"next_step": session.next_step(*steps)})
-
-    shown: dict[str, Any] = {"changes_session": True, "on_board": True, "is_basic": is_basic, "source": source}
-    return ToolSpec(run, title, icon, SearchResult, hints(read_only=True, open_world=True), **shown)
 
 
 def input_schema(schema: Mapping[str, Any], *, with_lengths: bool = False) -> dict[str, Any]:
