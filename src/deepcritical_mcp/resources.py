@@ -101,20 +101,16 @@ async def session_resources(ctx: ToolContext) -> list[Resource]:
         exports = await export_resources(store)
     except DeepCriticalError:
         return []  # the templates still work, and reading one reports the error
-    session = Resource(
-        uri=SESSION_URI.replace("{session_id}", store.session_id),
-        name="session",
-        title=f"This session: {counted(total, 'item')} of evidence",
-        mime_type=MARKDOWN,
+    session = _markdown(
+        SESSION_URI.replace("{session_id}", store.session_id),
+        "session",
+        f"This session: {counted(total, 'item')} of evidence",
     )
-    evidence = [
-        Resource(uri=f"{session.uri}/{item.id}", name=item.id, title=item.citation.title, mime_type=MARKDOWN)
-        for item in reversed(newest)
-    ]
+    evidence = [_markdown(f"{session.uri}/{item.id}", item.id, item.citation.title) for item in reversed(newest)]
     others = [one for one in others if one.uri != session.uri][:MAX_SESSIONS_LISTED]
     if report:
         uri, title = REPORT_URI.replace("{session_id}", store.session_id), f"Check of the draft: {summary(report)}"
-        exports.insert(0, Resource(uri=uri, name="report", title=title, mime_type=MARKDOWN))
+        exports.insert(0, _markdown(uri, "report", title))
     return [session, *exports, *evidence, *others]
 
 
@@ -133,12 +129,12 @@ async def _session_facts(ctx: ToolContext, store: EvidenceStore) -> Iterator[str
 
 def _listed_session(session: KeptSession) -> Resource:
     size = f": {counted(session.items, 'item')} of evidence" if session.items >= 0 else ""
-    return Resource(
-        uri=SESSION_URI.replace("{session_id}", session.session_id),
-        name="session",
-        title=f"{session.title or 'A session without a title'}{size}",
-        mime_type=MARKDOWN,
-    )
+    title = f"{session.title or 'A session without a title'}{size}"
+    return _markdown(SESSION_URI.replace("{session_id}", session.session_id), "session", title)
+
+
+def _markdown(uri: str, name: str, title: str) -> Resource:
+    return Resource(uri=uri, name=name, title=title, mime_type=MARKDOWN)
 
 
 def _resource_error(ctx: ToolContext, error: DeepCriticalError) -> ResourceError:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.cli.clients import JsonError, Machine, client_named, configured_state, edited_json
+from deepcritical_mcp.cli.clients import JsonError, McpClient, configured_state, edited_json, known_clients
 from deepcritical_mcp.cli.install import BACKUP_SUFFIX, apply, installation
 from deepcritical_mcp.errors import ConfigurationError
 from tests.cli.conftest import Command
@@ -21,8 +21,12 @@ CLIENTS = ["claude-desktop", "claude-code", "cursor", "vscode"]
 OTHERS = {"mcpServers": {"other": {"command": "npx", "env": {"KEY": "sk-secret"}}}, "theme": "dark"}
 
 
+def _client(home: Path, name: str) -> McpClient:
+    return next(one for one in known_clients(sys.platform, home, {}) if one.name == name)
+
+
 def _file(home: Path, name: str) -> Path:
-    return client_named(name, Machine(sys.platform, home, {})).path
+    return _client(home, name).path
 
 
 def _written(home: Path, name: str, content: str) -> Path:
@@ -158,7 +162,7 @@ def test_a_link_stays_a_link(home: Path, command: Command):
 
 
 def test_a_file_that_changed_in_the_meantime_is_left_alone(tmp_path: Path):
-    client = client_named("cursor", Machine("linux", tmp_path, {}))
+    client = _client(tmp_path, "cursor")
     change = installation(client, {})
     client.path.parent.mkdir()
     client.path.write_text('{"mcpServers": {"new": {}}}', encoding="utf-8")
@@ -210,7 +214,7 @@ def test_a_proxy_can_be_written_like_a_setting_and_its_password_is_not_shown(com
     ],
 )
 def test_the_state_of_a_configuration(tmp_path: Path, content: str | None, expected: str):
-    client = client_named("claude-code", Machine("linux", tmp_path, {}))
+    client = _client(tmp_path, "claude-code")
     if content is not None:
         client.path.write_text(content, encoding="utf-8")
     assert configured_state(client) == expected

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
@@ -22,20 +22,6 @@ from deepcritical_mcp.data_files import data_lines
 SERVER_NAME = "deepcritical"
 ClientName = Literal["claude-desktop", "claude-code", "cursor", "vscode"]
 ConfiguredState = Literal["configured", "stale", "unknown", "unreadable"]
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What the paths depend on. `variables` is the environment, read for the clients' own variables only."""
-
-    system: str = sys.platform
-    home: Path = field(default_factory=Path.home)
-    variables: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-
-    def folder(self, variable: str, default: Path) -> Path:
-        """The folder that `variable` names, if it is set."""
-        value = self.variables.get(variable, "")
-        return Path(value) if value else default
 
 
 @dataclass(frozen=True)
@@ -72,31 +58,36 @@ class McpClient:
         return edited_json(text, self.key, entry)
 
 
-def known_clients(machine: Machine | None = None) -> tuple[McpClient, ...]:
-    """All supported clients, with their paths on this machine."""
-    machine = machine or Machine()
-    home, is_windows = machine.home, machine.system == "win32"
-    settings = machine.folder("XDG_CONFIG_HOME", home / ".config")
-    if is_windows:
-        settings = machine.folder("APPDATA", home / "AppData" / "Roaming")
-    elif machine.system == "darwin":
+def known_clients(
+    system: str = sys.platform, home: Path | None = None, variables: Mapping[str, str] = os.environ
+) -> tuple[McpClient, ...]:
+    """All supported clients, with their paths on a machine; `variables` is read for the clients' own variables only."""
+    home = home or Path.home()
+
+    def folder(variable: str, default: Path) -> Path:
+        return Path(variables.get(variable) or default)
+
+    settings = folder("XDG_CONFIG_HOME", home / ".config")
+    if system == "win32":
+        settings = folder("APPDATA", home / "AppData" / "Roaming")
+    elif system == "darwin":
         settings = home / "Library" / "Application Support"
     # Windows redirects the settings of Claude Desktop if it was installed from the Microsoft Store.
-    packages = machine.folder("LOCALAPPDATA", home / "AppData" / "Local") / "Packages"
-    packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude")) if is_windows else []
-    claude, claude_code = (*packaged, settings / "Claude")[0], machine.folder("CLAUDE_CONFIG_DIR", home)
+    packages = folder("LOCALAPPDATA", home / "AppData" / "Local") / "Packages"
+    packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude")) if system == "win32" else []
+    claude, claude_code = (*packaged, settings / "Claude")[0], folder("CLAUDE_CONFIG_DIR", home)
     folders = {"home": home, "settings": settings, "claude": claude, "claude_code": claude_code}
     clients = list[McpClient]()
     for row in data_lines(__file__, "clients.txt"):
-        name, title, path, folder, key, options, hint = (field.strip() for field in row.split("|"))
-        file, place = (Path(one.format_map(folders)) for one in (path, folder))
-        clients.append(McpClient(cast("ClientName", name), title, file, place, hint, key, options == "type"))
+        name, title, path, place, key, options, hint = (field.strip() for field in row.split("|"))
+        file, installed = (Path(one.format_map(folders)) for one in (path, place))
+        clients.append(McpClient(cast("ClientName", name), title, file, installed, hint, key, options == "type"))
     return tuple(clients)
 
 
-def client_named(name: str, machine: Machine | None = None) -> McpClient:
+def client_named(name: str) -> McpClient:
     """The client with that name."""
-    return next(client for client in known_clients(machine) if client.name == name)
+    return next(client for client in known_clients() if client.name == name)
 
 
 def server_command() -> list[str]:

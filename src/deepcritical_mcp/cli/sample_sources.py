@@ -31,7 +31,6 @@ from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
 MIN_SCORE = 0.55
 """Share of a query's words, weighted by rarity, that a record must contain."""
-_SIMILAR = 5
 _NOT_WORDS = re.compile(r"\[sample data\]|\(Made-up text\.\)|^[A-Z]+: ", re.MULTILINE)
 _QUERY_PART = re.compile(r"\bAND\b|\bNOT\b.*", re.DOTALL)
 _FIELD_TAG = re.compile(r"\[[^\[\]]*+\]")
@@ -93,8 +92,7 @@ class SampleArticles(SampleSource):
         return pmid
 
     async def related(self, id: str, kind: str) -> Sequence[str]:
-        found = [one for one in sample_records("pubmed") if one.pmid == id and kind == "similar"]
-        return [one.pmid for record in found for one in self._index.similar(record)[:_SIMILAR]]
+        return ()
 
 
 class SamplePreprints(SampleSource):
@@ -187,12 +185,6 @@ class _WordOverlap:
             best = (max(self._weight(some & stems) / self._weight(some) for some in part) for part in asked)
             scores[one] = sum(best) / len(asked)
         return sorted((one for one in scores if scores[one] >= MIN_SCORE), key=lambda one: -scores[one])
-
-    def similar(self, record: Publication) -> list[Publication]:
-        """The other records, most similar first."""
-        own = self._stems[record]
-        scores = {one: self._weight(own & stems) for one, stems in self._stems.items() if one != record}
-        return sorted(scores, key=lambda one: -scores[one])
 
     def _weight(self, stems: frozenset[str]) -> float:
         rare = math.log(len(self._stems) + 1)  # words that no record contains weigh most

@@ -115,7 +115,6 @@ ONE_USER = "one_user"
 STRANGER = "(through a proxy)"
 """The owner of what callers open through a proxy on a server that is otherwise this machine's user's alone."""
 is_stranger: ContextVar[bool] = ContextVar("is_stranger", default=False)
-MAX_TITLE_NOTED = 60
 BESIDE = "Calls without session_id continue another session."
 MAX_FOUND_BY = 3
 """An item of evidence names the latest queries that found it, at most this many."""
@@ -289,11 +288,9 @@ async def current_id(ctx: ToolContext) -> str:
 
 async def existing_session(ctx: ToolContext) -> EvidenceStore | None:
     """The connection's default session if it has been opened already, else None."""
-    if key := _default_key(ctx):
-        registry = (await application(ctx).services()).sessions
-        if session_id := registry.default_id(key, owner=caller()):
-            with suppress(SessionNotFoundError):
-                return await registry.get(session_id, owner=caller())
+    if session_id := await current_id(ctx):
+        with suppress(SessionNotFoundError):
+            return await (await application(ctx).services()).sessions.get(session_id, owner=caller())
     return None
 
 
@@ -307,7 +304,7 @@ async def session_note(ctx: ToolContext, session_id: str) -> str:
     if registry.lasting:
         with suppress(DeepCriticalError):
             title = (await registry.get(session_id, owner=caller())).title
-            named = f' ("{clipped(title, MAX_TITLE_NOTED)}")' if title else ""
+            named = f' ("{clipped(title, MAX_TITLE_SHOWN)}")' if title else ""
             until = registry.kept_until(session_id)
             when = f"until {day(until)}" if until else "once there is something in it"
             return f"This session{named} is kept {when}. {beside}".strip()
