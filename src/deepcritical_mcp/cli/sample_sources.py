@@ -16,6 +16,7 @@ from typing import Self
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, CitationSource, Publication
@@ -34,11 +35,10 @@ MIN_SCORE = 0.55
 _NOT_WORDS = re.compile(r"\[sample data\]|\(Made-up text\.\)|^[A-Z]+: ", re.MULTILINE)
 _QUERY_PART = re.compile(r"\bAND\b|\bNOT\b.*", re.DOTALL)
 _FIELD_TAG = re.compile(r"\[[^\[\]]*+\]")
-_ENDING = re.compile(r"(?<=\w{4})(ations?|ings?|ies|ics?|e[ds]|s|y)$")
-_FILLER_WORDS = QUERY_FUNCTION_WORDS | frozenset(
-    """adult adults effect effects evidence help helps improve improves increase increases lead lower lowers new older
-    patient patients people person reduce reduced reduces risk studies study treatment treatments before""".split()
-)
+_FILLERS = words_of(
+    "adult effect evidence help improve increase lead lower new older patient people person reduce risk study before "
+    f"treatment {' '.join(QUERY_FUNCTION_WORDS)}"
+).keys()
 
 
 @cache
@@ -192,5 +192,4 @@ class _WordOverlap:
 
 
 def _stems(text: str) -> frozenset[str]:
-    words = re.findall(r"[a-z0-9]{2,}", text.lower())
-    return frozenset(_ENDING.sub("", word) for word in words if word not in _FILLER_WORDS)
+    return frozenset(words_of(text).keys() - _FILLERS)
