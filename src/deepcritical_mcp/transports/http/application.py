@@ -26,7 +26,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import DeepCriticalError, ShuttingDownError
 from deepcritical_mcp.tools import PROFILES
 from deepcritical_mcp.transports.http.auth import Authentication
-from deepcritical_mcp.transports.http.call_limits import CallLimits, RequestLimits, Turnstile
+from deepcritical_mcp.transports.http.call_limits import CallLimits, Turnstile
 from deepcritical_mcp.transports.http.caller_context import CallerMiddleware, current_caller
 from deepcritical_mcp.transports.http.monitoring import CallObserver, Health, Metrics, ResponseCounter
 from deepcritical_mcp.transports.http.security import HostAndOriginCheck, refusal, serves_one_user
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     from deepcritical_mcp.context import AppContext
     from deepcritical_mcp.evidence.sessions import SessionRegistry
+
+logger = logging.getLogger(__name__)
 
 READ_AT_ONCE = 100_000
 """Bytes of a body that are read on the event loop; more are read in a thread."""
@@ -107,13 +109,16 @@ class BodyLimits:
         return refusal(413, "too_large", text)
 
 
-logger = logging.getLogger(__name__)
-
 MCP_PATH = "/mcp"
 SSE_PATH = "/sse"
 MESSAGES_PATH = "/messages/"
 _PATHS = (MCP_PATH, SSE_PATH, MESSAGES_PATH, "/health", "/ready", "/metrics")
 _MAX_SWEEP_INTERVAL = 60.0  # seconds
+# Together with uvicorn's, less than the two seconds after which many process managers kill a process.
+CALL_GRACE_SECONDS = 1.0
+STREAM_GRACE_SECONDS = 0.2
+CLOSE_SECONDS = 1.0
+_POLL_INTERVAL = 0.05  # seconds
 
 
 class CallControl:
@@ -123,15 +128,13 @@ class CallControl:
     """
 
     def __init__(self, settings: Settings) -> None:
+        self.closing = False
+        self.running: set[anyio.CancelScope] = set()
+        self.limits = CallLimits(settings)
         self.metrics = Metrics()
-        self.running = RunningCalls()
-        self.observer = CallObserver(
-            self.metrics,
-            [tool.name for tools in PROFILES.values() for tool in tools],
-            log_queries=settings.log_queries,
-        )
-        self._limits = CallLimits(settings)
         self.metrics.watch("calls_running", "Tool calls that run now.", lambda: len(self.running))
+        tools = [tool.name for tools in PROFILES.values() for tool in tools]
+        self.observer = CallObserver(self.metrics, tools, log_queries=settings.log_queries)
 
     @asynccontextmanager
     async def admit(self) -> AsyncGenerator[None]:
@@ -139,10 +142,37 @@ class CallControl:
 
         Raises:
             LimitExceededError: the caller has too many calls running, or made too many in the last minute.
-            ShuttingDownError: the server is shutting down.
+            ShuttingDownError: the server is shutting down, or began to while the call ran.
+            DeepCriticalError: the client has closed the connection, so that nobody will read this.
         """
-        async with self.running.admit(), self._limits.admit():
-            yield
+        if self.closing:
+            raise ShuttingDownError()
+        caller = current_caller()
+        with anyio.CancelScope() as scope:
+            places = [self.running, caller.calls] if caller else [self.running]
+            for place in places:
+                place.add(scope)
+            try:
+                async with self.limits.admit():
+                    yield
+            finally:
+                for place in places:
+                    place.discard(scope)
+        if scope.cancelled_caught and self.closing:
+            raise ShuttingDownError()
+        if scope.cancelled_caught:
+            error = DeepCriticalError("The client has closed the connection.")
+            error.code = "cancelled"
+            raise error
+
+    async def drain(self, *, hurry: Callable[[], bool]) -> None:
+        """Refuse new calls, wait for running ones (not if `hurry()`), then cancel the rest."""
+        self.closing = True
+        await _wait_while(lambda: bool(self.running) and not hurry(), CALL_GRACE_SECONDS)
+        for scope in list(self.running):
+            scope.cancel()
+        await _wait_while(lambda: bool(self.running), STREAM_GRACE_SECONDS)
+        await anyio.sleep(_POLL_INTERVAL)  # lets the results reach their streams
 
 
 class HttpApplication:
@@ -170,17 +200,17 @@ class HttpApplication:
         self._auth = Authentication(settings, settings.public_url or address)
         self._registry: SessionRegistry | None = None
         calls.metrics.watch("sessions", "Open sessions.", lambda: self._registry.open_sessions if self._registry else 0)
-        self._health = Health(app, calls.metrics, closing=lambda: calls.running.closing)
+        self._health = Health(app, calls.metrics, closing=lambda: calls.closing)
         self._streams = OpenStreams(BodyLimits(self._transports(settings), settings))
         of_one_user = serves_one_user(settings, urlsplit(address).hostname or "", insecure=insecure)
-        callers = CallerMiddleware(RequestLimits(self._streams, settings), of_one_user=of_one_user)
+        callers = CallerMiddleware(calls.limits.bounding(self._streams), of_one_user=of_one_user)
         guarded = Turnstile(self._auth.require(callers))
         checked = HostAndOriginCheck(_cors(self._routes(guarded), settings), settings)
         self.asgi = ResponseCounter(checked, calls.metrics, _PATHS)
 
     async def drain(self, *, hurry: Callable[[], bool]) -> None:
         """Wait for running calls (unless `hurry()`), fail those still running, then end the open streams."""
-        await self._calls.running.drain(hurry=hurry)
+        await self._calls.drain(hurry=hurry)
         await self._streams.end()
 
     def _transports(self, settings: Settings) -> ASGIApp:
@@ -229,7 +259,7 @@ class HttpApplication:
         while True:
             await anyio.sleep(min(_MAX_SWEEP_INTERVAL, (self._app.settings.session_ttl or math.inf) / 4))
             try:
-                await anyio.to_thread.run_sync(_release_memory, not len(self._calls.running))
+                await anyio.to_thread.run_sync(_release_memory, not self._calls.running)
                 self._registry = (await self._app.services()).sessions
                 await self._registry.sweep()
             except DeepCriticalError as error:
@@ -257,60 +287,6 @@ def _release_memory(is_idle: bool) -> None:
         gc.collect()
     if sys.platform != "win32" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)
-
-
-# Together with uvicorn's, less than the two seconds after which many process managers kill a process.
-CALL_GRACE_SECONDS = 1.0
-STREAM_GRACE_SECONDS = 0.2
-CLOSE_SECONDS = 1.0
-_POLL_INTERVAL = 0.05  # seconds
-
-
-class RunningCalls:
-    """The tool calls that run now."""
-
-    def __init__(self) -> None:
-        self.closing = False
-        self._scopes: set[anyio.CancelScope] = set()
-
-    def __len__(self) -> int:
-        return len(self._scopes)
-
-    @asynccontextmanager
-    async def admit(self) -> AsyncGenerator[None]:
-        """Surround a tool call.
-
-        Raises:
-            ShuttingDownError: the server is shutting down, or began to while the call ran.
-            DeepCriticalError: the client has closed the connection, so that nobody will read this.
-        """
-        if self.closing:
-            raise ShuttingDownError()
-        caller = current_caller()
-        with anyio.CancelScope() as scope:
-            places = [self._scopes, caller.calls] if caller else [self._scopes]
-            for place in places:
-                place.add(scope)
-            try:
-                yield
-            finally:
-                for place in places:
-                    place.discard(scope)
-        if scope.cancelled_caught and self.closing:
-            raise ShuttingDownError()
-        if scope.cancelled_caught:
-            error = DeepCriticalError("The client has closed the connection.")
-            error.code = "cancelled"
-            raise error
-
-    async def drain(self, grace: float = CALL_GRACE_SECONDS, *, hurry: Callable[[], bool] = lambda: False) -> None:
-        """Refuse new calls, wait up to `grace` seconds for running ones (not if `hurry()`), then cancel the rest."""
-        self.closing = True
-        await _wait_while(lambda: bool(self._scopes) and not hurry(), grace)
-        for scope in list(self._scopes):
-            scope.cancel()
-        await _wait_while(lambda: bool(self._scopes), STREAM_GRACE_SECONDS)
-        await anyio.sleep(_POLL_INTERVAL)  # lets the results reach their streams
 
 
 class OpenStreams:
@@ -348,12 +324,12 @@ class OpenStreams:
         if self._ended.is_set() and started and not ended:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def end(self, grace: float = STREAM_GRACE_SECONDS) -> None:
-        """Refuse new requests, wait up to `grace` seconds for POST responses, then end every response."""
+    async def end(self) -> None:
+        """Refuse new requests, wait a little for POST responses, then end every response."""
         self._closing = True
-        await _wait_while(lambda: "POST" in self._open.values(), grace)
+        await _wait_while(lambda: "POST" in self._open.values(), STREAM_GRACE_SECONDS)
         self._ended.set()
-        await _wait_while(lambda: bool(self._open), grace)
+        await _wait_while(lambda: bool(self._open), STREAM_GRACE_SECONDS)
         for scope in list(self._open):
             scope.cancel()
 
