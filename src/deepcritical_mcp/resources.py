@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mcp.server.mcpserver import MCPServer
@@ -14,6 +15,7 @@ from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeepCriticalError, SessionError
 from deepcritical_mcp.evidence.kept_sessions import search_log
 from deepcritical_mcp.models import EvidenceList
+from deepcritical_mcp.session_export.saved_exports import kept_export
 from deepcritical_mcp.text import counted, inert
 from deepcritical_mcp.tools.answers.render import to_markdown
 from deepcritical_mcp.tools.arguments.call_session import (
@@ -25,7 +27,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
     read_session,
 )
 from deepcritical_mcp.tools.check_citations import REPORT_URI
-from deepcritical_mcp.tools.export_evidence import EXPORT_URI, export_resources, saved_export
+from deepcritical_mcp.tools.export_evidence import EXPORT_URI, export_resources
 from deepcritical_mcp.tools.kept_evidence import page_of
 from deepcritical_mcp.tools.offered import as_offered, without_tools
 
@@ -51,22 +53,18 @@ def register_resources(server: MCPServer[AppContext]) -> None:
 
 async def session_overview(session_id: str, ctx: ToolContext) -> str:
     """A session: its title, how long it is kept, its searches and decisions, and one line per item of evidence."""
-    try:
+    with _errors_of_resources(ctx):
         store = await read_session(ctx, session_id)
         page = as_offered(await page_of(store, 0, MAX_OVERVIEW_LINES), application(ctx).hidden_tools)
         heading, session, *lines = to_markdown(page).split("\n")
         return "\n".join([heading, session, *await _session_facts(ctx, store), *lines])
-    except DeepCriticalError as error:
-        raise _resource_error(ctx, error) from error
 
 
 async def evidence_text(session_id: str, id: str, ctx: ToolContext) -> str:
     """One item of evidence with its complete text and its citation."""
-    try:
+    with _errors_of_resources(ctx):
         store = await read_session(ctx, session_id)
         found = await store.get([id])
-    except DeepCriticalError as error:
-        raise _resource_error(ctx, error) from error
     hidden = application(ctx).hidden_tools
     if id not in found:
         raise ResourceNotFoundError(
@@ -77,14 +75,23 @@ async def evidence_text(session_id: str, id: str, ctx: ToolContext) -> str:
 
 async def citation_report(session_id: str, ctx: ToolContext) -> str:
     """The whole report of the last check of a draft in a session."""
-    try:
+    with _errors_of_resources(ctx):
         store = await read_session(ctx, session_id)
         report = await (await application(ctx).services()).checker.kept_report(store)
-    except DeepCriticalError as error:
-        raise _resource_error(ctx, error) from error
     if report is None:
         raise ResourceNotFoundError("No draft was checked in this session.")
     return report_text(report)
+
+
+async def saved_export(session_id: str, name: str, ctx: ToolContext) -> str:
+    """The whole text of an export that was kept with save=true."""
+    with _errors_of_resources(ctx):
+        text = await kept_export(await read_session(ctx, session_id), name)
+    if text is None:
+        raise ResourceNotFoundError(
+            "This session does not keep an export of this name, or no longer: export_evidence with save=true makes one."
+        )
+    return text
 
 
 async def session_resources(ctx: ToolContext) -> list[Resource]:
@@ -137,6 +144,11 @@ def _markdown(uri: str, name: str, title: str) -> Resource:
     return Resource(uri=uri, name=name, title=title, mime_type=MARKDOWN)
 
 
-def _resource_error(ctx: ToolContext, error: DeepCriticalError) -> ResourceError:
-    message = without_tools(error.message, application(ctx).hidden_tools) or error.message
-    return (ResourceNotFoundError if isinstance(error, SessionError) else ResourceError)(message)
+@contextmanager
+def _errors_of_resources(ctx: ToolContext) -> Generator[None]:
+    """What the SDK raises for a resource that cannot be read, in place of our errors."""
+    try:
+        yield
+    except DeepCriticalError as error:
+        message = without_tools(error.message, application(ctx).hidden_tools) or error.message
+        raise (ResourceNotFoundError if isinstance(error, SessionError) else ResourceError)(message) from error
