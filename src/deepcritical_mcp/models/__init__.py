@@ -1,30 +1,30 @@
 """The frozen values of the package; field names are the wire names.
 
 `publication` and `evidence` are a publication, what happened to it, and its texts, `screening` what the user decided,
-`vancouver` how it is cited. `results`, `document` and `citation_report` are what tools return, `search_log` the log and
-the news of a session.
+`vancouver` how it is cited. `results` and `documents` are what tools return, `search_log` the log and the news of a
+session.
 """
 
-from deepcritical_mcp.models.citation_report import CheckedClaim as CheckedClaim
-from deepcritical_mcp.models.citation_report import CheckedQuotation as CheckedQuotation
-from deepcritical_mcp.models.citation_report import CheckedRecord as CheckedRecord
-from deepcritical_mcp.models.citation_report import CheckedReference as CheckedReference
-from deepcritical_mcp.models.citation_report import CitationReport as CitationReport
-from deepcritical_mcp.models.citation_report import Finding as Finding
-from deepcritical_mcp.models.citation_report import FindingKind as FindingKind
-from deepcritical_mcp.models.citation_report import QuotationVerdict as QuotationVerdict
-from deepcritical_mcp.models.citation_report import ReferenceProblem as ReferenceProblem
-from deepcritical_mcp.models.citation_report import ReferenceVerdict as ReferenceVerdict
-from deepcritical_mcp.models.citation_report import findings_of as findings_of
-from deepcritical_mcp.models.citation_report import with_findings as with_findings
-from deepcritical_mcp.models.document import SESSION as SESSION
-from deepcritical_mcp.models.document import Attempt as Attempt
-from deepcritical_mcp.models.document import AttemptStatus as AttemptStatus
-from deepcritical_mcp.models.document import Document as Document
-from deepcritical_mcp.models.document import DocumentPassage as DocumentPassage
-from deepcritical_mcp.models.document import DocumentStatus as DocumentStatus
-from deepcritical_mcp.models.document import OutlineEntry as OutlineEntry
-from deepcritical_mcp.models.document import TableEntry as TableEntry
+from deepcritical_mcp.models.documents import SESSION as SESSION
+from deepcritical_mcp.models.documents import Attempt as Attempt
+from deepcritical_mcp.models.documents import AttemptStatus as AttemptStatus
+from deepcritical_mcp.models.documents import CheckedClaim as CheckedClaim
+from deepcritical_mcp.models.documents import CheckedQuotation as CheckedQuotation
+from deepcritical_mcp.models.documents import CheckedRecord as CheckedRecord
+from deepcritical_mcp.models.documents import CheckedReference as CheckedReference
+from deepcritical_mcp.models.documents import CitationReport as CitationReport
+from deepcritical_mcp.models.documents import Document as Document
+from deepcritical_mcp.models.documents import DocumentPassage as DocumentPassage
+from deepcritical_mcp.models.documents import DocumentStatus as DocumentStatus
+from deepcritical_mcp.models.documents import Finding as Finding
+from deepcritical_mcp.models.documents import FindingKind as FindingKind
+from deepcritical_mcp.models.documents import OutlineEntry as OutlineEntry
+from deepcritical_mcp.models.documents import QuotationVerdict as QuotationVerdict
+from deepcritical_mcp.models.documents import ReferenceProblem as ReferenceProblem
+from deepcritical_mcp.models.documents import ReferenceVerdict as ReferenceVerdict
+from deepcritical_mcp.models.documents import TableEntry as TableEntry
+from deepcritical_mcp.models.documents import findings_of as findings_of
+from deepcritical_mcp.models.documents import with_findings as with_findings
 from deepcritical_mcp.models.evidence import AHEAD_OF_PRINT as AHEAD_OF_PRINT
 from deepcritical_mcp.models.evidence import ANCHOR as ANCHOR
 from deepcritical_mcp.models.evidence import NO_ABSTRACT as NO_ABSTRACT
