@@ -18,7 +18,7 @@ from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
 from deepcritical_mcp import errors
-from deepcritical_mcp.cli.clients import Machine, McpClient, known_clients, server_entry
+from deepcritical_mcp.cli.clients import McpClient, known_clients, server_entry
 from deepcritical_mcp.config import Settings, every_setting
 from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
@@ -269,7 +269,7 @@ def row_of(text: str, name: str) -> list[str]:
 def test_the_files_of_clients_are_those_that_install_edits(client: str) -> None:
     home = Path("/home")
     for column, system in enumerate(("linux", "darwin", "win32")):
-        [known] = [one for one in known_clients(Machine(system=system, home=home, variables={})) if one.name == client]
+        [known] = [one for one in known_clients(system, home, {}) if one.name == client]
         tail = known.path.relative_to(home).as_posix()
         documented = row_of(CLIENTS, known.title)[column]
         if system == "win32":

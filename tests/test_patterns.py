@@ -19,7 +19,7 @@ from deepcritical_mcp.text import normalized
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "deepcritical_mcp"
-EXCEPT = ("cli.json_edits.",)
+EXCEPT = ("cli.clients.",)
 """Reads the user's own file of settings."""
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from mcp.server.mcpserver import MCPServer
@@ -14,6 +15,7 @@ from deepcritical_mcp.context import AppContext
 from deepcritical_mcp.errors import DeepCriticalError, SessionError
 from deepcritical_mcp.evidence.kept_sessions import search_log
 from deepcritical_mcp.models import EvidenceList
+from deepcritical_mcp.session_export.saved_exports import kept_export
 from deepcritical_mcp.text import counted, inert
 from deepcritical_mcp.tools.answers.render import to_markdown
 from deepcritical_mcp.tools.arguments.call_session import (
@@ -25,8 +27,8 @@ from deepcritical_mcp.tools.arguments.call_session import (
     read_session,
 )
 from deepcritical_mcp.tools.check_citations import REPORT_URI
-from deepcritical_mcp.tools.export_evidence import EXPORT_URI, export_resources, saved_export
-from deepcritical_mcp.tools.list_evidence import page_of
+from deepcritical_mcp.tools.export_evidence import EXPORT_URI, export_resources
+from deepcritical_mcp.tools.kept_evidence import page_of
 from deepcritical_mcp.tools.offered import as_offered, without_tools
 
 if TYPE_CHECKING:
@@ -51,22 +53,18 @@ def register_resources(server: MCPServer[AppContext]) -> None:
 
 async def session_overview(session_id: str, ctx: ToolContext) -> str:
     """A session: its title, how long it is kept, its searches and decisions, and one line per item of evidence."""
-    try:
+    with _errors_of_resources(ctx):
         store = await read_session(ctx, session_id)
         page = as_offered(await page_of(store, 0, MAX_OVERVIEW_LINES), application(ctx).hidden_tools)
         heading, session, *lines = to_markdown(page).split("\n")
         return "\n".join([heading, session, *await _session_facts(ctx, store), *lines])
-    except DeepCriticalError as error:
-        raise _resource_error(ctx, error) from error
 
 
 async def evidence_text(session_id: str, id: str, ctx: ToolContext) -> str:
     """One item of evidence with its complete text and its citation."""
-    try:
+    with _errors_of_resources(ctx):
         store = await read_session(ctx, session_id)
         found = await store.get([id])
-    except DeepCriticalError as error:
-        raise _resource_error(ctx, error) from error
     hidden = application(ctx).hidden_tools
     if id not in found:
         raise ResourceNotFoundError(
@@ -77,14 +75,23 @@ async def evidence_text(session_id: str, id: str, ctx: ToolContext) -> str:
 
 async def citation_report(session_id: str, ctx: ToolContext) -> str:
     """The whole report of the last check of a draft in a session."""
-    try:
+    with _errors_of_resources(ctx):
         store = await read_session(ctx, session_id)
         report = await (await application(ctx).services()).checker.kept_report(store)
-    except DeepCriticalError as error:
-        raise _resource_error(ctx, error) from error
     if report is None:
         raise ResourceNotFoundError("No draft was checked in this session.")
     return report_text(report)
+
+
+async def saved_export(session_id: str, name: str, ctx: ToolContext) -> str:
+    """The whole text of an export that was kept with save=true."""
+    with _errors_of_resources(ctx):
+        text = await kept_export(await read_session(ctx, session_id), name)
+    if text is None:
+        raise ResourceNotFoundError(
+            "This session does not keep an export of this name, or no longer: export_evidence with save=true makes one."
+        )
+    return text
 
 
 async def session_resources(ctx: ToolContext) -> list[Resource]:
@@ -101,20 +108,16 @@ async def session_resources(ctx: ToolContext) -> list[Resource]:
         exports = await export_resources(store)
     except DeepCriticalError:
         return []  # the templates still work, and reading one reports the error
-    session = Resource(
-        uri=SESSION_URI.replace("{session_id}", store.session_id),
-        name="session",
-        title=f"This session: {counted(total, 'item')} of evidence",
-        mime_type=MARKDOWN,
+    session = _markdown(
+        SESSION_URI.replace("{session_id}", store.session_id),
+        "session",
+        f"This session: {counted(total, 'item')} of evidence",
     )
-    evidence = [
-        Resource(uri=f"{session.uri}/{item.id}", name=item.id, title=item.citation.title, mime_type=MARKDOWN)
-        for item in reversed(newest)
-    ]
+    evidence = [_markdown(f"{session.uri}/{item.id}", item.id, item.citation.title) for item in reversed(newest)]
     others = [one for one in others if one.uri != session.uri][:MAX_SESSIONS_LISTED]
     if report:
         uri, title = REPORT_URI.replace("{session_id}", store.session_id), f"Check of the draft: {summary(report)}"
-        exports.insert(0, Resource(uri=uri, name="report", title=title, mime_type=MARKDOWN))
+        exports.insert(0, _markdown(uri, "report", title))
     return [session, *exports, *evidence, *others]
 
 
@@ -133,14 +136,19 @@ async def _session_facts(ctx: ToolContext, store: EvidenceStore) -> Iterator[str
 
 def _listed_session(session: KeptSession) -> Resource:
     size = f": {counted(session.items, 'item')} of evidence" if session.items >= 0 else ""
-    return Resource(
-        uri=SESSION_URI.replace("{session_id}", session.session_id),
-        name="session",
-        title=f"{session.title or 'A session without a title'}{size}",
-        mime_type=MARKDOWN,
-    )
+    title = f"{session.title or 'A session without a title'}{size}"
+    return _markdown(SESSION_URI.replace("{session_id}", session.session_id), "session", title)
 
 
-def _resource_error(ctx: ToolContext, error: DeepCriticalError) -> ResourceError:
-    message = without_tools(error.message, application(ctx).hidden_tools) or error.message
-    return (ResourceNotFoundError if isinstance(error, SessionError) else ResourceError)(message)
+def _markdown(uri: str, name: str, title: str) -> Resource:
+    return Resource(uri=uri, name=name, title=title, mime_type=MARKDOWN)
+
+
+@contextmanager
+def _errors_of_resources(ctx: ToolContext) -> Generator[None]:
+    """What the SDK raises for a resource that cannot be read, in place of our errors."""
+    try:
+        yield
+    except DeepCriticalError as error:
+        message = without_tools(error.message, application(ctx).hidden_tools) or error.message
+        raise (ResourceNotFoundError if isinstance(error, SessionError) else ResourceError)(message) from error

@@ -13,9 +13,11 @@ from typing import Any, cast
 
 import anyio
 import anyio.to_thread
+from mcp.server.apps import APP_MIME_TYPE, Apps, client_supports_apps
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.resources import FunctionResource
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
@@ -36,7 +38,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.completions import complete
+from deepcritical_mcp.board import board_page, session_meta
 from deepcritical_mcp.config import Settings, load_settings, variable_name
 from deepcritical_mcp.context import Admission, AppContext
 from deepcritical_mcp.errors import (
@@ -44,24 +46,23 @@ from deepcritical_mcp.errors import (
     DeadlineExceededError,
     DeepCriticalError,
     InvalidInputError,
+    SessionError,
 )
-from deepcritical_mcp.models import SessionList
-from deepcritical_mcp.prompts import offered_prompts, prompt_arguments
+from deepcritical_mcp.models import EvidenceList, SearchResult, SessionList
+from deepcritical_mcp.prompts import complete, offered_prompts, prompt_arguments
 from deepcritical_mcp.resources import register_resources, session_resources
 from deepcritical_mcp.sources import source_off
 from deepcritical_mcp.text import all_without_invisible, clean_line, clean_text
 from deepcritical_mcp.tools import PROFILES, TOOLS, Profile, ToolSpec, tools_chosen
 from deepcritical_mcp.tools.answers.budget import fit
 from deepcritical_mcp.tools.answers.structured import structured, wire_length
-from deepcritical_mcp.tools.arguments.call_session import session_note
+from deepcritical_mcp.tools.arguments.call_session import read_session, session_note
 from deepcritical_mcp.tools.arguments.names import tool_hint
 from deepcritical_mcp.tools.arguments.schemas import invalid_arguments, read_arguments
 from deepcritical_mcp.tools.arguments.sizes import check_sizes, size_of
-from deepcritical_mcp.tools.board_app import board_extension, result_meta
 from deepcritical_mcp.tools.export_evidence import typed
-from deepcritical_mcp.tools.instructions import instructions
-from deepcritical_mcp.tools.offered import as_offered, without_tools
-from deepcritical_mcp.tools.spec import input_schema, output_schemas
+from deepcritical_mcp.tools.offered import as_offered, instructions, without_tools
+from deepcritical_mcp.tools.spec import BOARD_URI, input_schema, output_schemas
 from deepcritical_mcp.transports.stdio import ClientMessages, RemainingAnswers
 
 logger = logging.getLogger(__name__)
@@ -387,3 +388,26 @@ def _failure(name: str, error: DeepCriticalError, hidden: Sequence[str]) -> Call
         structured_content={"error": {**details, "message": message, "details": dict(error.details)}},
         is_error=True,
     )
+
+
+def board_extension() -> Apps:
+    """The evidence board, for hosts that support MCP Apps."""
+    apps = Apps()
+    page = FunctionResource.from_function(
+        board_page, BOARD_URI, name="board", title="Evidence board", mime_type=APP_MIME_TYPE
+    )
+    apps.add_resource(page)
+    return apps
+
+
+async def result_meta(context: Context[AppContext, Any], result: BaseModel) -> dict[str, Any] | None:
+    """The session's map to send with a result, for a client that shows the board."""
+    if not isinstance(result, SearchResult | EvidenceList) or not client_supports_apps(context):
+        return None
+    if not result.session_id:  # of several sessions
+        return None
+    try:
+        store = await read_session(context, result.session_id)
+    except SessionError:  # the session has ended in the meantime; send the result without a map
+        return None
+    return dict(await session_meta(store, result.evidence))

@@ -36,7 +36,7 @@ def test_a_complete_session_plays_offline_and_ends_with_the_configuration_of_cli
     assert said.count(MARK) >= 8
     assert "RETRACTED" in said
     assert "kept as text:" in said
-    assert "My note: trials before registries" in said.partition("Found again by meaning")[2]
+    assert "My note: what to check first" in said.partition("Found again by meaning")[2]
     assert re.search(r"merged into text:\w+, which the session already had \(same content\)", said)
     snippet = json.loads(done.stdout[done.stdout.index("\n{") : done.stdout.rindex("\n}") + 2])
     entry = snippet["mcpServers"]["deepcritical"]

@@ -8,7 +8,6 @@ from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.guard import Guard
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS
 from deepcritical_mcp.reading import Section
-from deepcritical_mcp.sources.full_text import Copy
 from deepcritical_mcp.sources.page import PageSource
 from tests.net.stand_in import Answer, stand_in
 from tests.search.full_text_fakes import FakeCompleter, FakeFullTexts, copy
@@ -79,27 +78,6 @@ async def test_a_hundred_identifiers_cost_four_requests_at_most() -> None:
         answer = await ours.add(*({"doi": f"10.1000/z{n}"} for n in range(1, 101)))
         assert len(ours.ncbi.asked) == 2
     assert len(answer["added"]) == 100
-
-
-async def test_failures_of_one_item_do_not_lose_the_others() -> None:
-    trial = Publication.of("registration", "A trial.", provider="ct", source="trial", title="T", nct="NCT01234567")
-    trials = FakeFullTexts("clinicaltrials", Copy("not_found"), record=trial, takes="nct")
-    page = FakeFullTexts("page", Copy("not_allowed", "The page asks for a login."), takes="url")
-    async with reader(trials, page, records=RECORDS) as ours:
-        answer = await ours.add(
-            {"pmid": "404"},
-            {"pmid": "eight"},
-            {"nct": "NCT01234567"},
-            {"url": "https://who.example/login"},
-            {"pmid": "7"},
-            {"title": "No text"},
-        )
-    assert [(row["index"], row["id"]) for row in answer["added"]] == [(2, "nct:NCT01234567"), (4, "pubmed:7")]
-    reasons = {row["index"]: row["reason"] for row in answer["rejected"]}
-    assert "404" in reasons[0]
-    assert 'pmid "eight" is not a PMID' in reasons[1]
-    assert "asks for a login" in reasons[3]
-    assert "content is empty" in reasons[5]
 
 
 async def test_an_address_that_leads_to_a_malformed_one_does_not_lose_the_others() -> None:

@@ -61,14 +61,6 @@ async def connected(world: World, folder: Path, **settings: object) -> AsyncGene
         await app.app.aclose()
 
 
-async def test_what_was_found_is_kept_with_who_knew_it(tmp_path: Path) -> None:
-    world = World(icite={11: [14]})
-    async with connected(world, tmp_path) as client:
-        await both(client, "pubmed_related", pmid="11", kind="cited_by")
-        _, kept = await both(client, "get_evidence", ids=["pubmed:14"])
-    assert [one["query"] for one in kept["queries"]] == ["articles that cite PMID 11, by iCite"]
-
-
 async def test_where_pubmed_lists_enough_nobody_else_is_asked_who_cites_it(tmp_path: Path) -> None:
     world = World()
     world.ncbi.links["pubmed_pubmed_citedin"] = ["13", "12", "14"]
@@ -95,18 +87,6 @@ async def test_an_outage_of_one_is_named_and_the_others_answer(fault: Answer, to
     (error,) = found["errors"]
     assert told in error
     assert f"ERROR: {error}" in text.replace("\\", "")
-
-
-async def test_pubmed_s_links_fail_and_the_others_answer(tmp_path: Path) -> None:
-    world = World(icite={11: [12]})
-    world.ncbi.always["elink"] = Answer(401, b"no")
-    async with connected(world, tmp_path) as client:
-        text, found = await both(client, "pubmed_related", pmid="11", kind="cited_by")
-    assert [(one["id"], one["found_by"]) for one in found["evidence"]] == [("pubmed:12", [3])]
-    assert found["providers"][0]["status"] == "failed"
-    assert any("PubMed" in error for error in found["errors"])
-    assert found["next_step"].startswith("PubMed could not be asked who cites it")
-    assert "lists no" not in text
 
 
 @pytest.mark.parametrize("counted", [None, 3])

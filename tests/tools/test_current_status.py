@@ -24,7 +24,7 @@ from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.search.lookup_fakes import FakeRecords
 from tests.sources.crossref.crossref_wire import library, update, work
 from tests.sources.ncbi import QUICK_TO_ASK, Ncbi, article, ncbi, notice, pubmed
-from tests.wire import both, text_of, wire
+from tests.wire import both, text_of
 
 TODAY = current_date().isoformat()
 ZINC, COPPER = "10.5555/zinc", "10.5555/copper"
@@ -277,18 +277,6 @@ async def test_pubmed_switched_off_is_said_of_each_item(tmp_path: Path):
     assert f"Items 0, 2: {MISSING}: PubMed is switched off on this server.\n" in text
     assert f"The status of doi:{IRON}, " in export
     assert "may be missing. PubMed is switched off on this server.\n" in export
-
-
-async def test_a_pubmed_that_hangs_is_an_outage_for_dois_too():
-    async with ncbi({}) as played, httpx.AsyncClient() as http:
-        played.always["esearch"] = Answer(conduct="silent")
-        known = FakeRecords("europepmc", {IRON: elsewhere()})
-        texts = FullTexts((), pubmed(played.url, http), lookups=[known], seconds=0.5)
-        async with Client(fake_server(full_texts=texts)) as client:
-            items = [{"doi": IRON}, {"doi": "10.5555/none"}]
-            answer = wire(await client.call_tool("add_evidence", {"items": items}))
-    assert any(one.startswith(f"Item 0: {MISSING}") for one in answer["warnings"])
-    assert [row["verdict"] for row in answer["rejected"]] == ["outage"]
 
 
 async def test_pubmed_is_asked_after_all_for_a_pmid_that_another_one_names():

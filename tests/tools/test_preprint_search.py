@@ -15,7 +15,7 @@ from deepcritical_mcp.sources import PREPRINTS
 from tests.fakes import served
 from tests.net.stand_in import Answer, StandIn, stand_in
 from tests.sources.europepmc.test_preprints import TO_ARTICLE
-from tests.sources.full_text_wire import as_json, preprint, results
+from tests.sources.full_text_wire import preprint, results
 from tests.wire import wire
 
 OTHER = preprint(id="PPR2", doi="10.1101/2020.01.02.000002", title="Iron in blood", versionNumber=None)
@@ -68,14 +68,6 @@ async def test_a_call_as_models_write_it_is_understood(tmp_path: Path):
     )
     assert asked.query["pageSize"] == "5"
     assert len(found["evidence"]) == 1
-
-
-async def test_an_outage_is_not_an_empty_result(tmp_path: Path):
-    async with library(tmp_path, as_json({"errCode": 500, "errMsg": "Search is down"})) as (client, _):
-        text, found, failed = await call(client, query="zinc")
-    assert failed
-    assert "Europe PMC could not be searched" in text
-    assert found["error"]["retryable"]
 
 
 async def test_all_that_was_published_leaves_the_way_on(tmp_path: Path):

@@ -1,8 +1,8 @@
 """The console command `deepcritical-mcp`.
 
 `app` names the commands, `serving` starts the server (`quick_start`), `command_failures` ends each with a sentence.
-`check`, `doctor` (`doctor_checks`), `install` (`clients`, `json_edits`), `refresh`, `report` and `session_commands` are
-a command each; `demo` (`demo_output`) runs over the sample library: `sample_library`, `sample_sources`.
+`check`, `doctor_checks` and `install` (`clients`) are a command each, `session_commands` those over kept sessions;
+`demo` runs over the sample library: `sample_library`, `sample_sources`.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def demo(
 @app.command()
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False) -> None:
     """Check every component and say how to fix problems; exit code 1 if the server cannot do its main job."""
-    from deepcritical_mcp.cli.doctor import examine
+    from deepcritical_mcp.cli.doctor_checks import examine
 
     if not examine(as_json=as_json):
         raise typer.Exit(1)
@@ -217,7 +217,7 @@ def refresh(
     has locked a session. Run it again.
     """
     with error_boundary(debug=bool(ctx.obj), failed=USAGE_ERROR):
-        from deepcritical_mcp.cli.refresh import refresh_sessions
+        from deepcritical_mcp.cli.session_commands import refresh_sessions
 
         code = refresh_sessions(session or [], web=web, as_json=as_json)
     raise typer.Exit(code)
@@ -235,7 +235,7 @@ def report(
     title: Annotated[str, typer.Option(help="The page's title; the session's if omitted.", show_default=False)] = "",
 ) -> None:
     """Write a session's evidence as a single HTML page that opens in any browser, offline."""
-    from deepcritical_mcp.cli.report import write_report
+    from deepcritical_mcp.cli.session_commands import write_report
 
     count, remarks = write_report(source, output, title=title)
     for remark in remarks:

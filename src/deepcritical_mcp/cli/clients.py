@@ -11,32 +11,17 @@ import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from deepcritical_mcp.cli import json_edits
 from deepcritical_mcp.data_files import data_lines
 
 SERVER_NAME = "deepcritical"
 ClientName = Literal["claude-desktop", "claude-code", "cursor", "vscode"]
 ConfiguredState = Literal["configured", "stale", "unknown", "unreadable"]
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What the paths depend on. `variables` is the environment, read for the clients' own variables only."""
-
-    system: str = sys.platform
-    home: Path = field(default_factory=Path.home)
-    variables: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-
-    def folder(self, variable: str, default: Path) -> Path:
-        """The folder that `variable` names, if it is set."""
-        value = self.variables.get(variable, "")
-        return Path(value) if value else default
 
 
 @dataclass(frozen=True)
@@ -66,38 +51,43 @@ class McpClient:
 
     def document(self, text: str) -> dict[str, object]:
         """The configuration in `text`; {} if it is empty or not an object. JsonError if the client cannot read it."""
-        return json_object(json_edits.parse(text))
+        return json_object(parsed_json(text))
 
     def edited(self, text: str, entry: object) -> str:
         """`text` with this entry of the server, or without one if it is None; JsonError as `document`."""
-        return json_edits.edited(text, (self.key, SERVER_NAME), entry)
+        return edited_json(text, self.key, entry)
 
 
-def known_clients(machine: Machine | None = None) -> tuple[McpClient, ...]:
-    """All supported clients, with their paths on this machine."""
-    machine = machine or Machine()
-    home, is_windows = machine.home, machine.system == "win32"
-    settings = machine.folder("XDG_CONFIG_HOME", home / ".config")
-    if is_windows:
-        settings = machine.folder("APPDATA", home / "AppData" / "Roaming")
-    elif machine.system == "darwin":
+def known_clients(
+    system: str = sys.platform, home: Path | None = None, variables: Mapping[str, str] = os.environ
+) -> tuple[McpClient, ...]:
+    """All supported clients, with their paths on a machine; `variables` is read for the clients' own variables only."""
+    home = home or Path.home()
+
+    def folder(variable: str, default: Path) -> Path:
+        return Path(variables.get(variable) or default)
+
+    settings = folder("XDG_CONFIG_HOME", home / ".config")
+    if system == "win32":
+        settings = folder("APPDATA", home / "AppData" / "Roaming")
+    elif system == "darwin":
         settings = home / "Library" / "Application Support"
     # Windows redirects the settings of Claude Desktop if it was installed from the Microsoft Store.
-    packages = machine.folder("LOCALAPPDATA", home / "AppData" / "Local") / "Packages"
-    packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude")) if is_windows else []
-    claude, claude_code = (*packaged, settings / "Claude")[0], machine.folder("CLAUDE_CONFIG_DIR", home)
+    packages = folder("LOCALAPPDATA", home / "AppData" / "Local") / "Packages"
+    packaged = sorted(packages.glob("Claude_*/LocalCache/Roaming/Claude")) if system == "win32" else []
+    claude, claude_code = (*packaged, settings / "Claude")[0], folder("CLAUDE_CONFIG_DIR", home)
     folders = {"home": home, "settings": settings, "claude": claude, "claude_code": claude_code}
     clients = list[McpClient]()
     for row in data_lines(__file__, "clients.txt"):
-        name, title, path, folder, key, options, hint = (field.strip() for field in row.split("|"))
-        file, place = (Path(one.format_map(folders)) for one in (path, folder))
-        clients.append(McpClient(cast("ClientName", name), title, file, place, hint, key, options == "type"))
+        name, title, path, place, key, options, hint = (field.strip() for field in row.split("|"))
+        file, installed = (Path(one.format_map(folders)) for one in (path, place))
+        clients.append(McpClient(cast("ClientName", name), title, file, installed, hint, key, options == "type"))
     return tuple(clients)
 
 
-def client_named(name: str, machine: Machine | None = None) -> McpClient:
+def client_named(name: str) -> McpClient:
     """The client with that name."""
-    return next(client for client in known_clients(machine) if client.name == name)
+    return next(client for client in known_clients() if client.name == name)
 
 
 def server_command() -> list[str]:
@@ -161,3 +151,69 @@ def content_of(path: Path) -> bytes | None:
 def json_object(value: object) -> dict[str, object]:
     """`value`, if it is an object; otherwise {}."""
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+
+
+_OWN_COMMA = re.compile(r"\s*,\s*")
+
+
+class JsonError(ValueError):
+    """The text is not valid JSON or lacks the structure that an edit needs; the message says where."""
+
+
+def parsed_json(text: str) -> object:
+    """The value of a document; {} if it is empty. JsonError if it is not JSON."""
+    bare = text.lstrip("\ufeff")
+    try:
+        return json.loads(bare) if bare.strip() else {}
+    except json.JSONDecodeError as error:
+        raise JsonError(f"line {error.lineno}, column {error.colno}: {error.msg}") from error
+    except RecursionError as error:
+        raise JsonError("nested too deeply") from error
+
+
+def edited_json(text: str, outer: str, value: object) -> str:
+    """`text` with this value of our server in an object of the document, e.g. "mcpServers", or without it if the value
+    is None. Everything else keeps its value and its place; and its form too, except in a file of one line, and where a
+    comma would be in the way.
+
+    JsonError if the text is not JSON, or has something else in place of the object.
+    """
+    document = parsed_json(text)
+    servers = cast("dict[str, object]", document).get(outer, {}) if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(servers, dict):
+        raise JsonError("line 1, column 1: expected an object {…}")
+    whole, old = cast("dict[str, object]", document), cast("dict[str, object]", servers)
+    if value is None and SERVER_NAME not in old:
+        return text
+    new = {**old, SERVER_NAME: value} if value is not None else {key: old[key] for key in old if key != SERVER_NAME}
+    wanted = {**whole, outer: new}
+    indented = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
+    unit, newline = indented[1] if indented else "  ", "\r\n" if "\r\n" in text else "\n"
+    is_one_line = "\n" not in text.strip("\ufeff \t\r\n") and bool(whole)
+    for candidate in _in_place(text, outer, value, newline, unit) if not is_one_line else ():
+        with suppress(JsonError):
+            if parsed_json(candidate) == wanted:
+                return candidate
+    dumped = _dumped(wanted, None if is_one_line else unit, newline)
+    return "\ufeff" * text.startswith("\ufeff") + dumped + text[len(text.rstrip()) :]
+
+
+def _in_place(text: str, outer: str, value: object, newline: str, unit: str) -> Iterator[str]:
+    """The edits that may be meant; which of them has the right value is for the caller to see."""
+    dumped = _dumped(value, unit, newline + 2 * unit)
+    for own in re.finditer(rf'"{SERVER_NAME}"\s*:\s*', text):
+        end = json.JSONDecoder().raw_decode(text, own.end())[1]
+        yield text[: own.end()] + dumped + text[end:]
+        if comma := _OWN_COMMA.match(text, end):
+            yield text[: own.start()] + text[comma.end() :]
+    member = f'{newline}{2 * unit}"{SERVER_NAME}": {dumped}'
+    for found in re.finditer(rf'"{outer}"\s*:\s*{{', text):
+        yield f"{text[: found.end()]}{member},{text[found.end() :]}"
+    start = text.find("{") + 1
+    yield f'{text[:start]}{newline}{unit}"{outer}": {{{member}{newline}{unit}}},{text[start:]}'
+
+
+def _dumped(value: object, indent: str | None, newline: str) -> str:
+    """JSON that can be encoded: half a surrogate pair, as in a text that a client has cut off, stays an escape."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False).replace("\n", newline)
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)

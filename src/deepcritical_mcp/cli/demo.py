@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
-from typing import IO, Any, NamedTuple
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, nullcontext, suppress
+from functools import partialmethod
+from textwrap import fill
+from typing import IO, Any
 
 import anyio
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import Implementation, TextContent
+from rich.console import Console
+from rich.rule import Rule
+from rich.text import Text
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.cli import doctor_checks
 from deepcritical_mcp.cli.clients import configured_state, known_clients, server_snippet, shell_command
-from deepcritical_mcp.cli.demo_output import Screen
 from deepcritical_mcp.config import Settings, every_setting, load_settings
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.storage import in_memory_only
 from deepcritical_mcp.sources import PUBMED
-from deepcritical_mcp.text import clean_line
+from deepcritical_mcp.text import clean_line, clipped
 
 _SAMPLES_ONLY = (
     "The sample library has nothing on this topic. It covers metformin, Parkinson's disease, gene editing for sickle "
@@ -31,38 +38,15 @@ _SAMPLES_ONLY = (
 )
 
 
-class Story(NamedTuple):
-    """The question, the note to add, and the query that finds the note again."""
-
-    question: str
-    note_title: str
-    note: str
-    recall: str
-
-
-_EXAMPLE = Story(
-    "Does metformin lower cardiovascular mortality in people with type 2 diabetes?",
-    "My note: trials before registries",
-    "People in registries who take metformin are often younger and healthier than those who take another drug. "
-    "Before I believe that metformin lowers cardiovascular deaths, I want to see randomized trials.",
-    "why should I doubt observational data about metformin?",
+_QUESTION = "Does metformin lower cardiovascular mortality in people with type 2 diabetes?"
+_NOTE = (
+    "About my question “{question}”: first check which of these studies were randomized, how large they were and who "
+    "funded them."
 )
+_RECALL = "what did I want to check about study design and funding?"
 
 
-def _story_for(question: str) -> Story:
-    """The story for `question`; the example if it is blank."""
-    if not question:
-        return _EXAMPLE
-    return Story(
-        question,
-        "My note: what to check first",
-        f"About my question “{question}”: first check which of these studies were randomized, how large they were and "
-        "who funded them.",
-        "what did I want to check about study design and funding?",
-    )
-
-
-async def _played(story: Story, client: Client, screen: Screen, *, is_sample: bool) -> list[str]:
+async def _played(question: str, client: Client, screen: Screen, *, is_sample: bool) -> list[str]:
     """Play all steps; a failure is shown, and the next step follows. The names of the tools that failed, in order."""
     failed = list[str]()
 
@@ -80,10 +64,10 @@ async def _played(story: Story, client: Client, screen: Screen, *, is_sample: bo
         return result.structured_content or {}
 
     screen.step(1, "A question")
-    screen.say(story.question, style="bold", indent=2)
+    screen.say(question, style="bold", indent=2)
     screen.step(2, "More queries for it")
-    expansion = await call("expand_queries", topic=story.question, count=3)
-    query, *variants = [one["query"] for one in expansion.get("queries", ())] or [story.question]
+    expansion = await call("expand_queries", topic=question, count=3)
+    query, *variants = [one["query"] for one in expansion.get("queries", ())] or [question]
     screen.step(3, "The literature")
     found = await call("pubmed_search", query=query, variants=variants, max_results=5)
     papers = found.get("evidence", ())
@@ -93,14 +77,14 @@ async def _played(story: Story, client: Client, screen: Screen, *, is_sample: bo
     await call("web_search", query=query, max_results=3)
     screen.step(5, "A paper, beyond its abstract")
     for id in [one["id"] for one in sorted(papers, key=lambda one: "PMCID" not in one["citation"]["reference"])][:1]:
-        await call("get_full_text", id=id, question=story.question)
+        await call("get_full_text", id=id, question=question)
     screen.step(6, "Everything found, searched by meaning")
-    await call("semantic_search", query=story.question, max_results=3)
-    items = [{"title": story.note_title, "content": story.note}]
+    await call("semantic_search", query=question, max_results=3)
+    items = [{"title": "My note: what to check first", "content": _NOTE.format(question=question)}]
     screen.step(7, "Your own note")
     await call("add_evidence", items=items)
     screen.step(8, "Found again by meaning")
-    await call("semantic_search", query=story.recall, source="user", max_results=1)
+    await call("semantic_search", query=_RECALL, source="user", max_results=1)
     screen.step(9, "Adding the same note again")
     await call("add_evidence", items=items)
     return failed
@@ -115,10 +99,10 @@ class DemoError(DeepCriticalError):
 
 def play(question: str, *, offline: bool, debug: bool) -> None:
     """Play the session on the terminal; DemoError if the server stops unexpectedly, or its main tools fail."""
-    anyio.run(_play, _story_for(clean_line(question)), load_settings(), offline, debug)
+    anyio.run(_play, clean_line(question) or _QUESTION, load_settings(), offline, debug)
 
 
-async def _play(story: Story, settings: Settings, offline: bool, debug: bool) -> None:
+async def _play(question: str, settings: Settings, offline: bool, debug: bool) -> None:
     screen = Screen()
     screen.say(f"deepcritical-mcp {__version__}: a research session, from question to evidence", style="bold")
     screen.say("A real MCP client talks to the real server over stdio, as your client would.", style="dim")
@@ -126,7 +110,7 @@ async def _play(story: Story, settings: Settings, offline: bool, debug: bool) ->
     # Where the server's log goes, read only if the server stops unexpectedly.
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:
-            failed = await _research(story, screen, sys.stderr if debug else log, is_sample=is_sample)
+            failed = await _research(question, screen, sys.stderr if debug else log, is_sample=is_sample)
         except* (MCPError, TimeoutError) as group:
             log.seek(0)
             lines = [clean_line(line) for line in log if line.strip()]
@@ -156,7 +140,7 @@ async def _is_sample(screen: Screen, settings: Settings, offline: bool) -> bool:
     return True
 
 
-async def _research(story: Story, screen: Screen, log: IO[str], *, is_sample: bool) -> list[str]:
+async def _research(question: str, screen: Screen, log: IO[str], *, is_sample: bool) -> list[str]:
     """Play the session; returns the names of the tools that failed.
 
     The server never uses the user's own sessions; the sample library gets no settings at all.
@@ -173,7 +157,7 @@ async def _research(story: Story, screen: Screen, log: IO[str], *, is_sample: bo
         tools = len((await client.list_tools()).tools)
         took = time.monotonic() - began
         screen.say(f"The server started in {took:.1f} s and offers {tools} tools.", style="dim")
-        return await _played(story, client, screen, is_sample=is_sample)
+        return await _played(question, client, screen, is_sample=is_sample)
 
 
 def _next_steps(screen: Screen, settings: Settings) -> None:
@@ -195,3 +179,80 @@ def _next_steps(screen: Screen, settings: Settings) -> None:
         screen.say("NCBI asks for your email address: set NCBI_EMAIL.", style="dim", indent=2)
     screen.say("If something does not work, check every component:", indent=2)
     screen.verbatim(f"    {shell_command()} doctor")
+
+
+_MAX_ARGUMENT = 120
+_MAX_LINES, _MAX_LINE = 26, 160
+"""Of an answer that is shown, and characters of each line."""
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise  # the BrokenPipeError, where rich would end the program in whichever task prints
+
+
+class Screen:
+    """Writes to stdout; BrokenPipeError once its reader has left, e.g. `head`."""
+
+    def __init__(self) -> None:
+        self._console = _Console(highlight=False)
+
+    def say(self, text: str, *, style: str = "", indent: int = 0, hang: int = 0) -> None:
+        """Print a paragraph; `hang` is the extra indentation of its second and later lines."""
+        first, later = " " * indent, " " * (indent + hang)
+        text = fill(text, max(self._console.width, 20), initial_indent=first, subsequent_indent=later)
+        self._console.print(Text(text, style=style), soft_wrap=True)  # the console would pad every line with spaces
+
+    failure = partialmethod(say, style="red", indent=2)
+    """Print a failure after which the demo continues."""
+    warning = partialmethod(say, style="yellow", indent=2)
+    """Print a warning of the server."""
+    success = partialmethod(say, style="green", indent=2)
+    """Print the outcome of a step."""
+
+    def verbatim(self, text: str) -> None:
+        """Print text to be copied, without wrapping."""
+        self._console.print(Text(text), soft_wrap=True)
+
+    def step(self, number: int, title: str) -> None:
+        """Print the heading of a step."""
+        self._console.print()
+        self._console.print(Rule(Text(f" {number}  {title} ", style="bold"), align="left", style="blue"))
+
+    def call(self, tool: str, arguments: dict[str, object]) -> None:
+        """Print a tool call."""
+        named = ", ".join(
+            f"{name}={clipped(json.dumps(value, ensure_ascii=False), _MAX_ARGUMENT)}"
+            for name, value in arguments.items()
+        )
+        self.say(f"→ {tool}({named})", style="cyan", hang=2)
+
+    @asynccontextmanager
+    async def working(self, title: str) -> AsyncGenerator[ProgressFnT]:
+        """Show progress until the block ends; yields the function that reports it."""
+        status, lines = self._console.status(title), set[str]()
+
+        async def report(progress: float, total: float | None, message: str | None) -> None:
+            line = clipped(clean_line(message or title), 50)
+            status.update(Text(line))
+            if not self._console.is_terminal and line not in lines:
+                lines.add(line)
+                with suppress(OSError):  # the next line of the demo itself meets it too
+                    self.say(f"… {line}", style="dim", indent=2)
+
+        with status if self._console.is_terminal else nullcontext():
+            yield report
+
+    def answer(self, text: str) -> None:
+        """Print what a model reads of an answer, with long texts shortened."""
+        shown = 0
+        for line, before in zip(lines := text.split("\n"), ["", *lines], strict=False):
+            is_quote = line.startswith(">")
+            if not line.strip() or line.startswith("session_id") or (is_quote and before.startswith(">")):
+                continue
+            if shown == _MAX_LINES:
+                self.say("…", style="dim", indent=2)
+                return
+            shown += 1
+            style = "bold" if line.startswith("#") else "dim" if is_quote else ""
+            self.say(clipped(line.lstrip("#> "), _MAX_LINE), style=style, indent=2, hang=2)

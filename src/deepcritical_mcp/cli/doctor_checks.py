@@ -1,8 +1,10 @@
-"""What `doctor` checks; every check returns an outcome, whatever is wrong."""
+"""The command `doctor`: every component, its state, and how to fix it. A check has an outcome, whatever is wrong."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 import os
 import pkgutil
 import platform
@@ -12,7 +14,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -23,14 +26,19 @@ import httpx
 from anyio.to_thread import run_sync
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from deepcritical_mcp import sources as tables
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.cli.clients import ConfiguredState, McpClient, configured_state, shell_command
-from deepcritical_mcp.config import Settings, user_data_folder, variable_name
+from deepcritical_mcp.cli.clients import ConfiguredState, McpClient, configured_state, known_clients, shell_command
+from deepcritical_mcp.config import Settings, load_settings, unknown_variables, user_data_folder, variable_name
 from deepcritical_mcp.errors import (
     AuthenticationError,
     BlockedError,
+    ConfigurationError,
     DeepCriticalError,
     EmbeddingError,
     EvidenceStoreError,
@@ -42,6 +50,7 @@ from deepcritical_mcp.evidence.storage import configured_backends, in_memory_onl
 from deepcritical_mcp.evidence.storage.backend import Backend
 from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
 from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
+from deepcritical_mcp.logs import hide
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.net.pacing import RedisPlace
@@ -278,3 +287,67 @@ def client_check(client: McpClient) -> Check:
         "unknown": ("off", "installed, but not configured for this server", install),
     }
     return Check(client.title, *outcomes[configured_state(client)])
+
+
+_MARKS: dict[State, tuple[str, str]] = {
+    "ok": ("✓", "green"),
+    "off": ("–", "dim"),
+    "warning": ("!", "yellow"),
+    "broken": ("✗", "bold red"),
+}
+
+
+def examine(*, as_json: bool) -> bool:
+    """Check every component and show the results; returns whether the main job works."""
+    logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # the table says what went wrong
+    console = Console(highlight=False)
+    found = this_installation(unknown_variables())
+    settings = None
+    try:
+        settings = load_settings()
+        found.append(Check("Settings", "ok", "are valid"))
+        with nullcontext() if as_json or not console.is_terminal else console.status("Checking every part…"):
+            found += anyio.run(run_checks, settings)
+    except ConfigurationError as error:
+        advice = "Correct or unset it; until then the server does not start and nothing more can be checked."
+        found.append(Check("Settings", "broken", error.message.removesuffix(" Correct or unset it."), advice))
+    found += map(client_check, known_clients())
+    secrets = settings.secrets if settings else ()
+    found = [replace(one, finding=hide(one.finding, secrets), advice=hide(one.advice, secrets)) for one in found]
+    # The store works, and at least one source answers.
+    asked = [one for one in found if one.area not in ("", "model", "store")]
+    works = settings is not None and any(one.state in ("ok", "warning") for one in asked)
+    works = works and all(one.state != "broken" for one in found if one.area == "store")
+    if as_json:
+        rows = [{name: value for name, value in asdict(check).items() if name != "area"} for check in found]
+        print(json.dumps({"works": works, "version": __version__, "checks": rows}, indent=2, ensure_ascii=False))
+    else:
+        _show_table(console, found)
+        console.print(_conclusion(found, works=works))
+    return works
+
+
+def _show_table(console: Console, found: Sequence[Check]) -> None:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("", width=1)
+    table.add_column("Part", min_width=12)
+    table.add_column("Finding", overflow="fold")
+    for check in found:
+        mark, style = _MARKS[check.state]
+        took = f" ({check.seconds:.1f} s)" if check.seconds >= 0.05 else ""
+        finding = Text(check.finding + took)
+        if check.advice:
+            finding.append(f"\n→ {check.advice}", style="yellow" if check.state == "warning" else "")
+        part = Text(check.part, style=style if check.state == "broken" else "")
+        table.add_row(Text(mark, style=style), part, finding)
+    console.print(table)
+    console.print()
+
+
+def _conclusion(found: Sequence[Check], *, works: bool) -> Text:
+    if not works:
+        return Text("Searching and keeping evidence does not work yet: fix what is marked ✗ above.", style="bold red")
+    if any(check.area == "model" and check.state == "broken" for check in found):
+        text = "The main job works, but evidence is found again by its words only, not by meaning."
+        return Text(text, style="yellow")
+    return Text("The main job works: find, keep, and find again by meaning.", style="green")

@@ -16,6 +16,7 @@ from typing import Self
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import InvalidInputError
+from deepcritical_mcp.evidence.stemming import words_of
 from deepcritical_mcp.export import read_jsonl
 from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, CitationSource, Publication
@@ -31,15 +32,13 @@ from deepcritical_mcp.text import QUERY_FUNCTION_WORDS
 
 MIN_SCORE = 0.55
 """Share of a query's words, weighted by rarity, that a record must contain."""
-_SIMILAR = 5
 _NOT_WORDS = re.compile(r"\[sample data\]|\(Made-up text\.\)|^[A-Z]+: ", re.MULTILINE)
 _QUERY_PART = re.compile(r"\bAND\b|\bNOT\b.*", re.DOTALL)
 _FIELD_TAG = re.compile(r"\[[^\[\]]*+\]")
-_ENDING = re.compile(r"(?<=\w{4})(ations?|ings?|ies|ics?|e[ds]|s|y)$")
-_FILLER_WORDS = QUERY_FUNCTION_WORDS | frozenset(
-    """adult adults effect effects evidence help helps improve improves increase increases lead lower lowers new older
-    patient patients people person reduce reduced reduces risk studies study treatment treatments before""".split()
-)
+_FILLERS = words_of(
+    "adult effect evidence help improve increase lead lower new older patient people person reduce risk study before "
+    f"treatment {' '.join(QUERY_FUNCTION_WORDS)}"
+).keys()
 
 
 @cache
@@ -93,8 +92,7 @@ class SampleArticles(SampleSource):
         return pmid
 
     async def related(self, id: str, kind: str) -> Sequence[str]:
-        found = [one for one in sample_records("pubmed") if one.pmid == id and kind == "similar"]
-        return [one.pmid for record in found for one in self._index.similar(record)[:_SIMILAR]]
+        return ()
 
 
 class SamplePreprints(SampleSource):
@@ -188,17 +186,10 @@ class _WordOverlap:
             scores[one] = sum(best) / len(asked)
         return sorted((one for one in scores if scores[one] >= MIN_SCORE), key=lambda one: -scores[one])
 
-    def similar(self, record: Publication) -> list[Publication]:
-        """The other records, most similar first."""
-        own = self._stems[record]
-        scores = {one: self._weight(own & stems) for one, stems in self._stems.items() if one != record}
-        return sorted(scores, key=lambda one: -scores[one])
-
     def _weight(self, stems: frozenset[str]) -> float:
         rare = math.log(len(self._stems) + 1)  # words that no record contains weigh most
         return sum(self._weights.get(stem, rare) for stem in stems)
 
 
 def _stems(text: str) -> frozenset[str]:
-    words = re.findall(r"[a-z0-9]{2,}", text.lower())
-    return frozenset(_ENDING.sub("", word) for word in words if word not in _FILLER_WORDS)
+    return frozenset(words_of(text).keys() - _FILLERS)

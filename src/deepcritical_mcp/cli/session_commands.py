@@ -1,35 +1,48 @@
-"""The command `sessions`: lists, exports, deletes and restores the sessions that the server keeps for this user."""
+"""The commands over the sessions that the server keeps for this user: `sessions` lists, exports, deletes and restores
+them, `refresh` says what is new in them, `report` writes one as a page."""
 
 from __future__ import annotations
 
 import json
+import logging
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import typer
 
+from deepcritical_mcp.board import MAX_POINTS, Places, board_report
 from deepcritical_mcp.config import IN_MEMORY, load_settings, variable_name
 from deepcritical_mcp.context import AppContext, Services
 from deepcritical_mcp.errors import (
     ConfigurationError,
+    DeepCriticalError,
+    EmbeddingError,
     EvidenceStoreError,
     InvalidInputError,
     SessionBusyError,
     SessionNotFoundError,
 )
-from deepcritical_mcp.evidence.kept_sessions import with_title
+from deepcritical_mcp.evidence.chunking import passages
+from deepcritical_mcp.evidence.embedding.projection import project
+from deepcritical_mcp.evidence.kept_sessions import search_log, with_title
+from deepcritical_mcp.export import read_jsonl
+from deepcritical_mcp.models import News, Publication
+from deepcritical_mcp.reading import UTF_16
+from deepcritical_mcp.search.news import gather_news
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, checked_request, exported
 from deepcritical_mcp.session_export.export_request import OUTPUTS
 from deepcritical_mcp.session_export.whole_export import notes_left_out
 from deepcritical_mcp.text import clipped, counted
 
 if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.passage_embedder import Embedder
     from deepcritical_mcp.evidence.sessions import SessionRegistry
     from deepcritical_mcp.evidence.storage.stored_items import KeptSession
     from deepcritical_mcp.evidence.store import EvidenceStore
@@ -191,3 +204,116 @@ def _table(sessions: Sequence[KeptSession]) -> list[str]:
         "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, "<>><<<", widths, strict=True)).rstrip()
         for row in rows
     ]
+
+
+NOTHING_NEW, SOMETHING_NEW, FAILED, INCOMPLETE = 0, 1, 2, 3
+"""Exit codes. The last one means that nothing was new so far, but a service was down, another program has locked a
+session, or there was no time for everything."""
+_MAX_NAME = 60
+
+
+def refresh_sessions(sessions: Sequence[str], *, web: bool, as_json: bool) -> int:
+    """Print what is new in these sessions, by id or title, or in all that are kept, and return the exit code.
+
+    Raises:
+        EvidenceStoreError: the folder of the sessions cannot be used.
+        ConfigurationError: a setting is wrong, or sessions are kept in memory.
+    """
+    logging.getLogger("deepcritical_mcp").addHandler(logging.NullHandler())  # what failed is printed
+    return anyio.run(_refresh, sessions, web, as_json)
+
+
+async def _refresh(names: Sequence[str], web: bool, as_json: bool) -> int:
+    async with kept_services() as services:
+        names = names or [one.session_id for one in await services.sessions.sessions()]
+        codes = [await _refresh_one(name, services, web=web, as_json=as_json) for name in names]
+    if not names and not as_json:
+        typer.echo(f"Nothing new: no sessions are kept in {kept_place()}.")
+    order = (FAILED, SOMETHING_NEW, INCOMPLETE, NOTHING_NEW)
+    return min(codes, key=order.index, default=NOTHING_NEW)
+
+
+async def _refresh_one(name: str, services: Services, *, web: bool, as_json: bool) -> int:
+    """Print what is new in one session; after a failure, the others follow."""
+    try:
+        store = await services.sessions.get((await kept_session(services.sessions, name)).session_id)
+        news = await gather_news(store, services.searches, services.witness, web=web)
+    except DeepCriticalError as error:
+        is_busy = isinstance(error, SessionBusyError)
+        busy = "another program has locked this session; refresh it when that has finished."
+        message = busy if is_busy else error.message
+        if as_json:
+            typer.echo(json.dumps({"session": name, "error": message}))
+        else:
+            typer.echo(f"{clipped(name, _MAX_NAME)}: {message}", err=True)
+        return INCOMPLETE if is_busy else FAILED
+    _show(store, news, as_json=as_json)
+    return SOMETHING_NEW if news.items else NOTHING_NEW if news.is_complete else INCOMPLETE
+
+
+def _show(store: EvidenceStore, news: News, *, as_json: bool) -> None:
+    """One line for the session, and one for each piece of news; as JSON, one object on a line."""
+    if as_json:  # ASCII, since a pipe on Windows may have any encoding
+        typer.echo(json.dumps({"title": store.title, **news.model_dump(mode="json"), "summary": news.summary}))
+        return
+    title = clipped(store.title, _MAX_NAME)
+    named = f"{title} ({store.session_id})" if title else store.session_id
+    typer.echo(f"{named}: {news.summary}")
+    for item in news.items:
+        typer.echo(f"  {item.line}")
+    for error in news.errors:
+        typer.echo(f"  Not asked: {error}", err=True)
+
+
+def write_report(source: str, output: Path, *, title: str) -> tuple[int, Sequence[str]]:
+    """Write the evidence of a saved session or JSON Lines export ("-" = stdin) to `output`, under `title` or, if that
+    is empty, the session's; returns how many items, and remarks on their status, which is checked again before.
+
+    InvalidInputError if `source` is neither, has no evidence or is open elsewhere; EvidenceStoreError if the
+    session cannot be read.
+    """
+    count, remarks, written = anyio.run(_read, source)
+    if not count:
+        raise InvalidInputError("The input contains no evidence, so there is nothing to report.")
+    created = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    page = written(created=created, title=title) if title else written(created=created)
+    output.write_text(page, encoding="utf-8")
+    return count, remarks
+
+
+async def _read(source: str) -> tuple[int, Sequence[str], Callable[..., str]]:
+    """How many publications there are, remarks on their status, and `board_report` for them."""
+    if source != "-" and not source.endswith(".jsonl") and not await anyio.Path(source).exists():
+        async with kept_services() as services:
+            store = await opened_session(services.sessions, source)
+            ids = await store.ids()
+            remarks = (await services.witness.refresh(store, ids)).remarks
+            kept, shown = await store.publications(ids), await store.get(ids)
+            places, log = await store.places(ids, limit=MAX_POINTS), await search_log(store)
+            report = partial(board_report, [*kept.values()], [*shown.values()], places, log=log, remarks=remarks)
+            title = store.title or "Evidence report"
+            return len(kept), remarks, partial(report, session_id=store.session_id, title=title)
+    app = AppContext(load_settings())
+    try:
+        services = await app.services()
+        data = sys.stdin.buffer.read() if source == "-" else await anyio.Path(source).read_bytes()
+        try:  # Windows PowerShell writes UTF-16 when output is redirected
+            text = data.decode("utf-16" if data.startswith(UTF_16) else "utf-8")
+        except UnicodeDecodeError:
+            raise InvalidInputError("The input is not UTF-8 text. Export the session again as jsonl.") from None
+        asked = await services.witness.rechecked(read_jsonl(text))
+        places = await places_of(asked.publications, services.embedder)
+        report = partial(board_report, asked.publications, (), places, remarks=asked.remarks)
+        return len(asked.publications), asked.remarks, report
+    finally:
+        await app.aclose()
+
+
+async def places_of(publications: Sequence[Publication], embedder: Embedder) -> Places:
+    """A map of the first publications that the board has room for; {} if the model cannot be loaded."""
+    shown = list({one.id: one for one in publications}.values())[:MAX_POINTS]
+    try:
+        vectors = await embedder.vectors([passages(one)[0].content for one in shown])
+    except EmbeddingError:
+        return {}
+    return {one.id: point for one, point in zip(shown, project(vectors.tolist()), strict=True)}

@@ -1,36 +1,35 @@
 """The frozen values of the package; field names are the wire names.
 
-`publication` and `evidence` are a publication and its texts, `record_links` what happened to it, `screening` what the
-user decided, `vancouver` how it is cited. `results`, `document` and `citation_report` are what tools return,
-`search_log` the log and the news of a session.
+`publication` and `evidence` are a publication, what happened to it, and its texts, `screening` what the user decided,
+`vancouver` how it is cited. `results` and `documents` are what tools return, `search_log` the log and the news of a
+session.
 """
 
-from deepcritical_mcp.models.citation_report import CheckedClaim as CheckedClaim
-from deepcritical_mcp.models.citation_report import CheckedQuotation as CheckedQuotation
-from deepcritical_mcp.models.citation_report import CheckedRecord as CheckedRecord
-from deepcritical_mcp.models.citation_report import CheckedReference as CheckedReference
-from deepcritical_mcp.models.citation_report import CitationReport as CitationReport
-from deepcritical_mcp.models.citation_report import Finding as Finding
-from deepcritical_mcp.models.citation_report import FindingKind as FindingKind
-from deepcritical_mcp.models.citation_report import QuotationVerdict as QuotationVerdict
-from deepcritical_mcp.models.citation_report import ReferenceProblem as ReferenceProblem
-from deepcritical_mcp.models.citation_report import ReferenceVerdict as ReferenceVerdict
-from deepcritical_mcp.models.citation_report import findings_of as findings_of
-from deepcritical_mcp.models.citation_report import with_findings as with_findings
-from deepcritical_mcp.models.document import SESSION as SESSION
-from deepcritical_mcp.models.document import Attempt as Attempt
-from deepcritical_mcp.models.document import AttemptStatus as AttemptStatus
-from deepcritical_mcp.models.document import Document as Document
-from deepcritical_mcp.models.document import DocumentPassage as DocumentPassage
-from deepcritical_mcp.models.document import DocumentStatus as DocumentStatus
-from deepcritical_mcp.models.document import OutlineEntry as OutlineEntry
-from deepcritical_mcp.models.document import TableEntry as TableEntry
+from deepcritical_mcp.models.documents import SESSION as SESSION
+from deepcritical_mcp.models.documents import Attempt as Attempt
+from deepcritical_mcp.models.documents import AttemptStatus as AttemptStatus
+from deepcritical_mcp.models.documents import CheckedClaim as CheckedClaim
+from deepcritical_mcp.models.documents import CheckedQuotation as CheckedQuotation
+from deepcritical_mcp.models.documents import CheckedRecord as CheckedRecord
+from deepcritical_mcp.models.documents import CheckedReference as CheckedReference
+from deepcritical_mcp.models.documents import CitationReport as CitationReport
+from deepcritical_mcp.models.documents import Document as Document
+from deepcritical_mcp.models.documents import DocumentPassage as DocumentPassage
+from deepcritical_mcp.models.documents import DocumentStatus as DocumentStatus
+from deepcritical_mcp.models.documents import Finding as Finding
+from deepcritical_mcp.models.documents import FindingKind as FindingKind
+from deepcritical_mcp.models.documents import OutlineEntry as OutlineEntry
+from deepcritical_mcp.models.documents import QuotationVerdict as QuotationVerdict
+from deepcritical_mcp.models.documents import ReferenceProblem as ReferenceProblem
+from deepcritical_mcp.models.documents import ReferenceVerdict as ReferenceVerdict
+from deepcritical_mcp.models.documents import TableEntry as TableEntry
+from deepcritical_mcp.models.documents import findings_of as findings_of
+from deepcritical_mcp.models.documents import with_findings as with_findings
 from deepcritical_mcp.models.evidence import AHEAD_OF_PRINT as AHEAD_OF_PRINT
 from deepcritical_mcp.models.evidence import ANCHOR as ANCHOR
 from deepcritical_mcp.models.evidence import NO_ABSTRACT as NO_ABSTRACT
 from deepcritical_mcp.models.evidence import NOT_OWN as NOT_OWN
 from deepcritical_mcp.models.evidence import PARAGRAPH_BREAK as PARAGRAPH_BREAK
-from deepcritical_mcp.models.evidence import PREPRINT as PREPRINT
 from deepcritical_mcp.models.evidence import USER as USER
 from deepcritical_mcp.models.evidence import ParagraphAnchor as ParagraphAnchor
 from deepcritical_mcp.models.evidence import Part as Part
@@ -52,6 +51,7 @@ from deepcritical_mcp.models.publication import MAX_TRIAL_PAPERS as MAX_TRIAL_PA
 from deepcritical_mcp.models.publication import MAX_VARIANTS as MAX_VARIANTS
 from deepcritical_mcp.models.publication import NO_TITLE as NO_TITLE
 from deepcritical_mcp.models.publication import NOTICE_LABELS as NOTICE_LABELS
+from deepcritical_mcp.models.publication import PREPRINT as PREPRINT
 from deepcritical_mcp.models.publication import QUERY_LIMIT as QUERY_LIMIT
 from deepcritical_mcp.models.publication import SOURCE_LABELS as SOURCE_LABELS
 from deepcritical_mcp.models.publication import STATUSES as STATUSES
@@ -62,6 +62,7 @@ from deepcritical_mcp.models.publication import Bibliography as Bibliography
 from deepcritical_mcp.models.publication import CitationSource as CitationSource
 from deepcritical_mcp.models.publication import NoticeKind as NoticeKind
 from deepcritical_mcp.models.publication import PublicationStatus as PublicationStatus
+from deepcritical_mcp.models.publication import RecordLink as RecordLink
 from deepcritical_mcp.models.publication import Screening as Screening
 from deepcritical_mcp.models.publication import StatusDay as StatusDay
 from deepcritical_mcp.models.publication import StatusNotice as StatusNotice
@@ -75,13 +76,12 @@ from deepcritical_mcp.models.publication import query_problem as query_problem
 from deepcritical_mcp.models.publication import retraction_label as retraction_label
 from deepcritical_mcp.models.publication import split_name as split_name
 from deepcritical_mcp.models.publication import split_names as split_names
+from deepcritical_mcp.models.publication import status_from_links as status_from_links
 from deepcritical_mcp.models.publication import status_label as status_label
+from deepcritical_mcp.models.publication import status_told_by as status_told_by
 from deepcritical_mcp.models.publication import united as united
 from deepcritical_mcp.models.publication import with_day as with_day
 from deepcritical_mcp.models.publication import without_retraction_mark as without_retraction_mark
-from deepcritical_mcp.models.record_links import RecordLink as RecordLink
-from deepcritical_mcp.models.record_links import status_from_links as status_from_links
-from deepcritical_mcp.models.record_links import status_told_by as status_told_by
 from deepcritical_mcp.models.results import SAME as SAME
 from deepcritical_mcp.models.results import AddedItem as AddedItem
 from deepcritical_mcp.models.results import AddResult as AddResult

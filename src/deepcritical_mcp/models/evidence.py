@@ -23,6 +23,7 @@ from deepcritical_mcp.models.publication import (
     FIRST_KNOWN,
     LATEST_DATE,
     LATEST_DECISION,
+    PREPRINT,
     UNION,
     UNKNOWN_DATE,
     AuthorName,
@@ -131,8 +132,6 @@ RECORD_KINDS: tuple[TextKind, ...] = ("abstract", "registration")
 USER = "user"
 """Provider of what the user wrote or pasted."""
 NO_ABSTRACT = "[No abstract]"
-PREPRINT = "Preprint"
-"""PubMed's publication type of a preprint."""
 AHEAD_OF_PRINT = "aheadofprint"
 """PubMed's publication stage of an article without an issue yet."""
 PublicationForm = Literal["article", "preprint", "chapter", "book", "trial", "page", "other"]

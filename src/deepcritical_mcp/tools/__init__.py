@@ -1,4 +1,5 @@
-"""The MCP tools, one per file. To add one, write a file with a `TOOL` and add a line here."""
+"""The MCP tools, one per file, those that search a source in `searches`. To add one, write it with its `ToolSpec` and
+add a line here."""
 
 from __future__ import annotations
 
@@ -8,46 +9,40 @@ from typing import Literal
 from deepcritical_mcp.tools import (
     add_evidence,
     check_citations,
-    clear_session,
     expand_queries,
     export_evidence,
-    get_evidence,
     get_full_text,
-    list_evidence,
-    list_sessions,
-    preprint_search,
-    pubmed_related,
-    pubmed_search,
+    kept_evidence,
     search_fetch,
+    searches,
     semantic_search,
-    trial_search,
-    web_search,
+    sessions,
 )
 from deepcritical_mcp.tools.spec import ToolSpec
 
 Profile = Literal["research", "core", "search-fetch"]
 
 TOOLS: tuple[ToolSpec, ...] = (
-    pubmed_search.TOOL,
-    trial_search.TOOL,
-    web_search.TOOL,
+    searches.PUBMED_SEARCH,
+    searches.TRIAL_SEARCH,
+    searches.WEB_SEARCH,
     expand_queries.TOOL,
     semantic_search.TOOL,
     add_evidence.TOOL,
     get_full_text.TOOL,
-    preprint_search.TOOL,
+    searches.PREPRINT_SEARCH,
     check_citations.TOOL,
-    get_evidence.TOOL,
-    pubmed_related.TOOL,
-    list_evidence.TOOL,
-    list_sessions.TOOL,
+    kept_evidence.GET_EVIDENCE,
+    searches.PUBMED_RELATED,
+    kept_evidence.LIST_EVIDENCE,
+    sessions.LIST_SESSIONS,
     export_evidence.TOOL,
-    clear_session.TOOL,
+    sessions.CLEAR_SESSION,
 )
 
 PROFILES: dict[Profile, tuple[ToolSpec, ...]] = {
     "research": TOOLS,
-    "core": tuple(one.TOOL for one in (pubmed_search, web_search, expand_queries, semantic_search, add_evidence)),
+    "core": (searches.PUBMED_SEARCH, searches.WEB_SEARCH, expand_queries.TOOL, semantic_search.TOOL, add_evidence.TOOL),
     "search-fetch": (search_fetch.SEARCH, search_fetch.FETCH),
 }
 """The tools that each profile offers: all; the five that a client with little room needs; or the two that some hosts

@@ -43,7 +43,7 @@ from deepcritical_mcp.text import clean_line, clean_text, counted, cut_at_senten
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, application, progress_of, session_for
 from deepcritical_mcp.tools.arguments.document_ids import read_document_id
 from deepcritical_mcp.tools.arguments.item_decisions import EvidenceItem, decidable, decided, decision_problem
-from deepcritical_mcp.tools.arguments.params import SessionId, evidence_id, identifier_field
+from deepcritical_mcp.tools.arguments.params import OtherSession, evidence_id, identifier_field
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 from deepcritical_mcp.urls import clean_url, is_web_address
 
@@ -60,7 +60,7 @@ MAX_LISTED = 5
 async def add_evidence(
     ctx: ToolContext,
     items: Annotated[list[EvidenceItem], Field(min_length=1, max_length=100)],
-    session_id: SessionId = "",
+    session_id: OtherSession = "",
 ) -> AddResult:
     """Save (store, add, keep, upload, paste) a note, comment, quote, text or document of your own in the session, to
     remember. An item without content, but with pmid, doi, pmcid, nct, url or reference (a citation in any style)

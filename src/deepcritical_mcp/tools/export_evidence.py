@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
 from anyio import to_thread
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp_types import Resource, ResourceLink
 from pydantic import Field
 
-from deepcritical_mcp.errors import DeepCriticalError, InvalidInputError, SessionError
+from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.export import ExportFormat, export_part
 from deepcritical_mcp.export.tables import text_in_pieces
@@ -25,7 +24,6 @@ from deepcritical_mcp.session_export.export_request import RECORD_FORMATS, media
 from deepcritical_mcp.session_export.saved_exports import (
     export_name,
     keep_export,
-    kept_export,
     last_news,
     listed_exports,
     save_export,
@@ -41,7 +39,6 @@ from deepcritical_mcp.tools.arguments.call_session import (
     application,
     is_local,
     progress_of,
-    read_session,
     session_for,
 )
 from deepcritical_mcp.tools.arguments.params import GivenId, Marked, OtherSession, Word, evidence_id, split_place
@@ -87,21 +84,6 @@ async def export_resources(store: EvidenceStore) -> list[Resource]:
         )
         for one in reversed(await listed_exports(store))
     ]
-
-
-async def saved_export(session_id: str, name: str, ctx: ToolContext) -> str:
-    """The whole text of an export that was kept with save=true."""
-    try:
-        text = await kept_export(await read_session(ctx, session_id), name)
-    except SessionError as error:
-        raise ResourceNotFoundError(error.message) from error
-    except DeepCriticalError as error:
-        raise ResourceError(error.message) from error
-    if text is None:
-        raise ResourceNotFoundError(
-            "This session does not keep an export of this name, or no longer: export_evidence with save=true makes one."
-        )
-    return text
 
 
 def fits(text: str, limit: int) -> bool:

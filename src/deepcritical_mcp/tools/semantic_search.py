@@ -21,9 +21,9 @@ from deepcritical_mcp.tools.arguments.call_session import (
     progress_of,
     session_for,
 )
-from deepcritical_mcp.tools.arguments.params import Characters, Marked, MoreVariants, Query, SessionId, StatusFilter
-from deepcritical_mcp.tools.list_evidence import no_such_mark
-from deepcritical_mcp.tools.list_sessions import NO_SESSIONS
+from deepcritical_mcp.tools.arguments.params import Characters, Marked, MoreVariants, OtherSession, Query, StatusFilter
+from deepcritical_mcp.tools.kept_evidence import no_such_mark
+from deepcritical_mcp.tools.sessions import NO_SESSIONS
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ async def semantic_search(
     status: Annotated[StatusFilter, Field(description='"ok" = asked, no mark')] = "any",
     marked: Marked = "",
     min_relevance: Annotated[float, Field(ge=0, le=1)] = 0,
-    session_id: Annotated[SessionId, Field(description='"all" = all kept sessions')] = "",
+    session_id: Annotated[OtherSession, Field(description='"all" = all kept sessions')] = "",
 ) -> SearchResult:
     """Find by meaning (vector search), in the papers, documents and notes saved or collected in this session, your
     library, the passages that answer a question, each a verbatim quote with its source."""

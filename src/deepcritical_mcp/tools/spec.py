@@ -14,12 +14,11 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from deepcritical_mcp.models import Citation, SearchResult
+from deepcritical_mcp.models import Citation
 from deepcritical_mcp.tools.answers.render import to_markdown
 
 BOARD_URI = "ui://deepcritical/board.html"
 _IN_URIS = "/:=',"
-FIND_AGAIN = "semantic_search finds these again by meaning."
 
 # Gemini's converter fails on additionalProperties; the server refuses unknown names itself.
 _NOT_IN_MEASURES = frozenset({"$defs", "title", "additionalProperties", "propertyNames"})
@@ -91,14 +90,6 @@ def hints(*, read_only: bool = False, destructive: bool = False, open_world: boo
         idempotent_hint=None if read_only else not destructive,
         open_world_hint=open_world,
     )
-
-
-def search_spec(
-    run: Callable[..., Awaitable[SearchResult]], title: str, icon: str, source: str, *, is_basic: bool = False
-) -> ToolSpec:
-    """The tool that searches a source and keeps what it finds in the session."""
-    shown: dict[str, Any] = {"changes_session": True, "on_board": True, "is_basic": is_basic, "source": source}
-    return ToolSpec(run, title, icon, SearchResult, hints(read_only=True, open_world=True), **shown)
 
 
 def input_schema(schema: Mapping[str, Any], *, with_lengths: bool = False) -> dict[str, Any]:

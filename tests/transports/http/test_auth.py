@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.transports.http.auth import StaticTokens, weak_tokens
+from deepcritical_mcp.transports.http.auth import Authentication, weak_tokens
 from tests.transports.conftest import Serving
 from tests.transports.processes import greeting
 
@@ -32,7 +32,8 @@ async def test_without_a_token_nobody_comes_in_but_health_can_be_asked(serving: 
     ["wrong", "", "alice", f"alice:{ALICE}", f"{ALICE} ", ALICE.upper(), ALICE[:-1], "\N{GREEK SMALL LETTER ALPHA}"],
 )
 async def test_a_wrong_token_is_refused(token: str) -> None:
-    assert await StaticTokens([("alice", ALICE)]).verify_token(token) is None
+    settings = Settings(auth_tokens=TOKENS)  # type: ignore[arg-type]
+    assert await Authentication(settings, "http://localhost").verify_token(token) is None
 
 
 async def test_a_connection_cannot_be_taken_over_with_another_token(serving: Serving) -> None:

@@ -131,8 +131,8 @@ def short_citation(citation: Citation, limit: int) -> Citation:
         update={
             "title": clipped(citation.title, limit // 20),
             "reference": clipped(citation.reference, min(MAX_REFERENCE_LENGTH, limit // 10)),
-            **dict.fromkeys(("journal", "url"), ""),
-            **dict.fromkeys(("authors", "publication_types", "mesh_terms", "keywords", "registrations"), ()),
+            "url": "",
+            **dict.fromkeys(("publication_types", "registrations"), ()),
             "status_notices": citation.status_notices[:1],
         }
     )

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from deepcritical_mcp.checking.report_text import report_form
+from deepcritical_mcp.excerpts import GAP
 from deepcritical_mcp.models import (
     PARAGRAPH_BREAK,
     SOURCE_LABELS,
@@ -51,8 +52,6 @@ from deepcritical_mcp.tools.answers.citation_lines import (
 
 _DELIMITERS = re.compile(r"\|(?:\s*:?-+:?\s*\|)+\s*")
 _CELL_END = re.compile(r"(?<!\\)\|")
-GAP = "[…]"
-"""Marks what is left out of a passage."""
 
 
 def quoted_passage(text: str) -> list[str]:

@@ -130,7 +130,9 @@ def selected(pieces: Sequence[Piece], names: Sequence[str]) -> tuple[list[Piece]
             remarks.append(f"Read sections={shown} as {_named([one for one in found if one.parent not in inside])}.")
         missing += [] if found else [shown]
         chosen.update((piece.anchor, piece) for piece in found)
-    told = f"sections: there is no {', '.join(missing)}. {_listed(pieces)}" if missing else ""
+    outer = [piece for piece in pieces if not piece.parent and piece.kind != "table"]
+    known = f'There are {_named(outer)}; sections=["{OUTLINE}"] lists all.'
+    told = f"sections: there is no {', '.join(missing)}. {known}" if missing else ""
     if not chosen:
         raise InvalidInputError(told)
     order = {piece.anchor: number for number, piece in enumerate(pieces)}
@@ -202,11 +204,6 @@ def _words(title: str) -> tuple[str, ...]:
     """The words of a title without its number, and without their plurals."""
     words = re.findall(r"[^\W_]+", _NUMBERING.sub("", title.strip()).casefold())
     return tuple(word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words)
-
-
-def _listed(pieces: Sequence[Piece]) -> str:
-    outer = [piece for piece in pieces if not piece.parent and piece.kind != "table"]
-    return f'There are {_named(outer)}; sections=["{OUTLINE}"] lists all.'
 
 
 def _named(pieces: Sequence[Piece]) -> str:

@@ -17,7 +17,6 @@ from deepcritical_mcp.models import (
     SAME,
     SESSION,
     USER,
-    CheckedQuotation,
     CheckedRecord,
     CheckedReference,
     Citation,
@@ -129,21 +128,22 @@ def _document(result: Document) -> Document:
 
 
 def _report(result: CitationReport) -> CitationReport:
+    """Without what a sound reference says, counts of nothing, and those of entries that were all read and checked."""
     named = [one.index for one in result.references if is_sound(one) and not one.written]
+    total = result.counts.get("references", 0)
+    usual = {name for name in ("entries", "checked") if result.counts.get(name) == total}
     update: dict[str, object] = {
         "references": tuple(_reference(one) for one in result.references if one.index not in named),
         "verified": ranges(named),
-        "quotations": tuple(map(_quotation, result.quotations)),
-        "counts": _counts(result.counts),
+        "quotations": tuple(
+            one.model_copy(update={"quote": clipped(one.quote, MAX_WRITTEN), "passage": ""})
+            if one.verdict == "verbatim"
+            else one
+            for one in result.quotations
+        ),
+        "counts": {name: count for name, count in result.counts.items() if count and name not in usual},
     }
     return result.model_copy(update=update)
-
-
-def _counts(counts: Mapping[str, int]) -> dict[str, int]:
-    """The counts without those of nothing, and without entries that were all read and all checked."""
-    total = counts.get("references", 0)
-    same = {"entries", "checked"}
-    return {name: count for name, count in counts.items() if count and not (name in same and count == total)}
 
 
 def _reference(one: CheckedReference) -> CheckedReference:
@@ -161,12 +161,6 @@ def _record(record: CheckedRecord, of: CheckedReference) -> CheckedRecord:
     reference = "" if is_said else record.reference
     status = record.status if is_marked(record.status) else "unchecked"
     return CheckedRecord.model_construct(id=record.id, reference=reference, status=status)
-
-
-def _quotation(one: CheckedQuotation) -> CheckedQuotation:
-    if one.verdict != "verbatim":
-        return one
-    return one.model_copy(update={"quote": clipped(one.quote, MAX_WRITTEN), "passage": ""})
 
 
 _LEAN: Mapping[type[BaseModel], Callable[[Any], BaseModel]] = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken, principal_components
@@ -27,8 +27,7 @@ from deepcritical_mcp.errors import (
     SessionRequiredError,
 )
 from deepcritical_mcp.evidence.kept_sessions import ID_PREFIX, MAX_TITLE, folded_title
-from deepcritical_mcp.models import Evidence, QueryReport, SearchResult, split_text_id, with_numbers_shown
-from deepcritical_mcp.sources.base import SearchRequest
+from deepcritical_mcp.models import Evidence, QueryReport, split_text_id, with_numbers_shown
 from deepcritical_mcp.text import clipped, counted, inert
 
 if TYPE_CHECKING:
@@ -116,13 +115,11 @@ ONE_USER = "one_user"
 STRANGER = "(through a proxy)"
 """The owner of what callers open through a proxy on a server that is otherwise this machine's user's alone."""
 is_stranger: ContextVar[bool] = ContextVar("is_stranger", default=False)
-MAX_TITLE_NOTED = 60
 BESIDE = "Calls without session_id continue another session."
 MAX_FOUND_BY = 3
 """An item of evidence names the latest queries that found it, at most this many."""
 
 ToolContext = Context[AppContext, Any]
-RequestT = TypeVar("RequestT", bound=SearchRequest)
 
 
 @dataclass(frozen=True)
@@ -291,11 +288,9 @@ async def current_id(ctx: ToolContext) -> str:
 
 async def existing_session(ctx: ToolContext) -> EvidenceStore | None:
     """The connection's default session if it has been opened already, else None."""
-    if key := _default_key(ctx):
-        registry = (await application(ctx).services()).sessions
-        if session_id := registry.default_id(key, owner=caller()):
-            with suppress(SessionNotFoundError):
-                return await registry.get(session_id, owner=caller())
+    if session_id := await current_id(ctx):
+        with suppress(SessionNotFoundError):
+            return await (await application(ctx).services()).sessions.get(session_id, owner=caller())
     return None
 
 
@@ -309,7 +304,7 @@ async def session_note(ctx: ToolContext, session_id: str) -> str:
     if registry.lasting:
         with suppress(DeepCriticalError):
             title = (await registry.get(session_id, owner=caller())).title
-            named = f' ("{clipped(title, MAX_TITLE_NOTED)}")' if title else ""
+            named = f' ("{clipped(title, MAX_TITLE_SHOWN)}")' if title else ""
             until = registry.kept_until(session_id)
             when = f"until {day(until)}" if until else "once there is something in it"
             return f"This session{named} is kept {when}. {beside}".strip()
@@ -326,30 +321,6 @@ async def search_of(ctx: ToolContext, source: str) -> SourceSearch:
     if source not in searches:
         raise ConfigurationError(f"This server does not search {source}; it has {', '.join(searches) or 'no source'}.")
     return searches[source]
-
-
-async def searched(
-    ctx: ToolContext,
-    source: str,
-    request: RequestT,
-    session_id: str,
-    next_steps: Callable[[SearchResult, RequestT, str], Iterable[str]],
-    *,
-    about: str = "",
-) -> SearchResult:
-    """What a source finds, kept in the session that the call means; raises as `session_for` and `search_of` do.
-
-    `next_steps` says what the model can do next; its third argument is how to read on, "" after the last page.
-    """
-    session = await session_for(ctx, session_id, about=about or request.query)
-    search = await search_of(ctx, source)
-    result = await search.search(request, session.store, progress=progress_of(ctx))
-    more = f"Continue with offset={result.next_offset}." if result.next_offset >= 0 else ""
-    if not result.evidence and request.offset >= result.total_found > 0:
-        steps: Iterable[str] = ("There are no results at this offset: use a smaller one.",)
-    else:
-        steps = next_steps(result, request, more)
-    return result.model_copy(update={"next_step": session.next_step(*steps)})
 
 
 def application(ctx: ToolContext) -> AppContext:

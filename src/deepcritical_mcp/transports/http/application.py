@@ -23,14 +23,13 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import DeepCriticalError
+from deepcritical_mcp.errors import DeepCriticalError, ShuttingDownError
 from deepcritical_mcp.tools import PROFILES
 from deepcritical_mcp.transports.http.auth import Authentication
-from deepcritical_mcp.transports.http.call_limits import CallLimits, RequestLimits, Turnstile
-from deepcritical_mcp.transports.http.caller_context import CallerMiddleware
+from deepcritical_mcp.transports.http.call_limits import CallLimits, Turnstile
+from deepcritical_mcp.transports.http.caller_context import CallerMiddleware, current_caller
 from deepcritical_mcp.transports.http.monitoring import CallObserver, Health, Metrics, ResponseCounter
 from deepcritical_mcp.transports.http.security import HostAndOriginCheck, refusal, serves_one_user
-from deepcritical_mcp.transports.http.shutdown import CLOSE_SECONDS, OpenStreams, RunningCalls
 from deepcritical_mcp.transports.messages import MAX_VALUES, UnusableMessageError, has_too_many_values, read_message
 
 if TYPE_CHECKING:
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
 
     from deepcritical_mcp.context import AppContext
     from deepcritical_mcp.evidence.sessions import SessionRegistry
+
+logger = logging.getLogger(__name__)
 
 READ_AT_ONCE = 100_000
 """Bytes of a body that are read on the event loop; more are read in a thread."""
@@ -108,13 +109,16 @@ class BodyLimits:
         return refusal(413, "too_large", text)
 
 
-logger = logging.getLogger(__name__)
-
 MCP_PATH = "/mcp"
 SSE_PATH = "/sse"
 MESSAGES_PATH = "/messages/"
 _PATHS = (MCP_PATH, SSE_PATH, MESSAGES_PATH, "/health", "/ready", "/metrics")
 _MAX_SWEEP_INTERVAL = 60.0  # seconds
+# Together with uvicorn's, less than the two seconds after which many process managers kill a process.
+CALL_GRACE_SECONDS = 1.0
+STREAM_GRACE_SECONDS = 0.2
+CLOSE_SECONDS = 1.0
+_POLL_INTERVAL = 0.05  # seconds
 
 
 class CallControl:
@@ -124,15 +128,13 @@ class CallControl:
     """
 
     def __init__(self, settings: Settings) -> None:
+        self.closing = False
+        self.running: set[anyio.CancelScope] = set()
+        self.limits = CallLimits(settings)
         self.metrics = Metrics()
-        self.running = RunningCalls()
-        self.observer = CallObserver(
-            self.metrics,
-            [tool.name for tools in PROFILES.values() for tool in tools],
-            log_queries=settings.log_queries,
-        )
-        self._limits = CallLimits(settings)
         self.metrics.watch("calls_running", "Tool calls that run now.", lambda: len(self.running))
+        tools = [tool.name for tools in PROFILES.values() for tool in tools]
+        self.observer = CallObserver(self.metrics, tools, log_queries=settings.log_queries)
 
     @asynccontextmanager
     async def admit(self) -> AsyncGenerator[None]:
@@ -140,10 +142,37 @@ class CallControl:
 
         Raises:
             LimitExceededError: the caller has too many calls running, or made too many in the last minute.
-            ShuttingDownError: the server is shutting down.
+            ShuttingDownError: the server is shutting down, or began to while the call ran.
+            DeepCriticalError: the client has closed the connection, so that nobody will read this.
         """
-        async with self.running.admit(), self._limits.admit():
-            yield
+        if self.closing:
+            raise ShuttingDownError()
+        caller = current_caller()
+        with anyio.CancelScope() as scope:
+            places = [self.running, caller.calls] if caller else [self.running]
+            for place in places:
+                place.add(scope)
+            try:
+                async with self.limits.admit():
+                    yield
+            finally:
+                for place in places:
+                    place.discard(scope)
+        if scope.cancelled_caught and self.closing:
+            raise ShuttingDownError()
+        if scope.cancelled_caught:
+            error = DeepCriticalError("The client has closed the connection.")
+            error.code = "cancelled"
+            raise error
+
+    async def drain(self, *, hurry: Callable[[], bool]) -> None:
+        """Refuse new calls, wait for running ones (not if `hurry()`), then cancel the rest."""
+        self.closing = True
+        await _wait_while(lambda: bool(self.running) and not hurry(), CALL_GRACE_SECONDS)
+        for scope in list(self.running):
+            scope.cancel()
+        await _wait_while(lambda: bool(self.running), STREAM_GRACE_SECONDS)
+        await anyio.sleep(_POLL_INTERVAL)  # lets the results reach their streams
 
 
 class HttpApplication:
@@ -171,17 +200,17 @@ class HttpApplication:
         self._auth = Authentication(settings, settings.public_url or address)
         self._registry: SessionRegistry | None = None
         calls.metrics.watch("sessions", "Open sessions.", lambda: self._registry.open_sessions if self._registry else 0)
-        self._health = Health(app, calls.metrics, closing=lambda: calls.running.closing)
+        self._health = Health(app, calls.metrics, closing=lambda: calls.closing)
         self._streams = OpenStreams(BodyLimits(self._transports(settings), settings))
         of_one_user = serves_one_user(settings, urlsplit(address).hostname or "", insecure=insecure)
-        callers = CallerMiddleware(RequestLimits(self._streams, settings), of_one_user=of_one_user)
+        callers = CallerMiddleware(calls.limits.bounding(self._streams), of_one_user=of_one_user)
         guarded = Turnstile(self._auth.require(callers))
         checked = HostAndOriginCheck(_cors(self._routes(guarded), settings), settings)
         self.asgi = ResponseCounter(checked, calls.metrics, _PATHS)
 
     async def drain(self, *, hurry: Callable[[], bool]) -> None:
         """Wait for running calls (unless `hurry()`), fail those still running, then end the open streams."""
-        await self._calls.running.drain(hurry=hurry)
+        await self._calls.drain(hurry=hurry)
         await self._streams.end()
 
     def _transports(self, settings: Settings) -> ASGIApp:
@@ -230,7 +259,7 @@ class HttpApplication:
         while True:
             await anyio.sleep(min(_MAX_SWEEP_INTERVAL, (self._app.settings.session_ttl or math.inf) / 4))
             try:
-                await anyio.to_thread.run_sync(_release_memory, not len(self._calls.running))
+                await anyio.to_thread.run_sync(_release_memory, not self._calls.running)
                 self._registry = (await self._app.services()).sessions
                 await self._registry.sweep()
             except DeepCriticalError as error:
@@ -258,3 +287,67 @@ def _release_memory(is_idle: bool) -> None:
         gc.collect()
     if sys.platform != "win32" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)
+
+
+class OpenStreams:
+    """ASGI middleware that can end open responses, event streams above all.
+
+    To the application it looks as if the client had disconnected, so it cleans up as usual.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._closing = False
+        self._ended = anyio.Event()
+        self._open: dict[anyio.CancelScope, str] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._closing:
+            await refusal(503, "shutting_down", "This server is shutting down.", retry_after=10)(scope, receive, send)
+            return
+        started = ended = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started, ended
+            if started and self._ended.is_set():
+                return  # as for a client that has disconnected
+            started = started or message["type"] == "http.response.start"
+            ended = message["type"] == "http.response.body" and not message.get("more_body", False)
+            await send(message)
+
+        with anyio.CancelScope() as cancel:
+            self._open[cancel] = scope["method"]
+            try:
+                await self._app(scope, lambda: self._receive(receive), watched)
+            finally:
+                del self._open[cancel]
+        if self._ended.is_set() and started and not ended:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def end(self) -> None:
+        """Refuse new requests, wait a little for POST responses, then end every response."""
+        self._closing = True
+        await _wait_while(lambda: "POST" in self._open.values(), STREAM_GRACE_SECONDS)
+        self._ended.set()
+        await _wait_while(lambda: bool(self._open), STREAM_GRACE_SECONDS)
+        for scope in list(self._open):
+            scope.cancel()
+
+    async def _receive(self, receive: Receive) -> Message:
+        message: Message = {"type": "http.disconnect"}
+
+        async def stop_when_ended() -> None:
+            await self._ended.wait()
+            tasks.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stop_when_ended)
+            message = await receive()
+            tasks.cancel_scope.cancel()
+        return message
+
+
+async def _wait_while(condition: Callable[[], bool], grace: float) -> None:
+    with anyio.move_on_after(grace):
+        while condition():  # noqa: ASYNC110  # runs at shutdown only; a signal handler cannot set an event
+            await anyio.sleep(_POLL_INTERVAL)

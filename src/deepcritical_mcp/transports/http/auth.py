@@ -7,7 +7,7 @@ import hmac
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import islice
 from typing import Any, TypeVar, cast
@@ -55,28 +55,6 @@ CLOCK_SKEW = 30  # seconds
 MAX_TOKEN_LENGTH = 16_384
 _ISSUER = ("oauth", "The OAuth issuer")
 _METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
-
-
-class StaticTokens:
-    """Verifies the `name:token` pairs in the settings; a token identifies its caller by name.
-
-    Tokens that are not in the settings are left to `others`.
-    """
-
-    def __init__(
-        self, pairs: Sequence[tuple[str, str]], scopes: Sequence[str] = (), *, others: TokenVerifier | None = None
-    ) -> None:
-        self._pairs = [(name, _digest(token)) for name, token in pairs]
-        self._scopes = list(scopes)
-        self._others = others
-
-    async def verify_token(self, token: str) -> AccessToken | None:
-        """The caller whose token this is; None if unknown. Compares with every known token in constant time."""
-        digest = _digest(token)
-        names = [name for name, known in self._pairs if hmac.compare_digest(known, digest)]
-        if names:
-            return AccessToken(token=token, client_id=names[0], scopes=self._scopes)
-        return await self._others.verify_token(token) if self._others else None
 
 
 class OAuthVerifier:
@@ -250,7 +228,17 @@ class Authentication:
     def __init__(self, settings: Settings, public_url: str) -> None:
         self._oauth = OAuthVerifier(settings, public_url) if settings.oauth_issuer else None
         self._settings = settings
+        self._pairs = [(name, _digest(token)) for name, token in settings.token_pairs]
         self._resource = AnyHttpUrl(public_url)
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """The caller whose token this is, None if unknown: one of the settings', or else the authorization server's.
+        Compares with every token of the settings in constant time."""
+        digest = _digest(token)
+        names = [name for name, known in self._pairs if hmac.compare_digest(known, digest)]
+        if names:
+            return AccessToken(token=token, client_id=names[0], scopes=list(self._settings.oauth_scopes))
+        return await self._oauth.verify_token(token) if self._oauth else None
 
     def require(self, app: ASGIApp) -> ASGIApp:
         """`app` for authenticated callers only: others get 401 (with OAuth, also where to log in) or 429."""
@@ -258,8 +246,7 @@ class Authentication:
             return app
         metadata = build_resource_metadata_url(self._resource) if self._oauth else None
         required = RequireAuthMiddleware(AuthContextMiddleware(app), list(self._settings.oauth_scopes), metadata)
-        verifier = StaticTokens(self._settings.token_pairs, self._settings.oauth_scopes, others=self._oauth)
-        backend = ThrottledBearerBackend(verifier, RateLimit(MAX_WRONG_TOKENS_PER_MINUTE))
+        backend = ThrottledBearerBackend(self, RateLimit(MAX_WRONG_TOKENS_PER_MINUTE))
         return AuthenticationMiddleware(required, backend, on_error=_refuse)
 
     def routes(self) -> list[Route]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import anyio
@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import LimitExceededError
 from deepcritical_mcp.net.fair_queue import turn_of
-from deepcritical_mcp.transports.http.caller_context import current_caller
+from deepcritical_mcp.transports.http.caller_context import Caller, current_caller
 from deepcritical_mcp.transports.http.security import refusal
 
 CONCURRENCY_RETRY_AFTER = 2.0  # seconds
@@ -33,21 +33,20 @@ class RateLimit:
     The generic cell rate algorithm; the one number per key is when its full burst is available again.
     """
 
-    def __init__(self, per_minute: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, per_minute: int) -> None:
         self._spacing = _MINUTE / per_minute
-        self._clock = clock
         self._full_at: dict[str, float] = {}
         self._next_sweep = 0.0
 
     def wait(self, key: str) -> float:
         """Seconds until the next event of `key` is allowed, 0.0 if it is allowed now. Counts nothing."""
-        now = self._clock()
+        now = time.monotonic()
         wait = self._full_at.get(key, now) + self._spacing - _MINUTE - now
         return wait if wait > _ROUNDING_ERROR else 0.0
 
     def count(self, key: str) -> None:
         """Count one event of `key`."""
-        now = self._clock()
+        now = time.monotonic()
         if now >= self._next_sweep:
             self._next_sweep = now + _MINUTE
             self._full_at = {known: moment for known, moment in self._full_at.items() if moment > now}
@@ -55,11 +54,11 @@ class RateLimit:
 
 
 class CallLimits:
-    """Admits tool calls of the current caller, or refuses them with the time to wait."""
+    """Admits tool calls and requests of the current caller, or refuses them with the time to wait."""
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._rate = RateLimit(settings.calls_per_minute, clock=clock)
+        self._rate = RateLimit(settings.calls_per_minute)
         self._running: Counter[str] = Counter()
 
     @asynccontextmanager
@@ -73,7 +72,7 @@ class CallLimits:
         if caller is None:
             yield
             return
-        counted = not caller.is_local or self._settings.limit_local
+        counted = self._counts(caller)
         if counted:
             self._check(caller.key)
             self._rate.count(caller.key)
@@ -85,6 +84,25 @@ class CallLimits:
             turn_of.reset(turn)
             if counted:
                 self._running -= Counter([caller.key])  # drops what reaches zero
+
+    def bounding(self, app: ASGIApp) -> ASGIApp:
+        """`app` behind a limit against floods: 429 above `REQUESTS_PER_CALL` requests per allowed tool call."""
+        rate = RateLimit(REQUESTS_PER_CALL * self._settings.calls_per_minute)
+
+        async def bounded(scope: Scope, receive: Receive, send: Send) -> None:
+            caller = current_caller()
+            if caller is not None and self._counts(caller):
+                if wait := rate.wait(caller.key):
+                    refused = refusal(429, "too_many_requests", "Too many requests.", retry_after=wait)
+                    await refused(scope, receive, send)
+                    return
+                rate.count(caller.key)
+            await app(scope, receive, send)
+
+        return bounded
+
+    def _counts(self, caller: Caller) -> bool:
+        return not caller.is_local or self._settings.limit_local
 
     def _check(self, key: str) -> None:
         if self._running[key] >= self._settings.concurrent_calls:
@@ -115,22 +133,4 @@ class Turnstile:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with self._one:
             await anyio.lowlevel.checkpoint()
-        await self._app(scope, receive, send)
-
-
-class RequestLimits:
-    """ASGI middleware against floods: responds 429 above `REQUESTS_PER_CALL` requests per allowed tool call."""
-
-    def __init__(self, app: ASGIApp, settings: Settings, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._app = app
-        self._limit_local = settings.limit_local
-        self._rate = RateLimit(REQUESTS_PER_CALL * settings.calls_per_minute, clock=clock)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        caller = current_caller()
-        if caller is not None and (self._limit_local or not caller.is_local):
-            if wait := self._rate.wait(caller.key):
-                await refusal(429, "too_many_requests", "Too many requests.", retry_after=wait)(scope, receive, send)
-                return
-            self._rate.count(caller.key)
         await self._app(scope, receive, send)

@@ -7,7 +7,6 @@ import ctypes
 import logging
 import socket
 import sys
-from collections.abc import Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -148,12 +147,14 @@ class BoundedProtocol(H11Protocol):
         others = [one for one in self.connections if isinstance(one, BoundedProtocol)]
         of_address = [one for one in others if one.client and one.client[0] == address]
         crowd = of_address if len(of_address) >= self.max_per_address else others
-        is_full = crowd is of_address or len(others) >= self.max_connections
-        if is_full and not _close_one_that_waits(crowd):
-            transport.write(_REFUSAL)
-            transport.close()
-            self.transport = transport
-            return
+        if crowd is of_address or len(others) >= self.max_connections:
+            waiting = [one for one in crowd if one.waits_until]
+            if not waiting:
+                transport.write(_REFUSAL)
+                transport.close()
+                self.transport = transport
+                return
+            min(waiting, key=lambda one: one.waits_until).end()
         super().connection_made(transport)
         transport.set_write_buffer_limits(0)  # so that `pause_writing` is called whenever anything is unsent
         self._expect_head(self.request_timeout)
@@ -214,14 +215,6 @@ class BoundedProtocol(H11Protocol):
         for name in names:
             if timer := self._timers.pop(name, None):
                 timer.cancel()
-
-
-def _close_one_that_waits(connections: Sequence[BoundedProtocol]) -> bool:
-    """Close the one of `connections` that would be closed next; False if all are at work."""
-    waiting = [one for one in connections if one.waits_until]
-    if waiting:
-        min(waiting, key=lambda one: one.waits_until).end()
-    return bool(waiting)
 
 
 def run_http(
