@@ -78,7 +78,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "storage": tuple(
         f"{OURS}evidence.storage.{place}.{name}"
         for place, names in (
-            ("sqlite_space:SqliteSpace", ("write", "extend", "rewrite", "remove_parts", "nearest", "vectors", "read")),
+            ("backend:Space", ("write", "extend", "rewrite", "remove_parts", "nearest", "vectors", "read")),
             ("vector_table:CollectionIndex", ("_work",)),
         )
         for name in names

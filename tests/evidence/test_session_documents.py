@@ -13,8 +13,8 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import SessionNotFoundError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.session_file import SessionFile
-from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace
 from deepcritical_mcp.evidence.storage.stored_items import KeptSession
 from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import HashingModel
@@ -38,7 +38,7 @@ async def test_a_document_survives_rest_with_and_without_evidence(place: Setting
 def test_a_new_session_may_be_read_while_something_is_first_kept_in_it():
     for _ in range(20):
         empty = SessionFile.create(None, KeptSession(model="model"))
-        space = SqliteSpace("new", empty, lambda info: SessionFile.create(None, info))
+        space = Space("new", empty, lambda info: SessionFile.create(None, info))
         with ThreadPoolExecutor(4) as threads:
             read = [threads.submit(space.documents, ["log-1"]) for _ in range(100)]
             space.keep_documents({"log-1": "a search"})
