@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import anyio
-import anyio.from_thread
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -99,11 +99,11 @@ async def test_a_session_of_0_2_on_a_server_is_upgraded_even_if_that_is_interrup
         await registries(settings).get(session_id)
     monkeypatch.undo()
 
-    for _ in range(2):
-        store = await registries(settings).get(session_id)
+    for store in [await registries(settings).get(session_id), await registries(settings).get(session_id)]:
         assert (store.title, await store.ids()) == ("Zinc", [one.id for one in ITEMS])
         assert await store.publications(await store.ids()) == {one.id: one for one in ITEMS}
         assert await store.documents("") == DOCUMENTS
+    store = await registries(settings).get(session_id)
     assert (await store.search_similar("do warts heal with zinc?"))[0].id == "pubmed:1"
     await store.remove(["pubmed:2"])
     assert await (await registries(settings).get(session_id)).count() == 3

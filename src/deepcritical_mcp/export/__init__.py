@@ -82,26 +82,6 @@ def written_entries(
             yield file.entry(with_fields(reference, fields) if fields else replace(reference, has_texts=abstracts))
 
 
-def export_part(
-    publications: Sequence[Publication],
-    format: ExportFormat,
-    *,
-    start: int,
-    limit: int,
-    abstracts: bool = True,
-    fields: Collection[str] = (),
-) -> tuple[str, int]:
-    """As many whole records from `start` on as fit into `limit` characters, at least one, and their number; see
-    `written_entries`. Each part is a file of its own."""
-    file, entries, length = EXPORT_FILES[format], list[str](), 0
-    for text in written_entries(publications, format, start=start, abstracts=abstracts, fields=fields):
-        length += len(text) + len(file.separator)
-        if entries and length + len(file.head) + len(file.tail) > limit:
-            break
-        entries.append(text)
-    return "".join(file.pieces(entries)), len(entries)
-
-
 def export_entries(publications: Sequence[Publication], format: Literal["bibtex", "ris"]) -> dict[str, str]:
     """Each publication's record by id; joined with empty lines, they are a valid file."""
     cited = [one for id, one in with_notes(publications).items() if one.id == id]

@@ -33,6 +33,7 @@ from deepcritical_mcp.text import batches
 
 if TYPE_CHECKING:
     from chromadb import Collection, GetResult
+    from chromadb.types import Metadata
 
 logger = logging.getLogger(__name__)
 
@@ -236,7 +237,7 @@ class ServerRows:
         for some in batches([f"{kind}{_KEY}{key}" for key in keys], MAX_READ):
             with translated("read the session"):
                 page = self._rows.get(ids=[*some], include=["metadatas"])
-            found |= {row.key: row.value for row in _rows_of(kind, page)}
+            found |= {id.partition(_KEY)[2]: _row(kind, id, row).value for id, row in _listed(page)}
         return found
 
     def keys(self, kind: RowKind, prefix: str = "") -> list[str]:
@@ -247,8 +248,8 @@ class ServerRows:
 
     def changed(self, kind: RowKind, since: int = -1) -> Iterator[Row]:
         """The rows of a kind which changes after number `since` have written."""
-        for page in _pages(self._rows, {"$and": [{"kind": kind}, {"change": {"$gt": since}}]}):
-            yield from _rows_of(kind, page)
+        where = {"$and": [{"kind": kind}, {"change": {"$gt": since}}]}
+        return (_row(kind, id, row) for id, row in _records(self._rows, where))
 
     def record(self, **changes: Any) -> None:
         """Write this part of the session's metadata."""
@@ -270,18 +271,18 @@ class ServerRows:
         """Write what version 0.2 has kept as rows, without vectors, which are made again. Can be interrupted and
         repeated at any point without loss."""
         with self.writing():
-            found = [
-                {id: row for page in _pages(one) for id, row in zip(page["ids"], page["metadatas"], strict=True)}
-                for one in (self._rows, self._session)
-            ]
-            old = {id: row for rows in found for id, row in rows.items() if "kind" not in row}
-            items = [item_of(row, embedded=False) for row in old.values() if "publication" in row]
+            words, embedded = (
+                {id: row for id, row in _records(one) if "kind" not in row} for one in (self._rows, self._session)
+            )
+            items = [item_of(row, embedded=False) for row in (words | embedded).values() if "publication" in row]
             self.put("item", [(item.id, packed(item)) for item in items], self.change + bool(items))
-            for some in batches([id for id in found[0] if "document" in old.get(id, ())], MAX_RECORDS):
-                self._rows.update(ids=[*some], metadatas=[{"kind": "document", "change": 0}] * len(some))
-            for one, rows in zip((self._rows, self._session), found, strict=True):
-                for some in batches([id for id in rows if id in old and "document" not in old[id]], MAX_RECORDS):
-                    one.delete(ids=[*some])
+            kind: list[Metadata] = [{"kind": "document", "change": 0}]
+            for some in batches([id for id, row in words.items() if "document" in row], MAX_RECORDS):
+                self._rows.update(ids=[*some], metadatas=kind * len(some))
+            for some in batches([id for id, row in words.items() if "document" not in row], MAX_RECORDS):
+                self._rows.delete(ids=[*some])
+            for some in batches([*embedded], MAX_RECORDS):
+                self._session.delete(ids=[*some])
             self.record()
 
     @contextlib.contextmanager
@@ -351,21 +352,23 @@ def _found(client: Client, name: str) -> Collection | None:
         return None
 
 
-def _pages(collection: Collection, where: Any = None) -> Iterator[GetResult]:
-    """The records of a collection with their metadata, page by page."""
+def _records(collection: Collection, where: Any = None) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The ids and the metadata of the records of a collection, read page by page."""
     for offset in itertools.count(0, PAGE):
         with translated("read the session"):
             page = collection.get(include=["metadatas"], where=where, limit=PAGE, offset=offset)
-        yield page
+        yield from _listed(page)
         if len(page["ids"]) < PAGE:
             return
 
 
-def _rows_of(kind: RowKind, page: GetResult) -> Iterator[Row]:
-    for id, row in zip(page["ids"], page["metadatas"] or (), strict=True):
-        text = str(row[kind])
-        value = base64.b64decode(text) if kind == "vectors" else text.encode("utf-8", "replace")
-        yield Row(kind, id.partition(_KEY)[2], int(str(row["change"])), 0, value)
+def _listed(page: GetResult) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    return zip(page["ids"], page["metadatas"] or (), strict=True)
+
+
+def _row(kind: RowKind, id: str, row: Mapping[str, Any]) -> Row:
+    value = base64.b64decode(row[kind]) if kind == "vectors" else row[kind].encode("utf-8", "replace")
+    return Row(kind, id.partition(_KEY)[2], int(row["change"]), 0, value)
 
 
 def _text(kind: RowKind, value: bytes) -> str:

@@ -233,8 +233,8 @@ class SessionFile:
     def values(self, kind: RowKind, keys: Iterable[str]) -> dict[str, bytes]:
         """The values with these keys, as far as there are some."""
         with self.lock, failures("read the session"):
-            found = (self._connection.execute(_ONE, (kind, key)).fetchone() for key in keys)
-            return {row.key: row.value for row in map(self._intact, filter(None, found))}
+            rows = [row for key in keys for row in self._connection.execute(_ONE, (kind, key))]
+            return {row.key: row.value for row in map(self._intact, rows)}
 
     def keys(self, kind: RowKind, prefix: str = "") -> list[str]:
         """The keys that begin so, in order."""
