@@ -3,7 +3,7 @@
 `reference` is what all formats need of a publication, `reference_managers` and `markdown` write it. `bibliography`
 writes lists of references in journals' styles: `citation_style` reads a style, `style_items` says what it gets of a
 publication, `style_rendering` and `style_values` write an entry, as `rich_text`. `study_table` has a row for each
-study, with what `study_facts` reads in its record; `search_log` and `flow_numbers` are for PRISMA; `tables` writes
+study, with what it reads in its record; `search_log` and `flow_numbers` are for PRISMA; `tables` writes
 cells.
 """
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,16 +24,6 @@ CHARACTERS_PER_TOKEN = 16
 """More than any real text has; a longer text is cut before it is tokenized."""
 SAMPLE = 1024 * 1024
 """Bytes read at each end of a file to tell two models apart."""
-
-
-class SentenceEncoder(Protocol):
-    """What we use of `sentence_transformers.SentenceTransformer`, version 5 or later."""
-
-    max_seq_length: int | None
-
-    def encode_query(self, inputs: list[str], **options: Any) -> NDArray[np.float32]: ...
-
-    def encode_document(self, inputs: list[str], **options: Any) -> NDArray[np.float32]: ...
 
 
 class SentenceTransformerSource:
@@ -75,9 +65,10 @@ class SentenceTransformerSource:
 
 
 class SentenceTransformerModel:
-    """A loaded model. Its tokenizer is not thread-safe, so one batch runs at a time."""
+    """A loaded `SentenceTransformer`, version 5 or later. Its tokenizer is not thread-safe, so one batch runs at a
+    time."""
 
-    def __init__(self, encoder: SentenceEncoder) -> None:
+    def __init__(self, encoder: Any) -> None:
         self._encoder = encoder
         self._running = threading.Lock()
         self._max_characters = (encoder.max_seq_length or DEFAULT_TOKENS) * CHARACTERS_PER_TOKEN
@@ -94,7 +85,7 @@ class SentenceTransformerModel:
             raise EmbeddingError(f"The embedding model failed on a text ({type(error).__name__}).") from error
 
 
-def _loader() -> Callable[[str], SentenceEncoder]:
+def _loader() -> Callable[[str], Any]:
     try:
         importlib.import_module("transformers.utils.logging").disable_progress_bar()
         return importlib.import_module("sentence_transformers").SentenceTransformer
