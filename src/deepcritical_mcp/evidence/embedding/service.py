@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from deepcritical_mcp.deadline import TO_EMBED, seconds_for
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind, ModelSource
-from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
-from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerSource
+from deepcritical_mcp.evidence.embedding.models import SentenceTransformerSource, ShippedModel
 from deepcritical_mcp.memory import SizedCache
 from deepcritical_mcp.net.cache import Cache, cache_key
 from deepcritical_mcp.net.fair_queue import Slots, turn_of
