@@ -80,13 +80,19 @@ async def test_a_key_has_one_default_session_for_each_owner(place: Settings, reg
     assert len(others | set(found)) == 3
 
 
-async def test_an_expired_session_is_deleted_from_where_it_was_kept(
+async def test_a_session_is_deleted_from_where_it_was_kept_when_nobody_has_used_it_for_its_time(
     lasting_place: Settings, registries: Registries, clock: Clock
 ) -> None:
     settings = lasting_place.model_copy(update={"session_ttl": HOUR})
     store = await registries(settings).open()
     await store.add_evidence(PIECES[:3])
-    await registries(settings).sweep()
+    await store.keep_document("report", "short")
+    for _ in range(4):
+        clock.now += 0.6 * HOUR
+        store = await registries(settings).get(store.session_id)
+        await registries(settings).sweep()
+    again = await registries(settings).get(store.session_id)
+    assert (await again.count(), await again.document("report")) == (3, "short"), "it was used meanwhile"
     clock.now += 1.1 * HOUR
     late = registries(settings)
     await late.sweep()

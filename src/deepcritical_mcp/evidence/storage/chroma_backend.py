@@ -82,11 +82,13 @@ class ServerBackend(Backend):
 
     def expire(self, now: float, ttl: float) -> None:
         with translated("delete old sessions"):
-            for one in self._collections():
-                is_ours = is_session_id(one.name.removesuffix(WORDS).partition(TURN)[0])
-                if is_ours and 0 < session_info(one.metadata).used < now - ttl:
+            used = {one.name: session_info(one.metadata).used for one in self._collections()}
+            for name, own in used.items():
+                session_id = name.removesuffix(WORDS).partition(TURN)[0]
+                # Only the first collection is told of each use.
+                if is_session_id(session_id) and 0 < used.get(session_id, own) < now - ttl:
                     with contextlib.suppress(NotFoundError):
-                        self._client().delete_collection(one.name)
+                        self._client().delete_collection(name)
 
     def _collections(self) -> list[Collection]:
         client = self._client()
