@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
@@ -16,7 +16,6 @@ from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.text import clean_line, clipped, normalized
 
 if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.session_access import SessionAccess
     from deepcritical_mcp.evidence.storage.stored_items import KeptSession
 
 SECONDS = 5.0
@@ -27,7 +26,13 @@ WATCH_ENDING = "-watch"
 """Suffix of the names of entries that are not the user's own searches: those of a watch or of a check of a draft."""
 
 
-async def log_search(store: SessionAccess, search: LoggedSearch) -> None:
+class KeepsDocument(Protocol):
+    """The part of `EvidenceStore` that writing a log needs."""
+
+    async def keep_document(self, name: str, content: str) -> None: ...
+
+
+async def log_search(store: KeepsDocument, search: LoggedSearch) -> None:
     """Append to the log of searches; also in a call that is being cancelled.
 
     Raises the errors of `EvidenceStore`.
@@ -40,12 +45,18 @@ async def log_search(store: SessionAccess, search: LoggedSearch) -> None:
         raise EvidenceStoreError("The session could not be written in time.")
 
 
+class HasDocuments(Protocol):
+    """The part of `EvidenceStore` that holds the log."""
+
+    async def documents(self, prefix: str) -> dict[str, str]: ...
+
+
 def is_own_search(name: str) -> bool:
     """Whether the document of that name is the log's entry of a search of the user's own."""
     return name.startswith(LOG_PREFIX) and not name.endswith(WATCH_ENDING)
 
 
-async def search_log(store: SessionAccess) -> tuple[LoggedSearch, ...]:
+async def search_log(store: HasDocuments) -> tuple[LoggedSearch, ...]:
     """The log of searches, the first one first, written by any process."""
     kept = await store.documents(LOG_PREFIX)
     return tuple(LoggedSearch.model_validate_json(one) for one in kept.values())

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from html import unescape
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel, Levenshtein
@@ -204,8 +204,12 @@ def likeness(one: Sequence[str], other: Sequence[str]) -> Likeness:
     return found
 
 
-WordChange = tuple[list[str], list[str], bool]
-"""Words of one text, those that another one has in their place, and whether both texts end there."""
+class WordChange(NamedTuple):
+    """Words of one text in whose place another one has others; `at_end` when both texts end there."""
+
+    gone: list[str]
+    come: list[str]
+    at_end: bool
 
 
 def changes(one: Sequence[str], other: Sequence[str]) -> list[WordChange]:
@@ -216,7 +220,7 @@ def changes(one: Sequence[str], other: Sequence[str]) -> list[WordChange]:
     for end, to, next_start in [*equal, (len(one), len(other), len(one))]:
         gone, come = list(one[start:end]), list(other[from_:to])
         if gone or come:
-            found.append((gone, come, (end, to) == (len(one), len(other))))
+            found.append(WordChange(gone, come, (end, to) == (len(one), len(other))))
         start, from_ = next_start, to + next_start - end
     return found
 
@@ -224,17 +228,17 @@ def changes(one: Sequence[str], other: Sequence[str]) -> list[WordChange]:
 def replaced(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether one title has a word in the place of another's: a population, drug, place or opposite."""
     first, second = sorted(map(content_words, (one, other)))
-    found = [(gone, come) for gone, come, _ in changes(first, second) if "".join(gone) != "".join(come)]
+    found = [change for change in changes(first, second) if "".join(change.gone) != "".join(change.come)]
     return any(
         gone and come and (len(gone) == len(come) or len(found) == 1) and not all(map(is_misprint, gone, come))
-        for gone, come in found
+        for gone, come, _ in found
     )
 
 
 def names_a_part(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether only one title says that it is an abstract of a supplement, a subgroup or a further analysis."""
     first, second = sorted(map(content_words, (one, other)))
-    found = [{*gone, *come} for gone, come, _ in changes(first, second)]
+    found = [{*change.gone, *change.come} for change in changes(first, second)]
     return any(not words <= _DESIGNS and (words & _PARTS or any(map(str.isdigit, words))) for words in found)
 
 

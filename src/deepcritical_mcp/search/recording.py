@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deepcritical_mcp._version import __version__
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.evidence.kept_sessions import log_search
+from deepcritical_mcp.evidence.kept_sessions import KeepsDocument, log_search
 from deepcritical_mcp.models import LoggedQuery, LoggedSearch, SearchResult
 from deepcritical_mcp.search.citing import Listing
 from deepcritical_mcp.search.documents import FoundRecord, FoundText
@@ -28,9 +28,6 @@ NOT_LOGGED = "This search is missing in the session's log of searches"
 
 _SHOWN, _NAMED = 200, 30
 """Characters of a reference that is looked up; records that the check of a draft names."""
-if TYPE_CHECKING:
-    from deepcritical_mcp.evidence.store import EvidenceStore
-
 logger = logging.getLogger(__name__)
 
 
@@ -118,7 +115,7 @@ class Recording:
             self.note(queries=tuple(queries), total=0, examined=0, ids=(), duplicates=0, left_out=0)
         self.note(errors=tuple(dict.fromkeys((*self.entry.errors, message))))
 
-    async def write(self, session: EvidenceStore) -> None:
+    async def write(self, session: KeepsDocument) -> None:
         """Write the entry. An error is no reason to fail: it is the `problem`."""
         entry = self.entry
         if entry.kind == "lookup":  # of addresses, which may have keys in them
@@ -140,7 +137,7 @@ class Recording:
 
 
 @asynccontextmanager
-async def recorded(entry: LoggedSearch, session: EvidenceStore) -> AsyncGenerator[Recording]:
+async def recorded(entry: LoggedSearch, session: KeepsDocument) -> AsyncGenerator[Recording]:
     """Writes the entry when the block ends; whatever ended it is raised afterwards."""
     recording = Recording(entry)
     told = False
