@@ -30,8 +30,7 @@ from tokenizers import Tokenizer
 
 from deepcritical_mcp.evidence.embedding import EmbeddingModel
 from deepcritical_mcp.evidence.embedding.calibration import SHIPPED_TOKENS
-from deepcritical_mcp.evidence.embedding.onnx_model import SHIPPED_FOLDER, ShippedModel
-from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerSource
+from deepcritical_mcp.evidence.embedding.models import SHIPPED_FOLDER, SentenceTransformerSource, ShippedModel
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 
 QUERIES = [f"does {drug} protect against {disease}?" for drug in ("metformin", "aspirin", "insulin", "ketamine")

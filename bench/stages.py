@@ -70,7 +70,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         f"{OURS}evidence.writing:outcomes_of",
     ),
     "passages": (f"{OURS}evidence.passage_embedder:_texts",),
-    "model": (f"{OURS}evidence.embedding.onnx_model:OnnxModel.embed",),
+    "model": (f"{OURS}evidence.embedding.models:OnnxModel.embed",),
     "turns and cache of the model": (
         f"{OURS}evidence.embedding.service:EmbeddingService._vectors",
         f"{OURS}evidence.embedding.service:EmbeddingService._find",
@@ -78,7 +78,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "storage": tuple(
         f"{OURS}evidence.storage.{place}.{name}"
         for place, names in (
-            ("sqlite_space:SqliteSpace", ("write", "extend", "rewrite", "remove_parts", "nearest", "vectors", "read")),
+            ("backend:Space", ("write", "extend", "rewrite", "remove_parts", "nearest", "vectors", "read")),
             ("vector_table:CollectionIndex", ("_work",)),
         )
         for name in names

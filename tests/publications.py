@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from deepcritical_mcp.export import ExportFormat, export_part, listed, with_notes
+from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, listed, with_notes, written_entries
 from deepcritical_mcp.models import AuthorName, Publication, StatusNotice, Text, TextKind, split_name
 
 
@@ -24,7 +24,7 @@ def export(publications: Sequence[Publication], format: ExportFormat) -> str:
     cited = with_notes(publications)
     papers = [cited[one.id] for one in publications if cited[one.id].id == one.id]
     written = listed(publications if format == "jsonl" else papers, format)
-    return export_part(written, format, start=0, limit=1_000_000_000)[0]
+    return "".join(EXPORT_FILES[format].pieces(written_entries(written, format)))
 
 
 FULL = Publication(

@@ -13,9 +13,8 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from deepcritical_mcp.evidence.storage.backend import Backend
+from deepcritical_mcp.evidence.storage.backend import Backend, MemoryBackend
 from deepcritical_mcp.evidence.storage.chroma_backend import ServerBackend
-from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from tests.transports.processes import serving_process
 from tests.wire import wire
 

@@ -1,15 +1,42 @@
-"""Caches that hold so many characters, not so many calls."""
+"""Caches that hold so many characters or bytes, not so many calls."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+
+
+class SizedCache(Generic[K, T]):
+    """Values by key, up to `limit` in size; drops the least recently used. Safe to use from several threads."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._size = 0
+        self._known: OrderedDict[K, tuple[T, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, keys: Collection[K]) -> dict[K, T]:
+        """The values of those `keys` that are cached."""
+        with self._lock:
+            found = {key: self._known[key][0] for key in keys if key in self._known}
+            for key in found:
+                self._known.move_to_end(key)
+        return found
+
+    def put(self, key: K, value: T, size: int) -> None:
+        """Cache a value of that size, dropping the least recently used ones beyond the limit."""
+        with self._lock:
+            self._size += size - self._known.pop(key, (value, 0))[1]
+            self._known[key] = value, size
+            while self._size > self._limit:
+                self._size -= self._known.popitem(last=False)[1][1]
 
 
 def _length(*given: object, **named: object) -> int:
@@ -21,23 +48,15 @@ def remembering(characters: int, size: Callable[..., int] = _length) -> Callable
     a cache that counts calls would hold any number of megabytes. `size` tells the characters from the arguments."""
 
     def decorated(function: Callable[P, T]) -> Callable[P, T]:
-        known: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
-        lock, held = threading.Lock(), 0
+        known = SizedCache[Hashable, T](characters)
 
         @wraps(function)
         def remembered(*args: P.args, **kwargs: P.kwargs) -> T:
-            nonlocal held
             key = args, *kwargs.items()
-            with lock:
-                if key in known:
-                    known.move_to_end(key)
-                    return known[key][0]
-            result, own = function(*args, **kwargs), size(*args, **kwargs)
-            with lock:
-                held += own - known.pop(key, (result, 0))[1]
-                known[key] = result, own
-                while held > characters:
-                    held -= known.popitem(last=False)[1][1]
+            for result in known.get([key]).values():
+                return result
+            result = function(*args, **kwargs)
+            known.put(key, result, size(*args, **kwargs))
             return result
 
         return remembered

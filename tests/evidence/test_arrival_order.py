@@ -19,8 +19,7 @@ from deepcritical_mcp.evidence.clustering import Member
 from deepcritical_mcp.evidence.identity import base_id
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.evidence.storage.chroma_session import ServerSpace
-from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
+from deepcritical_mcp.evidence.storage.backend import MemoryBackend, Space
 from deepcritical_mcp.evidence.storage.stored_items import KeptSession, new_session_id
 from deepcritical_mcp.models import Publication
 from tests.evidence.stand_ins import HashingModel, piece
@@ -275,7 +274,7 @@ async def test_an_interrupted_renaming_leaves_nothing_behind(tmp_path: Path, mon
     store = await registry.open()
     await store.add_evidence([aspirin()])
     with monkeypatch.context() as killed:
-        killed.setattr(ServerSpace, "remove", _nothing)
+        killed.setattr(Space, "remove", _nothing)
         await store.add_evidence([aspirin(pmid="1")])
         await registry.aclose()
     for expected in (["pubmed:1"], []):

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import anyio
-import anyio.from_thread
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.chunking import EVERYTHING, Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import chroma_session, open_backend
-from deepcritical_mcp.evidence.storage.stored_items import Vector
-from deepcritical_mcp.evidence.storage.vector_table import stacked
+from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
 from tests.evidence.stand_ins import HashingModel, piece
@@ -84,33 +79,6 @@ async def test_what_another_process_writes_while_a_text_is_embedded_stays(lastin
             assert shown.relevance == pytest.approx(1.0, abs=1e-5)
     for registry in registries:
         await registry.aclose()
-
-
-async def test_what_was_read_before_a_text_changed_is_not_kept_as_its_vector(
-    chroma_server: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings, model = Settings(chroma_url=chroma_server.url), HashingModel(dimension=64)
-    registry = SessionRegistry(settings, model, open_backend(settings))
-    store = await registry.open()
-    await store.add_evidence([page("A short page."), page("Copper heals.", 2, "Beta")])
-    await registry.aclose()
-    registry = SessionRegistry(settings, model, open_backend(settings))
-    store = await registry.get(store.session_id)
-    assert await store.count() == 2
-    read, is_first = stacked, [True]
-
-    def then_replaced(ids: Sequence[str], vectors: Sequence[Vector]) -> dict[str, NDArray[np.float32]]:
-        if is_first.pop() if is_first else False:
-            anyio.from_thread.run(store.add_evidence, [page("A longer page than that.")])
-        return read(ids, vectors)
-
-    monkeypatch.setattr(chroma_session, "stacked", then_replaced)
-    for scope in (Scope(kind="page"), EVERYTHING):
-        found = await store.search(f"{TITLE}. A short page.", scope=scope)
-        (shown,) = (one for one in found.evidence if one.content == "A longer page than that.")
-        assert shown.relevance < 0.9
-    assert not is_first
-    await registry.aclose()
 
 
 async def in_memory(model: HashingModel) -> EvidenceStore:

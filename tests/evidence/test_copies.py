@@ -274,7 +274,7 @@ from deepcritical_mcp.evidence.storage.session_file import SessionFile
 file = SessionFile.open(Path(sys.argv[1]))
 file._connection.execute("PRAGMA cache_size = 1")  # so that pages are written before the end
 with file.writing():
-    file.put("item", [(key, file.value("item", key) + b" " * 10_000) for key in file.keys("item")])
+    file.put("item", [(key, value + b" " * 10_000) for key, value in file.values("item", file.keys("item")).items()])
     file.put("document", [(f"half written {n}", b"half written " * 1_000) for n in range(30)])
     os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -14,13 +14,18 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.store import EvidenceStore
-from deepcritical_mcp.models import Publication, ScreeningMark, decision_line
+from deepcritical_mcp.models import Publication, ScreeningMark, StatusNotice, decision_line
 from tests.evidence.stand_ins import HashingModel
 from tests.publications import published
 
 Registries = Callable[[Settings], SessionRegistry]
 
 NO_CONTROLS = ScreeningMark("pubmed:7", "excluded", "no controls", ("rct",))
+RETRACTED: dict[str, Any] = {
+    "status": "retracted",
+    "status_notices": (StatusNotice(kind="retraction", doi="10.5555/notice", reference="Retraction Watch"),),
+    "status_checked": "2026-01-02",
+}
 LINE = "excluded: no controls; tags: rct"
 
 
@@ -42,11 +47,14 @@ async def decisions(store: EvidenceStore) -> dict[str, str]:
     return {id: decision_line(one) for id, one in found.items()}
 
 
-async def test_a_decision_outlasts_the_process(lasting_place: Settings, registries: Registries) -> None:
+async def test_a_decision_and_a_status_outlast_the_process(lasting_place: Settings, registries: Registries) -> None:
+    """They change alone: texts, vectors, links and ids stay."""
     registry = registries(lasting_place)
     store = await registry.open()
-    await store.add_evidence([paper(), copper()])
+    await store.add_evidence([paper(status_checked="2024-01-01"), copper()])
     before = await store.search_similar("zinc for wounds")
+    (held,) = (await store.publications(["pubmed:7"])).values()
+    await store.set_statuses([held.model_copy(update={**RETRACTED, "title": "Another title"})])
     (decided,) = await store.decide([NO_CONTROLS])
     assert decided
     assert [one.screening for one in decided] == ["", "excluded"]
@@ -54,6 +62,9 @@ async def test_a_decision_outlasts_the_process(lasting_place: Settings, registri
     await registry.aclose()
     store = await registries(lasting_place).get(store.session_id)
     assert await decisions(store) == {"pubmed:7": LINE, "pubmed:8": ""}
+    kept = await store.publications(["pubmed:7", "pubmed:8"])
+    assert {name: getattr(kept["pubmed:7"], name) for name in RETRACTED} == RETRACTED
+    assert (kept["pubmed:7"].title, kept["pubmed:8"].status) == (held.title, "unchecked")
     after = await store.search_similar("zinc for wounds")
     assert [(one.id, one.relevance) for one in after] == [(one.id, one.relevance) for one in before]
     assert after[0].decision == LINE, "a search shows what was excluded, and says so"

@@ -132,36 +132,23 @@ async def test_a_session_answers_the_same_with_its_index_and_without(tmp_path: P
     assert not makes_anew(tmp_path, session_id), "it was kept again"
 
 
-async def test_what_was_written_since_is_derived_again(tmp_path: Path) -> None:
+async def test_what_was_written_since_also_by_another_process_is_derived_again(tmp_path: Path) -> None:
     session_id, index = await filled(tmp_path)
     earlier = index.read()
-    registry = registry_of(tmp_path)
+    registry, behind = registry_of(tmp_path), registry_of(tmp_path)
     store = await registry.get(session_id)
+    assert await (await behind.get(session_id)).count()
     await store.add_evidence([LATER, piece("Another abstract.", "Sleep of nurses 4", pmid="4", doi="10.1/4")])
     await store.remove(["pubmed:11"])
     await store.search("until all is embedded")
     await registry.aclose()
+    await behind.aclose()  # without having read that
     assert "pubmed:990" in index.read()
     assert "pubmed:11" not in index.read()
     assert index.read()["pubmed:4"] != earlier["pubmed:4"]
     indexed = await answers_in(tmp_path, session_id)
     index.delete()
     assert await answers_in(tmp_path, session_id) == indexed
-
-
-async def test_what_another_process_has_written_meanwhile_is_derived_again(tmp_path: Path) -> None:
-    ours, theirs = registry_of(tmp_path), registry_of(tmp_path)
-    store = await ours.open()
-    await store.add_evidence(publications())
-    other = await theirs.get(store.session_id)
-    await other.add_evidence([paper(long_sections("copper", 3), "Sleep of nurses 4", pmid="4")])
-    await other.search("until all is embedded")
-    await theirs.aclose()
-    await ours.aclose()  # without having read that
-    index = index_in(tmp_path, store.session_id)
-    indexed = await answers_in(tmp_path, store.session_id)
-    index.delete()
-    assert await answers_in(tmp_path, store.session_id) == indexed
 
 
 async def test_what_another_version_derived_is_derived_again(tmp_path: Path) -> None:
@@ -200,7 +187,7 @@ async def change(data_dir, point):
             return found
         return call
 
-    for name in ("put", "delete", "set_info"):
+    for name in ("put", "delete", "record"):
         setattr(SessionFile, name, in_steps(getattr(SessionFile, name)))
     registry = registry_of(data_dir)
     store = await registry.get(session_id)

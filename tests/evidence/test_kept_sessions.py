@@ -21,8 +21,8 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.evidence.kept_sessions import log_search, session_title, with_title
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend, session_file
+from deepcritical_mcp.evidence.storage.backend import MemoryBackend
 from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
-from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from deepcritical_mcp.evidence.storage.stored_items import KeptSession, new_session_id
 from deepcritical_mcp.models import LoggedSearch
 from deepcritical_mcp.models.search_log import WATCH_TOOL

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -11,9 +12,14 @@ import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import anyio
+import chromadb
+import httpx
 import pytest
+from chromadb import Collection
+from chromadb.api.client import Client
 from filelock import FileLock
 
 from deepcritical_mcp.config import Settings
@@ -21,12 +27,14 @@ from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, Sessio
 from deepcritical_mcp.evidence import removed_items
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage.stored_items import new_session_id
 from deepcritical_mcp.models import Publication
 from tests.evidence.archives import unpack
+from tests.evidence.conftest import ChromaServer
 from tests.evidence.stand_ins import Clock, HashingModel, long_sections, paper, piece
 from tests.evidence.test_damage import damage
 from tests.evidence.test_deletion import DAY, sweep_for
-from tests.evidence.version_0_2 import CARD, kept_by_0_2
+from tests.evidence.version_0_2 import CARD, FORMAT, kept_by_0_2, written_by_0_2
 from tests.sampling import one_in
 
 Registries = Callable[[Settings], SessionRegistry]
@@ -73,6 +81,43 @@ async def test_a_session_of_0_2_is_listed_upgraded_and_found(
     await sweep_for(registries, tmp_path, clock, 1.1 * DAY)
     assert not (tmp_path / "trash" / folder.name).exists()
     assert len(await publications(registries(Settings(data_dir=tmp_path)), folder.name)) == 5
+
+
+@pytest.mark.parametrize("killed_after", range(6))
+async def test_a_session_of_0_2_on_a_server_is_upgraded_even_if_that_is_interrupted(
+    registries: Registries, chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch, killed_after: int
+) -> None:
+    client, session_id = chromadb.HttpClient(port=httpx.URL(chroma_server.url).port or 0), new_session_id()
+    metadata = {**FORMAT, "owner": "", "used": 1_000_000_000, "items": 4}
+    written_by_0_2(cast(Client, client), session_id, ITEMS, DOCUMENTS, metadata=metadata)
+    client.get_collection(f"{session_id}-words").modify(metadata={**metadata, "title": "Zinc"})
+    settings = Settings(chroma_url=chroma_server.url, session_ttl=1e10)
+    steps = {"left": killed_after}
+    for name in ("upsert", "update", "delete", "modify"):
+        monkeypatch.setattr(Collection, name, _until_killed(getattr(Collection, name), steps))
+    with contextlib.suppress(EvidenceStoreError):
+        await registries(settings).get(session_id)
+    monkeypatch.undo()
+
+    for store in [await registries(settings).get(session_id), await registries(settings).get(session_id)]:
+        assert (store.title, await store.ids()) == ("Zinc", [one.id for one in ITEMS])
+        assert await store.publications(await store.ids()) == {one.id: one for one in ITEMS}
+        assert await store.documents("") == DOCUMENTS
+    store = await registries(settings).get(session_id)
+    assert (await store.search_similar("do warts heal with zinc?"))[0].id == "pubmed:1"
+    await store.remove(["pubmed:2"])
+    assert await (await registries(settings).get(session_id)).count() == 3
+    assert client.get_collection(session_id).count() == 0
+
+
+def _until_killed(work: Callable[..., object], steps: dict[str, int]) -> Callable[..., object]:
+    def step(*args: Any, **kwargs: Any) -> object:
+        steps["left"] -= 1
+        if steps["left"] < 0:
+            raise RuntimeError("killed")
+        return work(*args, **kwargs)
+
+    return step
 
 
 async def test_what_a_killed_server_left_in_chroma_s_log_is_applied(registries: Registries, tmp_path: Path) -> None:

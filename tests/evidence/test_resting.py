@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.sessions import REST_AFTER, STAYS_AWAKE, SessionRegistry
-from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
+from deepcritical_mcp.evidence.storage.backend import MemoryBackend
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import ScreeningMark
 from tests.evidence.stand_ins import Clock, HashingModel, piece

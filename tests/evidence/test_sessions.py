@@ -18,9 +18,9 @@ from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
+from deepcritical_mcp.evidence.storage.backend import MemoryBackend
 from deepcritical_mcp.evidence.storage.chroma_backend import ServerBackend
 from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
-from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from tests.evidence.conftest import ChromaServer
 from tests.evidence.stand_ins import Clock, HashingModel, piece
 
@@ -80,13 +80,19 @@ async def test_a_key_has_one_default_session_for_each_owner(place: Settings, reg
     assert len(others | set(found)) == 3
 
 
-async def test_an_expired_session_is_deleted_from_where_it_was_kept(
+async def test_a_session_is_deleted_from_where_it_was_kept_when_nobody_has_used_it_for_its_time(
     lasting_place: Settings, registries: Registries, clock: Clock
 ) -> None:
     settings = lasting_place.model_copy(update={"session_ttl": HOUR})
     store = await registries(settings).open()
     await store.add_evidence(PIECES[:3])
-    await registries(settings).sweep()
+    await store.keep_document("report", "short")
+    for _ in range(4):
+        clock.now += 0.6 * HOUR
+        store = await registries(settings).get(store.session_id)
+        await registries(settings).sweep()
+    again = await registries(settings).get(store.session_id)
+    assert (await again.count(), await again.document("report")) == (3, "short"), "it was used meanwhile"
     clock.now += 1.1 * HOUR
     late = registries(settings)
     await late.sweep()
@@ -126,7 +132,9 @@ async def test_a_session_is_taken_up_again_after_a_restart(lasting_place: Settin
     assert await again.count() == 31
 
 
-async def test_processes_see_each_others_evidence(lasting_place: Settings, registries: Registries) -> None:
+async def test_processes_see_each_others_evidence_and_documents(
+    lasting_place: Settings, registries: Registries
+) -> None:
     settings = lasting_place
     one = await registries(settings).open()
     await one.add_evidence([*PIECES[:5], piece("A draft.", "Aspirin prevents colon cancer in men", doi="10.1/d")])
@@ -140,6 +148,9 @@ async def test_processes_see_each_others_evidence(lasting_place: Settings, regis
     assert await one.known([piece("x", pmid="77")]) == ["pubmed:77"]
     assert await one.known([piece("x", "Aspirin prevents colon cancer in men", doi="10.1/d")]) == ["pubmed:77"]
     assert (await one.search_similar("finding about subject 6", max_results=1))[0].id == PIECES[6].id
+    for writer, reader in ((one, other), (other, one)):
+        await writer.keep_document("report", f"by {id(writer)}")
+        assert await reader.document("report") == f"by {id(writer)}"
 
 
 async def test_a_server_that_comes_back_is_used_again(
@@ -174,6 +185,7 @@ async def test_vectors_of_two_models_never_meet(lasting_place: Settings) -> None
     first = SessionRegistry(lasting_place, old, open_backend(lasting_place))
     store = await first.open()
     await store.add_evidence(PIECES)
+    await store.keep_document("report", "short")
     await first.aclose()
 
     second = SessionRegistry(lasting_place, new, open_backend(lasting_place))
@@ -187,6 +199,7 @@ async def test_vectors_of_two_models_never_meet(lasting_place: Settings) -> None
     assert len(new.embedded) >= 30
     assert again.warnings == (UNCALIBRATED,)
     assert [item.id for item in await again.page(0, 40)] == [item.id for item in PIECES]
+    assert await again.document("report") == "short"
     await second.aclose()
 
 
@@ -214,6 +227,7 @@ async def main():
     print(store.session_id, flush=True)
     for number in range(1_000_000):
         outcome, = await store.add_evidence([piece(f"Finding {number}.", pmid=str(number))])
+        await store.keep_document("report", outcome.evidence.id)
         print(outcome.evidence.id, flush=True)
 
 anyio.run(main)
@@ -227,6 +241,7 @@ anyio.run(main)
 
     assert set(acknowledged) <= kept
     assert len(kept) <= len(acknowledged) + 1
+    assert await store.document("report") in (acknowledged[-1], *(kept - {*acknowledged}))
     assert await store.search_similar("Finding 3.", max_results=1)
     await again.aclose()
 

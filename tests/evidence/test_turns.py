@@ -16,8 +16,8 @@ import pytest
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionNotFoundError
 from deepcritical_mcp.evidence.sessions import SessionRegistry
-from deepcritical_mcp.evidence.storage import chroma_session, open_backend
-from deepcritical_mcp.evidence.storage.chroma_session import ServerSpace
+from deepcritical_mcp.evidence.storage import chroma_rows, open_backend
+from deepcritical_mcp.evidence.storage.backend import Space
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem, Vector
 from deepcritical_mcp.evidence.store import EvidenceStore
 from deepcritical_mcp.models import Publication, ScreeningMark
@@ -76,7 +76,7 @@ async def test_what_two_processes_remove_at_once_can_all_be_brought_back(lasting
 async def test_the_turn_of_a_process_that_has_died_is_ended(
     chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 1.0)
+    monkeypatch.setattr(chroma_rows, "ABANDONED_SECONDS", 1.0)
     client = chromadb.HttpClient(port=httpx.URL(chroma_server.url).port or 0)
     async with processes(chroma_server.url) as stores:
         (id, *_) = await stores[0].ids()
@@ -95,14 +95,14 @@ async def test_a_session_that_is_deleted_while_others_write_stays_deleted(
     chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Settings(chroma_url=chroma_server.url)
-    keep, begun = ServerSpace.keep_documents, threading.Event()
+    keep, begun = Space.keep_documents, threading.Event()
 
-    def slow(self: ServerSpace, contents: Mapping[str, str]) -> None:
+    def slow(self: Space, contents: Mapping[str, str]) -> None:
         begun.set()
         time.sleep(0.5)
         keep(self, contents)
 
-    monkeypatch.setattr(ServerSpace, "keep_documents", slow)
+    monkeypatch.setattr(Space, "keep_documents", slow)
     async with processes(chroma_server.url) as stores:
         owner = SessionRegistry(settings, HashingModel(dimension=64), open_backend(settings))
         await owner.get(stores[0].session_id)
@@ -125,18 +125,18 @@ async def test_a_session_that_is_deleted_while_others_write_stays_deleted(
 
 
 async def test_a_turn_that_lasts_is_renewed(chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 3)
-    monkeypatch.setattr(chroma_session, "RENEWED_AFTER", 0.2)
-    keep = ServerSpace.keep_documents
+    monkeypatch.setattr(chroma_rows, "ABANDONED_SECONDS", 3)
+    monkeypatch.setattr(chroma_rows, "RENEWED_AFTER", 0.2)
+    keep = Space.keep_documents
 
-    def slow(self: ServerSpace, contents: Mapping[str, str]) -> None:
+    def slow(self: Space, contents: Mapping[str, str]) -> None:
         for _ in range(5):
             time.sleep(0.8)
             keep(self, contents)
 
     async with processes(chroma_server.url) as stores:
         ids = await stores[0].ids()
-        monkeypatch.setattr(ServerSpace, "keep_documents", slow)
+        monkeypatch.setattr(Space, "keep_documents", slow)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(stores[0].remove, ids[:6])
             await anyio.sleep(0.2)
@@ -149,18 +149,18 @@ async def test_a_turn_that_lasts_is_renewed(chroma_server: ChromaServer, monkeyp
 async def test_who_was_stopped_during_its_turn_overwrites_nothing(
     chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chroma_session, "ABANDONED_SECONDS", 0.5)
-    monkeypatch.setattr(chroma_session, "RENEWED_AFTER", 0.2)
-    write, is_first = ServerSpace.write, [True]
+    monkeypatch.setattr(chroma_rows, "ABANDONED_SECONDS", 0.5)
+    monkeypatch.setattr(chroma_rows, "RENEWED_AFTER", 0.2)
+    write, is_first = Space.write, [True]
 
-    def stopped(self: ServerSpace, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
+    def stopped(self: Space, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
         if is_first.pop() if is_first else False:
             time.sleep(1.5)
         write(self, items, vectors)
 
     async with processes(chroma_server.url) as stores:
         (id, *_) = await stores[0].ids()
-        monkeypatch.setattr(ServerSpace, "write", stopped)
+        monkeypatch.setattr(Space, "write", stopped)
         failures: list[EvidenceStoreError] = []
 
         async def decide() -> None:

@@ -13,9 +13,7 @@ from chromadb.config import Settings as ChromaSettings
 from chromadb.config import System
 from chromadb.types import Metadata
 
-from deepcritical_mcp.evidence.storage.chroma_records import record_row
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, new_session_id
-from deepcritical_mcp.evidence.storage.vector_table import part_id
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, dumped, new_session_id
 from deepcritical_mcp.models import Publication
 
 FORMAT = {"format": 2}
@@ -47,23 +45,7 @@ def kept_by_0_2(
     )
     system.start()
     client = Client.from_system(system)
-    main, words = (
-        client.create_collection(name, metadata=dict(metadata), embedding_function=None)
-        for name in (folder.name, f"{folder.name}-words")
-    )
-    for order, one in enumerate(publications):
-        is_last = order == len(publications) - 1
-        item = KeptItem(one, order, 1 if is_last else 2)
-        rows: list[Metadata] = [record_row(item, order + 1, part) for part in range(item.vectors)]
-        ids = [part_id(one.id, part) for part in range(len(rows))]
-        dimension = 1 if is_last else 16
-        vectors = np.random.default_rng(order).standard_normal((len(rows), dimension)).astype(np.float32)
-        (words if is_last else main).add(ids=ids, embeddings=vectors, metadatas=rows)
-    for name, text in documents.items():
-        row: list[Metadata] = [{"document": text}]
-        words.upsert(ids=[f"document\n{name}"], embeddings=np.ones((1, 1), np.float32), metadatas=row)
-    for id in removed:
-        main.delete(ids=[part_id(id, part) for part in (0, 1)])
+    written_by_0_2(client, folder.name, publications, documents, removed=removed, metadata=metadata)
     client.close()
     (folder / "used").write_text(owner)
     (folder / "lock").touch()
@@ -71,3 +53,47 @@ def kept_by_0_2(
     for path in (*folder.rglob("*"), folder):
         os.utime(path, (LONG_AGO, LONG_AGO))
     return folder
+
+
+def written_by_0_2(
+    client: Client,
+    session_id: str,
+    publications: Sequence[Publication],
+    documents: Mapping[str, str],
+    *,
+    removed: Sequence[str] = (),
+    metadata: Mapping[str, str | int] = FORMAT,
+) -> None:
+    """The two collections of a session; see `kept_by_0_2`."""
+    main, words = (
+        client.create_collection(name, metadata=dict(metadata), embedding_function=None)
+        for name in (session_id, f"{session_id}-words")
+    )
+    for order, one in enumerate(publications):
+        is_last = order == len(publications) - 1
+        item = KeptItem(one, order, 1 if is_last else 2)
+        rows: list[Metadata] = [record_row(item, order + 1, part) for part in range(item.vectors)]
+        ids = [f"{one.id}\n{part}" if part else one.id for part in range(len(rows))]
+        dimension = 1 if is_last else 16
+        vectors = np.random.default_rng(order).standard_normal((len(rows), dimension)).astype(np.float32)
+        (words if is_last else main).add(ids=ids, embeddings=vectors, metadatas=rows)
+    for name, text in documents.items():
+        row: list[Metadata] = [{"document": text}]
+        words.upsert(ids=[f"document\n{name}"], embeddings=np.ones((1, 1), np.float32), metadatas=row)
+    for id in removed:
+        main.delete(ids=[id, f"{id}\n1"])
+
+
+def record_row(item: KeptItem, written: int, part: int) -> Metadata:
+    if part:
+        return {"source": item.publication.source}
+    return {
+        "source": item.publication.source,
+        "order": item.order,
+        "parts": item.vectors,
+        "written": written,
+        "similar": "\n".join(item.similar),
+        "publication": dumped(item.publication),
+        "given": json.dumps([dumped(one) for one in item.given]),
+        "evidence": "",
+    }

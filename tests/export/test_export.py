@@ -12,8 +12,10 @@ from typing import Any, cast, get_args
 import pytest
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, export_part, read_jsonl
+from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, read_jsonl
 from deepcritical_mcp.models import AuthorName, Publication, StatusNotice, vancouver
+from deepcritical_mcp.session_export import ExportRequest
+from deepcritical_mcp.tools.export_evidence import record_part
 from tests.publications import export, published
 
 # None of the three has types; what they give is checked value by value below.
@@ -171,12 +173,12 @@ def test_jsonl_is_read_back_whole() -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_parts_put_together_are_the_whole(format: ExportFormat) -> None:
-    pieces = (*EVERYTHING, ARTICLE, NOTE)
+    pieces, request = (*EVERYTHING, ARTICLE, NOTE) * 4, ExportRequest(format, abstracts=True)
     parts: list[str] = []
     start = 0
     while start < len(pieces):
-        text, count = export_part(pieces, format, start=start, limit=1_500)
-        assert len(text) <= 1_500 or count == 1
+        text, count, _ = record_part(pieces, request, format, start=start, limit=2_500)
+        assert len(json.dumps(text)) <= 2_500
         parts.append(text)
         start += count
 

@@ -11,8 +11,13 @@ from typing import Any
 import pytest
 
 from deepcritical_mcp.export.search_log import search_log_export
-from deepcritical_mcp.export.study_facts import people_included, studies_included, study_designs
-from deepcritical_mcp.export.study_table import TABLE_FIELDS, study_table
+from deepcritical_mcp.export.study_table import (
+    TABLE_FIELDS,
+    people_included,
+    studies_included,
+    study_designs,
+    study_table,
+)
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.sources.pubmed.records import read_records
 from tests.export.test_flow_numbers import search

@@ -14,16 +14,25 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
+from math import dist, sqrt
 from typing import TYPE_CHECKING, Any
 
 from anyio.to_thread import run_sync
 
 from deepcritical_mcp._version import __version__
-from deepcritical_mcp.board.map_groups import named_groups
 from deepcritical_mcp.errors import EvidenceStoreError, SessionError
 from deepcritical_mcp.export import export_entries, quotable, without_full_texts
 from deepcritical_mcp.export.flow_numbers import flow_numbers
-from deepcritical_mcp.models import NOTICE_LABELS, SOURCE_LABELS, STATUSES, Evidence, LoggedSearch, Publication
+from deepcritical_mcp.models import (
+    NO_ABSTRACT,
+    NOTICE_LABELS,
+    SOURCE_LABELS,
+    STATUSES,
+    Evidence,
+    LoggedSearch,
+    Publication,
+)
+from deepcritical_mcp.search.expansion.evidence_terms import distinctive_terms
 from deepcritical_mcp.text import clean_line
 
 if TYPE_CHECKING:
@@ -42,7 +51,8 @@ NO_LOG = (
     "and the flow diagram, make the report from the session itself: deepcritical-mcp report rs_…"
 )
 
-Places = Mapping[str, tuple[float, float]]
+_Spot = tuple[float, float]
+Places = Mapping[str, _Spot]
 """By evidence id, on a map: 0..1 from left to right and from bottom to top."""
 
 
@@ -80,11 +90,16 @@ def board_meta(
         {"id": one.id, **one.citation.model_dump(include=_ON_MAP), "x": places[one.id][0], "y": places[one.id][1]}
         for one in placed
     ]
-    groups = [group._asdict() for group in named_groups(placed, places)]
     records = [
         {"id": one.id, **one.citation.model_dump(mode="json", include=_RECORD, exclude_defaults=True)} for one in shown
     ]
-    meta = {"session_id": session_id, "total": total, "map": spots, "groups": groups, "records": records}
+    meta = {
+        "session_id": session_id,
+        "total": total,
+        "map": spots,
+        "groups": named_groups(placed, places),
+        "records": records,
+    }
     return {META_KEY: meta}
 
 
@@ -236,3 +251,73 @@ def _notes(numbers: FlowNumbers) -> list[str]:
     decided = "" if numbers.screened else "Nothing has been included or excluded yet, so the diagram ends here."
     undecided = "Whether the records without a decision were screened is not known." if numbers.undecided else ""
     return [line for line in (decided, undecided if numbers.screened else "", texts) if line]
+
+
+# Our own choices: fewer items show no groups, and more names than that do not fit on the map.
+_FEWEST_ITEMS, _FEWEST_IN_GROUP, _MOST_GROUPS = 8, 3, 6
+# A name fits a group if so many of its items have the term.
+_LEAST_SHARE = 1 / 3
+# A second term is added where there is room.
+_MAX_TERM, _MAX_NAME = 40, 28
+_MAX_ROUNDS, _MOST_TERMS = 25, 12
+
+
+def named_groups(evidence: Sequence[Evidence], places: Places) -> list[dict[str, object]]:
+    """The groups of the items with a place, each with its middle and its name, the largest first. A group without
+    a telling term is left out. The same for the same items in the same order."""
+    placed = [_short(item) for item in evidence if item.id in places]
+    if len(placed) < _FEWEST_ITEMS:
+        return []
+    found: list[dict[str, object]] = []
+    taken: set[str] = set()
+    for middle, members in _grouped([places[item.id] for item in placed]):
+        if len(members) < _FEWEST_IN_GROUP:
+            continue
+        if name := _name([placed[at] for at in members], placed, taken):
+            found.append({"x": round(middle[0], 4), "y": round(middle[1], 4), "name": name})
+    return found
+
+
+def _short(item: Evidence) -> Evidence:
+    """The title and the first index terms, which are enough for a name, and quick to read."""
+    terms = {"mesh_terms": item.citation.mesh_terms[:_MOST_TERMS], "keywords": item.citation.keywords[:_MOST_TERMS]}
+    return item.model_copy(update={"content": NO_ABSTRACT, "citation": item.citation.model_copy(update=terms)})
+
+
+def _name(group: Sequence[Evidence], everything: Sequence[Evidence], taken: set[str]) -> str:
+    """One or two terms that much of the group and little else has; "" if there are none."""
+    least = max(2, len(group) * _LEAST_SHARE)
+    terms = distinctive_terms("", group, everything, {}) if len(group) < len(everything) else ()
+    name = ""
+    for term in (clean_line(one.term) for one in terms if len(one.evidence_ids) >= least):
+        longer = f"{name}, {term}" if name else term[:1].upper() + term[1:]
+        if len(longer) > (_MAX_NAME if name else _MAX_TERM) or term.casefold() in taken:
+            continue
+        taken.add(term.casefold())
+        if name:
+            return longer
+        name = longer
+    return name
+
+
+def _grouped(spots: Sequence[_Spot]) -> list[tuple[_Spot, list[int]]]:
+    """k-means (Lloyd) from starts that are far from each other, beginning with the spot nearest to the middle of all:
+    the middle and the members of each group, the largest first."""
+    count = max(2, min(_MOST_GROUPS, round(sqrt(len(spots) / 2))))
+    middles = [min(spots, key=lambda spot: (dist(spot, _middle(spots)), spot))]
+    while len(middles) < count:
+        middles.append(max(spots, key=lambda spot: (min(dist(spot, one) for one in middles), spot)))
+    members: list[list[int]] = []
+    for _ in range(_MAX_ROUNDS):
+        members = [[] for _ in middles]
+        for at, spot in enumerate(spots):
+            members[min(range(len(middles)), key=lambda one: (dist(spot, middles[one]), one))].append(at)
+        moved = [_middle([spots[at] for at in group]) if group else middles[one] for one, group in enumerate(members)]
+        if moved == middles:
+            break
+        middles = moved
+    return sorted(zip(middles, members, strict=True), key=lambda group: (-len(group[1]), group[0]))
+
+
+def _middle(spots: Sequence[_Spot]) -> _Spot:
+    return sum(x for x, _ in spots) / len(spots), sum(y for _, y in spots) / len(spots)

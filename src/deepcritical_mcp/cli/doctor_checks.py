@@ -47,9 +47,8 @@ from deepcritical_mcp.evidence.embedding.calibration import UNCALIBRATED
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import configured_backends, in_memory_only
-from deepcritical_mcp.evidence.storage.backend import Backend
+from deepcritical_mcp.evidence.storage.backend import Backend, MemoryBackend
 from deepcritical_mcp.evidence.storage.folder_store import FolderBackend
-from deepcritical_mcp.evidence.storage.sqlite_space import MemoryBackend
 from deepcritical_mcp.logs import hide
 from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import RetryPolicy

@@ -100,7 +100,7 @@ class Catalogue:
         """The catalogue of everything that `space` holds; of two items with the same id, the first wins."""
         catalogue, derived = cls(space), space.derived()
         kept: dict[str, KeptItem] = {}
-        for item in (item for page in space.read() for item in page):
+        for item in space.read():
             kept.setdefault(item.id, item)
         # An item under an earlier id may have outlived its renaming: the later one takes its place.
         for item in sorted(kept.values(), key=lambda item: (bool(item.given), item.order)):
@@ -232,9 +232,8 @@ class Catalogue:
 
     def catch_up(self) -> None:
         """Load what other processes have written since the last call."""
-        for items in self.space.news():
-            for item in items:
-                self.put(item)
+        for item in self.space.news():
+            self.put(item)
 
     def resolve(self, id: str) -> str:
         """The id under which the publication `id` is stored; "" if there is none.

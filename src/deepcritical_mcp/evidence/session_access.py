@@ -224,7 +224,7 @@ class SessionAccess:
                 logged = await run_sync(space.document_names, LOG_PREFIX, abandon_on_cancel=True)
                 self._searches = len([name for name in logged if is_own_search(name)])
                 with contextlib.suppress(EvidenceStoreError, SessionError):
-                    await self._in_thread(lambda: forget_old(space))
+                    await run_sync(forget_old, space, abandon_on_cancel=True)
 
     async def _write(self, work: Callable[[], T]) -> T:
         """Do `work` in a worker thread, which finishes even if the call is cancelled, on the latest state of a session
@@ -232,7 +232,7 @@ class SessionAccess:
         catalogue = self._catalogue
 
         def in_turn() -> T:
-            with catalogue.space.turn() if catalogue else contextlib.nullcontext(), self._mutex:
+            with catalogue.space.turn() if catalogue else contextlib.nullcontext():
                 if catalogue and self._backend.shared:
                     catalogue.catch_up()
                 return work()

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from deepcritical_mcp import __version__
+from deepcritical_mcp._version import __version__
 from deepcritical_mcp.evidence.chunking import Passage, indexed_text, long_passages, passages, short_passages
 from deepcritical_mcp.evidence.clustering import LookupKey
 from deepcritical_mcp.evidence.lexical import HashedWords, LexicalIndex, LexicalScores

@@ -3,7 +3,7 @@
 `reference` is what all formats need of a publication, `reference_managers` and `markdown` write it. `bibliography`
 writes lists of references in journals' styles: `citation_style` reads a style, `style_items` says what it gets of a
 publication, `style_rendering` and `style_values` write an entry, as `rich_text`. `study_table` has a row for each
-study, with what `study_facts` reads in its record; `search_log` and `flow_numbers` are for PRISMA; `tables` writes
+study, with what it reads in its record; `search_log` and `flow_numbers` are for PRISMA; `tables` writes
 cells.
 """
 
@@ -80,26 +80,6 @@ def written_entries(
             yield markdown.entry_of_fields(reference, fields)
         else:
             yield file.entry(with_fields(reference, fields) if fields else replace(reference, has_texts=abstracts))
-
-
-def export_part(
-    publications: Sequence[Publication],
-    format: ExportFormat,
-    *,
-    start: int,
-    limit: int,
-    abstracts: bool = True,
-    fields: Collection[str] = (),
-) -> tuple[str, int]:
-    """As many whole records from `start` on as fit into `limit` characters, at least one, and their number; see
-    `written_entries`. Each part is a file of its own."""
-    file, entries, length = EXPORT_FILES[format], list[str](), 0
-    for text in written_entries(publications, format, start=start, abstracts=abstracts, fields=fields):
-        length += len(text) + len(file.separator)
-        if entries and length + len(file.head) + len(file.tail) > limit:
-            break
-        entries.append(text)
-    return "".join(file.pieces(entries)), len(entries)
 
 
 def export_entries(publications: Sequence[Publication], format: Literal["bibtex", "ris"]) -> dict[str, str]:

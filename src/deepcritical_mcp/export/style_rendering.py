@@ -24,7 +24,6 @@ _NUMERIC = re.compile(r"[A-Za-z]{0,2}[0-9]{1,20}[A-Za-z]{0,2}")
 _LEADING_ZEROS = re.compile(r"(?<![0-9A-Za-z])0+(?=[0-9])")
 _RANGES = ("page", "volume", "issue")
 """Variables that may be a range of numbers."""
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SEPARATORS = re.compile(r"\s?[,&–-]\s?")
 
 
@@ -269,8 +268,4 @@ def _is_plural(value: str, node: Node) -> bool:
     if how != "contextual":
         return how == "always"
     parts = [part for part in _SEPARATORS.split(value) if part]
-    return (
-        len(parts) > 1
-        and not _DATE.fullmatch(value)
-        and all(any(map(str.isdigit, part)) or part.isalpha() for part in parts)
-    )
+    return len(parts) > 1 and all(any(map(str.isdigit, part)) or part.isalpha() for part in parts)

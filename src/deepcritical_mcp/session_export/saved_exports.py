@@ -68,16 +68,12 @@ async def keep_export(store: EvidenceStore, name: str, whole: WholeExport) -> tu
     others = earlier[-(MAX_KEPT - 1) :]
     while len(packed) + sum(one.packed for one in others) > MAX_KEPT_COMPRESSED:
         del others[0]
-    used = {one.place for one in others}
-    place = next(f"export:{n}" for n in range(MAX_KEPT) if f"export:{n}" not in used)
-    media_type = whole.request.file_type.media_type
+    place, media_type = f"export:{name}", whole.request.file_type.media_type
     added = KeptExport(name=name, media_type=media_type, size=size, place=place, packed=len(packed))
-    # Its entry is removed first, so that nothing is ever found under another one's name.
-    await _list(store, others)
-    for left in {one.place for one in kept} - used - {place}:
-        await store.keep_document(left, "")
     await store.keep_document(place, packed)
     await _list(store, [*others, added])
+    for left in {one.place for one in kept} - {one.place for one in (*others, added)}:
+        await store.keep_document(left, "")
     return added, tuple(one.name for one in earlier if one not in others)
 
 

@@ -16,8 +16,8 @@ from pydantic import Field
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.excerpts import GAP
-from deepcritical_mcp.export import ExportFormat, export_part
-from deepcritical_mcp.export.tables import text_in_pieces
+from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, written_entries
+from deepcritical_mcp.export.tables import TextPieces, text_in_pieces
 from deepcritical_mcp.models import NO_ABSTRACT, ExportResult, News, Publication
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, WholeExport, checked_request, exported
 from deepcritical_mcp.session_export.export_request import RECORD_FORMATS, media_type_of
@@ -101,15 +101,14 @@ def record_part(
         InvalidInputError: a record does not fit even without its text.
     """
 
-    def written(records: Sequence[Publication], limit: int) -> tuple[str, int]:
-        return export_part(
-            records, format, start=start, limit=limit, abstracts=request.abstracts, fields=request.fields
-        )
+    file = EXPORT_FILES[format]
 
-    text, count = written(publications, limit)
-    while (excess := len(json.dumps(text)) / limit) > 1 and count > 1:
-        text, count = written(publications, int(len(text) / excess * 0.95))
-    if excess <= 1:
+    def written(records: Sequence[Publication]) -> TextPieces:
+        entries = written_entries(records, format, start=start, abstracts=request.abstracts, fields=request.fields)
+        return TextPieces([*entries], head=file.head, separator=file.separator, tail=file.tail)
+
+    text, count = written(publications).part(0, lambda one: fits(one, limit))
+    if fits(text, limit):
         return text, count, ""
     whole = publications[start]
     content = whole.text.content
@@ -118,7 +117,7 @@ def record_part(
         kept = content if room >= len(content) else f"{cut_at_sentence(content, room)} {GAP}" if room else NO_ABSTRACT
         texts = (whole.text.model_copy(update={"content": kept}),)
         brief = whole.model_copy(update={"texts": texts, "found_by": whole.found_by[-MAX_FOUND_BY:]})
-        return written([*publications[:start], brief], limit)[0]
+        return written([*publications[:start], brief]).part(0, lambda _: True)[0]
 
     room = largest(0, len(content), lambda room: fits(shortened(room), limit))
     if not fits(text := shortened(room), limit):

@@ -20,7 +20,7 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
-from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
+from deepcritical_mcp.evidence.embedding.models import ShippedModel
 from deepcritical_mcp.evidence.embedding.service import (
     QUERY_WORKERS,
     RETRY_SECONDS,

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding import EmbeddingModel
-from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
-from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerModel
+from deepcritical_mcp.evidence.embedding.models import SentenceTransformerModel, ShippedModel
 from deepcritical_mcp.evidence.embedding.service import EmbeddingService, model_source
 
 INSTALLED = importlib.util.find_spec("sentence_transformers") is not None

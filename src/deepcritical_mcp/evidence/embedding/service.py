@@ -10,8 +10,8 @@ import contextlib
 import logging
 import threading
 import time
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from deepcritical_mcp.deadline import TO_EMBED, seconds_for
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind, ModelSource
-from deepcritical_mcp.evidence.embedding.onnx_model import ShippedModel
-from deepcritical_mcp.evidence.embedding.sentence_transformer import SentenceTransformerSource
+from deepcritical_mcp.evidence.embedding.models import SentenceTransformerSource, ShippedModel
+from deepcritical_mcp.memory import SizedCache
 from deepcritical_mcp.net.cache import Cache, cache_key
 from deepcritical_mcp.net.fair_queue import Slots, turn_of
 from deepcritical_mcp.text import batches
@@ -85,7 +85,7 @@ class EmbeddingService:
         self._loading = threading.Lock()
         self._model: EmbeddingModel | None = None
         self._failure, self._next_attempt = "", 0.0
-        self._memory = MemoryCache()
+        self._memory = SizedCache[bytes, bytes](MEMORY_LIMIT)
         folder = settings.data_dir if settings else None
         self._file = Cache(folder / CACHE_FILE, max_bytes=CACHE_BYTES, timeout=CACHE_TIMEOUT) if folder else None
         self._document_workers = anyio.CapacityLimiter(self._source.workers)
@@ -215,7 +215,8 @@ class EmbeddingService:
             if self._file:
                 self._file.put(fresh)
             found.update(fresh)
-        self._memory.put(found)
+        for key, vector in found.items():
+            self._memory.put(key, vector, len(vector))
         return found
 
     def _loaded(self) -> EmbeddingModel:
@@ -240,30 +241,3 @@ class EmbeddingService:
             logger.warning("the embedding model cannot be loaded: %s", error.__cause__ or error)
             self._failure, self._next_attempt = error.message, self._clock() + RETRY_SECONDS
             raise
-
-
-class MemoryCache:
-    """Vectors by key, up to a number of bytes; drops the least recently used. Safe to use from several threads."""
-
-    def __init__(self, limit: int = MEMORY_LIMIT) -> None:
-        self._limit = limit
-        self._size = 0
-        self._vectors: OrderedDict[bytes, bytes] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, keys: Collection[bytes]) -> dict[bytes, bytes]:
-        """The vectors of those `keys` that are cached."""
-        with self._lock:
-            found = {key: self._vectors[key] for key in keys if key in self._vectors}
-            for key in found:
-                self._vectors.move_to_end(key)
-        return found
-
-    def put(self, vectors: Mapping[bytes, bytes]) -> None:
-        """Cache `vectors`, dropping the least recently used ones beyond the limit."""
-        with self._lock:
-            for key, vector in vectors.items():
-                self._size += len(vector) - len(self._vectors.pop(key, b""))
-                self._vectors[key] = vector
-            while self._size > self._limit:
-                self._size -= len(self._vectors.popitem(last=False)[1])

@@ -1,11 +1,11 @@
 """Where sessions are kept. To add a store, write its file here, its row in `STORES`, and its tests.
 
-- `backend`: what a store offers. `stored_items`: the values that it keeps.
-- `session_file`: a session as an SQLite database, and what can be read of a damaged one.
-- `sqlite_space`: a session in such a database, and the store in memory. `vector_table`: its vectors and collection.
+- `backend`: what a store offers, a session in it, and the store in memory. `stored_items`: the values that it keeps.
+- `session_file`: a session's rows in an SQLite database, and what can be read of a damaged one.
+- `vector_table`: a session's vectors and their collection.
 - `folder_store`: the store in a folder, and for how long nobody has used its sessions.
-- `version_0_2`: the folders of version 0.2.
-- `chroma_backend`: the store on a Chroma server. `chroma_session`: a session there. `chroma_records`: its records.
+- `chroma_backend`: the store on a Chroma server. `chroma_rows`: a session's rows there.
+- `version_0_2`: what version 0.2 kept, in folders and on servers.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class StoreRow(NamedTuple):
 STORES: tuple[StoreRow, ...] = (
     StoreRow(f"{_HERE}.chroma_backend:ServerBackend", f"{_HERE}:ChromaServerSettings"),
     StoreRow(f"{_HERE}.folder_store:FolderBackend"),
-    StoreRow(f"{_HERE}.sqlite_space:MemoryBackend"),
+    StoreRow(f"{_HERE}.backend:MemoryBackend"),
 )
 """The first one that is configured is used; the last one always is."""
 

@@ -1,105 +1,228 @@
-"""What a place to keep sessions offers: a `Backend`, which opens a `Space` for each session.
+"""What a place to keep sessions offers: a `Backend`, which opens a `Space` for each session. In memory, sessions end
+with the process.
 
 Everything here blocks; call it in a worker thread.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Literal, Protocol, Self
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, NearPassage, Vector
+from deepcritical_mcp.errors import SessionBusyError, SessionNotFoundError
+from deepcritical_mcp.evidence.storage.session_file import SessionFile
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, NearPassage, Vector, packed, unpacked
+from deepcritical_mcp.evidence.storage.vector_table import CollectionIndex
+
+if TYPE_CHECKING:
+    from deepcritical_mcp.evidence.storage.chroma_rows import ServerRows
 
 
-class Space(Protocol):
-    """The place of one session. A subclass overrides what it does differently.
+class Space:
+    """The place of one session. The rows that were written are the truth; the index of its passages is built from them.
 
     Every method raises SessionNotFoundError if the session is gone, and EvidenceStoreError if the store fails.
 
+    Args:
+        session_id: the session's.
+        rows: the session's.
+        create: creates the file that takes their place when something is first kept; they are empty until then.
+
     Attributes:
-        lock: held by the thread that changes the session.
+        lock: held by the thread that reads or changes the session, since other rows may take their place.
     """
 
-    session_id: str
-    lock: threading.RLock
+    def __init__(
+        self,
+        session_id: str,
+        rows: SessionFile | ServerRows,
+        create: Callable[[KeptSession], SessionFile] | None = None,
+    ) -> None:
+        self.session_id = session_id
+        self.lock = threading.RLock()
+        self._rows, self._model = rows, rows.info.model
+        self._create = create
+        self._table = CollectionIndex(session_id)
+        self._seen = 0
+        """The last change that this process knows."""
+        self._state = 0
+
+    @classmethod
+    def of_model(cls, session_id: str, rows: SessionFile | ServerRows, model: str) -> Self:
+        """A session that was kept; if its vectors are not from `model`, they are discarded, since those of two models
+        cannot be compared."""
+        if rows.info.model != model:
+            with rows.writing():
+                rows.delete("vectors", rows.keys("vectors"))
+                rows.record(model=model)
+        return cls(session_id, rows)
 
     @property
     def info(self) -> KeptSession:
         """The session's metadata."""
-        ...
+        return self._rows.info
 
-    def read(self) -> Iterator[list[KeptItem]]:
-        """Everything stored, page by page, unordered."""
-        ...
+    def read(self) -> list[KeptItem]:
+        """Everything stored, unordered."""
+        with self.lock:
+            self.rest()
+            self._state = self._rows.state()
+            with self._rows.reading():
+                self._rows.refresh()
+                self._seen = self._rows.change
+                items = [row.value for row in self._rows.changed("item")]
+                for row in self._rows.changed("vectors"):
+                    self._table.put(row.key, _vectors(row.value))
+            return self._known(map(unpacked, items))
 
-    def news(self) -> Iterator[list[KeptItem]]:
-        """What other processes have written since the last call, page by page, unordered."""
-        ...
+    def news(self) -> list[KeptItem]:
+        """What other processes have written since the last call, unordered."""
+        with self.lock:
+            if (state := self._rows.state()) == self._state:
+                return []
+            with self._rows.reading():
+                self._rows.refresh()
+                self._check_model()
+                rows = list(self._rows.changed("item", since=self._seen))
+                vectors = self._rows.values("vectors", [row.key for row in rows])
+                for row in rows:
+                    self._table.put(row.key, _vectors(vectors.get(row.key, b"")))
+                self._state, self._seen = state, self._rows.change
+            return self._known(unpacked(row.value) for row in rows)
 
     def write(self, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
-        """Add items, or overwrite those with the same ids, each atomically. `vectors` by id are an item's last ones;
-        those before them stay as they are, and what is stored beyond them goes."""
-        ...
+        """Add items, or overwrite those with the same ids. `vectors` by id are an item's last ones; those before them
+        stay as they are, and what is stored beyond them goes."""
+        firsts = {item.id: item.vectors - len(vectors.get(item.id, ())) for item in items}
+        with self._changing() as change:
+            # Where there are no transactions, no item may ever stand beside vectors of another text.
+            fewer = [id for id, first in firsts.items() if self._table.count(id) > first]
+            for id in fewer:
+                self._table.put(id, (), firsts[id])
+            self._keep_vectors(fewer)
+            self._rows.put("item", [(item.id, packed(item)) for item in items], change)
+            self._rows.delete("derived", [item.id for item in items])
+            more = [id for id in firsts if len(vectors.get(id, ()))]
+            for id in more:
+                self._table.put(id, vectors[id], firsts[id])
+            self._keep_vectors(more)
 
     def remove(self, ids: Iterable[str]) -> None:
         """Delete the items with these ids, if they are there."""
-        ...
+        with self._changing():
+            gone = list(ids)
+            for kind in ("vectors", "derived", "item"):
+                self._rows.delete(kind, gone)
+            for id in gone:
+                self._table.put(id, ())
 
-    def turn(self) -> AbstractContextManager[None]:
+    @contextlib.contextmanager
+    def turn(self) -> Generator[None]:
         """Held while the session is read and the resulting change is written: no other process writes meanwhile."""
-        ...
+        with self._rows.waiting(), self.lock, contextlib.nullcontext() if self._create else self._rows.writing():
+            yield
 
     def nearest(self, vectors: Sequence[Vector], limit: int, least: float = -1.0) -> list[list[NearPassage]]:
         """For each vector, at most `limit` passages with at least that cosine, nearest first."""
-        ...
+        return self._table.nearest(vectors, limit, least)
 
     def vectors(self, counts: Mapping[str, int]) -> dict[str, NDArray[np.float32]]:
         """The first vectors [passages, dimension] of each publication: so many, by id."""
-        ...
+        return {id: some for id, count in counts.items() if (some := self._table.get(id, count)) is not None}
 
     def derived(self) -> dict[str, bytes]:
         """What `keep_derived` stored of items that have not been written since, by id."""
-        return {}
+        return {row.key: row.value for row in self._rows.changed("derived")}
 
     def keep_derived(self, rows: Mapping[str, bytes]) -> None:
-        """Keep what was derived from stored items, by id, if this place can; it may be lost at any time."""
+        """Keep what was derived from stored items, by id; it may be lost at any time."""
+        self._rows.keep_derived(rows, self._seen)
 
     def keep_documents(self, contents: Mapping[str, str]) -> None:
         """Keep texts that are no evidence, by name, in place of earlier ones; "" deletes one."""
-        ...
+        with self.lock:
+            self._begin()
+            if kept := [(name, text.encode("utf-8", "surrogatepass")) for name, text in contents.items() if text]:
+                self._rows.put("document", kept)
+            if gone := [name for name, text in contents.items() if not text]:
+                self._rows.delete("document", gone)
 
     def documents(self, names: Sequence[str]) -> dict[str, str]:
         """The texts that any process has kept under these names, in their order."""
-        ...
+        found = self._rows.values("document", names)
+        return {name: found[name].decode("utf-8", "surrogatepass") for name in names if name in found}
 
     def document_names(self, prefix: str) -> list[str]:
         """The names that begin with `prefix` under which any process has kept a text, in order."""
-        ...
+        return self._rows.keys("document", prefix)
 
     def record(self, **changes: float) -> None:
         """Record when the session was `used` (Unix seconds), and how many `items` and `searches` it has, for
         `Backend.sessions`."""
-        ...
+        self._rows.record(**changes)
 
     def set_title(self, title: str, *, replacing: bool) -> None:
         """Record a title; if not `replacing`, only if the session has none. `info` has it then."""
-        ...
+        self._rows.set_title(title, replacing=replacing)
 
     def rest(self) -> None:
         """Release memory until it is used again; no other call may use the space meanwhile."""
+        self._table.clear()
 
     def close(self) -> None:
         """Stop using the session; one in memory is gone."""
+        self.rest()
+        self._rows.close()
 
-    def delete(self) -> None:
-        """Delete the session with all its evidence."""
-        self.close()
+    def _begin(self) -> None:
+        if self._create is not None:  # who reads in another thread may still read the empty session
+            self._rows, self._create = self._create(self.info), None
+            self._state = self._rows.state()
+
+    @contextlib.contextmanager
+    def _changing(self) -> Generator[int]:
+        """A transaction, with the number of its change. If it fails, `read` must be called again."""
+        with self._rows.waiting(), self.lock:
+            self._begin()
+            with self._rows.writing():
+                self._check_model()
+                self._rows.change += 1
+                yield (change := self._rows.change)
+            if change == self._seen + 1:  # otherwise another process has written, and `news` will say what
+                self._seen = change
+
+    def _check_model(self) -> None:
+        """Vectors of two models cannot be compared."""
+        if self.info.model != self._model:
+            raise SessionBusyError(
+                "This session is open in another window, with another embedding model (DEEPCRITICAL_EMBEDDING_MODEL). "
+                'Use the same in both, or pass "new" as session_id to open a fresh session.'
+            )
+
+    def _known(self, items: Iterable[KeptItem]) -> list[KeptItem]:
+        """Items that were read, with as many vectors as they have."""
+        return [replace(item, vectors=self._table.count(item.id)) for item in items]
+
+    def _keep_vectors(self, ids: Sequence[str]) -> None:
+        """Store the vectors of items as the table has them."""
+        kept = {id: self._table.get(id) for id in ids}
+        written = ((id, some) for id, some in kept.items() if some is not None)
+        self._rows.put("vectors", [(id, len(some).to_bytes(4) + some.astype("<f4").tobytes()) for id, some in written])
+        self._rows.delete("vectors", [id for id, some in kept.items() if some is None])
+
+
+_NONE = np.zeros((0, 0), np.float32)
+
+
+def _vectors(value: bytes) -> NDArray[np.float32]:
+    return np.frombuffer(value, "<f4", offset=4).reshape(int.from_bytes(value[:4]), -1) if value else _NONE
 
 
 class Backend(Protocol):
@@ -160,7 +283,7 @@ class Backend(Protocol):
 
     def delete(self, space: Space) -> None:
         """Close an open session and delete it; see `restore`."""
-        space.delete()
+        space.close()
 
     def discard(self, session_id: str, owner: str) -> bool:
         """Delete a session of `owner` that cannot be opened; False if it cannot be found either."""
@@ -201,3 +324,24 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Close shared connections. Call it after every session has been released."""
+
+
+class MemoryBackend(Backend):
+    """Keeps sessions in memory until they are closed."""
+
+    title = "Memory"
+    lasting = False
+    shared = False
+
+    def __init__(self, *, limit: int) -> None:
+        self.limit = limit
+
+    @classmethod
+    def configured(cls, settings: Settings) -> Self | None:
+        return cls(limit=settings.max_sessions)
+
+    def create(self, session_id: str, info: KeptSession) -> Space:
+        return Space(session_id, SessionFile.create(None, info))
+
+    def open(self, session_id: str, model: str) -> Space:
+        raise SessionNotFoundError()

@@ -13,11 +13,14 @@ from chromadb.config import System
 from chromadb.errors import NotFoundError, error_types
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderTimeoutError
+from deepcritical_mcp.errors import (
+    EvidenceStoreError,
+    ProviderError,
+    ProviderTimeoutError,
+)
 from deepcritical_mcp.evidence.storage import ChromaServerSettings
-from deepcritical_mcp.evidence.storage.backend import Backend
-from deepcritical_mcp.evidence.storage.chroma_records import session_info, translated
-from deepcritical_mcp.evidence.storage.chroma_session import PAGE, TURN, WORDS, ServerSpace
+from deepcritical_mcp.evidence.storage.backend import Backend, Space
+from deepcritical_mcp.evidence.storage.chroma_rows import PAGE, TURN, WORDS, ServerRows, session_info, translated
 from deepcritical_mcp.evidence.storage.stored_items import KeptSession, is_session_id
 from deepcritical_mcp.evidence.storage.vector_table import chroma_settings
 from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
@@ -54,11 +57,18 @@ class ServerBackend(Backend):
         ours = settings.of(ChromaServerSettings)
         return cls(ours, limit=settings.max_sessions) if ours.chroma_url.get_secret_value() else None
 
-    def create(self, session_id: str, info: KeptSession) -> ServerSpace:
-        return ServerSpace.create(self._client(), session_id, info)
+    def create(self, session_id: str, info: KeptSession) -> Space:
+        return Space(session_id, ServerRows.create(self._client(), session_id, info))
 
-    def open(self, session_id: str, model: str) -> ServerSpace:
-        return ServerSpace.open(self._client(), session_id, model)
+    def open(self, session_id: str, model: str) -> Space:
+        return Space.of_model(session_id, ServerRows.open(self._client(), session_id), model)
+
+    def delete(self, space: Space) -> None:
+        with space.turn(), translated("delete the session"):  # what another process has begun to write would come back
+            for name in (space.session_id + WORDS, space.session_id):
+                with contextlib.suppress(NotFoundError):
+                    self._client().delete_collection(name)
+        space.close()
 
     def sessions(self, owner: str | None) -> dict[str, KeptSession]:
         with translated("list the sessions"):
@@ -72,11 +82,13 @@ class ServerBackend(Backend):
 
     def expire(self, now: float, ttl: float) -> None:
         with translated("delete old sessions"):
-            for one in self._collections():
-                is_ours = is_session_id(one.name.removesuffix(WORDS).partition(TURN)[0])
-                if is_ours and 0 < session_info(one.metadata).used < now - ttl:
+            used = {one.name: session_info(one.metadata).used for one in self._collections()}
+            for name, own in used.items():
+                session_id = name.removesuffix(WORDS).partition(TURN)[0]
+                # Only the first collection is told of each use.
+                if is_session_id(session_id) and 0 < used.get(session_id, own) < now - ttl:
                     with contextlib.suppress(NotFoundError):
-                        self._client().delete_collection(one.name)
+                        self._client().delete_collection(name)
 
     def _collections(self) -> list[Collection]:
         client = self._client()

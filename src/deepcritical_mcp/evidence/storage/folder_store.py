@@ -32,7 +32,6 @@ from deepcritical_mcp.evidence.storage.session_file import (
     failures,
     salvaged,
 )
-from deepcritical_mcp.evidence.storage.sqlite_space import SqliteSpace
 from deepcritical_mcp.evidence.storage.stored_items import UNKNOWN, KeptSession, is_session_id, packed
 from deepcritical_mcp.evidence.storage.version_0_2 import is_old_session, old_info, old_session
 from deepcritical_mcp.net.cache import Cache, make_private_folder
@@ -143,7 +142,7 @@ class FolderBackend(Backend):
         with failures("open a session"):
             self._make_folders()
         self._unwritten[session_id] = info
-        return SqliteSpace(session_id, SessionFile.create(None, info), partial(self._created, session_id))
+        return Space(session_id, SessionFile.create(None, info), partial(self._created, session_id))
 
     def open(self, session_id: str, model: str) -> Space:
         if session_id in self._unwritten:  # closed since, because others were used
@@ -156,15 +155,12 @@ class FolderBackend(Backend):
             self._upgrade(session_id)
         file = self._checked(path)
         try:
-            if file.info.model != model:  # vectors of two models cannot be compared
-                with file.writing():
-                    file.delete("vectors", file.keys("vectors"))
-                    file.set_info(replace(file.info, model=model))
+            space = Space.of_model(session_id, file, model)
             self._opened[session_id] = _number(path)
         except BaseException:
             file.close()
             raise
-        return SqliteSpace(session_id, file)
+        return space
 
     def release(self, space: Space) -> None:
         space.close()

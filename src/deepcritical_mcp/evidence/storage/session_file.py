@@ -15,7 +15,7 @@ import logging
 import sqlite3
 import threading
 import zlib
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -171,6 +171,10 @@ class SessionFile:
                 with failures("keep the evidence"):
                     self._put_own_row()
 
+    def waiting(self) -> contextlib.AbstractContextManager[None]:
+        """Entered before others in this process are kept waiting: `writing` waits for other processes."""
+        return contextlib.nullcontext()
+
     def reading(self) -> contextlib.AbstractContextManager[None]:
         """Everything that is read within is of one moment."""
         return self._transaction("DEFERRED", "read the session")
@@ -196,11 +200,6 @@ class SessionFile:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def set_info(self, info: KeptSession) -> None:
-        """Write the session's metadata."""
-        with self.writing():
-            self.info = info
-
     def put(self, kind: RowKind, rows: Iterable[tuple[str, bytes]], change: int = 0) -> None:
         """Write values by key, in place of earlier ones."""
         with self.writing(), failures("keep the evidence"):
@@ -209,16 +208,33 @@ class SessionFile:
             self._connection.executemany(_PUT, values)
             self.change = max(self.change, change)
 
+    def keep_derived(self, rows: Mapping[str, bytes], seen: int) -> None:
+        """Write what was derived from items as they were after change number `seen`; it may be lost at any time."""
+        with self.writing():
+            if self.change == seen:  # otherwise another process may have written some of these items since
+                self.put("derived", rows.items())
+
     def delete(self, kind: RowKind, keys: Iterable[str]) -> None:
         """Delete rows, and overwrite what they said."""
         with self.writing(), failures("keep the evidence"):
             self._connection.executemany("DELETE FROM rows WHERE kind = ? AND key = ?", [(kind, key) for key in keys])
 
-    def value(self, kind: RowKind, key: str) -> bytes | None:
-        """The value with that key."""
+    def record(self, **changes: Any) -> None:
+        """Write this part of the session's metadata."""
+        with self.writing():
+            self.info = replace(self.info, **changes)
+
+    def set_title(self, title: str, *, replacing: bool) -> None:
+        """Write a title; if not `replacing`, only if there is none."""
+        with self.writing():
+            if replacing or not self.info.title:
+                self.record(title=title)
+
+    def values(self, kind: RowKind, keys: Iterable[str]) -> dict[str, bytes]:
+        """The values with these keys, as far as there are some."""
         with self.lock, failures("read the session"):
-            found = self._connection.execute(_ONE, (kind, key)).fetchone()
-            return self._intact(found).value if found else None
+            rows = [row for key in keys for row in self._connection.execute(_ONE, (kind, key))]
+            return {row.key: row.value for row in map(self._intact, rows)}
 
     def keys(self, kind: RowKind, prefix: str = "") -> list[str]:
         """The keys that begin so, in order."""

@@ -6,11 +6,9 @@ A small session is compared vector by vector, which is exact and takes less time
 
 from __future__ import annotations
 
-import itertools
 import logging
 import threading
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PART = "\n"
+_PART = "\n"
 """Between the id of a publication and the number of its passage."""
 BLOCK = 16
 """Rows that are compared with up to 32 queries in one product. OpenBLAS computes so small a product in the calling
@@ -80,14 +78,10 @@ class VectorTable:
     """Vectors by publication and passage. Thread-safe; hold `lock` for several steps at once.
 
     They are stacked when something near is looked for; those of a publication are rows of that matrix then.
-
-    Attributes:
-        changes: counts up whenever vectors are set or removed.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.changes = 0
         self._vectors: dict[str, NDArray[np.float32]] = {}
         self._stack: _Stack | None = None
 
@@ -107,13 +101,11 @@ class VectorTable:
                 self._vectors[id] = left
             else:
                 self._vectors.pop(id, None)
-            self.changes += 1
             self._stack = None
 
     def clear(self) -> None:
         """Remove everything."""
         with self.lock:
-            self.changes += 1
             self._vectors, self._stack = {}, None
 
     def count(self, id: str) -> int:
@@ -197,7 +189,7 @@ class CollectionIndex(VectorTable):
         # What is nearly identical must not be missed.
         if least <= -1.0 and len(self) > SMALL and not self._has_failed and (collection := self._caught_up()):
             try:
-                return asked(collection, vectors, min(limit, len(self)), least)
+                return _asked(collection, vectors, min(limit, len(self)))
             except Exception as error:  # whatever Chroma raises, the vectors are here
                 self._fail(error)
         return super().nearest(vectors, limit, least)
@@ -257,9 +249,9 @@ class CollectionIndex(VectorTable):
         count = 0 if vectors is None else len(vectors)
         for start in range(0, count, AT_ONCE):
             some = np.asarray(vectors)[start : start + AT_ONCE]
-            collection.upsert(ids=[part_id(id, start + part) for part in range(len(some))], embeddings=some)
+            collection.upsert(ids=[f"{id}{_PART}{start + part}" for part in range(len(some))], embeddings=some)
         if gone := range(count, self._parts.get(id, 0)):
-            collection.delete(ids=[part_id(id, part) for part in gone])
+            collection.delete(ids=[f"{id}{_PART}{part}" for part in gone])
         self._parts[id] = count
 
     def _fail(self, error: Exception) -> None:
@@ -267,32 +259,12 @@ class CollectionIndex(VectorTable):
         logger.warning("the index of a session failed, its vectors are compared one by one: %s", type(error).__name__)
 
 
-def asked(collection: Collection, vectors: Sequence[Vector], limit: int, least: float) -> list[list[NearPassage]]:
+def _asked(collection: Collection, vectors: Sequence[Vector], limit: int) -> list[list[NearPassage]]:
     """What a collection says is nearest to each vector, see `Space.nearest`."""
     queries = np.asarray(vectors, np.float32)
     found: Any = collection.query(query_embeddings=queries, n_results=limit, include=["distances"])
+    rows = (zip(*some, strict=True) for some in zip(found["ids"], found["distances"], strict=True))
     return [
-        [NearPassage(*id_and_part(key), 1.0 - far) for key, far in zip(*some, strict=True) if 1.0 - far >= least]
-        for some in zip(found["ids"], found["distances"], strict=True)
+        [NearPassage(id, int(part), 1.0 - far) for key, far in some for id, _, part in [key.rpartition(_PART)]]
+        for some in rows
     ]
-
-
-def part_id(id: str, part: int) -> str:
-    """The id of the record of a publication's passage."""
-    return f"{id}{PART}{part}" if part else id
-
-
-def id_and_part(part_id: str) -> tuple[str, int]:
-    """The publication and the number of the passage that the record with that id is of."""
-    id, _, part = part_id.partition(PART)
-    return id, int(part or 0)
-
-
-def stacked(ids: Sequence[str], vectors: Sequence[Vector]) -> dict[str, NDArray[np.float32]]:
-    """The vectors of each publication in passage order, from passages in any order; of one that lacks some, only those
-    before the gap."""
-    rows: dict[str, dict[int, Vector]] = {}
-    for (id, part), vector in zip(map(id_and_part, ids), vectors, strict=True):
-        rows.setdefault(id, {})[part] = vector
-    found = {id: [some[part] for part in takewhile(some.__contains__, itertools.count())] for id, some in rows.items()}
-    return {id: np.asarray(some, np.float32) for id, some in found.items() if some}

@@ -8,15 +8,15 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Generator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from filelock import FileLock, Timeout
 
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError
-from deepcritical_mcp.evidence.storage.chroma_records import item_of
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError, failures
-from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, KeptSession, restored, sharing
 from deepcritical_mcp.text import clean_line, clipped
 
 FORMAT = 2
@@ -125,6 +125,18 @@ def _records(connection: sqlite3.Connection, segment: str, topic: str) -> dict[s
         else:
             rows[id] = rows.get(id, {}) | json.loads(metadata or "{}")
     return rows
+
+
+def item_of(row: Mapping[str, Any], *, embedded: bool) -> KeptItem:
+    """An item from the metadata of its first record; `embedded` if it has a vector. Raises ValueError."""
+    publication = restored(row["publication"])
+    return KeptItem(
+        publication=publication,
+        order=int(row["order"]),
+        vectors=int(row["parts"]) if embedded else 0,
+        similar=tuple(filter(None, str(row.get("similar", "")).split("\n"))),
+        given=tuple(map(partial(sharing, publication), map(restored, json.loads(row.get("given", "[]"))))),
+    )
 
 
 def _beginning(path: Path, size: int) -> bytes:
