@@ -120,8 +120,10 @@ class Pacing:
         """
         if self._spacing:
             async with self._front:
-                while (wait := await anyio.to_thread.run_sync(self._take, limiter=self._thread)) > 0:
+                wait = await anyio.to_thread.run_sync(self._take, limiter=self._thread)
+                while wait > 0:
                     await anyio.sleep(wait)
+                    wait = await anyio.to_thread.run_sync(self._take, limiter=self._thread)
             _taken.set(time.monotonic())
         self.release()
 

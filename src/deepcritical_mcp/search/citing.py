@@ -11,7 +11,6 @@ from deepcritical_mcp.deadline import CITATION_COUNTS, CITING, seconds_for
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, is_marked, status_label
 from deepcritical_mcp.search.search_steps import Ranking, in_time
-from deepcritical_mcp.sources.base import Hit
 from deepcritical_mcp.sources.lookup import CitingLookup
 
 CITED_BY = "cited_by"
@@ -119,14 +118,14 @@ def pooled(asked: Sequence[Listing], query: str) -> tuple[Ranking, tuple[QueryRe
     """What all of them list, each document once: what the first lists, then what only the others do, in their order;
     and the outcome of each, whose error is in its `report`."""
     queries = [query, *(f"{query}, by {one.title}" for one in asked[1:])]
-    found_by, records, reports = dict[str, tuple[str, ...]](), dict[str, Hit](), list[QueryReport]()
+    found_by, records, reports = dict[str, tuple[str, ...]](), dict[str, Publication](), list[QueryReport]()
     for at, (one, text) in enumerate(zip(asked, queries, strict=True), start=1):
-        records |= {record.id: Hit(publication=record) for record in one.records}
+        records |= {record.id: record for record in one.records}
         for id in one.all_ids:
             found_by[id] = (*found_by.get(id, ()), text)
         status = "failed" if one.error else "ok"
         reports.append(QueryReport(index=at, query=text, status=status, results=one.total))
-    return Ranking(tuple(found_by), len(found_by), True, records, 0, found_by), tuple(reports)
+    return Ranking(tuple(found_by), len(found_by), True, records, {}, 0, found_by), tuple(reports)
 
 
 def about_links(

@@ -53,7 +53,7 @@ from deepcritical_mcp.search.search_steps import (
     search_failure,
 )
 from deepcritical_mcp.search.witness import Witness
-from deepcritical_mcp.sources.base import Hit, SearchRequest, Source
+from deepcritical_mcp.sources.base import SearchRequest, Source
 from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
@@ -117,17 +117,25 @@ class SourceSearch:
         found = [_found(records[id], ranking.found_by[id]) for id in page.ids if id in records]
         contested: tuple[str, ...] = ()
         if source.witnessed:
-            publications, contested = await self._witness.completed([hit.publication for hit in found])
-            found = [hit.model_copy(update={"publication": one}) for hit, one in zip(found, publications, strict=True)]
-        chosen, left_out = request.leave_out(found)
+            found, contested = await self._witness.completed(found)
+        chosen, left_out = request.leave_out(found, ranking.scores)
         unwanted = len(found) - len(chosen)
         held = list[str]()
         if request.only_new:
-            held = await session.known([hit.publication for hit in chosen])
-            chosen = [hit for hit, id in zip(chosen, held, strict=True) if not id]
+            held = await session.known(chosen)
+            chosen = [one for one, id in zip(chosen, held, strict=True) if not id]
         known = len(found) - unwanted - len(chosen)
         await progress(0.7, f"keeping {counted(len(chosen), 'result')} in the session")
-        kept = await keep(source, chosen, queries[0], session, queries=queries, unrelated=page.ids, records=records)
+        kept = await keep(
+            source,
+            chosen,
+            queries[0],
+            session,
+            queries=queries,
+            unrelated=page.ids,
+            records=records,
+            scores=ranking.scores,
+        )
         recording.note(ids=tuple(dict.fromkeys((*kept.ids, *page.known))), new=kept.new)
         counts = await self._counted(kept.evidence) if self._counts else CitationCounts(kept.evidence)
         await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
@@ -140,8 +148,8 @@ class SourceSearch:
                 "queries": with_numbers_shown(result.queries, kept.evidence),
                 "already_known": result.already_known + known,
                 "left_out": result.left_out + unwanted,
-                "ordered_by": self._order(request, chosen),
-                "offsets": self._offsets(request, kept, [places[hit.id] for hit in chosen]),
+                "ordered_by": self._order(request, has_scores=all(one.id in ranking.scores for one in chosen)),
+                "offsets": self._offsets(request, kept, [places[one.id] for one in chosen]),
                 "errors": (*result.errors, *missing, *kept.errors),
                 "warnings": _unique(result.warnings, contested, left_out, counts.problems, reach, session.warnings),
                 "duplicates_removed": result.duplicates_removed + known + kept.merged,
@@ -200,11 +208,13 @@ class SourceSearch:
         if id not in records:
             name = source.named(id)
             raise InvalidInputError(f"{source.title} has no record with {name}. Check the number, or search by title.")
-        seed = records[id].publication
+        seed = records[id]
         found = [_found(records[one], linked.found_by[one]) for one in wanted if one in records]
         await progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
         queries = [report.query for report in reported]
-        kept = await keep(source, found, seed.title, session, queries=queries, unrelated=[id], records=records)
+        kept = await keep(
+            source, found, seed.title, session, queries=queries, unrelated=[id], records=records, scores={}
+        )
         recording.note(ids=tuple(dict.fromkeys(kept.ids)), new=kept.new)
         counts = await self._counted(kept.evidence)
         await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
@@ -255,7 +265,7 @@ class SourceSearch:
     ) -> list[tuple[Publication, str]]:
         """For each id with what a user says is its record: the source's record if it has the same text, else what the
         user said, and why it is not the record. Costs at most one request, and none for records in the session."""
-        outage, found = f"{self.source.title} did not answer in time", dict[str, Hit]()
+        outage, found = f"{self.source.title} did not answer in time", dict[str, Publication]()
         also = [id for id, _ in claims if id]
         with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self._seconds)):
             try:
@@ -266,20 +276,22 @@ class SourceSearch:
                 logger.info("claims not checked: %s", error)
         return [self._verified(id, claim, found.get(id), outage) for id, claim in claims]
 
-    def _verified(self, id: str, claim: Publication, hit: Hit | None, outage: str) -> tuple[Publication, str]:
+    def _verified(
+        self, id: str, claim: Publication, record: Publication | None, outage: str
+    ) -> tuple[Publication, str]:
         if not id:
             return claim, f"it has no {self.source.id_name}"
-        if hit is None:
+        if record is None:
             return claim, outage or f"{self.source.title} has no record of {self.source.named(id)}"
-        title, content = hit.publication.title, hit.publication.text.content
+        title, content = record.title, record.text.content
         if any(copies(claim.text.content, text) == "same" for text in (content, f"{title} {content}")):
-            return hit.publication, ""
+            return record, ""
         return claim, f"the {self.source.title} record of {self.source.named(id)} has another text"
 
     async def _page(self, ranking: Ranking, request: SearchRequest, session: SearchSession) -> Page:
         """The first `max_results` matching records of a ranking; with `only_new`, only those new to the session."""
         delivered = {id: ranking.records[id] for id in ranking.ids if id in ranking.records}
-        wanted, left_out = request.leave_out(list(delivered.values()))
+        wanted, left_out = request.leave_out(list(delivered.values()), ranking.scores)
         good = {item.id for item in wanted}
         ids = [id for id in ranking.ids if id not in delivered or delivered[id].id in good]
         known = await known_ids(self.source, ids, ranking.records, session) if request.only_new else {}
@@ -290,7 +302,7 @@ class SourceSearch:
         following = request.offset + (ranking.ids.index(ids[examined - 1]) + 1 if examined else len(ranking.ids))
         ends = (ranking.ends and examined == len(ids)) or following >= request.LAST_RESULT
         if self.source.scored:
-            chosen.sort(key=lambda id: -ranking.records[id].score)
+            chosen.sort(key=lambda id: -ranking.scores.get(id, 0.0))
         next_offset = -1 if ends or not self.source.block or not ranking.ids else following
         unwanted = len(delivered) - len(wanted)
         if not self.source.block and (beyond := len(ids) - examined):
@@ -344,10 +356,10 @@ class SourceSearch:
             warnings.append(f"There are {result.total_found:,} results; offset {request.offset:,} is beyond the last.")
         return result.model_copy(update={"warnings": _unique(result.warnings, warnings, session.warnings)})
 
-    def _order(self, request: SearchRequest, hits: Sequence[Hit]) -> str:
+    def _order(self, request: SearchRequest, *, has_scores: bool) -> str:
         """What the results are ordered by; "" if it is their relevance."""
         if self.source.scored:
-            return "the provider's ranking" if any(hit.ranked for hit in hits) else ""
+            return "" if has_scores else "the provider's ranking"
         return f"{self.source.title} order ({request.order})" + (
             ", the rankings of all queries fused" if len(request.queries) > 1 else ""
         )
@@ -360,8 +372,8 @@ class SourceSearch:
         return tuple(request.offset + places[kept.ids.index(item.id)] for item in kept.evidence)
 
 
-def _found(hit: Hit, queries: tuple[str, ...]) -> Hit:
-    return hit.model_copy(update={"publication": hit.publication.model_copy(update={"found_by": queries})})
+def _found(record: Publication, queries: tuple[str, ...]) -> Publication:
+    return record.model_copy(update={"found_by": queries})
 
 
 def _reach(page: Page, ranking: Ranking, request: SearchRequest) -> Iterator[str]:
