@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Protocol
 
 import anyio
 from pydantic import Field, ValidationError
@@ -31,9 +30,9 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.models.search_log import WATCH_TOOL
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.search.search_steps import SearchSession
+from deepcritical_mcp.search.search_steps import Session
 from deepcritical_mcp.search.watched_searches import WatchedSearch, repetitions_of, watched_searches
-from deepcritical_mcp.search.witness import OutageRemark, StatusSession, Witness, has_askable_status, status_fields
+from deepcritical_mcp.search.witness import OutageRemark, Witness, has_askable_status, status_fields
 from deepcritical_mcp.text import clipped, counted
 
 _KINDS: Mapping[NoticeKind, NewsKind] = {
@@ -92,14 +91,6 @@ MAX_ERRORS = 10
 _STATE = "news"
 
 
-class NewsSession(SearchSession, StatusSession, Protocol):
-    """The part of `EvidenceStore` that watching needs."""
-
-    async def ids(self) -> list[str]: ...
-    async def document(self, name: str) -> str: ...
-    async def documents(self, prefix: str) -> dict[str, str]: ...
-
-
 class _State(Value):
     """How far the watch of a session has come, kept in it, so that nothing is lost when a call is interrupted.
 
@@ -124,7 +115,7 @@ class _State(Value):
 
 
 async def gather_news(
-    store: NewsSession,
+    store: Session,
     searches: Mapping[str, SourceSearch],
     witness: Witness,
     *,
@@ -147,7 +138,7 @@ class _Watch:
 
     def __init__(
         self,
-        store: NewsSession,
+        store: Session,
         searches: Mapping[str, SourceSearch],
         witness: Witness,
         seconds: float,

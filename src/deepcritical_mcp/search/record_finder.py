@@ -262,14 +262,14 @@ class RecordFinder:
                     for one in batch:
                         one.failed(service.name, error)
                     continue
-                for place, (one, record) in enumerate(zip(batch, found.records, strict=True)):
+                for one, record in zip(batch, found, strict=True):
                     # A trial's record has its present number, whatever number was asked for.
-                    if record and agree(one.wanted.ids._replace(nct=""), ids_of(record)):
+                    if isinstance(record, Publication) and agree(one.wanted.ids._replace(nct=""), ids_of(record)):
                         one.found(record)
                         continue
                     # A remark names the DOI, which must be the caller's own.
-                    told = found.remarks.get(place, "") if one.given.doi or not one.wanted.ids.doi else ""
-                    one.lacking(service.name, told or f"{service.title} has no record of it.")
+                    is_own = isinstance(record, str) and (one.given.doi or not one.wanted.ids.doi)
+                    one.lacking(service.name, (is_own and str(record)) or f"{service.title} has no record of it.")
 
 
 def other_number(given: RecordIds, record: Publication) -> str:

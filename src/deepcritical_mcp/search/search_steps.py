@@ -22,7 +22,7 @@ from deepcritical_mcp.errors import (
     SessionBusyError,
     SessionFullError,
 )
-from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, merged
+from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, Text, merged
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
 from deepcritical_mcp.sources.base import Answer, SearchRequest, Service, Source
 from deepcritical_mcp.text import counted
@@ -297,19 +297,37 @@ def remarks_of(outcomes: Sequence[Outcome]) -> Iterator[str]:
 MAX_LISTED_IDS = 10
 
 
-class SearchSession(Protocol):
-    """The part of `EvidenceStore` that a search needs."""
+class KeptPublication(Protocol):
+    """A publication as a session has it."""
+
+    @property
+    def publication(self) -> Publication: ...
+
+
+class ReadingSession(Protocol):
+    """The part of `EvidenceStore` that reading and asking for statuses need."""
+
+    async def publications(self, ids: Sequence[str]) -> dict[str, Publication]: ...
+    async def known(self, publications: Sequence[Publication]) -> list[str]: ...
+    async def add_evidence(self, publications: Sequence[Publication]) -> Sequence[KeptPublication]: ...
+    async def text(self, id: str) -> tuple[Publication, Text] | None: ...
+    async def set_statuses(self, publications: Sequence[Publication]) -> None: ...
+    async def keep_document(self, name: str, content: str) -> None: ...
+
+
+class Session(ReadingSession, Protocol):
+    """The part of `EvidenceStore` that searching and watching need."""
 
     @property
     def session_id(self) -> str: ...
     @property
     def warnings(self) -> tuple[str, ...]: ...
-    async def publications(self, ids: Sequence[str]) -> dict[str, Publication]: ...
-    async def known(self, publications: Sequence[Publication]) -> list[str]: ...
+    async def ids(self) -> list[str]: ...
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]: ...
     async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]: ...
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]: ...
-    async def keep_document(self, name: str, content: str) -> None: ...
+    async def document(self, name: str) -> str: ...
+    async def documents(self, prefix: str) -> dict[str, str]: ...
 
 
 @dataclass(frozen=True)
@@ -330,17 +348,22 @@ class Kept:
 
 
 async def known_ids(
-    source: Source, ids: Sequence[str], records: Mapping[str, Publication], session: SearchSession
+    source: Source, ids: Sequence[str], records: Mapping[str, Publication], session: Session
 ) -> dict[str, str]:
     """The session's id of a publication, for each of the source's ids that the session knows."""
-    stubs = [records[id] if id in records else source.stub(id) for id in ids]
-    return {id: known for id, known in zip(ids, await session.known(stubs), strict=True) if known}
+    known = await session.known(stubs_of(source, ids, records))
+    return {id: one for id, one in zip(ids, known, strict=True) if one}
+
+
+def stubs_of(source: Source, ids: Sequence[str], records: Mapping[str, Publication]) -> list[Publication]:
+    """The records, or enough of them to recognize them in a session."""
+    return [records[id] if id in records else source.stub(id) for id in ids]
 
 
 async def gather(
     source: Source,
     ids: Sequence[str],
-    session: SearchSession,
+    session: Session,
     *,
     records: Mapping[str, Publication],
     count: int,
@@ -386,19 +409,18 @@ async def keep(
     source: Source,
     publications: Sequence[Publication],
     query: str,
-    session: SearchSession,
+    session: Session,
     *,
     queries: Sequence[str],
-    unrelated: Sequence[str],
-    records: Mapping[str, Publication],
+    unrelated: Sequence[Publication],
     scores: Mapping[str, float],
 ) -> Kept:
     """Keep publications in the session, in their order, and score them against `query`; those of a source that is
     scored have the source's `scores`, or none.
 
     If the session cannot keep the publications, they are returned anyway, with an error. The `found_by` of the evidence
-    refers to the positions of `queries`. The ids in `unrelated`, some of which are in `records`, must not appear as
-    related evidence, because they were omitted on purpose.
+    refers to the positions of `queries`. What is `unrelated` was omitted on purpose and must not appear as related
+    evidence.
     """
     given, errors = [scores.get(one.id, 0.0) for one in publications], list[str]()
     kept = [Evidence.of(one, relevance=score) for one, score in zip(publications, given, strict=True)]
@@ -409,8 +431,8 @@ async def keep(
         if not source.scored:
             given = await session.relevance(query, [outcome.publication for outcome in outcomes])
         kept = [_as_kept(outcome, score) for outcome, score in zip(outcomes, given, strict=True)]
-        others = (await known_ids(source, unrelated, records, session)).values()
-        related = await session.related(query, exclude={*(item.id for item in kept), *others})
+        others = await session.known(unrelated)
+        related = await session.related(query, exclude={*(item.id for item in kept), *filter(None, others)})
     except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
         errors.append(f"The results were found, but not all could be kept: {error.message}")
     by_id: dict[str, Evidence] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import anyio
 
@@ -25,7 +25,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
 from deepcritical_mcp.search.documents import PUBMED_OFF
-from deepcritical_mcp.search.search_steps import in_time
+from deepcritical_mcp.search.search_steps import ReadingSession, in_time
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.lookup import RecordLookup, StatusLookup
 from deepcritical_mcp.text import batches, counted
@@ -131,13 +131,6 @@ class OutageRemark(str):
     """A remark that a service could not be asked."""
 
     __slots__ = ()
-
-
-class StatusSession(Protocol):
-    """The part of `EvidenceStore` that checking needs."""
-
-    async def publications(self, ids: Sequence[str]) -> dict[str, Publication]: ...
-    async def set_statuses(self, publications: Sequence[Publication]) -> None: ...
 
 
 class Rechecked(NamedTuple):
@@ -271,7 +264,7 @@ class Witness:
             remarks.append(f"The status of {named} was not asked again: nobody who is asked here knows these records.")
         return Rechecked(completed, (*remarks, *more), frozenset(read | answered), is_down)
 
-    async def refresh(self, session: StatusSession, ids: Sequence[str], *, within: float = 0.0) -> Rechecked:
+    async def refresh(self, session: ReadingSession, ids: Sequence[str], *, within: float = 0.0) -> Rechecked:
         """Recheck what a session holds under these ids, and keep what changed.
 
         Raises:
@@ -334,11 +327,11 @@ class Witness:
                 wanted = [RecordIds(doi=doi) for doi in dois if doi not in pmids][:AT_A_TIME]
                 wanted = [ids for ids in wanted if lookup.accepts(ids)]
                 try:
-                    found = await lookup.records(wanted) if wanted else None
+                    found = await lookup.records(wanted) if wanted else ()
                 except ProviderError:  # the DOI leads to the article, too
                     continue
-                for ids, record in zip(wanted, found.records if found else (), strict=False):
-                    if record and record.pmid:
+                for ids, record in zip(wanted, found, strict=True):
+                    if isinstance(record, Publication) and record.pmid:
                         pmids[ids.doi] = record.pmid
         return [with_article_pmids(one, pmids) for one in publications] if pmids else list(publications)
 

@@ -26,7 +26,7 @@ from deepcritical_mcp.net.json_fields import (
 from deepcritical_mcp.sources.base import Finding, Net, SourceCheck
 from deepcritical_mcp.sources.crossref.work import NAME, SELECT, TITLE, read_work, updates_of
 from deepcritical_mcp.sources.json_api import ApiOfService, JsonApi, is_web_page, paced_client
-from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup, ReferenceLookup, StatusLookup
+from deepcritical_mcp.sources.lookup import RecordLookup, ReferenceLookup, StatusLookup
 from deepcritical_mcp.sources.settings import CrossrefSettings
 from deepcritical_mcp.text import clean_line
 
@@ -171,14 +171,13 @@ class Crossref(RecordLookup, ReferenceLookup, StatusLookup):
     def accepts(self, ids: RecordIds) -> bool:
         return _is_doi(normalize_doi(ids.doi))
 
-    async def records(self, wanted: Sequence[RecordIds]) -> FoundRecords:
+    async def records(self, wanted: Sequence[RecordIds]) -> Sequence[Publication | str]:
         """One request, and up to three more that ask who registered the DOIs that Crossref does not have."""
         dois = [normalize_doi(ids.doi) for ids in wanted]
         found = await self.works(list(filter(_is_doi, dois)), read_work)
-        unknown = {n: doi for n, doi in enumerate(dois) if _is_doi(doi) and doi not in found}
-        agencies = await self._agencies([*unknown.values()]) if unknown else {}
-        remarks = {n: _remark(doi, agencies[doi]) for n, doi in unknown.items() if doi in agencies}
-        return FoundRecords(tuple(found.get(doi) for doi in dois), remarks)
+        unknown = [doi for doi in dois if _is_doi(doi) and doi not in found]
+        agencies = await self._agencies(unknown) if unknown else {}
+        return [found.get(doi) or (_remark(doi, agencies[doi]) if doi in agencies else "") for doi in dois]
 
     async def match(self, reference: str) -> Sequence[Publication]:
         """The works that are most like a written reference, best first."""

@@ -42,10 +42,10 @@ class ECitMatch(PlaceLookup):
         client = ncbi_client(settings, net, provider=PROVIDER, title="PubMed", explain=explain_refusal)
         return cls(eutilities(settings, client))
 
-    async def at_places(self, places: Sequence[CitedPlace]) -> Sequence[RecordIds]:
+    async def at_places(self, places: Sequence[CitedPlace]) -> Sequence[str]:
         """See `PlaceLookup`."""
         rows = ["|".join(_SEPARATORS.sub(" ", part).strip() for part in place) for place in places]
-        return [RecordIds(pmid=pmid) for pmid in await self._eutils.ecitmatch(rows)] if rows else []
+        return await self._eutils.ecitmatch(rows) if rows else []
 
 
 class CitationMatcher(ReferenceLookup):
