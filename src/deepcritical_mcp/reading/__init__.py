@@ -103,11 +103,9 @@ class JatsReading(Reading):
 
     Attributes:
         is_withheld: whether the publisher does not let the provider pass on the text.
-        is_complete: whether the XML was whole; if not, `remarks` say so.
     """
 
     is_withheld: bool = False
-    is_complete: bool = True
 
     @property
     def has_body(self) -> bool:

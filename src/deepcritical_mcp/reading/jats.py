@@ -79,7 +79,6 @@ def _reading(article: Element, *, is_damaged: bool, is_withheld: bool) -> JatsRe
         is_ocr=any(attribute(one, "preformat-type") == OCR for one in article.iter("preformat")),
         remarks=tuple(filter(None, remarks)),
         is_withheld=is_withheld and not has_text,
-        is_complete=not is_damaged,
     )
 
 

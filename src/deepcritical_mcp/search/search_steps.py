@@ -71,10 +71,10 @@ class Outcome:
         return (*self.answer.reports, *(ProviderReport(name=one, status="failed", detail=why) for one, why in named))
 
     def report(self, index: int) -> QueryReport:
-        """For the result; `results` counts the records that came with the answer, else all that the source has."""
+        """For the result; `results` counts all that the source has, or what a provider behind it sent."""
         if self.error:
             return QueryReport(index=index, query=self.query, status="failed", detail=self.error.message)
-        results = len(self.answer.records) or self.answer.total
+        results = len(self.answer.ids) if self.answer.reports else self.answer.total
         return QueryReport(index=index, query=self.query, status="ok", results=results, detail=self.answer.detail)
 
 
@@ -185,7 +185,7 @@ def rank(source: Source, outcomes: Sequence[Outcome], *, offset: int, start: int
         ends=not source.block or (exhausted and offset + len(ids) >= known),
         records=records,
         scores=scores,
-        duplicates=sum(len(answer.records) for answer in answers) - len(records),
+        duplicates=0 if source.block else sum(len(answer.records) for answer in answers) - len(records),
         found_by={id: tuple(queries) for id, queries in found_by.items()},
     )
 
@@ -194,8 +194,8 @@ def _unite(answers: Sequence[Answer]) -> tuple[list[list[str]], dict[str, Public
     """The rankings of the answers, by score if there are scores; the records that came with them, each once; and their
     best scores.
 
-    Two results are one record when they have the same id, or identical titles and texts that are long enough to
-    identify them; it is then listed under the id that was found first.
+    Two results are one record when they have the same id, or are pages with identical titles and texts that are long
+    enough to identify them; it is then listed under the id that was found first.
     """
     records, scores, by_text = dict[str, Publication](), dict[str, float](), dict[str, str]()
     rankings: list[list[str]] = []
@@ -214,7 +214,8 @@ def _unite(answers: Sequence[Answer]) -> tuple[list[list[str]], dict[str, Public
 
 def _text_key(record: Publication) -> str:
     title, content = (_NOT_A_LETTER.sub(" ", text).strip().casefold() for text in (record.title, record.text.content))
-    return f"{title}\n{content}" if len(title) >= _MIN_TITLE_LENGTH and len(content) >= _MIN_CONTENT_LENGTH else ""
+    is_long = len(title) >= _MIN_TITLE_LENGTH and len(content) >= _MIN_CONTENT_LENGTH
+    return f"{title}\n{content}" if is_long and record.source == "web" else ""
 
 
 def fuse(rankings: Sequence[Sequence[str]], weights: Sequence[float] = (), k: int = RANK_CONSTANT) -> list[str]:

@@ -40,7 +40,9 @@ class ICite(JsonService, CitingLookup):
         if row is None:
             return CitingDocuments(0)
         given = row.get(_CITED_BY)
-        listed = cast("list[object]", given) if isinstance(given, list) else []  # all of them: their number is told
+        listed = (
+            cast("list[object]", given) if isinstance(given, list) else list[object]()
+        )  # all of them: their number is told
         pmids = sorted({*filter(None, map(normalize_pmid, map(text_of, listed)))}, key=int, reverse=True)
         total = max(int(number_of(row.get(_COUNT)) or 0), len(pmids))
         return CitingDocuments(total, tuple(pmids[:limit]))

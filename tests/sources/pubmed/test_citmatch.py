@@ -13,7 +13,7 @@ from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.lookup import CitedPlace
-from deepcritical_mcp.sources.pubmed.citmatch import CITATION_MATCHER, CitationMatcher, ECitMatch, explain_matching
+from deepcritical_mcp.sources.pubmed.citmatch import CITATION_MATCHER, CitationMatcher, ECitMatch
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.contract import PATIENT
 from tests.sources.ncbi import eutilities
@@ -40,7 +40,7 @@ def ecitmatch(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -
 
 
 def citation_matcher(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> CitationMatcher:
-    client = ApiClient(http, provider="citmatch", title=CITATION_MATCHER, retry=retry, explain=explain_matching)
+    client = ApiClient(http, provider="citmatch", title=CITATION_MATCHER, retry=retry, keyless=True)
     return CitationMatcher(client, base_url=url)
 
 

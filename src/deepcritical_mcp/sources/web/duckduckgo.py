@@ -163,13 +163,9 @@ def _rows(tree: Any) -> Iterator[tuple[Any, str, str]]:
         if not result.xpath("ancestor-or-self::div[contains(@class, 'result--ad')]"):
             within = islice(result.iter("*"), MAX_ELEMENTS)
             snippet = [one for one in within if "result__snippet" in one.get("class", "")]
-            yield link, _words(*snippet[:1]), _date(result)
+            day = _DATE.search(_words(result))
+            yield link, _words(*snippet[:1]), day[1] if day else UNKNOWN_DATE
 
 
 def _words(*elements: Any) -> str:
     return " ".join(" ".join(element.text_content()[:MAX_TEXT].split()) for element in elements)
-
-
-def _date(*elements: Any) -> str:
-    found = _DATE.search(_words(*elements))
-    return found[1] if found else UNKNOWN_DATE
