@@ -39,11 +39,9 @@ class ICite(JsonService, CitingLookup):
         row = (await self._papers([pmid], _COUNT, _CITED_BY)).get(pmid)
         if row is None:
             return CitingDocuments(0)
-        given = row.get(_CITED_BY)
-        listed = (
-            cast("list[object]", given) if isinstance(given, list) else list[object]()
-        )  # all of them: their number is told
-        pmids = sorted({*filter(None, map(normalize_pmid, map(text_of, listed)))}, key=int, reverse=True)
+        given = row.get(_CITED_BY)  # all of them are read: their number is told
+        listed = cast("list[object]", given) if isinstance(given, list) else list[object]()
+        pmids = sorted({pmid for one in listed if (pmid := normalize_pmid(text_of(one)))}, key=int, reverse=True)
         total = max(int(number_of(row.get(_COUNT)) or 0), len(pmids))
         return CitingDocuments(total, tuple(pmids[:limit]))
 

@@ -14,7 +14,7 @@ import pytest
 from deepcritical_mcp.errors import ProviderRequestError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE
-from deepcritical_mcp.sources.crossref.work import read_work
+from deepcritical_mcp.sources.crossref.service import read_work
 from deepcritical_mcp.text import clean_line
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.crossref.crossref_wire import make_crossref

@@ -11,8 +11,8 @@ import pytest
 from deepcritical_mcp.dates import current_date
 from deepcritical_mcp.errors import ProviderError, ProviderUnavailableError
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.sources.pubmed.recent import RecentRecords
 from deepcritical_mcp.sources.pubmed.records import read_records
+from deepcritical_mcp.sources.pubmed.source import RecentRecords
 from tests.export.recorded import FOLDER, needs_records
 from tests.net.stand_in import Answer
 from tests.publications import published

@@ -12,8 +12,13 @@ from deepcritical_mcp.net.json_fields import text_of
 from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source, SourceCheck
 from deepcritical_mcp.sources.europepmc.client import MAX_PAGE, TITLE, EuropePMCService
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
-from deepcritical_mcp.sources.europepmc.record import PREPRINTS, PROVIDER, EuropePMCRecord, europe_pmc_page
-from deepcritical_mcp.sources.europepmc.services import identifier_terms
+from deepcritical_mcp.sources.europepmc.record import (
+    PREPRINTS,
+    PROVIDER,
+    EuropePMCRecord,
+    europe_pmc_page,
+    identifier_terms,
+)
 from deepcritical_mcp.text import counted
 
 WHOLE_RECORDS = 300

@@ -24,6 +24,7 @@ from deepcritical_mcp.sources.europepmc.record import (
     EuropePMCRecord,
     articles_first,
     europe_pmc_page,
+    identifier_terms,
 )
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, articles_in
 from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup, RecordLookup
@@ -51,19 +52,6 @@ class EuropePMCRecords(EuropePMCService, RecordLookup):
             return found[shared.index(max(shared))].publication if any(shared) else ""
 
         return [*map(best, wanted)]
-
-
-def identifier_terms(ids: RecordIds) -> Iterator[str]:
-    """A term of Europe PMC's query language for each identifier that it knows."""
-    doi = normalize_doi(ids.doi).replace('"', "").replace("\\", "")
-    if ids.pmid:
-        yield f"(EXT_ID:{ids.pmid} AND SRC:MED)"
-    if ids.pmcid:
-        yield f"PMCID:{ids.pmcid}"
-    if doi:
-        yield f'DOI:"{doi}"'
-    if ids.preprint_number:
-        yield f"(EXT_ID:{ids.preprint_number} AND SRC:{PREPRINTS})"
 
 
 def shared_identifiers(record: EuropePMCRecord, ids: RecordIds) -> list[bool]:
