@@ -157,8 +157,6 @@ class Witness:
         lookups: its StatusLookups are the witnesses; the other RecordLookups find the PMID of a preprint's article.
         pubmed: where the status of its records is read again.
         off: titles of witnesses that are switched off.
-        clock: monotonic seconds.
-        today: the day (UTC).
     """
 
     def __init__(
@@ -167,18 +165,14 @@ class Witness:
         pubmed: Source | None = None,
         *,
         off: Sequence[str] = (),
-        clock: Callable[[], float] = time.monotonic,
-        today: Callable[[], str] = lambda: current_date().isoformat(),
     ) -> None:
         self._witnesses = [one for one in lookups if isinstance(one, StatusLookup)]
         self._records = [one for one in lookups if isinstance(one, RecordLookup) and not isinstance(one, StatusLookup)]
         self._pubmed = pubmed
         self._off = off
-        self._clock, self._today = clock, today
         self._remembered: dict[tuple[str, str], tuple[float, str, Notices | None]] = {}
         self._breakers = {
-            one.name: CircuitBreaker(one.name, one.title, threshold=1, cooldown=SKIPPED, clock=clock)
-            for one in self._witnesses
+            one.name: CircuitBreaker(one.name, one.title, threshold=1, cooldown=SKIPPED) for one in self._witnesses
         }
 
     @property
@@ -227,7 +221,7 @@ class Witness:
 
     def _has_more_to_say(self, publication: Publication) -> bool:
         """Whether a witness may know of it, and has not just described it itself."""
-        described = {(one.name, self._today()) for one in self._witnesses}
+        described = {(one.name, current_date().isoformat()) for one in self._witnesses}
         return bool(_doi_of(publication)) and (publication.text.provider, publication.status_checked) not in described
 
     async def rechecked(self, publications: Sequence[Publication], *, within: float = 0.0) -> Rechecked:
@@ -259,7 +253,7 @@ class Witness:
                 f"may be missing. {ASK_AGAIN if self._pubmed else PUBMED_OFF}"
             )
         silent = [one for n, one in enumerate(completed) if n not in answered and n not in stale and one.is_record]
-        if old := [one for one in silent if "" < one.status_checked < self._today()]:
+        if old := [one for one in silent if "" < one.status_checked < current_date().isoformat()]:
             named = named_with_days(old)
             remarks.append(f"The status of {named} was not asked again: nobody who is asked here knows these records.")
         return Rechecked(completed, (*remarks, *more), frozenset(read | answered), is_down)
@@ -295,7 +289,7 @@ class Witness:
     ) -> tuple[dict[str, _Told], list[str]]:
         """What one witness says about publications with a DOI, now or within the last seconds, and remarks on an
         outage."""
-        dois, now, told = dict.fromkeys(map(_doi_of, publications)), self._clock(), dict[str, _Told]()
+        dois, now, told = dict.fromkeys(map(_doi_of, publications)), time.monotonic(), dict[str, _Told]()
         for doi in dois:
             at, day, notices = self._remembered.get((witness.name, doi), (-REMEMBERED, "", None))
             if now - at < within:
@@ -311,7 +305,7 @@ class Witness:
             except ProviderError as error:
                 return told, _outage(witness, error, [one for one in publications if _doi_of(one) not in told])
             for doi in batch:
-                told[doi] = self._today(), answer.get(doi)
+                told[doi] = current_date().isoformat(), answer.get(doi)
                 self._remembered[witness.name, doi] = (now, *told[doi])
         for oldest in list(self._remembered)[: max(0, len(self._remembered) - MAX_REMEMBERED)]:
             del self._remembered[oldest]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Generic, Self, TypeVar
@@ -60,10 +60,10 @@ _ENTRY_BYTES = 300
 
 class Recent(Generic[K, V]):
     """The latest values by key, each with a time to live in seconds and a size; if they exceed `room` together, the
-    least recently used ones are dropped. `clock` gives monotonic seconds."""
+    least recently used ones are dropped."""
 
-    def __init__(self, room: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._room, self._seconds, self._clock = room, seconds, clock
+    def __init__(self, room: int, seconds: float) -> None:
+        self._room, self._seconds = room, seconds
         self._entries: dict[K, tuple[float, int, V]] = {}  # in order of use, the latest last
         self.size = 0
 
@@ -71,7 +71,7 @@ class Recent(Generic[K, V]):
         """The value of a key, if it is recent, or was put `within` so many seconds."""
         if (entry := self._entries.get(key)) is None:
             return None
-        age = self._clock() - entry[0]
+        age = time.monotonic() - entry[0]
         if age >= self._seconds:
             self.drop([key])
             return None
@@ -81,7 +81,7 @@ class Recent(Generic[K, V]):
     def put(self, key: K, value: V, size: int) -> None:
         """Keep a value in place of an earlier one."""
         self.drop([key])
-        self._entries[key] = self._clock(), size, value
+        self._entries[key] = time.monotonic(), size, value
         self.size += size
         while self.size > self._room:
             self.drop([next(iter(self._entries))])
@@ -96,8 +96,8 @@ class Recent(Generic[K, V]):
 class RecentRecords:
     """The latest records, by PMID."""
 
-    def __init__(self, *, max_bytes: int = MAX_BYTES, clock: Callable[[], float] = time.monotonic) -> None:
-        self._records = Recent[str, tuple[str, bytes]](max_bytes, KEPT, clock)
+    def __init__(self, *, max_bytes: int = MAX_BYTES) -> None:
+        self._records = Recent[str, tuple[str, bytes]](max_bytes, KEPT)
 
     async def keep(self, asked: Sequence[str], records: Mapping[str, Publication]) -> None:
         """Keep the answer to a request for `asked`, read completely; records missing from it no longer exist."""
