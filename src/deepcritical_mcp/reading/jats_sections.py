@@ -233,13 +233,17 @@ def _float(element: Element) -> JatsPart:
 
 
 def _add_group(part: JatsPart, group: Element) -> None:
-    """The tables or figures of a group; the group's own caption is a paragraph of the section."""
-    _append(part, _caption(group))
+    """The tables or figures of a group; the group's own caption stands in front of the first one's."""
+    start, caption = len(part.floats), _caption(group)
     for child in group:
         if child.tag in FLOATS:
             _add(part, child)
         elif child.tag not in _HEADS:
             _fill(part, child)
+    if caption and len(part.floats) > start:
+        part.floats[start].paragraphs.insert(0, caption)
+    else:
+        _append(part, caption)
 
 
 def _caption(element: Element) -> str:
