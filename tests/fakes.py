@@ -28,7 +28,7 @@ from deepcritical_mcp.search.pipeline import SearchHandler
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.sources import SourceRow
-from deepcritical_mcp.sources.base import Answer, Hit, SearchRequest, Source
+from deepcritical_mcp.sources.base import Answer, SearchRequest, Source
 from deepcritical_mcp.tools import Profile
 from tests.uncreated import Uncreated
 
@@ -71,7 +71,7 @@ class _FakeSource(Uncreated, Source):
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         if self._search.behavior:
             await self._search.behavior()
-        return Answer.whole([Hit(publication=one) for one in self._search.publications])
+        return Answer.whole(self._search.publications)
 
 
 def fake_server(

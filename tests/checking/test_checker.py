@@ -34,8 +34,9 @@ from deepcritical_mcp.models import (
     ReferenceProblem,
     findings_of,
 )
-from deepcritical_mcp.search.full_texts import FullTexts, ReadingSession
-from deepcritical_mcp.search.witness import StatusSession, Witness
+from deepcritical_mcp.search.full_texts import FullTexts
+from deepcritical_mcp.search.search_steps import ReadingSession
+from deepcritical_mcp.search.witness import Witness
 from tests.fakes import EMBEDDER
 from tests.net.stand_in import Answer
 from tests.search.full_text_fakes import FakeFullTexts, copy
@@ -94,7 +95,7 @@ class Late(ReferenceChecker):
     asked: list[list[int]] = field(default_factory=list[list[int]])
     lost: Sequence[int] = ()
 
-    async def ask_again(self, ids: Sequence[str], session: StatusSession) -> tuple[str, ...]:
+    async def ask_again(self, ids: Sequence[str], session: ReadingSession) -> tuple[str, ...]:
         return await self.checker.ask_again(ids, session)
 
     async def check(

@@ -30,9 +30,8 @@ from deepcritical_mcp.errors import (
     RobotsRefusedError,
     TooManyRedirectsError,
 )
-from deepcritical_mcp.net.guard import FetchLimits, Guard
+from deepcritical_mcp.net.guard import FetchLimits, Guard, parse_robots
 from deepcritical_mcp.net.public_addresses import AddressPolicy, is_public
-from deepcritical_mcp.net.robots import parse_robots
 from tests.net.stand_in import Answer, Asked, StandIn, certificate, stand_in
 
 HTML = b"<!doctype html><title>A page</title><p>Text.</p>"

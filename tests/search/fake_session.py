@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from deepcritical_mcp.errors import DeepCriticalError
 from deepcritical_mcp.evidence.adding import AddOutcome
-from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence, merged
+from deepcritical_mcp.models import Evidence, Publication, RelatedEvidence, Text, merged
 
 
 @dataclass
@@ -37,6 +37,9 @@ class FakeSession:
 
     async def document(self, name: str) -> str:
         return self.kept_documents.get(name, "")
+
+    async def text(self, id: str) -> tuple[Publication, Text] | None:
+        return None
 
     async def ids(self) -> list[str]:
         return list(self.kept)

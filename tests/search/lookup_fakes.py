@@ -9,7 +9,7 @@ import anyio
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.sources.lookup import CitedPlace, FoundRecords, PlaceLookup, RecordLookup, ReferenceLookup
+from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, RecordLookup, ReferenceLookup
 from tests.uncreated import Uncreated
 
 
@@ -31,16 +31,15 @@ class FakeRecords(Uncreated, RecordLookup):
     def accepts(self, ids: RecordIds) -> bool:
         return any(getattr(ids, name) for name in self._takes)
 
-    async def records(self, wanted: Sequence[RecordIds]) -> FoundRecords:
+    async def records(self, wanted: Sequence[RecordIds]) -> Sequence[Publication | str]:
         self.asked.append(wanted)
         if self._known is None:
             await anyio.sleep_forever()
         if isinstance(self._known, ProviderError):
             raise self._known
         known: Mapping[str, Publication] = self._known or {}
-        found = tuple(next((known[number] for number in ids if number in known), None) for ids in wanted)
-        told = {n: self._remarks[number] for n, ids in enumerate(wanted) for number in ids if number in self._remarks}
-        return FoundRecords(found, told)
+        answers: Mapping[str, Publication | str] = {**self._remarks, **known}
+        return [next((answers[number] for number in ids if number in answers), "") for ids in wanted]
 
 
 class FakeReferences(Uncreated, ReferenceLookup):
@@ -67,6 +66,6 @@ class FakePlaces(Uncreated, PlaceLookup):
         self.asked: list[Sequence[CitedPlace]] = []
         self._known = known
 
-    async def at_places(self, places: Sequence[CitedPlace]) -> Sequence[RecordIds]:
+    async def at_places(self, places: Sequence[CitedPlace]) -> Sequence[str]:
         self.asked.append(places)
-        return [RecordIds(pmid=self._known.get(one.first_page, "")) for one in places]
+        return [self._known.get(one.first_page, "") for one in places]

@@ -20,11 +20,11 @@ from deepcritical_mcp.errors import (
 from deepcritical_mcp.models import ProviderReport
 from deepcritical_mcp.search.pipeline import SearchHandler
 from deepcritical_mcp.search.search_steps import Outcome, depth, rank
-from deepcritical_mcp.sources.base import Answer, Hit, SearchRequest, Source
+from deepcritical_mcp.sources.base import Answer, SearchRequest, Source
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from tests.publications import published
 from tests.search.fake_session import FakeSession
-from tests.search.web_fakes import page
+from tests.search.web_fakes import Page, answer_of, page
 from tests.uncreated import Uncreated
 
 DOWN = ProviderUnavailableError("pubmed", "PubMed is unavailable (HTTP 502).")
@@ -36,7 +36,7 @@ class FakeSource(Uncreated, Source):
 
     kind = "literature"
 
-    def __init__(self, name: str, answer: Sequence[Hit] | DeepCriticalError | None) -> None:
+    def __init__(self, name: str, answer: Sequence[Page] | DeepCriticalError | None) -> None:
         self.name = self.title = name
         self.cited_as = "pubmed" if name == "pubmed" else "web"
         self.answer = answer
@@ -48,11 +48,11 @@ class FakeSource(Uncreated, Source):
             raise self.answer
         if self.answer is None:
             await anyio.sleep_forever()
-        return Answer.whole(self.answer or ())
+        return answer_of(self.answer or ())
 
 
-def record(pmid: str) -> Hit:
-    return Hit(publication=published("Abstract.", source="pubmed", title=f"Record {pmid}", pmid=pmid))
+def record(pmid: str) -> Page:
+    return published("Abstract.", source="pubmed", title=f"Record {pmid}", pmid=pmid), 0.0
 
 
 async def test_both_sources_answer_fused_by_rank():
@@ -76,7 +76,7 @@ async def test_the_same_publication_from_both_appears_once_as_the_first_has_it()
     assert result.duplicates_removed == 1
 
 
-Given = Sequence[Hit] | DeepCriticalError | None
+Given = Sequence[Page] | DeepCriticalError | None
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,8 @@ from deepcritical_mcp.errors import EvidenceStoreError, ProviderError, ProviderU
 from deepcritical_mcp.evidence.kept_sessions import search_log
 from deepcritical_mcp.models import LoggedSearch, News, Publication
 from deepcritical_mcp.search import news
-from deepcritical_mcp.search.news import gather_news
+from deepcritical_mcp.search.news import gather_news, watched_searches
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.search.watched_searches import watched_searches
 from deepcritical_mcp.search.witness import Witness
 from tests.search.pubmed_library import Library, library, request
 from tests.search.test_witness import ARTICLE, RETRACTED, FakeWitness

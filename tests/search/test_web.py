@@ -18,13 +18,13 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.models import Evidence, Publication
 from deepcritical_mcp.search.pipeline import SourceSearch
-from deepcritical_mcp.sources.base import Answer, Hit, Net
+from deepcritical_mcp.sources.base import Answer, Net
 from deepcritical_mcp.sources.web.chain import ProviderChain
 from deepcritical_mcp.sources.web.earlier_results import WebCache
 from deepcritical_mcp.sources.web.request import WebRequest
 from tests.net.stand_in import StandIn, stand_in
 from tests.search.fake_session import FakeSession
-from tests.search.web_fakes import FakeProvider, never, page
+from tests.search.web_fakes import FakeProvider, Page, answer_of, never, page
 from tests.sources import wire
 
 DOWN = ProviderUnavailableError("brave", "Brave is unavailable (HTTP 503).")
@@ -34,14 +34,14 @@ def web_search(folder: Path, *providers: FakeProvider, seconds: float = 45.0) ->
     return SourceSearch(ProviderChain(providers, WebCache(folder, ttl=60), seconds=seconds), seconds=seconds)
 
 
-def by_query(answers: dict[str, Sequence[Hit] | DeepCriticalError]) -> FakeProvider:
+def by_query(answers: dict[str, Sequence[Page] | DeepCriticalError]) -> FakeProvider:
     """A provider that answers each query with what is given for it."""
 
     async def answer(query: str) -> Answer:
         found = answers[query]
         if isinstance(found, DeepCriticalError):
             raise found
-        return Answer.whole(found, total=100 + len(found))
+        return answer_of(found, total=100 + len(found))
 
     return FakeProvider("brave", answer)
 
@@ -71,7 +71,7 @@ async def test_a_copy_of_a_page_elsewhere_is_a_duplicate_only_word_for_word(tmp_
 
 async def test_a_variant_that_hangs_leaves_the_others_their_results(tmp_path: Path):
     async def answer(query: str) -> Answer:
-        return await never(query) if query == "direct" else Answer.whole([page("a")])
+        return await never(query) if query == "direct" else answer_of([page("a")])
 
     request = WebRequest(query="direct", variants=("variant",))
     searching = web_search(tmp_path, FakeProvider("brave", answer), seconds=0.5)
@@ -89,7 +89,7 @@ async def test_when_every_variant_fails_one_error_keeps_each_providers_cause(tmp
 
 async def test_with_only_new_what_was_found_before_is_left_out_and_counted(tmp_path: Path):
     provider = FakeProvider("brave", [page("a"), page("b")], [page("a"), page("b"), page("c")])
-    searching, session = web_search(tmp_path, provider), FakeSession(kept={"x": page("x").publication})
+    searching, session = web_search(tmp_path, provider), FakeSession(kept={"x": page("x")[0]})
     await searching.search(WebRequest(query="q"), session)
     result = await searching.search(WebRequest(query="q", only_new=True, max_results=2), session)
     assert titles(result.evidence) == ["c"]

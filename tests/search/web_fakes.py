@@ -9,26 +9,33 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from deepcritical_mcp.errors import DeepCriticalError
-from deepcritical_mcp.sources.base import Answer, Hit, SourceCheck
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.sources.base import Answer, SourceCheck
 from deepcritical_mcp.sources.web.provider import WebPage, WebTool
 from deepcritical_mcp.sources.web.request import WebOptions
 from tests.publications import published
 from tests.uncreated import Uncreated
 
 Behaviour = Callable[[str], Awaitable[Answer]]
+Page = tuple[Publication, float]
+"""A result with its score."""
 
 
-def page(name: str, *, score: float = 0.9, content: str = "", url: str = "", **ids: Any) -> Hit:
+def page(name: str, *, score: float = 0.9, content: str = "", url: str = "", **ids: Any) -> Page:
     """A result whose address and title follow from its name."""
     text, url = content or f"Text of {name}.", url or f"https://example.org/{name}"
-    publication = published(text, provider="fake", source="web", title=f"Title of {name}", url=url, **ids)
-    return Hit(publication=publication, score=score)
+    return published(text, provider="fake", source="web", title=f"Title of {name}", url=url, **ids), score
+
+
+def answer_of(pages: Sequence[Page], *, total: int = 0) -> Answer:
+    """What a provider answers that finds these."""
+    return Answer.whole([one for one, _ in pages], {one.id: score for one, score in pages}, total=total)
 
 
 class FakeProvider(Uncreated, WebTool):
     """Returns or raises what it was given: one answer for all, or one each in turn (the last one repeatedly)."""
 
-    def __init__(self, name: str, *answers: Sequence[Hit] | DeepCriticalError | Behaviour, key: str = "") -> None:
+    def __init__(self, name: str, *answers: Sequence[Page] | DeepCriticalError | Behaviour, key: str = "") -> None:
         self.name = name
         self.title = name.capitalize()
         self.key_variable = key
@@ -49,7 +56,7 @@ class FakeProvider(Uncreated, WebTool):
             raise answer
         if callable(answer):
             return await answer(query)
-        return Answer.whole(answer[:max_results], total=len(answer))
+        return answer_of(answer[:max_results], total=len(answer))
 
 
 async def never(query: str) -> Answer:

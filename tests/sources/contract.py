@@ -12,8 +12,8 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
     RateLimitError,
 )
+from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import RetryPolicy
-from deepcritical_mcp.sources.base import Hit
 from deepcritical_mcp.sources.web.provider import WebTool
 from deepcritical_mcp.sources.web.request import WebOptions
 from tests.net.stand_in import Answer
@@ -25,7 +25,7 @@ PATIENT = RetryPolicy(attempts=3, first_backoff=0.0)
 TRIES = QUICK.attempts
 
 
-async def found(tool: WebTool, query: str, max_results: int, **options: object) -> list[Hit]:
+async def found(tool: WebTool, query: str, max_results: int, **options: object) -> list[Publication]:
     """What a provider finds with these options."""
     return list((await tool.ask(query, max_results, WebOptions.model_validate(options))).records.values())
 

@@ -31,7 +31,7 @@ async def test_results_come_through_a_proxy(contestant: Contestant, variable: st
         monkeypatch.setenv(variable, proxy.url)
         async with httpx.AsyncClient() as http:
             results = await found(contestant.make("http://provider.example", http, PATIENT), "metformin cancer", 10)
-    assert [result.publication.title for result in results] == [page.title for page in wire.PAGES]
+    assert [result.title for result in results] == [page.title for page in wire.PAGES]
     assert {asked.headers["host"] for asked in proxy.asked} == {"provider.example"}
 
 

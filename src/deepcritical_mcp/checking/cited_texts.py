@@ -17,8 +17,9 @@ from deepcritical_mcp.errors import AllProvidersFailedError
 from deepcritical_mcp.evidence.passage_embedder import PassageEmbedder
 from deepcritical_mcp.models import CheckedClaim, CheckedQuotation, Publication, ReferenceVerdict
 from deepcritical_mcp.search.documents import DocumentId
-from deepcritical_mcp.search.full_texts import READ_KINDS, FullTexts, ReadingSession
+from deepcritical_mcp.search.full_texts import READ_KINDS, FullTexts
 from deepcritical_mcp.search.record_finder import AT_ONCE
+from deepcritical_mcp.search.search_steps import ReadingSession
 from deepcritical_mcp.text import batches, counted
 
 SENTENCES_AT_ONCE = 16

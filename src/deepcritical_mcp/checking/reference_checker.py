@@ -14,10 +14,11 @@ from deepcritical_mcp.checking.reference_verdicts import ReferenceOutcome, Trace
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, Progress, no_progress, seconds_before
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.search.full_texts import FullTexts, ReadingSession, stub_of
+from deepcritical_mcp.search.full_texts import FullTexts, stub_of
 from deepcritical_mcp.search.record_finder import Lookup
 from deepcritical_mcp.search.references import read_reference
-from deepcritical_mcp.search.witness import OutageRemark, StatusSession, Witness
+from deepcritical_mcp.search.search_steps import ReadingSession
+from deepcritical_mcp.search.witness import OutageRemark, Witness
 from deepcritical_mcp.sources.full_text import Wanted
 
 SECONDS = 45.0
@@ -66,7 +67,7 @@ class ReferenceChecker:
         warnings = [one for one in remarks if not isinstance(one, OutageRemark)]
         return ReferenceOutcomes(tuple(outcomes), tuple(dict.fromkeys(errors)), tuple(dict.fromkeys(warnings)))
 
-    async def ask_again(self, ids: Sequence[str], session: StatusSession) -> tuple[str, ...]:
+    async def ask_again(self, ids: Sequence[str], session: ReadingSession) -> tuple[str, ...]:
         """Ask again for the status of records that an earlier part of a check was about, and keep it; gives remarks."""
         return (await self._witness.refresh(session, ids, within=OF_ONE_CHECK)).remarks
 

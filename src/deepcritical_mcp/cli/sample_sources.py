@@ -22,7 +22,7 @@ from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE, CitationSource, Publication
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.reading.jats import read_jats
-from deepcritical_mcp.sources.base import Answer, Fetched, Hit, Net, SearchRequest, Source
+from deepcritical_mcp.sources.base import Answer, Fetched, Net, SearchRequest, Source
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest, publication_type
@@ -62,7 +62,7 @@ class SampleSource(Source):
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         found = self._index.ranked(variant)
-        return Answer.whole([Hit(publication=one) for one in found[offset : offset + limit]], total=len(found))
+        return Answer.whole(found[offset : offset + limit], total=len(found))
 
 
 class SampleArticles(SampleSource):
@@ -122,7 +122,7 @@ class SamplePages(SampleSource):
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         found = self._index.ranked(variant)[:limit]
-        return Answer.whole([Hit(publication=one, score=1 - 0.5 * rank / len(found)) for rank, one in enumerate(found)])
+        return Answer.whole(found, {one.id: 1 - 0.5 * rank / len(found) for rank, one in enumerate(found)})
 
 
 @cache

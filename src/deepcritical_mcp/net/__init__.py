@@ -2,5 +2,5 @@
 
 `client` is the one place that retries and turns failures into errors; `pacing` spaces requests (`fair_queue`: callers
 in turn), `circuit_breaker` skips what keeps failing, `cache` keeps answers on disk. `guard` fetches addresses that
-others chose, with `public_addresses`, `robots` and `page_content`; `json_fields` reads JSON answers.
+others chose, with `public_addresses` and `page_content`; `json_fields` reads JSON answers.
 """

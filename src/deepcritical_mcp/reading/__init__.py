@@ -1,7 +1,7 @@
 """Readers of documents: JATS, web pages and PDFs become paragraphs in sections.
 
 `reader_process` reads documents in processes of their own (`reader_child`). `jats` reads articles: `xml_tree` parses,
-`jats_front` reads what they say about themselves, `jats_sections`, `jats_tables` and `jats_text` their text.
+`jats_sections`, `jats_tables` and `jats_text` read their text.
 `web_page` reads pages, `page_metadata` what they say about themselves, and `pdf` files.
 """
 
@@ -103,11 +103,9 @@ class JatsReading(Reading):
 
     Attributes:
         is_withheld: whether the publisher does not let the provider pass on the text.
-        is_complete: whether the XML was whole; if not, `remarks` say so.
     """
 
     is_withheld: bool = False
-    is_complete: bool = True
 
     @property
     def has_body(self) -> bool:

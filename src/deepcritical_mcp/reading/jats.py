@@ -9,18 +9,217 @@ import re
 from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element
 
-from deepcritical_mcp.models import language_names
-from deepcritical_mcp.reading import JatsReading, Section, assembled
-from deepcritical_mcp.reading.jats_front import (
-    bibliography_of,
-    front_of,
-    licence_of,
-    people_of,
-    title_of,
+from deepcritical_mcp.data_files import data_table
+from deepcritical_mcp.dates import date_of_parts
+from deepcritical_mcp.identifiers import is_preprint_doi, normalize_doi, normalize_pmcid, normalize_pmid
+from deepcritical_mcp.models import (
+    NO_TITLE,
+    PREPRINT,
+    UNKNOWN_DATE,
+    AuthorName,
+    RecordLink,
+    language_names,
+    split_name,
+    status_from_links,
+    without_retraction_mark,
 )
+from deepcritical_mcp.reading import JatsReading, Section, assembled
 from deepcritical_mcp.reading.jats_sections import OCR, JatsPart, add_floats, part_of
 from deepcritical_mcp.reading.jats_text import line_of, named_as
-from deepcritical_mcp.reading.xml_tree import XmlError, attribute, read_xml
+from deepcritical_mcp.reading.xml_tree import NOTHING, XmlError, attribute, first, read_xml
+
+_CREATIVE_COMMONS = re.compile(r"https?://(?:www\.)?creativecommons\.org/[^\s<>\"')\]]{3,100}")
+_STUDIES = {"research-article", "review-article", "systematic-review", "meta-analysis", "case-report"}
+_ABOUT = {"corrected-article", "retracted-article", "addended-article", "object-of-concern", "partial-retraction"}
+_KINDS_OF_LINK = ("related-article-type", "link-type", "content-type", "document-type", "object-type")
+_DATES = ("ppub", "epub-ppub", "epub", "collection", "pub", "preprint", "")
+"""Whose date counts, best first: that of the issue, as in PubMed."""
+_PATHS = {name: paths.split() for name, paths in data_table(__file__, "jats_fields.txt").items()}
+_PMC_DATES = ("pmc-release", "nihms-submitted", "pmc")
+_LICENCE_TEXT = 300
+
+
+def front_of(article: Element) -> Element:
+    """The front matter of an article, or the front stub of a sub-article; an empty element if it has none."""
+    front = next((one for name in ("front", "front-stub") if (one := article.find(name)) is not None), NOTHING)
+    meta = front.find("article-meta")
+    return front if meta is None else meta
+
+
+def bibliography_of(article: Element) -> dict[str, object]:
+    """The fields of `Publication` that the article fills, except its texts; only those with a value."""
+    meta = front_of(article)
+    journal = first(article, "front/journal-meta")
+    ids = _ids(meta)
+    doi = normalize_doi(ids.get("doi", ""))
+    is_preprint = attribute(article, "article-type") == "preprint" or is_preprint_doi(doi)
+    dates, ends = _dates(meta), dict.fromkeys(filter(None, (_text(meta, "fpage"), _text(meta, "lpage"))))
+    fields: dict[str, object] = {
+        "source": "preprint" if is_preprint else "pubmed",
+        "title": title_of(article) or NO_TITLE,
+        "authors": tuple(
+            name
+            for one in meta.iterfind("contrib-group/contrib")
+            if attribute(one, "contrib-type") in ("author", "") and (name := _name(one)).family
+        ),
+        **{name: _text(meta if name in ("volume", "issue") else journal, *paths) for name, paths in _PATHS.items()},
+        "pages": "-".join(ends) or _text(meta, "page-range", "elocation-id"),
+        "date": next((dates[kind] for kind in (*_DATES, *dates) if dates.get(kind)), UNKNOWN_DATE),
+        "electronic_date": dates.get("epub", UNKNOWN_DATE),
+        "pmid": ids.get("pmid", ""),
+        "pmcid": ids.get("pmcid", ""),
+        "doi": doi,
+        "url": _address(ids, doi),
+        "language": attribute(article, "lang").partition("-")[0].lower(),
+        "publication_types": _publication_types(article, is_preprint=is_preprint),
+        "keywords": tuple(dict.fromkeys(_keywords(meta))),
+    }
+    known = {name: value for name, value in fields.items() if value not in ("", (), UNKNOWN_DATE)}
+    return known | _status(article)
+
+
+def _status(article: Element) -> dict[str, object]:
+    """Its status and notices, if its type, its links or a mark in its title say that it is not "ok"."""
+    types = _publication_types(article, is_preprint=False)
+    status, notices = status_from_links(dict.fromkeys(_links(article)), types, "")
+    title = title_of(article)
+    if without_retraction_mark(title) != title:
+        status = "retracted"
+    return {"status": status, "status_notices": notices} if status != "ok" else {}
+
+
+def people_of(article: Element) -> Iterator[str]:
+    """Who wrote or edited an article or sub-article, each once, with what it calls those who did not write it: "Jane
+    Roe, editor"."""
+    named: dict[str, str] = {}
+    for contributor in front_of(article).iterfind("contrib-group/contrib"):
+        name = _name(contributor)
+        kind = attribute(contributor, "contrib-type").replace("-", " ").lower()
+        if whole := f"{name.given} {name.family}".strip():
+            named.setdefault(whole, "" if kind in ("author", "") else kind)
+    yield from (", ".join(filter(None, one)) for one in named.items())
+
+
+def title_of(article: Element) -> str:
+    """The title of an article or sub-article, with its subtitle; "" if it has none."""
+    titles = first(front_of(article), "title-group")
+    title = line_of(titles.find("article-title"))
+    subtitle = line_of(titles.find("subtitle"))
+    return f"{title}{'' if title.endswith((':', '?', '!')) else ':'} {subtitle}" if title and subtitle else title
+
+
+def licence_of(article: Element) -> str:
+    """What the article may be used for: the address of its licence, else the licence's words, else the copyright."""
+    permissions = first(front_of(article), "permissions")
+    licences = permissions.findall("license")
+    addresses = [attribute(licence, "href") for licence in licences]
+    addresses += [line_of(one) for one in permissions.iter("license_ref")]
+    if found := next(filter(None, addresses), ""):
+        return found
+    links = " ".join([*(attribute(one, "href") for one in permissions.iter("ext-link")), line_of(permissions)])
+    if common := _CREATIVE_COMMONS.search(links):
+        return common[0].rstrip(".,;")
+    words = next((text for one in licences if (text := line_of(one))), "") or _text(permissions, "copyright-statement")
+    return words[:_LICENCE_TEXT]
+
+
+def _links(article: Element) -> Iterator[RecordLink]:
+    """The links in the front matter to articles, preprints and the like that have a DOI, PMID or PMCID."""
+    is_study = attribute(article, "article-type") in _STUDIES  # some link to what they build on as "corrected-article"
+    meta = front_of(article)
+    for link in (*meta.iter("related-article"), *meta.iter("related-object")):
+        kind = next(filter(None, (attribute(link, name) for name in _KINDS_OF_LINK)), "")
+        attributes = ("href", "document-id", "object-id", "source-id")
+        id, id_type = next(filter(None, (attribute(link, name) for name in attributes)), ""), "ext-link-type"
+        if not id and (number := link.find(".//pub-id")) is not None:
+            id, id_type, link = line_of(number), "pub-id-type", number
+        doi, id_type = normalize_doi(id.removeprefix("info:doi/")), attribute(link, id_type).lower()
+        if is_study and kind in _ABOUT:
+            continue
+        if doi.startswith("10.") and "/" in doi:
+            yield RecordLink(kind, f"doi:{doi}")
+        elif id_type in ("pmid", "pubmed") and normalize_pmid(id):
+            yield RecordLink(kind, "", normalize_pmid(id))
+        elif id_type in ("pmc", "pmcid") and id:
+            yield RecordLink(kind, _pmcid(id))
+
+
+def _ids(meta: Element) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in meta.iterfind("article-id"):
+        kind, value = attribute(one, "pub-id-type").lower(), line_of(one)
+        if kind in ("pmc", "pmcid") and value:
+            found.setdefault("pmcid", _pmcid(value))
+        elif kind == "pmid":
+            found.setdefault("pmid", normalize_pmid(value))
+        else:
+            found.setdefault(kind, value)
+    return found
+
+
+def _pmcid(value: str) -> str:
+    return normalize_pmcid(value) or normalize_pmcid(f"PMC{value}") or value
+
+
+def _address(ids: dict[str, str], doi: str) -> str:
+    if pmid := ids.get("pmid"):
+        return f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/"
+    if pmcid := ids.get("pmcid"):
+        return f"https://pmc.ncbi.nlm.nih.gov/articles/{pmcid}/"
+    return f"https://doi.org/{doi}" if doi else ""
+
+
+def _name(contributor: Element) -> AuthorName:
+    names = (*contributor.findall("name-alternatives/name"), *contributor.findall("name"))
+    for name in sorted(names, key=lambda one: attribute(one, "name-style") == "eastern"):
+        family, given, suffix = (line_of(name.find(part)) for part in ("surname", "given-names", "suffix"))
+        return AuthorName(family, given, suffix) if family else AuthorName(given)
+    if (whole := contributor.find(".//string-name")) is not None:
+        family, given = (line_of(whole.find(part)) for part in ("surname", "given-names"))
+        return AuthorName(family, given) if family else split_name(line_of(whole))
+    return AuthorName(_collective(contributor))
+
+
+def _collective(contributor: Element) -> str:
+    """The name of a group, without the names of its members."""
+    collab = contributor.find(".//collab")
+    if collab is None:
+        return ""
+    named = [child for child in collab if child.tag in ("institution", "named-content", "institution-wrap", "italic")]
+    own = " ".join(filter(None, [collab.text or "", *map(line_of, named), *(child.tail or "" for child in collab)]))
+    return " ".join(own.split())
+
+
+def _dates(meta: Element) -> dict[str, str]:
+    """The dates of publication by kind, "YYYY[-MM[-DD]]"; those of PMC itself come last."""
+    found: dict[str, str] = {}
+    for one in meta.iterfind("pub-date"):
+        kind = attribute(one, "pub-type") or attribute(one, "date-type")
+        form = attribute(one, "publication-format")
+        if kind in ("pub", "publication", "") and form:
+            kind = "epub" if form.startswith(("electronic", "online")) else "ppub" if form == "print" else kind
+        year, month, day, text = (_text(one, name) for name in ("year", "month", "day", "string-date"))
+        if date := date_of_parts(year, month, day, text):
+            found.setdefault(kind, date)
+    return dict(sorted(found.items(), key=lambda item: item[0] in _PMC_DATES))
+
+
+def _publication_types(article: Element, *, is_preprint: bool) -> tuple[str, ...]:
+    kind = attribute(article, "article-type")
+    named = "" if kind in ("article", "other") else named_as("article", kind)
+    return tuple(dict.fromkeys(filter(None, (named, PREPRINT if is_preprint else ""))))
+
+
+def _keywords(meta: Element) -> Iterator[str]:
+    for group in meta.iterfind("kwd-group"):
+        if not attribute(group, "kwd-group-type").lower().startswith("abbr"):
+            yield from filter(None, (line_of(one) for name in ("kwd", "compound-kwd") for one in group.iter(name)))
+
+
+def _text(element: Element, *paths: str) -> str:
+    """The first text at one of `paths`, tried in this order; "" if there is none."""
+    return next((text for path in paths for one in element.iterfind(path) if (text := line_of(one))), "")
+
 
 __all__ = ["JatsReading", "XmlError", "read_jats"]
 MAX_BYTES = 30_000_000
@@ -79,7 +278,6 @@ def _reading(article: Element, *, is_damaged: bool, is_withheld: bool) -> JatsRe
         is_ocr=any(attribute(one, "preformat-type") == OCR for one in article.iter("preformat")),
         remarks=tuple(filter(None, remarks)),
         is_withheld=is_withheld and not has_text,
-        is_complete=not is_damaged,
     )
 
 

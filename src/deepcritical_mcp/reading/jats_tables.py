@@ -49,9 +49,6 @@ def markdown_blocks(table: Element, *, is_html: bool = False) -> list[str]:
     if not any(cell for row in (*head, *rows) for cell in row):
         return []
     is_header = [_is_header(row) for row in body]
-    for number, row in enumerate(rows):
-        if head and row == head[-1] and len(set(row)) > 1:  # repeated, with what stands above it
-            is_header[max(number + 1 - len(head), 0) : number + 1] = [True] * min(len(head), number + 1)
     blocks = [(head, list[list[str]]())]
     for row, starts in zip(rows, is_header, strict=True):
         starts = starts and not all(is_header)

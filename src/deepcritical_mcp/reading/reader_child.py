@@ -31,6 +31,7 @@ MEMORY_AT_REST = 192 * 1024**2
 """Bytes beyond which it ends with its present document."""
 SECONDS = 40
 """Nothing is read for longer, even if no parent is left to end this process."""
+IDLE_SECONDS = 60
 LENGTH = 8
 JATS = "application/jats+xml"
 MAX_ARTICLES = 100
@@ -114,7 +115,7 @@ def _main() -> None:
     while goes_on and (length := requests.read(LENGTH)):
         faulthandler.dump_traceback_later(SECONDS, exit=True)
         answer = _answer(requests.read(int.from_bytes(length, "big")))
-        faulthandler.cancel_dump_traceback_later()
+        faulthandler.dump_traceback_later(IDLE_SECONDS, exit=True)  # if there is nothing more to read
         goes_on = 0 < _most_memory() <= MEMORY_AT_REST
         answers.write(bytes([goes_on]) + len(answer).to_bytes(LENGTH, "big") + answer)
         answers.flush()

@@ -37,7 +37,6 @@ from deepcritical_mcp.reading.reader_child import JATS, LENGTH, TOO_MUCH_MEMORY
 
 SECONDS = 25.0
 QUICK = 5.0
-IDLE_SECONDS = 60.0
 MAX_ANSWER = 64 * 1024**2
 """Bytes; more than the longest set of articles that is asked for."""
 _COMMAND = (sys.executable, "-W", "ignore", "-m", "deepcritical_mcp.reading.reader_child")
@@ -58,7 +57,7 @@ class _Child:
         self.process = subprocess.Popen(
             _COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
         )
-        self.timer: threading.Timer | None = None  # ends it when it has had nothing to do; None if it is new
+        self.is_new = True
 
     def ask(self, header: bytes, content: bytes) -> tuple[bytes, bool]:
         """Its answer, and whether it can be asked again; if not, it is ended.
@@ -104,37 +103,19 @@ def _take() -> _Child:
             child = _idle.pop() if _idle else None
         if child is None:
             return _Child()
-        if child.timer:
-            child.timer.cancel()
+        child.is_new = False
         if child.process.poll() is None:
             return child
-        child.end()
-
-
-def _put_back(child: _Child) -> None:
-    child.timer = threading.Timer(IDLE_SECONDS, _end_idle, (child,))
-    child.timer.daemon = True
-    with _turn:
-        _idle.append(child)
-        child.timer.start()
-
-
-def _end_idle(child: _Child) -> None:
-    with _turn:
-        is_idle = child in _idle
-        if is_idle:
-            _idle.remove(child)
-    if is_idle:
         child.end()
 
 
 @atexit.register
 def end_readers() -> None:
     """End the idle processes; new ones start when there is something to read."""
-    for child in [*_idle]:
-        if child.timer:
-            child.timer.cancel()
-        _end_idle(child)
+    with _turn:
+        idle = [_idle.pop() for _ in range(len(_idle))]
+    for child in idle:
+        child.end()
 
 
 async def read_document(
@@ -182,11 +163,12 @@ async def _read_once(line: bytes, content: bytes, adapter: TypeAdapter[T]) -> T:
         threading.Thread(target=child.end, daemon=True).start()
         raise
     except UnreadableDocumentError:
-        if child.timer is None:
+        if child.is_new:
             raise
         return await _read_once(line, content, adapter)  # perhaps it was ended while it had nothing to do
     if goes_on:
-        _put_back(child)
+        with _turn:
+            _idle.append(child)
     return await run_sync(_parsed, answer, adapter)
 
 

@@ -3,6 +3,6 @@
 `pipeline` searches one source or several, in the steps of `search_steps`; `citing` asks who cites a paper, `recording`
 writes the log of searches. `documents` are what callers name and what was found for it: `record_finder` finds records
 by numbers, `reference_finder` by what references say (see `references`), `item_finder` by both; `full_texts` reads
-papers, and `copies` judges what providers sent. `witness` asks what happened to records; `news` and `watched_searches`
-repeat searches. `expansion` proposes queries.
+papers, and `copies` judges what providers sent. `witness` asks what happened to records; `news` repeats searches.
+`expansion` proposes queries.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -11,62 +11,51 @@ from deepcritical_mcp.deadline import CITATION_COUNTS, CITING, seconds_for
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, is_marked, status_label
 from deepcritical_mcp.search.search_steps import Ranking, in_time
-from deepcritical_mcp.sources.base import Hit
-from deepcritical_mcp.sources.lookup import CitingLookup
+from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup
 
 CITED_BY = "cited_by"
 """The kind of links that others know too."""
 CITING_LIMIT = 1_000
 """Documents that a service is asked for, so that those that several know are recognized."""
 COUNTED_AT_ONCE = 200
+NOTHING = CitingDocuments(0)
 
 
 @dataclass(frozen=True)
 class Listing:
-    """What one service says about the documents linked to a paper; with an error, nothing.
-
-    `ids`, and `records` of what has no PMID, are in the order of the service; `total` may be more, of which `unlisted`
-    have neither a PMID nor a record, or come after the first `CITING_LIMIT`.
-    """
+    """What one service says about the documents linked to a paper, in its order; with an error, nothing."""
 
     name: str
     title: str
-    ids: tuple[str, ...] = ()
-    records: tuple[Publication, ...] = ()
-    total: int = 0
-    unlisted: int = 0
+    found: CitingDocuments = NOTHING
     error: ProviderError | None = None
 
     @property
     def remark(self) -> str:
         """What it counts and does not list; "" if it lists all."""
-        if not self.unlisted:
+        total, unlisted = self.found.total, self.found.total - len(self.all_ids)
+        if unlisted <= 0:
             return ""
         why = "they have neither a PMID nor a record that can be fetched"
-        if self.total > CITING_LIMIT:
+        if total > CITING_LIMIT:
             why = f"only the first {CITING_LIMIT:,} can be"
-        return f"{self.title} counts {self.total:,}; {self.unlisted:,} of these are not listed: {why}."
+        return f"{self.title} counts {total:,}; {unlisted:,} of these are not listed: {why}."
 
     @property
     def all_ids(self) -> tuple[str, ...]:
         """The ids of everything that it lists, each once."""
-        return tuple(dict.fromkeys((*self.ids, *(record.id for record in self.records))))
+        return tuple(dict.fromkeys((*self.found.ids, *(record.id for record in self.found.records))))
 
     @property
     def report(self) -> ProviderReport:
         """For the result."""
         if self.error:
             return ProviderReport(name=self.name, status="failed", detail=self.error.message)
-        return ProviderReport(name=self.name, status="ok", results=self.total)
+        return ProviderReport(name=self.name, status="ok", results=self.found.total)
 
 
-@dataclass(frozen=True)
-class CitationCounts:
-    """`evidence` with the counts that are known, who was asked, and why there are no counts."""
-
-    evidence: tuple[Evidence, ...]
-    reports: tuple[ProviderReport, ...] = ()
-    problems: tuple[str, ...] = ()
+Counted = tuple[tuple[Evidence, ...], tuple[ProviderReport, ...], tuple[str, ...]]
+"""Evidence with the counts of citations that are known, who was asked, and why there are no counts."""
 
 
 class CitationIndexes:
@@ -87,46 +76,45 @@ class CitationIndexes:
             except ProviderError as error:
                 found[service.name] = Listing(service.name, service.title, error=error)
                 return
-            ids = tuple(one.pmid for one in known.ids if one.pmid and one.pmid != pmid)
-            unlisted = max(known.total - len(known.ids) - len(known.records), 0)
-            found[service.name] = Listing(service.name, service.title, ids, known.records, known.total, unlisted)
+            ids = tuple(one for one in known.ids if one != pmid)
+            found[service.name] = Listing(service.name, service.title, replace(known, ids=ids))
 
         async with anyio.create_task_group() as tasks:
             for service in self._services:
                 tasks.start_soon(ask, service)
         return [found[one.name] for one in self._services]
 
-    async def with_counts(self, evidence: Sequence[Evidence], *, seconds: float) -> CitationCounts:
+    async def with_counts(self, evidence: Sequence[Evidence], *, seconds: float) -> Counted:
         """`evidence` with how often each paper has been cited, by the first service that counts; one request."""
         pmids = list(dict.fromkeys(item.citation.pmid for item in evidence if item.citation.pmid))[:COUNTED_AT_ONCE]
         service = next((one for one in self._services if one.counts_citations), None)
         if service is None or not pmids:
-            return CitationCounts(tuple(evidence))
+            return tuple(evidence), (), ()
         try:
             counts = await in_time(service, seconds_for(CITATION_COUNTS, cap=seconds), lambda: service.counts(pmids))
         except ProviderError as error:
             report = ProviderReport(name=service.name, status="failed", detail=error.message)
-            return CitationCounts(tuple(evidence), (report,), (f"Citations could not be counted: {error.message}",))
+            return tuple(evidence), (report,), (f"Citations could not be counted: {error.message}",)
         items = tuple(
             item.model_copy(update={"cited_by": counts[item.citation.pmid]}) if item.citation.pmid in counts else item
             for item in evidence
         )
         report = ProviderReport(name=service.name, status="ok", detail="citation counts", results=len(counts))
-        return CitationCounts(items, (report,))
+        return items, (report,), ()
 
 
 def pooled(asked: Sequence[Listing], query: str) -> tuple[Ranking, tuple[QueryReport, ...]]:
     """What all of them list, each document once: what the first lists, then what only the others do, in their order;
     and the outcome of each, whose error is in its `report`."""
     queries = [query, *(f"{query}, by {one.title}" for one in asked[1:])]
-    found_by, records, reports = dict[str, tuple[str, ...]](), dict[str, Hit](), list[QueryReport]()
+    found_by, records, reports = dict[str, tuple[str, ...]](), dict[str, Publication](), list[QueryReport]()
     for at, (one, text) in enumerate(zip(asked, queries, strict=True), start=1):
-        records |= {record.id: Hit(publication=record) for record in one.records}
+        records |= {record.id: record for record in one.found.records}
         for id in one.all_ids:
             found_by[id] = (*found_by.get(id, ()), text)
         status = "failed" if one.error else "ok"
-        reports.append(QueryReport(index=at, query=text, status=status, results=one.total))
-    return Ranking(tuple(found_by), len(found_by), True, records, 0, found_by), tuple(reports)
+        reports.append(QueryReport(index=at, query=text, status=status, results=one.found.total))
+    return Ranking(tuple(found_by), len(found_by), True, records, {}, 0, found_by), tuple(reports)
 
 
 def about_links(
@@ -150,6 +138,6 @@ def _enumerated(names: Sequence[str]) -> str:
 
 def linked_order(asked: Sequence[Listing], query: str) -> str:
     """What the papers linked to one are ordered by."""
-    others = [one.title for one in asked[1:] if not {*one.all_ids} <= {*asked[0].ids}]
+    others = [one.title for one in asked[1:] if not {*one.all_ids} <= {*asked[0].found.ids}]
     then = f", then those that only {_enumerated(others)} {'lists' if len(others) == 1 else 'list'}" if others else ""
     return f"{asked[0].title} order of {query}{then}"

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
 
 import anyio
 from anyio.to_thread import run_sync
@@ -58,7 +57,7 @@ from deepcritical_mcp.search.item_finder import ItemFinder
 from deepcritical_mcp.search.record_finder import AT_ONCE, Lookup, RecordFinder, ids_of, is_paper, other_number
 from deepcritical_mcp.search.recording import lookup_entry, recorded
 from deepcritical_mcp.search.reference_finder import ReferenceFinder
-from deepcritical_mcp.search.search_steps import in_time
+from deepcritical_mcp.search.search_steps import ReadingSession, in_time
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.text import clean_line, counted
@@ -71,25 +70,6 @@ MAX_ADDRESSES = 3
 READ_KINDS: tuple[TextKind, ...] = ("full_text", "registration", "page")
 _LEAST_SECONDS = 0.2
 logger = logging.getLogger(__name__)
-
-
-class KeptPublication(Protocol):
-    """A publication as a session has it."""
-
-    @property
-    def publication(self) -> Publication: ...
-
-
-class ReadingSession(Protocol):
-    """The part of `EvidenceStore` that reading needs."""
-
-    @property
-    def session_id(self) -> str: ...
-    async def publications(self, ids: Sequence[str]) -> dict[str, Publication]: ...
-    async def known(self, publications: Sequence[Publication]) -> list[str]: ...
-    async def add_evidence(self, publications: Sequence[Publication]) -> Sequence[KeptPublication]: ...
-    async def text(self, id: str) -> tuple[Publication, Text] | None: ...
-    async def keep_document(self, name: str, content: str) -> None: ...
 
 
 class FullTexts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import anyio
@@ -19,7 +19,6 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.evidence.identity_values import copies
 from deepcritical_mcp.models import (
-    Evidence,
     ProviderReport,
     Publication,
     QueryReport,
@@ -28,8 +27,8 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.search.citing import (
     CITED_BY,
-    CitationCounts,
     CitationIndexes,
+    Counted,
     Listing,
     about_links,
     linked_order,
@@ -41,7 +40,7 @@ from deepcritical_mcp.search.search_steps import (
     Outcome,
     Page,
     Ranking,
-    SearchSession,
+    Session,
     ask_source,
     errors_of,
     fuse,
@@ -51,9 +50,11 @@ from deepcritical_mcp.search.search_steps import (
     provider_reports,
     remarks_of,
     search_failure,
+    stubs_of,
 )
 from deepcritical_mcp.search.witness import Witness
-from deepcritical_mcp.sources.base import Hit, SearchRequest, Source
+from deepcritical_mcp.sources.base import SearchRequest, Source
+from deepcritical_mcp.sources.lookup import CitingDocuments
 from deepcritical_mcp.text import counted
 
 logger = logging.getLogger(__name__)
@@ -82,7 +83,7 @@ class SourceSearch:
         self._counts = counts
 
     async def search(
-        self, request: SearchRequest, session: SearchSession, *, tool: str = "", progress: Progress = no_progress
+        self, request: SearchRequest, session: Session, *, tool: str = "", progress: Progress = no_progress
     ) -> SearchResult:
         """At most `max_results` records, best first, kept in the session; the search is in its log, however it ends.
 
@@ -99,7 +100,7 @@ class SourceSearch:
         return recording.told_in(result)
 
     async def _search(
-        self, request: SearchRequest, session: SearchSession, recording: Recording, progress: Progress
+        self, request: SearchRequest, session: Session, recording: Recording, progress: Progress
     ) -> SearchResult:
         source, queries = self.source, request.queries
         await progress(0.05, f"{source.title}: asking {counted(len(queries), 'query', 'queries')}")
@@ -117,33 +118,38 @@ class SourceSearch:
         found = [_found(records[id], ranking.found_by[id]) for id in page.ids if id in records]
         contested: tuple[str, ...] = ()
         if source.witnessed:
-            publications, contested = await self._witness.completed([hit.publication for hit in found])
-            found = [hit.model_copy(update={"publication": one}) for hit, one in zip(found, publications, strict=True)]
-        chosen, left_out = request.leave_out(found)
+            found, contested = await self._witness.completed(found)
+        chosen, left_out = request.leave_out(found, ranking.scores)
         unwanted = len(found) - len(chosen)
         held = list[str]()
         if request.only_new:
-            held = await session.known([hit.publication for hit in chosen])
-            chosen = [hit for hit, id in zip(chosen, held, strict=True) if not id]
+            held = await session.known(chosen)
+            chosen = [one for one, id in zip(chosen, held, strict=True) if not id]
         known = len(found) - unwanted - len(chosen)
-        await progress(0.7, f"keeping {counted(len(chosen), 'result')} in the session")
-        kept = await keep(source, chosen, queries[0], session, queries=queries, unrelated=page.ids, records=records)
-        recording.note(ids=tuple(dict.fromkeys((*kept.ids, *page.known))), new=kept.new)
-        counts = await self._counted(kept.evidence) if self._counts else CitationCounts(kept.evidence)
-        await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
+        kept, (evidence, counters, problems) = await self._kept(
+            chosen,
+            queries[0],
+            session,
+            recording,
+            progress,
+            queries=queries,
+            unrelated=stubs_of(source, page.ids, records),
+            scores=ranking.scores,
+            known=page.known,
+        )
         reach = _reach(page, ranking, request)
         places = {records[id].id: place for place, id in enumerate(ranking.ids, start=1) if id in records}
         result = result.model_copy(
             update={
-                "evidence": counts.evidence,
-                "providers": (*result.providers, *counts.reports),
+                "evidence": evidence,
+                "providers": (*result.providers, *counters),
                 "queries": with_numbers_shown(result.queries, kept.evidence),
                 "already_known": result.already_known + known,
                 "left_out": result.left_out + unwanted,
-                "ordered_by": self._order(request, chosen),
-                "offsets": self._offsets(request, kept, [places[hit.id] for hit in chosen]),
+                "ordered_by": self._order(request, has_scores=all(one.id in ranking.scores for one in chosen)),
+                "offsets": self._offsets(request, kept, [places[one.id] for one in chosen]),
                 "errors": (*result.errors, *missing, *kept.errors),
-                "warnings": _unique(result.warnings, contested, left_out, counts.problems, reach, session.warnings),
+                "warnings": _unique(result.warnings, contested, left_out, problems, reach, session.warnings),
                 "duplicates_removed": result.duplicates_removed + known + kept.merged,
                 "related": kept.related,
             }
@@ -156,7 +162,7 @@ class SourceSearch:
         id: str,
         kind: str,
         max_results: int,
-        session: SearchSession,
+        session: Session,
         *,
         tool: str = "pubmed_related",
         progress: Progress = no_progress,
@@ -187,7 +193,7 @@ class SourceSearch:
         asked: Sequence[Listing],
         query: str,
         max_results: int,
-        session: SearchSession,
+        session: Session,
         recording: Recording,
         progress: Progress,
     ) -> SearchResult:
@@ -200,27 +206,25 @@ class SourceSearch:
         if id not in records:
             name = source.named(id)
             raise InvalidInputError(f"{source.title} has no record with {name}. Check the number, or search by title.")
-        seed = records[id].publication
+        seed = records[id]
         found = [_found(records[one], linked.found_by[one]) for one in wanted if one in records]
-        await progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
         queries = [report.query for report in reported]
-        kept = await keep(source, found, seed.title, session, queries=queries, unrelated=[id], records=records)
-        recording.note(ids=tuple(dict.fromkeys(kept.ids)), new=kept.new)
-        counts = await self._counted(kept.evidence)
-        await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
+        kept, (evidence, counters, problems) = await self._kept(
+            found, seed.title, session, recording, progress, queries=queries, unrelated=[seed]
+        )
         reports = [one.report for one in asked]
-        reports += [one for one in counts.reports if one.name not in {report.name for report in reports}]
+        reports += [one for one in counters if one.name not in {report.name for report in reports}]
         result = SearchResult(
             session_id=session.session_id,
             query=query,
-            evidence=counts.evidence,
+            evidence=evidence,
             queries=with_numbers_shown(reported, kept.evidence),
             sources_searched=tuple(dict.fromkeys((source.cited_as, *(one.citation.source for one in kept.evidence)))),
             total_found=linked.total,
             errors=(*(one.error.message for one in asked if one.error), *missing, *kept.errors),
             warnings=_unique(
                 about_links(seed, source.named(id), asked, query, linked.total, len(kept.evidence), len(wanted)),
-                counts.problems,
+                problems,
                 session.warnings,
             ),
             duplicates_removed=kept.merged,
@@ -238,24 +242,44 @@ class SourceSearch:
         own, others = Listing(source.name, source.title), list[Listing]()
         try:
             ids = tuple(await source.related(id, kind))
-            own = replace(own, ids=ids, total=len(ids))
+            own = replace(own, found=CitingDocuments(len(ids), ids))
         except ProviderError as error:
             own = replace(own, error=search_failure(source, error))
-        if kind == CITED_BY and len(own.ids) < max_results:
+        if kind == CITED_BY and len(own.found.ids) < max_results:
             others = await self._citations.citing(id, seconds=self._seconds)
         if own.error and not any(one.all_ids for one in others):
             raise own.error
         return [own, *others]
 
-    async def _counted(self, evidence: Sequence[Evidence]) -> CitationCounts:
-        return await self._citations.with_counts(evidence, seconds=self._seconds)
+    async def _kept(
+        self,
+        found: Sequence[Publication],
+        query: str,
+        session: Session,
+        recording: Recording,
+        progress: Progress,
+        *,
+        queries: Sequence[str],
+        unrelated: Sequence[Publication],
+        scores: Mapping[str, float] | None = None,
+        known: Sequence[str] = (),
+    ) -> tuple[Kept, Counted]:
+        """See `keep`; and the evidence with the counts of its citations. The log has what was kept, and the `known`."""
+        await progress(0.7, f"keeping {counted(len(found), 'result')} in the session")
+        kept = await keep(self.source, found, query, session, queries=queries, unrelated=unrelated, scores=scores or {})
+        recording.note(ids=tuple(dict.fromkeys((*kept.ids, *known))), new=kept.new)
+        evidence: Counted = kept.evidence, (), ()
+        if self._counts or recording.entry.kind == "citations":
+            evidence = await self._citations.with_counts(kept.evidence, seconds=self._seconds)
+        await progress(1.0, f"{counted(len(kept.evidence), 'result')} found")
+        return kept, evidence
 
     async def verified(
-        self, claims: Sequence[tuple[str, Publication]], session: SearchSession
+        self, claims: Sequence[tuple[str, Publication]], session: Session
     ) -> list[tuple[Publication, str]]:
         """For each id with what a user says is its record: the source's record if it has the same text, else what the
         user said, and why it is not the record. Costs at most one request, and none for records in the session."""
-        outage, found = f"{self.source.title} did not answer in time", dict[str, Hit]()
+        outage, found = f"{self.source.title} did not answer in time", dict[str, Publication]()
         also = [id for id, _ in claims if id]
         with anyio.move_on_after(seconds_before(TO_KEEP_RESULTS, cap=self._seconds)):
             try:
@@ -266,20 +290,22 @@ class SourceSearch:
                 logger.info("claims not checked: %s", error)
         return [self._verified(id, claim, found.get(id), outage) for id, claim in claims]
 
-    def _verified(self, id: str, claim: Publication, hit: Hit | None, outage: str) -> tuple[Publication, str]:
+    def _verified(
+        self, id: str, claim: Publication, record: Publication | None, outage: str
+    ) -> tuple[Publication, str]:
         if not id:
             return claim, f"it has no {self.source.id_name}"
-        if hit is None:
+        if record is None:
             return claim, outage or f"{self.source.title} has no record of {self.source.named(id)}"
-        title, content = hit.publication.title, hit.publication.text.content
+        title, content = record.title, record.text.content
         if any(copies(claim.text.content, text) == "same" for text in (content, f"{title} {content}")):
-            return hit.publication, ""
+            return record, ""
         return claim, f"the {self.source.title} record of {self.source.named(id)} has another text"
 
-    async def _page(self, ranking: Ranking, request: SearchRequest, session: SearchSession) -> Page:
+    async def _page(self, ranking: Ranking, request: SearchRequest, session: Session) -> Page:
         """The first `max_results` matching records of a ranking; with `only_new`, only those new to the session."""
         delivered = {id: ranking.records[id] for id in ranking.ids if id in ranking.records}
-        wanted, left_out = request.leave_out(list(delivered.values()))
+        wanted, left_out = request.leave_out(list(delivered.values()), ranking.scores)
         good = {item.id for item in wanted}
         ids = [id for id in ranking.ids if id not in delivered or delivered[id].id in good]
         known = await known_ids(self.source, ids, ranking.records, session) if request.only_new else {}
@@ -290,7 +316,7 @@ class SourceSearch:
         following = request.offset + (ranking.ids.index(ids[examined - 1]) + 1 if examined else len(ranking.ids))
         ends = (ranking.ends and examined == len(ids)) or following >= request.LAST_RESULT
         if self.source.scored:
-            chosen.sort(key=lambda id: -ranking.records[id].score)
+            chosen.sort(key=lambda id: -ranking.scores.get(id, 0.0))
         next_offset = -1 if ends or not self.source.block or not ranking.ids else following
         unwanted = len(delivered) - len(wanted)
         if not self.source.block and (beyond := len(ids) - examined):
@@ -300,9 +326,7 @@ class SourceSearch:
         held = tuple(known[id] for id in ids[:examined] if id in known)
         return Page(tuple(chosen), next_offset, held, left_out, unwanted, end)
 
-    def _report(
-        self, outcomes: Sequence[Outcome], ranking: Ranking, page: Page, session: SearchSession
-    ) -> SearchResult:
+    def _report(self, outcomes: Sequence[Outcome], ranking: Ranking, page: Page, session: Session) -> SearchResult:
         """The result so far, before records are fetched."""
         return SearchResult(
             session_id=session.session_id,
@@ -322,9 +346,7 @@ class SourceSearch:
             from_cache=any(outcome.answer.from_cache for outcome in outcomes),
         )
 
-    async def _empty(
-        self, request: SearchRequest, page: Page, result: SearchResult, session: SearchSession
-    ) -> SearchResult:
+    async def _empty(self, request: SearchRequest, page: Page, result: SearchResult, session: Session) -> SearchResult:
         """The result of a search without records to show, with the reason."""
         warnings: list[str] = []
         if not result.total_found:
@@ -344,10 +366,10 @@ class SourceSearch:
             warnings.append(f"There are {result.total_found:,} results; offset {request.offset:,} is beyond the last.")
         return result.model_copy(update={"warnings": _unique(result.warnings, warnings, session.warnings)})
 
-    def _order(self, request: SearchRequest, hits: Sequence[Hit]) -> str:
+    def _order(self, request: SearchRequest, *, has_scores: bool) -> str:
         """What the results are ordered by; "" if it is their relevance."""
         if self.source.scored:
-            return "the provider's ranking" if any(hit.ranked for hit in hits) else ""
+            return "" if has_scores else "the provider's ranking"
         return f"{self.source.title} order ({request.order})" + (
             ", the rankings of all queries fused" if len(request.queries) > 1 else ""
         )
@@ -360,8 +382,8 @@ class SourceSearch:
         return tuple(request.offset + places[kept.ids.index(item.id)] for item in kept.evidence)
 
 
-def _found(hit: Hit, queries: tuple[str, ...]) -> Hit:
-    return hit.model_copy(update={"publication": hit.publication.model_copy(update={"found_by": queries})})
+def _found(record: Publication, queries: tuple[str, ...]) -> Publication:
+    return record.model_copy(update={"found_by": queries})
 
 
 def _reach(page: Page, ranking: Ranking, request: SearchRequest) -> Iterator[str]:
@@ -388,7 +410,7 @@ class SearchHandler:
         self._searches = [SourceSearch(source, seconds=seconds, witness=witness) for source in sources]
 
     async def search(
-        self, query: str, max_results: int, session: SearchSession, *, progress: Progress = no_progress
+        self, query: str, max_results: int, session: Session, *, progress: Progress = no_progress
     ) -> SearchResult:
         """The results of all sources, fused by rank, each record once; `errors` and `providers` name those that failed.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import anyio
 
@@ -35,6 +36,7 @@ _MORE_HITS = 20
 """PubMed may find papers under a DOI that only mention it."""
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 @dataclass
@@ -87,10 +89,10 @@ class Lookup:
         """Note that a provider has no record."""
         self.attempts.append(Attempt(provider=provider, status="not_found", detail=detail))
 
-    def failed(self, provider: str, error: ProviderError) -> None:
+    def failed(self, error: ProviderError) -> None:
         """Note an outage."""
         self.failures.append(error)
-        self.attempts.append(Attempt(provider=provider, status="failed", detail=error.message))
+        self.attempts.append(Attempt(provider=error.provider, status="failed", detail=error.message))
 
 
 def ids_of(publication: Publication) -> RecordIds:
@@ -141,7 +143,7 @@ class RecordFinder:
                 await self._from_pubmed(papers)
             unknown = [one for one in papers if one.record is None]
             for one in unknown if turn.cancelled_caught else ():
-                one.failed(PUBMED, ProviderTimeoutError(PUBMED, "PubMed did not answer in time."))
+                one.failed(ProviderTimeoutError(PUBMED, "PubMed did not answer in time."))
             unknown = [one for one in unknown if one.wanted.ids.pmid]
             # PubMed's record names the other identifiers; without one, only the converter knows them.
             await self._complete([one for one in unknown if not one.asked_converter])
@@ -153,7 +155,7 @@ class RecordFinder:
             await self._fetch(new, [one.wanted.ids.pmid for one in new])
         for one in lookups if scope.cancelled_caught else ():
             if one.record is None:
-                one.failed(RECORDS, ProviderTimeoutError(RECORDS, "There was no time left to look up the record."))
+                one.failed(ProviderTimeoutError(RECORDS, "There was no time left to look up the record."))
         for one in lookups:
             if reason := self._why_unasked(one):
                 one.unasked = reason
@@ -176,14 +178,8 @@ class RecordFinder:
             return
         for one in lookups:
             one.asked_converter = True
-        try:
-            completed = await self._completer.convert([one.wanted.ids for one in lookups])
-        except ProviderError as error:
-            logger.info("identifiers not converted: %s", error.code)
-            for one in lookups:
-                one.failed(error.provider, error)
-            return
-        for one, ids in zip(lookups, completed, strict=True):
+        completed = await _answer(lookups, self._completer.convert([one.wanted.ids for one in lookups]))
+        for one, ids in zip(lookups, completed or (), strict=bool(completed)):
             known = RecordIds(*(old or new for old, new in zip(one.wanted.ids, ids, strict=True)))
             one.wanted = replace(one.wanted, ids=_of_one_kind(known))
 
@@ -196,22 +192,17 @@ class RecordFinder:
         if by_doi:
             dois = dict.fromkeys(one.wanted.ids.doi for one in by_doi)
             query, request = " OR ".join(f'"{doi}"[doi]' for doi in dois), self._pubmed.request(query="doi")
-            try:
-                pmids += (await self._pubmed.ask(query, request, offset=0, limit=len(by_doi) + _MORE_HITS)).ids
-            except ProviderError as error:
-                for one in by_doi:
-                    one.failed(self._pubmed.name, error)
+            limit = len(by_doi) + _MORE_HITS
+            if answer := await _answer(by_doi, self._pubmed.ask(query, request, offset=0, limit=limit)):
+                pmids += answer.ids
         await self._fetch(lookups, pmids)
 
     async def _fetch(self, lookups: Sequence[Lookup], pmids: Sequence[str]) -> None:
         """Give each document its record in PubMed, by its own PMID or DOI."""
         if self._pubmed is None or not pmids:
             return
-        try:
-            fetched = await self._pubmed.fetch(list(dict.fromkeys(pmids)))
-        except ProviderError as error:
-            for one in lookups:
-                one.failed(self._pubmed.name, error)
+        fetched = await _answer(lookups, self._pubmed.fetch(list(dict.fromkeys(pmids))))
+        if fetched is None:
             return
         by_doi: dict[str, list[Publication]] = {}
         for record in fetched.records.values():
@@ -230,14 +221,9 @@ class RecordFinder:
         limiter = anyio.CapacityLimiter(AT_ONCE)
 
         async def ask(provider: FullTextSource, batch: Sequence[Lookup]) -> None:
-            try:
-                async with limiter:
-                    answers = await provider.records_and_copies([one.wanted for one in batch])
-            except ProviderError as error:
-                for one in batch:
-                    one.failed(provider.name, error)
-                return
-            for one, (record, copy) in zip(batch, answers, strict=True):
+            async with limiter:
+                answers = await _answer(batch, provider.records_and_copies([one.wanted for one in batch]))
+            for one, (record, copy) in zip(batch, answers or (), strict=bool(answers)):
                 if copy:
                     one.copies[provider.name] = copy
                 if record and agree(one.wanted.ids, ids_of(record)):
@@ -256,20 +242,26 @@ class RecordFinder:
         for service in self._lookups:
             asked = [one for one in lookups if one.record is None and service.accepts(one.wanted.ids)]
             for batch in batches(asked, MAX_AT_ONCE):
-                try:
-                    found = await service.records([one.wanted.ids for one in batch])
-                except ProviderError as error:
-                    for one in batch:
-                        one.failed(service.name, error)
-                    continue
-                for place, (one, record) in enumerate(zip(batch, found.records, strict=True)):
+                found = await _answer(batch, service.records([one.wanted.ids for one in batch]))
+                for one, record in zip(batch, found or (), strict=bool(found)):
                     # A trial's record has its present number, whatever number was asked for.
-                    if record and agree(one.wanted.ids._replace(nct=""), ids_of(record)):
+                    if isinstance(record, Publication) and agree(one.wanted.ids._replace(nct=""), ids_of(record)):
                         one.found(record)
                         continue
                     # A remark names the DOI, which must be the caller's own.
-                    told = found.remarks.get(place, "") if one.given.doi or not one.wanted.ids.doi else ""
-                    one.lacking(service.name, told or f"{service.title} has no record of it.")
+                    is_own = isinstance(record, str) and (one.given.doi or not one.wanted.ids.doi)
+                    one.lacking(service.name, (is_own and str(record)) or f"{service.title} has no record of it.")
+
+
+async def _answer(lookups: Sequence[Lookup], asked: Awaitable[T]) -> T | None:
+    """What somebody answers about documents; None in an outage, which all of them note."""
+    try:
+        return await asked
+    except ProviderError as error:
+        logger.info("records not looked up: %s", error.code)
+        for one in lookups:
+            one.failed(error)
+        return None
 
 
 def other_number(given: RecordIds, record: Publication) -> str:

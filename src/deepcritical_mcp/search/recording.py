@@ -212,4 +212,4 @@ def _looked_up(query: LoggedQuery, found: FoundRecord) -> LoggedQuery:
 def _listed(query: LoggedQuery, listing: Listing) -> LoggedQuery:
     if listing.error:
         return query.model_copy(update={"detail": f"{listing.title}: {listing.error.message}"})
-    return query.model_copy(update={**_OK, "results": listing.total, "detail": f"answered by {listing.title}"})
+    return query.model_copy(update={**_OK, "results": listing.found.total, "detail": f"answered by {listing.title}"})

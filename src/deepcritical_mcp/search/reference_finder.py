@@ -176,7 +176,7 @@ class ReferenceFinder:
                 for one in {one for one, _ in batch}:
                     matches[one].failures.append(error)
                 continue
-            found |= dict.fromkeys(one.pmid for one in ids if one.pmid)
+            found |= dict.fromkeys(filter(None, ids))
         return found
 
     async def _from_reader(

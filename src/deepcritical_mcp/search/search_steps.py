@@ -22,9 +22,9 @@ from deepcritical_mcp.errors import (
     SessionBusyError,
     SessionFullError,
 )
-from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, merged
+from deepcritical_mcp.models import Evidence, ProviderReport, Publication, QueryReport, RelatedEvidence, Text, merged
 from deepcritical_mcp.models.screening import WITHOUT_DECISION
-from deepcritical_mcp.sources.base import Answer, Hit, SearchRequest, Service, Source
+from deepcritical_mcp.sources.base import Answer, SearchRequest, Service, Source
 from deepcritical_mcp.text import counted
 
 if TYPE_CHECKING:
@@ -71,10 +71,10 @@ class Outcome:
         return (*self.answer.reports, *(ProviderReport(name=one, status="failed", detail=why) for one, why in named))
 
     def report(self, index: int) -> QueryReport:
-        """For the result; `results` counts the records that came with the answer, else all that the source has."""
+        """For the result; `results` counts all that the source has, or what a provider behind it sent."""
         if self.error:
             return QueryReport(index=index, query=self.query, status="failed", detail=self.error.message)
-        results = len(self.answer.records) or self.answer.total
+        results = len(self.answer.ids) if self.answer.reports else self.answer.total
         return QueryReport(index=index, query=self.query, status="ok", results=results, detail=self.answer.detail)
 
 
@@ -83,13 +83,15 @@ class Ranking:
     """The part of a ranking that a request examines: `ids` from its offset on, best first.
 
     `total` counts all results (with several variants, those known to exist), `ends` says whether nothing follows,
-    `records` came with the answers, `duplicates` of them more than once; `found_by` has the variants that found an id.
+    `records` came with the answers, `duplicates` of them more than once, with `scores` if the provider gave any;
+    `found_by` has the variants that found an id.
     """
 
     ids: tuple[str, ...]
     total: int
     ends: bool
-    records: Mapping[str, Hit]
+    records: Mapping[str, Publication]
+    scores: Mapping[str, float]
     duplicates: int
     found_by: Mapping[str, tuple[str, ...]]
 
@@ -167,7 +169,7 @@ def rank(source: Source, outcomes: Sequence[Outcome], *, offset: int, start: int
     The first outcome is that of the query itself.
     """
     answers = [outcome.answer for outcome in outcomes]
-    rankings, records = _unite(source, answers)
+    rankings, records, scores = _unite(answers)
     found_by: dict[str, dict[str, None]] = {}
     for outcome, ids in zip(outcomes, rankings, strict=True):
         for id in ids:
@@ -182,38 +184,38 @@ def rank(source: Source, outcomes: Sequence[Outcome], *, offset: int, start: int
         total=max(len(order), *counts),
         ends=not source.block or (exhausted and offset + len(ids) >= known),
         records=records,
-        duplicates=sum(len(answer.records) for answer in answers) - len(records),
+        scores=scores,
+        duplicates=0 if source.block else sum(len(answer.records) for answer in answers) - len(records),
         found_by={id: tuple(queries) for id, queries in found_by.items()},
     )
 
 
-def _unite(source: Source, answers: Sequence[Answer]) -> tuple[list[list[str]], dict[str, Hit]]:
-    """The rankings of the answers, by score if there are scores, and the records that came with them, each once.
+def _unite(answers: Sequence[Answer]) -> tuple[list[list[str]], dict[str, Publication], dict[str, float]]:
+    """The rankings of the answers, by score if there are scores; the records that came with them, each once; and their
+    best scores.
 
-    Two results are one record when they have the same id, or identical titles and texts that are long enough to
-    identify them; it is then listed under the id that was found first.
+    Two results are one record when they have the same id, or are pages with identical titles and texts that are long
+    enough to identify them; it is then listed under the id that was found first.
     """
-    records: dict[str, Hit] = {}
-    by_text: dict[str, str] = {}
+    records, scores, by_text = dict[str, Publication](), dict[str, float](), dict[str, str]()
     rankings: list[list[str]] = []
     for answer in answers:
-        ids = sorted(answer.ids, key=lambda id: -answer.records[id].score) if source.scored else answer.ids
+        ids = sorted(answer.ids, key=lambda id: -answer.scores.get(id, 0.0))
         names: dict[str, str] = {}
         for id in (id for id in ids if id in answer.records):
-            hit = answer.records[id]
-            name = names[id] = id if id in records else by_text.setdefault(_text_key(hit) or id, id)
-            if first := records.get(name):
-                best = max(first, hit, key=lambda one: one.score)
-                hit = best.model_copy(update={"publication": merged(first.publication, hit.publication)})
-            records[name] = hit
+            record = answer.records[id]
+            name = names[id] = id if id in records else by_text.setdefault(_text_key(record) or id, id)
+            records[name] = merged(records[name], record) if name in records else record
+            if id in answer.scores:
+                scores[name] = max(answer.scores[id], scores.get(name, 0.0))
         rankings.append([names.get(id, id) for id in ids])
-    return rankings, records
+    return rankings, records, scores
 
 
-def _text_key(hit: Hit) -> str:
-    texts = hit.publication.title, hit.publication.text.content
-    title, content = (_NOT_A_LETTER.sub(" ", text).strip().casefold() for text in texts)
-    return f"{title}\n{content}" if len(title) >= _MIN_TITLE_LENGTH and len(content) >= _MIN_CONTENT_LENGTH else ""
+def _text_key(record: Publication) -> str:
+    title, content = (_NOT_A_LETTER.sub(" ", text).strip().casefold() for text in (record.title, record.text.content))
+    is_long = len(title) >= _MIN_TITLE_LENGTH and len(content) >= _MIN_CONTENT_LENGTH
+    return f"{title}\n{content}" if is_long and record.source == "web" else ""
 
 
 def fuse(rankings: Sequence[Sequence[str]], weights: Sequence[float] = (), k: int = RANK_CONSTANT) -> list[str]:
@@ -296,19 +298,37 @@ def remarks_of(outcomes: Sequence[Outcome]) -> Iterator[str]:
 MAX_LISTED_IDS = 10
 
 
-class SearchSession(Protocol):
-    """The part of `EvidenceStore` that a search needs."""
+class KeptPublication(Protocol):
+    """A publication as a session has it."""
+
+    @property
+    def publication(self) -> Publication: ...
+
+
+class ReadingSession(Protocol):
+    """The part of `EvidenceStore` that reading and asking for statuses need."""
+
+    async def publications(self, ids: Sequence[str]) -> dict[str, Publication]: ...
+    async def known(self, publications: Sequence[Publication]) -> list[str]: ...
+    async def add_evidence(self, publications: Sequence[Publication]) -> Sequence[KeptPublication]: ...
+    async def text(self, id: str) -> tuple[Publication, Text] | None: ...
+    async def set_statuses(self, publications: Sequence[Publication]) -> None: ...
+    async def keep_document(self, name: str, content: str) -> None: ...
+
+
+class Session(ReadingSession, Protocol):
+    """The part of `EvidenceStore` that searching and watching need."""
 
     @property
     def session_id(self) -> str: ...
     @property
     def warnings(self) -> tuple[str, ...]: ...
-    async def publications(self, ids: Sequence[str]) -> dict[str, Publication]: ...
-    async def known(self, publications: Sequence[Publication]) -> list[str]: ...
+    async def ids(self) -> list[str]: ...
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[AddOutcome, ...]: ...
     async def relevance(self, query: str, publications: Sequence[Publication]) -> list[float]: ...
     async def related(self, query: str, *, exclude: Collection[str], limit: int = 5) -> tuple[RelatedEvidence, ...]: ...
-    async def keep_document(self, name: str, content: str) -> None: ...
+    async def document(self, name: str) -> str: ...
+    async def documents(self, prefix: str) -> dict[str, str]: ...
 
 
 @dataclass(frozen=True)
@@ -329,22 +349,27 @@ class Kept:
 
 
 async def known_ids(
-    source: Source, ids: Sequence[str], records: Mapping[str, Hit], session: SearchSession
+    source: Source, ids: Sequence[str], records: Mapping[str, Publication], session: Session
 ) -> dict[str, str]:
     """The session's id of a publication, for each of the source's ids that the session knows."""
-    stubs = [records[id].publication if id in records else source.stub(id) for id in ids]
-    return {id: known for id, known in zip(ids, await session.known(stubs), strict=True) if known}
+    known = await session.known(stubs_of(source, ids, records))
+    return {id: one for id, one in zip(ids, known, strict=True) if one}
+
+
+def stubs_of(source: Source, ids: Sequence[str], records: Mapping[str, Publication]) -> list[Publication]:
+    """The records, or enough of them to recognize them in a session."""
+    return [records[id] if id in records else source.stub(id) for id in ids]
 
 
 async def gather(
     source: Source,
     ids: Sequence[str],
-    session: SearchSession,
+    session: Session,
     *,
-    records: Mapping[str, Hit],
+    records: Mapping[str, Publication],
     count: int,
     also: Sequence[str] = (),
-) -> tuple[dict[str, Hit], tuple[str, ...]]:
+) -> tuple[dict[str, Publication], tuple[str, ...]]:
     """The records of `ids` and, if they exist, of `also`: from `records`, from the session, and the others in one
     request; and errors that name those that are missing, because they do not exist or that request failed.
 
@@ -361,7 +386,7 @@ async def gather(
             # A note or a web page about a publication is not its record, and much may happen to a preprint later.
             if record.is_record and (not source.witnessed or record.status_checked == current_date().isoformat()):
                 # What the user decides meanwhile holds.
-                found[id] = Hit(publication=record.model_copy(update=dict(WITHOUT_DECISION)))
+                found[id] = record.model_copy(update=dict(WITHOUT_DECISION))
     missing = [id for id in wanted if id not in found]
     if not missing or not source.two_step:
         return found, ()
@@ -371,7 +396,7 @@ async def gather(
         if found.keys().isdisjoint(ids) or not found.keys() >= {*also}:
             raise _fetch_failure(source, error, ids, count) from error
         return found, (f"{_listed(source, missing)} could not be fetched: {with_advice(error)}",)
-    found |= {id: Hit(publication=record) for id, record in fetched.records.items()}
+    found |= fetched.records
     absent = [id for id in ids if id not in found]
     lost = (*(fetched.losses[id] for id in absent if id in fetched.losses), *fetched.unnamed)
     if unexplained := [id for id in absent if id not in fetched.losses]:
@@ -383,36 +408,38 @@ async def gather(
 
 async def keep(
     source: Source,
-    hits: Sequence[Hit],
+    publications: Sequence[Publication],
     query: str,
-    session: SearchSession,
+    session: Session,
     *,
     queries: Sequence[str],
-    unrelated: Sequence[str],
-    records: Mapping[str, Hit],
+    unrelated: Sequence[Publication],
+    scores: Mapping[str, float],
 ) -> Kept:
-    """Keep publications in the session, in their order, and score them against `query` unless they have scores.
+    """Keep publications in the session, in their order, and score them against `query`; those of a source that is
+    scored have the source's `scores`, or none.
 
     If the session cannot keep the publications, they are returned anyway, with an error. The `found_by` of the evidence
-    refers to the positions of `queries`. The ids in `unrelated`, some of which are in `records`, must not appear as
-    related evidence, because they were omitted on purpose.
+    refers to the positions of `queries`. What is `unrelated` was omitted on purpose and must not appear as related
+    evidence.
     """
-    kept, errors = [Evidence.of(hit.publication, relevance=hit.relevance) for hit in hits], list[str]()
+    given, errors = [scores.get(one.id, 0.0) for one in publications], list[str]()
+    kept = [Evidence.of(one, relevance=score) for one, score in zip(publications, given, strict=True)]
     related, new = tuple[RelatedEvidence, ...](), 0
     try:
-        outcomes = await session.add_evidence([hit.publication for hit in hits])
-        publications = [outcome.publication for outcome in outcomes]
+        outcomes = await session.add_evidence(publications)
         new = sum(outcome.status == "added" for outcome in outcomes)
-        scores = [hit.relevance for hit in hits] if source.scored else await session.relevance(query, publications)
-        kept = [_as_kept(outcome, score) for outcome, score in zip(outcomes, scores, strict=True)]
-        others = (await known_ids(source, unrelated, records, session)).values()
-        related = await session.related(query, exclude={*(item.id for item in kept), *others})
+        if not source.scored:
+            given = await session.relevance(query, [outcome.publication for outcome in outcomes])
+        kept = [_as_kept(outcome, score) for outcome, score in zip(outcomes, given, strict=True)]
+        others = await session.known(unrelated)
+        related = await session.related(query, exclude={*(item.id for item in kept), *filter(None, others)})
     except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
         errors.append(f"The results were found, but not all could be kept: {error.message}")
     by_id: dict[str, Evidence] = {}
-    for item, hit in zip(kept, hits, strict=True):
+    for item, publication in zip(kept, publications, strict=True):
         known = by_id.get(item.id, item.model_copy(update={"found_by": ()}))
-        numbers = {*known.found_by, *(queries.index(one) + 1 for one in hit.publication.found_by)}
+        numbers = {*known.found_by, *(queries.index(one) + 1 for one in publication.found_by)}
         by_id[item.id] = known.model_copy(update={"found_by": tuple(sorted(numbers))})
     return Kept(tuple(by_id.values()), tuple(item.id for item in kept), new, related, tuple(errors))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import anyio
 
@@ -25,7 +25,7 @@ from deepcritical_mcp.models import (
 )
 from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
 from deepcritical_mcp.search.documents import PUBMED_OFF
-from deepcritical_mcp.search.search_steps import in_time
+from deepcritical_mcp.search.search_steps import ReadingSession, in_time
 from deepcritical_mcp.sources.base import Service, Source
 from deepcritical_mcp.sources.lookup import RecordLookup, StatusLookup
 from deepcritical_mcp.text import batches, counted
@@ -133,13 +133,6 @@ class OutageRemark(str):
     __slots__ = ()
 
 
-class StatusSession(Protocol):
-    """The part of `EvidenceStore` that checking needs."""
-
-    async def publications(self, ids: Sequence[str]) -> dict[str, Publication]: ...
-    async def set_statuses(self, publications: Sequence[Publication]) -> None: ...
-
-
 class Rechecked(NamedTuple):
     """Publications with their status asked again, and remarks; `answered` are the places of those that somebody gave an
     answer about, and `is_down` says that PubMed gave none."""
@@ -164,8 +157,6 @@ class Witness:
         lookups: its StatusLookups are the witnesses; the other RecordLookups find the PMID of a preprint's article.
         pubmed: where the status of its records is read again.
         off: titles of witnesses that are switched off.
-        clock: monotonic seconds.
-        today: the day (UTC).
     """
 
     def __init__(
@@ -174,18 +165,14 @@ class Witness:
         pubmed: Source | None = None,
         *,
         off: Sequence[str] = (),
-        clock: Callable[[], float] = time.monotonic,
-        today: Callable[[], str] = lambda: current_date().isoformat(),
     ) -> None:
         self._witnesses = [one for one in lookups if isinstance(one, StatusLookup)]
         self._records = [one for one in lookups if isinstance(one, RecordLookup) and not isinstance(one, StatusLookup)]
         self._pubmed = pubmed
         self._off = off
-        self._clock, self._today = clock, today
         self._remembered: dict[tuple[str, str], tuple[float, str, Notices | None]] = {}
         self._breakers = {
-            one.name: CircuitBreaker(one.name, one.title, threshold=1, cooldown=SKIPPED, clock=clock)
-            for one in self._witnesses
+            one.name: CircuitBreaker(one.name, one.title, threshold=1, cooldown=SKIPPED) for one in self._witnesses
         }
 
     @property
@@ -234,7 +221,7 @@ class Witness:
 
     def _has_more_to_say(self, publication: Publication) -> bool:
         """Whether a witness may know of it, and has not just described it itself."""
-        described = {(one.name, self._today()) for one in self._witnesses}
+        described = {(one.name, current_date().isoformat()) for one in self._witnesses}
         return bool(_doi_of(publication)) and (publication.text.provider, publication.status_checked) not in described
 
     async def rechecked(self, publications: Sequence[Publication], *, within: float = 0.0) -> Rechecked:
@@ -266,12 +253,12 @@ class Witness:
                 f"may be missing. {ASK_AGAIN if self._pubmed else PUBMED_OFF}"
             )
         silent = [one for n, one in enumerate(completed) if n not in answered and n not in stale and one.is_record]
-        if old := [one for one in silent if "" < one.status_checked < self._today()]:
+        if old := [one for one in silent if "" < one.status_checked < current_date().isoformat()]:
             named = named_with_days(old)
             remarks.append(f"The status of {named} was not asked again: nobody who is asked here knows these records.")
         return Rechecked(completed, (*remarks, *more), frozenset(read | answered), is_down)
 
-    async def refresh(self, session: StatusSession, ids: Sequence[str], *, within: float = 0.0) -> Rechecked:
+    async def refresh(self, session: ReadingSession, ids: Sequence[str], *, within: float = 0.0) -> Rechecked:
         """Recheck what a session holds under these ids, and keep what changed.
 
         Raises:
@@ -302,7 +289,7 @@ class Witness:
     ) -> tuple[dict[str, _Told], list[str]]:
         """What one witness says about publications with a DOI, now or within the last seconds, and remarks on an
         outage."""
-        dois, now, told = dict.fromkeys(map(_doi_of, publications)), self._clock(), dict[str, _Told]()
+        dois, now, told = dict.fromkeys(map(_doi_of, publications)), time.monotonic(), dict[str, _Told]()
         for doi in dois:
             at, day, notices = self._remembered.get((witness.name, doi), (-REMEMBERED, "", None))
             if now - at < within:
@@ -318,7 +305,7 @@ class Witness:
             except ProviderError as error:
                 return told, _outage(witness, error, [one for one in publications if _doi_of(one) not in told])
             for doi in batch:
-                told[doi] = self._today(), answer.get(doi)
+                told[doi] = current_date().isoformat(), answer.get(doi)
                 self._remembered[witness.name, doi] = (now, *told[doi])
         for oldest in list(self._remembered)[: max(0, len(self._remembered) - MAX_REMEMBERED)]:
             del self._remembered[oldest]
@@ -334,11 +321,11 @@ class Witness:
                 wanted = [RecordIds(doi=doi) for doi in dois if doi not in pmids][:AT_A_TIME]
                 wanted = [ids for ids in wanted if lookup.accepts(ids)]
                 try:
-                    found = await lookup.records(wanted) if wanted else None
+                    found = await lookup.records(wanted) if wanted else ()
                 except ProviderError:  # the DOI leads to the article, too
                     continue
-                for ids, record in zip(wanted, found.records if found else (), strict=False):
-                    if record and record.pmid:
+                for ids, record in zip(wanted, found, strict=True):
+                    if isinstance(record, Publication) and record.pmid:
                         pmids[ids.doi] = record.pmid
         return [with_article_pmids(one, pmids) for one in publications] if pmids else list(publications)
 

@@ -38,24 +38,6 @@ State = Literal["ok", "off", "warning", "broken"]
 CHECK_THE_NETWORK = "Check the network and, if there is one, the proxy (HTTPS_PROXY)."
 
 
-class Hit(Value):
-    """A publication that a source found, and its score by the source's own measure, 0..1; if `ranked`, by its rank."""
-
-    publication: Publication
-    score: float = 0.0
-    ranked: bool = False
-
-    @property
-    def relevance(self) -> float:
-        """The score; 0 if it stands only for the rank."""
-        return 0.0 if self.ranked else self.score
-
-    @property
-    def id(self) -> str:
-        """The publication's id."""
-        return self.publication.id
-
-
 class SearchRequest(Value):
     """What to search for; each source adds its own filters. Validated on construction.
 
@@ -108,7 +90,9 @@ class SearchRequest(Value):
         lines.pop("", None)
         return tuple(lines.values())
 
-    def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
+    def leave_out(
+        self, found: Sequence[Publication], scores: Mapping[str, float]
+    ) -> tuple[list[Publication], tuple[str, ...]]:
         """`found` without results that this request excludes, and remarks on what was omitted."""
         return list(found), ()
 
@@ -169,6 +153,7 @@ class Answer:
         ids: in rank order; the source's own ids, or those of `records`.
         total: results in all, of which `ids` is one page.
         records: the records included in the answer, by id; the others must be fetched.
+        scores: by id, those that the provider gave, 0..1.
         remarks: what the source ignored in the query, or could not do.
         reports: the outcome for each provider behind the source; () if the source is its own provider.
         detail: who answered, for the report on this variant.
@@ -181,7 +166,8 @@ class Answer:
 
     ids: tuple[str, ...]
     total: int
-    records: Mapping[str, Hit] = field(default_factory=dict[str, Hit])
+    records: Mapping[str, Publication] = field(default_factory=dict[str, Publication])
+    scores: Mapping[str, float] = field(default_factory=dict[str, float])
     remarks: tuple[str, ...] = ()
     reports: tuple[ProviderReport, ...] = ()
     detail: str = ""
@@ -191,10 +177,12 @@ class Answer:
     from_cache: bool = False
 
     @classmethod
-    def whole(cls, hits: Sequence[Hit], *, total: int = 0, remarks: Sequence[str] = ()) -> Answer:
+    def whole(
+        cls, found: Sequence[Publication], scores: Mapping[str, float] | None = None, *, total: int = 0
+    ) -> Answer:
         """An answer that needs no second step."""
-        records = {hit.id: hit for hit in hits}
-        return cls(tuple(records), max(total, len(records)), records, tuple(remarks))
+        records = {one.id: one for one in found}
+        return cls(tuple(records), max(total, len(records)), records, scores or {})
 
 
 def as_sent(params: Mapping[str, object]) -> str:
@@ -347,7 +335,8 @@ class Source(Service):
         tool: the tool that searches it, for the log of searches.
         request: the class of its requests.
         two_step: whether `ask` returns only ids, and `fetch` their records.
-        scored: whether its answers include records with a score; otherwise the session computes relevance.
+        scored: whether its answers include records, with a score if the provider has any; otherwise the session
+            computes relevance.
         block: results of each variant that are fused at a time, so that pages of one search neither repeat nor miss a
             record; 0 if only a first page is available.
         id_name: what an id is called, e.g. "PMID".

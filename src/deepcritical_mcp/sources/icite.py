@@ -8,7 +8,7 @@ from typing import cast
 import httpx
 
 from deepcritical_mcp.errors import ProviderResponseError
-from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
+from deepcritical_mcp.identifiers import normalize_pmid
 from deepcritical_mcp.net.json_fields import first_records, json_answer, number_of, text_at, text_of
 from deepcritical_mcp.sources.base import SourceCheck
 from deepcritical_mcp.sources.json_api import ApiOfService, JsonService
@@ -39,9 +39,11 @@ class ICite(JsonService, CitingLookup):
         row = (await self._papers([pmid], _COUNT, _CITED_BY)).get(pmid)
         if row is None:
             return CitingDocuments(0)
-        pmids = sorted(_pmids(row.get(_CITED_BY)), key=int, reverse=True)
+        given = row.get(_CITED_BY)  # all of them are read: their number is told
+        listed = cast("list[object]", given) if isinstance(given, list) else list[object]()
+        pmids = sorted({pmid for one in listed if (pmid := normalize_pmid(text_of(one)))}, key=int, reverse=True)
         total = max(int(number_of(row.get(_COUNT)) or 0), len(pmids))
-        return CitingDocuments(total, tuple(RecordIds(pmid=one) for one in pmids[:limit]))
+        return CitingDocuments(total, tuple(pmids[:limit]))
 
     async def counts(self, pmids: Sequence[str]) -> Mapping[str, int]:
         if not pmids:
@@ -70,10 +72,3 @@ class ICite(JsonService, CitingLookup):
 
     def checks(self) -> tuple[SourceCheck, ...]:
         return (SourceCheck.answering(self.title, lambda: self.counts([_SAMPLE]), searches=False),)
-
-
-def _pmids(value: object) -> set[str]:
-    """The PMIDs in a list, or in a text with spaces between them, as older answers have it."""
-    given = value.split() if isinstance(value, str) else value
-    listed = cast("list[object]", given) if isinstance(given, list) else []  # all of them: their number is told
-    return {pmid for pmid in map(normalize_pmid, map(text_of, listed)) if pmid}

@@ -8,26 +8,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice
 from deepcritical_mcp.sources.base import Service
-
-
-@dataclass(frozen=True)
-class FoundRecords:
-    """Records of several documents.
-
-    Attributes:
-        records: one for each document asked for, in order; None if the service has none.
-        remarks: by position, why there is no record, if more is known than that: "10.48550/arxiv.2301.00001 is a DOI
-            of arXiv, registered with DataCite; Crossref has no record of it."
-    """
-
-    records: tuple[Publication | None, ...]
-    remarks: Mapping[int, str] = field(default_factory=dict[int, str])
 
 
 class RecordLookup(Service):
@@ -38,8 +24,9 @@ class RecordLookup(Service):
         """Whether it can be asked for a document with these identifiers."""
 
     @abstractmethod
-    async def records(self, wanted: Sequence[RecordIds]) -> FoundRecords:
-        """The records of up to 100 documents, each accepted before, in as few requests as the service allows.
+    async def records(self, wanted: Sequence[RecordIds]) -> Sequence[Publication | str]:
+        """The records of up to 100 documents, each accepted before, in as few requests as the service allows; for one
+        without a record why there is none, "" if no more is known than that.
 
         A record is only returned for identifiers that it has itself. It has an abstract or NO_ABSTRACT, its status and
         its links to other records (`status_notices`).
@@ -68,8 +55,8 @@ class PlaceLookup(Service):
     """Finds articles by journal, year, volume and first page."""
 
     @abstractmethod
-    async def at_places(self, places: Sequence[CitedPlace]) -> Sequence[RecordIds]:
-        """What stands at each of up to 100 places, in order, in one request; RecordIds() where nothing or more than
+    async def at_places(self, places: Sequence[CitedPlace]) -> Sequence[str]:
+        """The PMID of what stands at each of up to 100 places, in order, in one request; "" where nothing or more than
         one article does."""
 
 
@@ -89,11 +76,11 @@ class StatusLookup(Service):
 class CitingDocuments:
     """Documents that cite one, newest or best first; `total` may be more than are listed.
 
-    `records` are those of documents without a PMID, which `ids` does not list: preprints, theses and the like.
+    `ids` are PMIDs; `records` are those of documents without one: preprints, theses and the like.
     """
 
     total: int
-    ids: tuple[RecordIds, ...] = ()
+    ids: tuple[str, ...] = ()
     records: tuple[Publication, ...] = ()
 
 

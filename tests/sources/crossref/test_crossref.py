@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import httpx
 import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import RetryPolicy
 from deepcritical_mcp.sources import LOOKUPS
 from deepcritical_mcp.sources.base import Net, Service, created
 from deepcritical_mcp.sources.crossref.service import Crossref
-from deepcritical_mcp.sources.lookup import FoundRecords
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.crossref.crossref_wire import EMAIL, NOT_FOUND, library, listed, make_crossref, single, work
 
@@ -21,8 +23,8 @@ def by_doi(*dois: str) -> list[RecordIds]:
     return [RecordIds(doi=doi) for doi in dois]
 
 
-def titles(found: FoundRecords) -> list[str]:
-    return [record.title if record else "" for record in found.records]
+def titles(found: Sequence[Publication | str]) -> list[str]:
+    return ["" if isinstance(one, str) else one.title for one in found]
 
 
 async def test_long_dois_are_asked_for_in_several_requests(http: httpx.AsyncClient):
@@ -30,7 +32,7 @@ async def test_long_dois_are_asked_for_in_several_requests(http: httpx.AsyncClie
     async with stand_in() as server:
         server.answer = library(*map(work, dois))
         found = await make_crossref(server.url, http).records(by_doi(*dois))
-    assert all(found.records)
+    assert all(found)
     assert 1 < len(server.asked) <= 5
 
 
@@ -48,13 +50,13 @@ async def test_it_says_whose_doi_it_is_that_crossref_does_not_have(http: httpx.A
     async with stand_in() as server:
         server.answer = library(work(), agencies=agencies)
         found = await make_crossref(server.url, http).records(by_doi(*dois))
-    assert titles(found) == ["", "", "", "", "Zinc in wound repair"]
-    assert found.remarks == {
-        0: "10.48550/arxiv.2301.00001 is a DOI of arXiv, registered with DataCite; Crossref has no record of it.",
-        1: "10.6666/data is a DOI registered with DataCite; Crossref has no record of it.",
-        2: "10.5555/typo has a prefix of Crossref's, but no record there: the DOI may be wrong.",
-        3: "No registration agency knows 10.9999/none: the DOI may be wrong.",
-    }
+    assert [one if isinstance(one, str) else one.title for one in found] == [
+        "10.48550/arxiv.2301.00001 is a DOI of arXiv, registered with DataCite; Crossref has no record of it.",
+        "10.6666/data is a DOI registered with DataCite; Crossref has no record of it.",
+        "10.5555/typo has a prefix of Crossref's, but no record there: the DOI may be wrong.",
+        "No registration agency knows 10.9999/none: the DOI may be wrong.",
+        "Zinc in wound repair",
+    ]
     assert len(server.asked) == 4
 
 
@@ -64,7 +66,7 @@ async def test_what_is_no_doi_is_not_asked_for_and_an_unknown_one_is_no_outage(h
         assert not crossref.accepts(RecordIds(pmid="1"))
         assert not crossref.accepts(RecordIds(doi="zinc"))
         assert crossref.accepts(RecordIds(doi="https://doi.org/10.5555/ZINC"))
-        assert (await crossref.records([RecordIds(pmid="1")])).records == (None,)
+        assert await crossref.records([RecordIds(pmid="1")]) == [""]
         assert await crossref.notices(["zinc"]) == {}
         assert server.asked == []
         server.will(NOT_FOUND)
@@ -105,4 +107,4 @@ async def test_an_outage_of_the_agencies_leaves_open_whose_doi_it_is(http: httpx
     async with stand_in() as server:
         server.answer = lambda asked: Answer(503) if asked.path.endswith("/agency") else listed()
         found = await make_crossref(server.url, http, RetryPolicy(attempts=1)).records(by_doi("10.9999/none"))
-    assert found == FoundRecords((None,))
+    assert found == [""]

@@ -14,7 +14,7 @@ import pytest
 from deepcritical_mcp.errors import ProviderRequestError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi
 from deepcritical_mcp.models import NO_ABSTRACT, NO_TITLE
-from deepcritical_mcp.sources.crossref.work import read_work
+from deepcritical_mcp.sources.crossref.service import read_work
 from deepcritical_mcp.text import clean_line
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.crossref.crossref_wire import make_crossref
@@ -71,7 +71,7 @@ async def test_every_recorded_list_and_work_is_an_answer(http: httpx.AsyncClient
             if "items" in message:
                 assert len(await crossref.match("zinc")) == len([one for one in items if "DOI" in one]), name
             elif "DOI" in message:
-                assert (await crossref.records([RecordIds(doi="10.5555/a,b")])).records[0] is not None, name
+                assert (await crossref.records([RecordIds(doi="10.5555/a,b")]))[0], name
 
 
 async def test_every_recorded_refusal_is_named(http: httpx.AsyncClient):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.models import NO_TITLE, status_told_by
-from deepcritical_mcp.sources.crossref.work import read_work, updates_of
+from deepcritical_mcp.sources.crossref.service import read_work, updates_of
 from tests.sources.crossref.crossref_wire import dated, update, work
 
 

@@ -11,7 +11,6 @@ from deepcritical_mcp.errors import ProviderResponseError, ProviderUnavailableEr
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import Publication, StatusNotice
 from deepcritical_mcp.sources.full_text import Copy, Wanted
-from deepcritical_mcp.sources.lookup import FoundRecords
 from tests.net.stand_in import Answer, Asked, stand_in
 from tests.sources.citing_wire import citations, citing, make_citations
 from tests.sources.full_text_wire import (
@@ -111,7 +110,7 @@ async def test_an_article_names_its_preprint(http: httpx.AsyncClient):
 
 async def look_up(
     rows: Sequence[Mapping[str, object]], http: httpx.AsyncClient, *wanted: RecordIds
-) -> tuple[FoundRecords, list[Asked]]:
+) -> tuple[Sequence[Publication | str], list[Asked]]:
     async with stand_in(results(*rows)) as server:
         return await make_records(server.url, http).records(wanted), server.asked
 
@@ -119,7 +118,7 @@ async def look_up(
 async def test_a_hundred_dois_are_sent_in_the_body(http: httpx.AsyncClient):
     rows = [hit(id=str(n), pmid=str(n), pmcid=None, doi=f"10.5555/zinc-{n:03}") for n in range(1, 101)]
     found, (asked,) = await look_up(rows, http, *(RecordIds(doi=f"10.5555/zinc-{n:03}") for n in range(1, 101)))
-    assert [one.pmid for one in found.records if one] == [str(n) for n in range(1, 101)]
+    assert [one.pmid for one in found if isinstance(one, Publication)] == [str(n) for n in range(1, 101)]
     assert asked.path == "/searchPOST"
     assert int(asked.form["pageSize"]) >= 100
 
@@ -133,12 +132,12 @@ async def test_the_record_is_of_the_article_itself(
     rows: Sequence[Mapping[str, object]], doi: str, pmid: str, http: httpx.AsyncClient
 ):
     found, _ = await look_up(rows, http, RecordIds(doi=doi))
-    assert [one.pmid if one else "" for one in found.records] == [pmid]
+    assert [one if isinstance(one, str) else one.pmid for one in found] == [pmid]
 
 
 async def test_nothing_is_asked_for_what_it_cannot_know(http: httpx.AsyncClient):
     found, asked = await look_up([], http, RecordIds(nct="NCT00000001"))
-    assert (found.records, asked) == ((None,), [])
+    assert (found, asked) == ([""], [])
     records = make_records("http://127.0.0.1:9", http)
     assert records.accepts(RecordIds(preprint_number="PPR1"))
     assert not records.accepts(RecordIds(nct="NCT00000001"))
@@ -156,7 +155,7 @@ async def test_a_document_of_another_source_is_known_by_its_pmid_and_asked_for_i
         row = hit(source="PMC", id="PMC9000001", pmid="31000001")
         server.answer = play(citations(citing("PMC", "PMC9000001"), citing("ETH", "1) OR (SRC:MED")), results(row))
         found = await make_citations(server.url, http).citing("11", 10)
-    assert found.ids[:1] == (RecordIds(pmid="31000001"),)
+    assert found.ids[:1] == ("31000001",)
     assert found.records == ()
     assert server.asked[1].query["query"] == "(EXT_ID:PMC9000001 AND SRC:PMC)"
 

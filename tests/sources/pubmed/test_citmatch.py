@@ -13,7 +13,7 @@ from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.lookup import CitedPlace
-from deepcritical_mcp.sources.pubmed.citmatch import CITATION_MATCHER, CitationMatcher, ECitMatch, explain_matching
+from deepcritical_mcp.sources.pubmed.citmatch import CITATION_MATCHER, CitationMatcher, ECitMatch
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.contract import PATIENT
 from tests.sources.ncbi import eutilities
@@ -40,7 +40,7 @@ def ecitmatch(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -
 
 
 def citation_matcher(url: str, http: httpx.AsyncClient, retry: RetryPolicy = PATIENT) -> CitationMatcher:
-    client = ApiClient(http, provider="citmatch", title=CITATION_MATCHER, retry=retry, explain=explain_matching)
+    client = ApiClient(http, provider="citmatch", title=CITATION_MATCHER, retry=retry, keyless=True)
     return CitationMatcher(client, base_url=url)
 
 
@@ -52,7 +52,7 @@ async def test_places_are_asked_for_in_one_request_and_answered_in_order(http: h
     )
     async with stand_in(plain(answer)) as server:
         found = await ecitmatch(server.url, http).at_places(PLACES)
-    assert list(found) == [RecordIds(pmid="7"), RecordIds(), RecordIds()]
+    assert list(found) == ["7", "", ""]
     (asked,) = server.asked
     assert asked.path == "/ecitmatch.cgi"
     rows = asked.query["bdata"].split("\r")
@@ -73,7 +73,7 @@ async def test_a_recorded_answer_is_read(http: httpx.AsyncClient) -> None:
     recorded = (Path(folder) / "ecitmatch" / "biopython-test_ecitmatch.txt").read_text()
     async with stand_in(plain(recorded.replace("citation_1", "1"))) as server:
         place = CitedPlace("proc natl acad sci u s a", "1991", "88", "3248", "mann bj")
-        assert await ecitmatch(server.url, http).at_places([place]) == [RecordIds(pmid="2014248")]
+        assert await ecitmatch(server.url, http).at_places([place]) == ["2014248"]
 
 
 @pytest.mark.parametrize(

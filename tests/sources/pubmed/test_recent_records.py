@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from pathlib import Path
 
 import httpx
 import pytest
 
-from deepcritical_mcp.dates import current_date
-from deepcritical_mcp.errors import ProviderError, ProviderUnavailableError
+from deepcritical_mcp.errors import ProviderUnavailableError
 from deepcritical_mcp.models import Publication
-from deepcritical_mcp.sources.pubmed.recent import RecentRecords
-from deepcritical_mcp.sources.pubmed.records import read_records
-from tests.export.recorded import FOLDER, needs_records
+from deepcritical_mcp.sources.pubmed.source import RecentRecords
 from tests.net.stand_in import Answer
 from tests.publications import published
 from tests.search.fake_session import FakeSession
@@ -79,23 +75,3 @@ async def test_a_search_for_retracted_papers_gives_none_as_it_was_before():
         found = await lib.search.search(request(query), FakeSession())
     assert [one.citation.status for one in found.evidence] == ["retracted"]
     assert fetched_by(lib.ncbi) == ["11,12,13", "11"]
-
-
-@needs_records
-async def test_recorded_records_come_back_as_they_were():
-    read = 0
-    for path in sorted((Path(FOLDER) / "efetch").glob("*.xml")):
-        try:
-            records = {one.pmid: one for one in read_records(path.read_bytes()).publications}
-        except ProviderError:
-            continue
-        today = current_date().isoformat()
-        records = {pmid: one.with_status(one.status, today) for pmid, one in records.items()}
-        recent = RecentRecords()
-        await recent.keep([*records], records)
-        back = await recent.recent([*records])
-        assert {pmid: one.model_dump() for pmid, one in back.items()} == {
-            pmid: one.model_dump() for pmid, one in records.items()
-        }
-        read += len(records)
-    assert read > 100

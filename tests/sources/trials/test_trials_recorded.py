@@ -56,8 +56,8 @@ async def test_every_record_says_what_the_study_says(http: httpx.AsyncClient):
         lookup = TrialRecords(make_trials_client(server.url, http))
         for payload, read in studies():
             server.will(as_json({"studies": [payload]}))
-            (record,) = (await lookup.records([RecordIds(nct=read["nctId"])])).records
-            assert record
+            (record,) = await lookup.records([RecordIds(nct=read["nctId"])])
+            assert isinstance(record, Publication)
             assert fields(record) == expected(read), read["nctId"]
             facts = labels(record.text.content)
             wrong = {

@@ -7,6 +7,7 @@ import pytest
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import RecordIds
+from deepcritical_mcp.models import Publication
 from deepcritical_mcp.sources.trials.request import TrialRequest, country_names
 from deepcritical_mcp.sources.trials.services import TrialRecords, Trials
 from tests.net.stand_in import stand_in
@@ -44,9 +45,8 @@ async def test_a_hundred_records_cost_one_request(http: httpx.AsyncClient):
         lookup = TrialRecords(make_trials_client(server.url, http))
         wanted = [RecordIds(nct=f"NCT{9_000_000 + number:08}") for number in range(100, 0, -1)]
         found = await lookup.records(wanted)
-    assert [one and one.nct for one in found.records] == [ids.nct for ids in wanted]
+    assert [isinstance(one, Publication) and one.nct for one in found] == [ids.nct for ids in wanted]
     assert len(server.asked) == 1
-    assert found.remarks == {}
 
 
 async def test_what_is_unknown_or_moved_is_told(http: httpx.AsyncClient):
@@ -58,12 +58,11 @@ async def test_what_is_unknown_or_moved_is_told(http: httpx.AsyncClient):
         fetched = await Trials(make_trials_client(server.url, http)).fetch(["NCT00000009", "NCT09000007"])
     assert {number: one.nct for number, one in fetched.records.items()} == {"NCT00000009": "NCT09000002"}
     assert fetched.losses == {"NCT09000007": "ClinicalTrials.gov has no trial NCT09000007."}
-    assert [one and one.nct for one in found.records] == [None, "NCT09000002", "NCT09000001", "NCT09000002"]
-    assert found.remarks == {
-        0: "ClinicalTrials.gov has no trial NCT09000007.",
-    }
-    assert found.records[1]
-    assert "NCT00000009" in found.records[1].registrations
+    told, *records = found
+    assert told == "ClinicalTrials.gov has no trial NCT09000007."
+    assert [str(getattr(one, "nct", "")) for one in records] == ["NCT09000002", "NCT09000001", "NCT09000002"]
+    assert isinstance(records[0], Publication)
+    assert "NCT00000009" in records[0].registrations
 
 
 def test_an_unknown_country_is_searched_as_written_and_told():

@@ -51,7 +51,7 @@ async def test_when_all_fail_the_cache_answers_and_says_so(cache: WebCache, cloc
     answer = await ask(tested, "metformin and cancer?", 1)
     origin = "cached results that brave found on 2023-11-14 at 22:13 UTC"
     assert answer.from_cache
-    assert [item.publication.title for item in answer.records.values()] == ["Title of a"]
+    assert [item.title for item in answer.records.values()] == ["Title of a"]
     assert answer.reports == (
         ProviderReport(name="brave", status="failed", detail=DOWN.message),
         ProviderReport(name="cache", status="ok", detail=origin, results=1),

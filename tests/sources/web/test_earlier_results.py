@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deepcritical_mcp.sources.base import Hit
+from deepcritical_mcp.models import Publication
+from deepcritical_mcp.sources.base import Answer
 from deepcritical_mcp.sources.web.earlier_results import WebCache, clear_web_cache
 from deepcritical_mcp.sources.web.request import WebOptions
 from tests.evidence.stand_ins import Clock
@@ -15,9 +16,8 @@ from tests.publications import published
 ANY = WebOptions()
 
 
-def page(url: str = "https://a.example/1", content: str = "Text.") -> Hit:
-    publication = published(content, provider="brave", source="web", title="Title", url=url)
-    return Hit(publication=publication, score=0.7)
+def page(url: str = "https://a.example/1", content: str = "Text.") -> Publication:
+    return published(content, provider="brave", source="web", title="Title", url=url)
 
 
 async def found(cache: WebCache, query: str, options: WebOptions = ANY) -> str:
@@ -25,8 +25,8 @@ async def found(cache: WebCache, query: str, options: WebOptions = ANY) -> str:
     return answer.query if answer else ""
 
 
-async def put(cache: WebCache, query: str, options: WebOptions = ANY, *pages: Hit) -> None:
-    await cache.put(query, options, provider="brave", hits=pages or (page(),))
+async def put(cache: WebCache, query: str, options: WebOptions = ANY, *pages: Publication) -> None:
+    await cache.put(query, options, provider="brave", found=Answer.whole(pages or (page(),)))
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ async def test_news_are_read_from_their_own_list_with_dates(
         (item,) = await found(made(name, provider.url, http), "metformin", 30, topic="news", search_depth="basic")
     assert provider.asked[0].query.items() >= sent.items()
     assert name != "brave" or provider.asked[0].path == "/news/search"
-    assert item.publication.date == date
+    assert item.date == date
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ async def test_a_later_page_that_fails_leaves_no_results_outside_the_domains(htt
     async with stand_in(wire.brave(pages, more=True), Answer(403)) as provider:
         options = WebOptions(include_domains=("a.example",))
         answer = await made("brave", provider.url, http).ask("metformin", 20, options)
-    assert {hit.publication.url.split("/")[2] for hit in answer.records.values()} == {"a.example"}
+    assert {hit.url.split("/")[2] for hit in answer.records.values()} == {"a.example"}
     assert len(answer.remarks) == 1
 
 
@@ -191,5 +191,5 @@ async def test_what_lies_outside_the_domains_is_dropped(http: httpx.AsyncClient)
         tool = make_tavily(provider.url, http)
         inside = await found(tool, "metformin", 5, include_domains=["example.net", "example.org/a"])
         outside = await found(tool, "metformin", 5, exclude_domains=["agency.example"])
-    assert [item.publication.title for item in inside] == [wire.PAGES[1].title, wire.PAGES[2].title]
-    assert [item.publication.title for item in outside] == [wire.PAGES[1].title, wire.PAGES[2].title]
+    assert [item.title for item in inside] == [wire.PAGES[1].title, wire.PAGES[2].title]
+    assert [item.title for item in outside] == [wire.PAGES[1].title, wire.PAGES[2].title]

@@ -15,11 +15,11 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.models import Citation
 from deepcritical_mcp.net.json_fields import MAX_ROWS, json_answer
-from deepcritical_mcp.sources.base import Hit, Net
+from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.brave import BraveTool
 from deepcritical_mcp.sources.web.duckduckgo import DuckDuckGoTool
-from deepcritical_mcp.sources.web.provider import WebTool, hit_of, publication_date
+from deepcritical_mcp.sources.web.provider import WebTool, publication_date, web_page
 from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.sources.web.serpapi import SerpApiTool
 from deepcritical_mcp.sources.web.tavily import TavilyTool
@@ -39,10 +39,10 @@ def test_no_payload_whatever_raises_anything_but_a_provider_error(payload: objec
     serpapi = tool(SerpApiTool, "http://serpapi.test", httpx.AsyncClient())
     assert isinstance(serpapi, SerpApiTool)
     with contextlib.suppress(ProviderResponseError):
-        hits = serpapi.hits(
+        page = serpapi.results(
             [{"title": payload, "link": payload, "snippet": payload, "score": payload, "date": payload}]
         )
-        assert all(isinstance(hit, Hit) for hit in hits)
+        assert page.records
 
 
 TODAY = datetime.date(2026, 3, 15)
@@ -81,7 +81,7 @@ async def test_rows_are_capped_before_they_are_looked_at(
 ):
     async with stand_in(answer(pages(count))) as provider:
         page = await tool(kind, provider.url, http).page("zinc", WebOptions(), number=0, wanted=10)
-    assert 0 < len(page.hits) <= MAX_ROWS
+    assert 0 < len(page.records) <= MAX_ROWS
 
 
 def test_json_of_countless_values_is_not_parsed() -> None:
@@ -94,7 +94,6 @@ def test_a_publications_page_claims_its_number_and_has_its_own_title():
         ("Metformin - PubMed", "https://pubmed.ncbi.nlm.nih.gov/123/", "Metformin", ("PMID 123",)),
         ("About PubMed - PubMed", "https://blog.example/pubmed", "About PubMed - PubMed", ()),
     ):
-        found = hit_of("brave", title=title, url=url, content="Text.")
-        assert found
-        page = found.publication
+        page = web_page("brave", title=title, url=url, content="Text.")
+        assert page
         assert (page.id[:4], page.pmid, page.title, page.claims) == ("url:", "", own, claims)

@@ -19,6 +19,7 @@ from deepcritical_mcp.errors import (
     QuotaExceededError,
     RateLimitError,
 )
+from deepcritical_mcp.sources.web.request import WebOptions
 from tests.net.stand_in import Answer, stand_in
 from tests.sources.contestants import make_brave, make_duckduckgo, make_serpapi, make_tavily
 from tests.sources.contract import found
@@ -59,8 +60,8 @@ async def test_brave_and_serpapi(file: Path, http: httpx.AsyncClient):
     rows = payload(file)["web"]["results"] if is_brave else payload(file)["organic_results"]
     async with stand_in(sent(file)) as provider:
         evidence = await found((make_brave if is_brave else make_serpapi)(provider.url, http), "q", 50)
-    assert [shown(item.publication.url) for item in evidence] == list(addresses(rows, "url" if is_brave else "link"))
-    texts = [item.publication.text.content for item in evidence]
+    assert [shown(item.url) for item in evidence] == list(addresses(rows, "url" if is_brave else "link"))
+    texts = [item.text.content for item in evidence]
     assert not any(mark in text for text in texts for mark in ("<strong>", "&amp;", "&quot;", "&#"))
 
 
@@ -68,10 +69,11 @@ async def test_brave_and_serpapi(file: Path, http: httpx.AsyncClient):
 async def test_tavily(file: Path, http: httpx.AsyncClient):
     rows = payload(file)["results"]
     async with stand_in(sent(file)) as provider:
-        evidence = await found(make_tavily(provider.url, http), "q", 20)
-    assert [shown(item.publication.url) for item in evidence] == list(addresses(rows, "url"))
-    assert [item.score for item in evidence] == [pytest.approx(row["score"]) for row in rows]
-    assert all(item.publication.text.content.count("**") <= 1 for item in evidence)  # one has a lone mark
+        answer = await make_tavily(provider.url, http).ask("q", 20, WebOptions())
+    evidence = list(answer.records.values())
+    assert [shown(item.url) for item in evidence] == list(addresses(rows, "url"))
+    assert [answer.scores[item.id] for item in evidence] == [pytest.approx(row["score"]) for row in rows]
+    assert all(item.text.content.count("**") <= 1 for item in evidence)  # one has a lone mark
 
 
 @pytest.mark.parametrize("file", recorded("duckduckgo/ddg_html_*.html"))
@@ -79,10 +81,8 @@ async def test_duckduckgo(file: Path, http: httpx.AsyncClient):
     async with stand_in(sent(file)) as provider:
         evidence = await found(make_duckduckgo(provider.url, http), "q", 10)
     assert len(evidence) == 10
-    assert all(
-        item.publication.url.startswith("http") and "duckduckgo" not in item.publication.url for item in evidence
-    )
-    assert all(len(item.publication.text.content) > 40 for item in evidence)
+    assert all(item.url.startswith("http") and "duckduckgo" not in item.url for item in evidence)
+    assert all(len(item.text.content) > 40 for item in evidence)
 
 
 @pytest.mark.parametrize("file", recorded("duckduckgo/interstitial_*.html"))

@@ -1,1 +1,1 @@
-"""Crossref: `service` asks it, `work` reads its records."""
+"""Crossref: `service` asks it and reads its records."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import ClassVar, Self
 
@@ -13,11 +13,7 @@ from pydantic import model_validator
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.identifiers import arxiv_doi, normalize_doi, preprint_number, record_ids
 from deepcritical_mcp.models import Publication, StatusNotice
-from deepcritical_mcp.sources.base import (
-    DatedRequest,
-    Hit,
-    any_of,
-)
+from deepcritical_mcp.sources.base import DatedRequest, any_of
 from deepcritical_mcp.text import clean_line, counted, data_lines, without_question_words
 
 _FIELDS = "|".join(data_lines(__file__, "query_fields.txt"))
@@ -210,17 +206,18 @@ class PreprintRequest(DatedRequest):
         yield "only preprints that have not become articles" if self.unpublished_only else ""
         yield f"added to Europe PMC since {self.since}" if self.since else ""
 
-    def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
+    def leave_out(
+        self, found: Sequence[Publication], scores: Mapping[str, float]
+    ) -> tuple[list[Publication], tuple[str, ...]]:
         """`found` without preprints that have become articles, if these are not wanted."""
-        published = [hit for hit in found if published_as(hit.publication)]
-        if not self.unpublished_only or not published:
+        articles = [published_as(one)[0] for one in found if self.unpublished_only and published_as(one)]
+        if not articles:
             return list(found), ()
-        what = counted(len(published), "preprint that was published", "preprints that were published")
-        articles = (published_as(hit.publication)[0] for hit in published[:MAX_LISTED])
-        named = (f"PMID {one.pmid}" if one.pmid else f"doi:{one.doi}" if one.doi else one.reference for one in articles)
-        more = f" and {len(published) - MAX_LISTED} more" if len(published) > MAX_LISTED else ""
-        kept = [hit for hit in found if not published_as(hit.publication)]
-        return kept, (f"{what} omitted from this page; the articles are {', '.join(named)}{more}.",)
+        what = counted(len(articles), "preprint that was published", "preprints that were published")
+        named = [f"PMID {one.pmid}" if one.pmid else f"doi:{one.doi}" if one.doi else one.reference for one in articles]
+        more = f" and {len(named) - MAX_LISTED} more" if len(named) > MAX_LISTED else ""
+        told = f"{what} omitted from this page; the articles are {', '.join(named[:MAX_LISTED])}{more}."
+        return [one for one in found if not published_as(one)], (told,)
 
 
 def published_as(publication: Publication) -> tuple[StatusNotice, ...]:

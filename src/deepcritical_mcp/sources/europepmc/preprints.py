@@ -12,15 +12,17 @@ from deepcritical_mcp.net.json_fields import text_of
 from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source, SourceCheck
 from deepcritical_mcp.sources.europepmc.client import MAX_PAGE, TITLE, EuropePMCService
 from deepcritical_mcp.sources.europepmc.preprint_request import PreprintRequest
-from deepcritical_mcp.sources.europepmc.record import PREPRINTS, PROVIDER, EuropePMCRecord, europe_pmc_page
-from deepcritical_mcp.sources.europepmc.services import identifier_terms
-from deepcritical_mcp.sources.json_api import JsonApi
+from deepcritical_mcp.sources.europepmc.record import (
+    PREPRINTS,
+    PROVIDER,
+    EuropePMCRecord,
+    europe_pmc_page,
+    identifier_terms,
+)
 from deepcritical_mcp.text import counted
 
 WHOLE_RECORDS = 300
 """A search for at most so many results brings their records with it; one for more brings only their DOIs."""
-MAX_HELD = 1_600
-"""Records of searches whose second step has not come yet."""
 
 
 class Preprints(EuropePMCService, Source):
@@ -36,11 +38,6 @@ class Preprints(EuropePMCService, Source):
     block = 100
     id_name = "DOI"
     witnessed = True
-
-    def __init__(self, api: JsonApi) -> None:
-        super().__init__(api)
-        self._held: dict[str, Publication] = {}
-        """Records that came with a search, until they are fetched."""
 
     async def ask(self, variant: str, request: SearchRequest, *, offset: int, limit: int) -> Answer:
         """One page of the DOIs of preprints that match `variant`, numbers of Europe PMC where there is no DOI."""
@@ -74,22 +71,14 @@ class Preprints(EuropePMCService, Source):
         for record in found:
             doi = record.publication.doi
             named[record.id if not doi or doi in named else doi] = record.publication
-        # Whole records are kept until they are fetched; those of earlier searches are dropped.
-        self._held = {id: one for id, one in self._held.items() if id not in named} | (named if kind == "core" else {})
-        for id in list(self._held)[:-MAX_HELD]:
-            del self._held[id]
-        return Answer(tuple(named), total, remarks=remarks, translation=term, sent=term)
+        records = named if kind == "core" else {}
+        return Answer(tuple(named), total, records, remarks=remarks, translation=term, sent=term)
 
     def sent(self, variant: str, request: SearchRequest) -> str:
         assert isinstance(request, PreprintRequest)
         return request.term(variant)
 
     async def fetch(self, ids: Sequence[str]) -> Fetched:
-        held = {id: self._held.pop(id) for id in ids if id in self._held}
-        others = [id for id in ids if id not in held]
-        return Fetched(held | (await self._fetched(others) if others else {}))
-
-    async def _fetched(self, ids: Sequence[str]) -> dict[str, Publication]:
         wanted = [RecordIds(**{"preprint_number" if id.startswith(PREPRINTS) else "doi": id}) for id in ids]
         query = f"({' OR '.join(term for one in wanted for term in identifier_terms(one))}) AND SRC:{PREPRINTS}"
         page = await self.search(query, page_size=min(MAX_PAGE, 3 * len(ids)))
@@ -97,7 +86,7 @@ class Preprints(EuropePMCService, Source):
         # Of several versions with one DOI the newest.
         for record in sorted(page.records, key=lambda one: one.publication.date):
             found |= dict.fromkeys(filter(None, (record.id, record.publication.doi)), record.publication)
-        return {id: found[id] for id in ids if id in found}
+        return Fetched({id: found[id] for id in ids if id in found})
 
     def stub(self, id: str) -> Publication:
         is_number = id.startswith(PREPRINTS)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from deepcritical_mcp.dates import current_date, iso_date, readings
-from deepcritical_mcp.identifiers import normalize_pmcid, normalize_pmid
+from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmcid, normalize_pmid
 from deepcritical_mcp.models import (
     NO_ABSTRACT,
     NO_TITLE,
@@ -71,6 +71,19 @@ def articles_first(record: EuropePMCRecord) -> tuple[bool, bool]:
 def europe_pmc_page(source: str, number: str) -> str:
     """The address of a record's page in Europe PMC."""
     return f"https://europepmc.org/{'articles' if source == 'PMC' else f'article/{source}'}/{number}"
+
+
+def identifier_terms(ids: RecordIds) -> Iterator[str]:
+    """A term of Europe PMC's query language for each identifier that it knows."""
+    doi = normalize_doi(ids.doi).replace('"', "").replace("\\", "")
+    if ids.pmid:
+        yield f"(EXT_ID:{ids.pmid} AND SRC:MED)"
+    if ids.pmcid:
+        yield f"PMCID:{ids.pmcid}"
+    if doi:
+        yield f'DOI:"{doi}"'
+    if ids.preprint_number:
+        yield f"(EXT_ID:{ids.preprint_number} AND SRC:{PREPRINTS})"
 
 
 def read_record(row: Mapping[str, object]) -> EuropePMCRecord | None:

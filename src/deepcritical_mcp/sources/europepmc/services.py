@@ -24,9 +24,10 @@ from deepcritical_mcp.sources.europepmc.record import (
     EuropePMCRecord,
     articles_first,
     europe_pmc_page,
+    identifier_terms,
 )
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, articles_in
-from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup, FoundRecords, RecordLookup
+from deepcritical_mcp.sources.lookup import CitingDocuments, CitingLookup, RecordLookup
 
 _MOST_OF_ONE = 4
 """Records that may have one identifier: an article, its preprint, and the versions of that."""
@@ -39,31 +40,18 @@ class EuropePMCRecords(EuropePMCService, RecordLookup):
     def accepts(self, ids: RecordIds) -> bool:
         return any(identifier_terms(ids))
 
-    async def records(self, wanted: Sequence[RecordIds]) -> FoundRecords:
+    async def records(self, wanted: Sequence[RecordIds]) -> Sequence[Publication | str]:
         terms = list(dict.fromkeys(term for ids in wanted for term in identifier_terms(ids)))
         if not terms:
-            return FoundRecords((None,) * len(wanted))
+            return [""] * len(wanted)
         page = await self.search(" OR ".join(terms), page_size=min(MAX_PAGE, _MOST_OF_ONE * len(terms)))
         found = sorted(page.records, key=articles_first)
 
-        def best(ids: RecordIds) -> Publication | None:
+        def best(ids: RecordIds) -> Publication | str:
             shared = [sum(shared_identifiers(record, ids)) for record in found]
-            return found[shared.index(max(shared))].publication if any(shared) else None
+            return found[shared.index(max(shared))].publication if any(shared) else ""
 
-        return FoundRecords(tuple(map(best, wanted)))
-
-
-def identifier_terms(ids: RecordIds) -> Iterator[str]:
-    """A term of Europe PMC's query language for each identifier that it knows."""
-    doi = normalize_doi(ids.doi).replace('"', "").replace("\\", "")
-    if ids.pmid:
-        yield f"(EXT_ID:{ids.pmid} AND SRC:MED)"
-    if ids.pmcid:
-        yield f"PMCID:{ids.pmcid}"
-    if doi:
-        yield f'DOI:"{doi}"'
-    if ids.preprint_number:
-        yield f"(EXT_ID:{ids.preprint_number} AND SRC:{PREPRINTS})"
+        return [*map(best, wanted)]
 
 
 def shared_identifiers(record: EuropePMCRecord, ids: RecordIds) -> list[bool]:
@@ -187,8 +175,7 @@ class EuropePMCCitations(EuropePMCService, CitingLookup):
         by_id = {(record.source, record.id): record.publication for record in found}
         records = [by_id[row] for row in others if row in by_id]
         known |= dict.fromkeys(one.pmid for one in records if one.pmid)
-        ids = tuple(RecordIds(pmid=one) for one in known)
-        return CitingDocuments(page.total, ids, tuple(one for one in records if not one.pmid))
+        return CitingDocuments(page.total, tuple(known), tuple(one for one in records if not one.pmid))
 
 
 def _pmid_of(row: tuple[str, str]) -> str:

@@ -9,7 +9,7 @@ from typing import Self
 import httpx
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import BlockedError, ProviderError, ProviderResponseError
+from deepcritical_mcp.errors import ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmid
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping_of, text_at, text_of
@@ -42,10 +42,10 @@ class ECitMatch(PlaceLookup):
         client = ncbi_client(settings, net, provider=PROVIDER, title="PubMed", explain=explain_refusal)
         return cls(eutilities(settings, client))
 
-    async def at_places(self, places: Sequence[CitedPlace]) -> Sequence[RecordIds]:
+    async def at_places(self, places: Sequence[CitedPlace]) -> Sequence[str]:
         """See `PlaceLookup`."""
         rows = ["|".join(_SEPARATORS.sub(" ", part).strip() for part in place) for place in places]
-        return [RecordIds(pmid=pmid) for pmid in await self._eutils.ecitmatch(rows)] if rows else []
+        return await self._eutils.ecitmatch(rows) if rows else []
 
 
 class CitationMatcher(ReferenceLookup):
@@ -59,7 +59,7 @@ class CitationMatcher(ReferenceLookup):
 
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
-        client = ncbi_client(settings, net, provider=cls.name, title=cls.title, explain=explain_matching)
+        client = ncbi_client(settings, net, provider=cls.name, title=cls.title, keyless=True)
         return cls(client, base_url=settings.of(PubMedSettings).citmatch_url)
 
     async def match(self, reference: str) -> Sequence[RecordIds]:
@@ -81,11 +81,3 @@ def _read(response: httpx.Response) -> Sequence[RecordIds]:
         raise ProviderResponseError(CitationMatcher.name, f"{CITATION_MATCHER} sent an answer{reason}.")
     found = (normalize_pmid(text_at(row, "pubmed")) for row in first_records(result["uids"]))
     return [RecordIds(pmid=pmid) for pmid in dict.fromkeys(filter(None, found))][:MAX_CANDIDATES]
-
-
-def explain_matching(response: httpx.Response) -> ProviderError | None:
-    """The error behind a refusal. No key is sent: NCBI's site does not serve this network, or this program."""
-    if response.status_code not in (401, 403):
-        return None
-    refused = f"{CITATION_MATCHER} refused access (HTTP {response.status_code})"
-    return BlockedError(CitationMatcher.name, f"{refused}: it may have blocked this network for a while.")

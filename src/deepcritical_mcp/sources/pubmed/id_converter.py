@@ -9,7 +9,7 @@ from typing import Literal, Self
 import httpx
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import AuthenticationError, ProviderError, ProviderRequestError, ProviderResponseError
+from deepcritical_mcp.errors import ProviderError, ProviderRequestError, ProviderResponseError
 from deepcritical_mcp.identifiers import RecordIds, normalize_doi, normalize_pmid
 from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.net.json_fields import first_records, json_answer, list_of, mapping_of, text_at
@@ -44,7 +44,7 @@ class IdConverter:
     @classmethod
     def create(cls, settings: Settings, net: Net) -> Self:
         """The converter as the settings describe it. It shares the pace of E-utilities: NCBI names no other."""
-        client = ncbi_client(settings, net, provider=NAME, title=TITLE, explain=explain_conversion)
+        client = ncbi_client(settings, net, provider=NAME, title=TITLE, explain=explain_conversion, keyless=True)
         base_url = settings.of(PubMedSettings).idconv_base_url
         return cls(client, base_url=base_url, email=settings.ncbi_email.strip())
 
@@ -128,8 +128,6 @@ def _read(payload: Mapping[str, object], kind: IdKind, batch: Sequence[str]) -> 
 
 def explain_conversion(response: httpx.Response) -> ProviderError | None:
     """The error behind a refusal: an id of the wrong kind fails a whole batch."""
-    if response.status_code in (401, 403):
-        return AuthenticationError(NAME, f"{TITLE} refused access (HTTP {response.status_code}).")
     if response.status_code != 400:
         return None
     try:

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 from pydantic import model_validator
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.models import SearchFilter, language_names
-from deepcritical_mcp.sources.base import DatedRequest, Hit, any_of
+from deepcritical_mcp.models import Publication, SearchFilter, language_names
+from deepcritical_mcp.sources.base import DatedRequest, any_of
 from deepcritical_mcp.text import clean_line, counted, data_lines
 
 _ROW = re.compile(r"(?P<type>[^:?]+)(?:: (?P<common>[^?]+))?(?: \? (?P<vague>.+))?")
@@ -203,11 +203,13 @@ class PubMedRequest(DatedRequest):
         yield from (f"{name} {clean_line(value)}" for name, value in names.items() if clean_line(value))
         yield f"added to PubMed since {self.since}" if self.since else ""
 
-    def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
+    def leave_out(
+        self, found: Sequence[Publication], scores: Mapping[str, float]
+    ) -> tuple[list[Publication], tuple[str, ...]]:
         """`found` without retracted papers, unless requested."""
-        kept = [hit for hit in found if hit.publication.status != "retracted"]
-        if self.include_retracted or len(kept) == len(found):
+        retracted = [one.pmid for one in found if one.status == "retracted" and not self.include_retracted]
+        if not retracted:
             return list(found), ()
-        retracted = [hit.publication.pmid for hit in found if hit.publication.status == "retracted"]
         papers = counted(len(retracted), "retracted paper was", "retracted papers were")
-        return kept, (f"{papers} omitted from this page: PMID {', '.join(retracted)}.",)
+        told = f"{papers} omitted from this page: PMID {', '.join(retracted)}."
+        return [one for one in found if one.status != "retracted"], (told,)

@@ -15,7 +15,7 @@ from deepcritical_mcp.net.json_fields import first_records, json_answer, number_
 from deepcritical_mcp.sources.base import Answer, Fetched, SearchRequest, Source, SourceCheck, as_sent
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.json_api import ApiOfService, JsonService
-from deepcritical_mcp.sources.lookup import FoundRecords, RecordLookup
+from deepcritical_mcp.sources.lookup import RecordLookup
 from deepcritical_mcp.sources.settings import TrialsSettings
 from deepcritical_mcp.sources.trials.record import (
     ADDRESS,
@@ -210,13 +210,11 @@ class TrialRecords(TrialsService, RecordLookup):
         """Only if the registration itself is wanted: an article that names its trial is another document."""
         return bool(NCT_NUMBER.fullmatch(normalize_trial(ids.nct))) and not (ids.pmid or ids.pmcid or ids.doi)
 
-    async def records(self, wanted: Sequence[RecordIds]) -> FoundRecords:
+    async def records(self, wanted: Sequence[RecordIds]) -> Sequence[Publication | str]:
         """See `RecordLookup`. A record found under a former number has it among its `registrations`."""
         numbers = [normalize_trial(ids.nct) for ids in wanted]
         found = await self.studies(numbers)
-        records = {number: trial_publication(study) for number, study in found.items()}
-        lost = {n: f"{TITLE} has no trial {number}." for n, number in enumerate(numbers) if number not in found}
-        return FoundRecords(tuple(map(records.get, numbers)), lost)
+        return [trial_publication(found[one]) if one in found else f"{TITLE} has no trial {one}." for one in numbers]
 
 
 class ClinicalTrials(TrialsService, FullTextSource):

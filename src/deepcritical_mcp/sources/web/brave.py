@@ -75,7 +75,7 @@ class BraveTool(KeyedTool):
         if payload.get("type") == "ErrorResponse":
             raise ProviderResponseError(self.name, "Brave Search sent an error instead of results.")
         rows = payload.get("results") or mapping_of(payload.get("web")).get("results")
-        return WebPage(self.hits(rows), more=mapping_of(payload.get("query")).get("more_results_available") is True)
+        return self.results(rows, more=mapping_of(payload.get("query")).get("more_results_available") is True)
 
     @staticmethod
     def explain(response: httpx.Response) -> ProviderError | None:

@@ -113,15 +113,18 @@ class ProviderChain(Source):
             reports.append(ProviderReport(name=provider.name, status="ok", detail=detail, results=len(answer.ids)))
             remarks += answer.remarks
             if answer.ids:
-                await self._cache.put(variant, options, provider=provider.name, hits=[*answer.records.values()])
+                await self._cache.put(variant, options, provider=provider.name, found=answer)
                 return replace(_reported(answer, reports, remarks), answered_by=provider.title)
         if causes and (cached := await self._cache.find(variant, options)):
-            hits, asked = cached.hits[:limit], datetime.fromtimestamp(cached.asked, UTC)
+            earlier, asked = (
+                Answer.whole(cached.records[:limit], cached.scores),
+                datetime.fromtimestamp(cached.asked, UTC),
+            )
             origin = f"cached results that {cached.provider} found on {asked:%Y-%m-%d at %H:%M} UTC"
-            reports.append(ProviderReport(name=CACHE, status="ok", detail=origin, results=len(hits)))
+            reports.append(ProviderReport(name=CACHE, status="ok", detail=origin, results=len(earlier.ids)))
             remarks.append(f"No provider could answer now; these are {origin}.")
             answered_by = f"earlier results of {cached.provider}, {asked:%Y-%m-%d}"
-            return replace(_reported(Answer.whole(hits), reports, remarks), from_cache=True, answered_by=answered_by)
+            return replace(_reported(earlier, reports, remarks), from_cache=True, answered_by=answered_by)
         if causes and all(report.status != "ok" for report in reports):
             told = " ".join(cause.message for cause in causes)
             raise AllProvidersFailedError(

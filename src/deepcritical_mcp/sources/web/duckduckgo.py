@@ -15,12 +15,13 @@ from urllib.parse import urljoin
 import anyio.to_thread
 
 from deepcritical_mcp.errors import BlockedError, ProviderResponseError, ProviderTimeoutError, ProviderUnavailableError
+from deepcritical_mcp.models import Publication
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.net.json_fields import MAX_ROWS, MAX_TEXT
 from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.sources.base import Finding, Hit, Net, SourceCheck, as_sent
+from deepcritical_mcp.sources.base import Finding, Net, SourceCheck, as_sent
 from deepcritical_mcp.sources.settings import WebSettings
-from deepcritical_mcp.sources.web.provider import UNKNOWN_DATE, WebPage, WebTool, hit_of
+from deepcritical_mcp.sources.web.provider import UNKNOWN_DATE, WebPage, WebTool, web_page
 from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.urls import host_of
 
@@ -72,6 +73,7 @@ class DuckDuckGoTool(WebTool):
         limit = "" if options.recency == "any" else options.recency[0]
 
         async def attempt() -> WebPage:
+            await self._client.start()
             return await anyio.to_thread.run_sync(self._ask, query, limit, number + 1, abandon_on_cancel=True)
 
         sent = as_sent({"q": query, "kl": _WORLDWIDE, **({"df": limit} if limit else {})})
@@ -119,14 +121,14 @@ class DuckDuckGoTool(WebTool):
     def _read(self, status: int, headers: dict[str, str], text: str) -> WebPage:
         text = text[:_MAX_PAGE_LENGTH]
         lower = text.lower()
-        hits = [*islice(self._hits(text), MAX_ROWS)]
+        found = [*islice(self._pages(text), MAX_ROWS)]
         is_cut_off = "<html" in lower and "</html>" not in lower
-        if status == 200 and hits:
+        if status == 200 and found:
             warning = "DuckDuckGo's page was cut off: some results may be missing."
-            return WebPage(hits, more=True, warnings=(warning,) if is_cut_off else ())
+            return WebPage(found, more=True, warnings=(warning,) if is_cut_off else ())
         says_nothing_found = bool(_NOTHING_FOUND.search(text))
         # A result's own words must not look like a challenge.
-        is_challenge = not hits and any(mark in lower for mark in _CHALLENGE)
+        is_challenge = not found and any(mark in lower for mark in _CHALLENGE)
         if is_challenge or status in (401, 403) or (status == 202 and not says_nothing_found):
             raise BlockedError(
                 self.name,
@@ -136,9 +138,9 @@ class DuckDuckGoTool(WebTool):
         self._client.raise_for_status(status, headers)
         if is_cut_off or not says_nothing_found:
             raise ProviderResponseError(self.name, "DuckDuckGo sent a page that is not a list of results.")
-        return WebPage(hits)
+        return WebPage(found)
 
-    def _hits(self, text: str) -> Iterator[Hit]:
+    def _pages(self, text: str) -> Iterator[Publication]:
         """The results in a page, without advertisements; their redirect links are resolved."""
         html: Any = import_module("lxml.html")  # no type hints
         try:
@@ -147,10 +149,10 @@ class DuckDuckGoTool(WebTool):
             return
         for link, snippet, date in _rows(tree):
             url = urljoin("https://duckduckgo.com/", link.get("href", ""))
-            hit = hit_of(self.name, title=_words(link), url=url, content=snippet, date=date)
+            page = web_page(self.name, title=_words(link), url=url, content=snippet, date=date)
             # Links that still lead to DuckDuckGo are advertisements or its own pages.
-            if hit and not host_of(hit.publication.url).endswith("duckduckgo.com"):
-                yield hit
+            if page and not host_of(page.url).endswith("duckduckgo.com"):
+                yield page
 
 
 def _rows(tree: Any) -> Iterator[tuple[Any, str, str]]:
@@ -161,13 +163,9 @@ def _rows(tree: Any) -> Iterator[tuple[Any, str, str]]:
         if not result.xpath("ancestor-or-self::div[contains(@class, 'result--ad')]"):
             within = islice(result.iter("*"), MAX_ELEMENTS)
             snippet = [one for one in within if "result__snippet" in one.get("class", "")]
-            yield link, _words(*snippet[:1]), _date(result)
+            day = _DATE.search(_words(result))
+            yield link, _words(*snippet[:1]), day[1] if day else UNKNOWN_DATE
 
 
 def _words(*elements: Any) -> str:
     return " ".join(" ".join(element.text_content()[:MAX_TEXT].split()) for element in elements)
-
-
-def _date(*elements: Any) -> str:
-    found = _DATE.search(_words(*elements))
-    return found[1] if found else UNKNOWN_DATE

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import anyio.to_thread
 from pydantic import ValidationError
 
-from deepcritical_mcp.models import Value
+from deepcritical_mcp.models import Publication, Value
 from deepcritical_mcp.net.cache import Cache, cache_key
-from deepcritical_mcp.sources.base import Hit
+from deepcritical_mcp.sources.base import Answer
 from deepcritical_mcp.sources.web.request import WebOptions
 from deepcritical_mcp.text import REQUEST_WORDS, normalized
 
@@ -26,7 +26,8 @@ class CachedAnswer(Value):
     query: str
     provider: str
     asked: float
-    hits: tuple[Hit, ...]
+    records: tuple[Publication, ...]
+    scores: dict[str, float]
 
 
 class WebCache:
@@ -47,9 +48,10 @@ class WebCache:
         self._cache = Cache(folder / CACHE_FILE, max_bytes=max_bytes, ttl=ttl, now=now)
         self._now = now
 
-    async def put(self, query: str, options: WebOptions, *, provider: str, hits: Sequence[Hit]) -> None:
+    async def put(self, query: str, options: WebOptions, *, provider: str, found: Answer) -> None:
         """Keep what `provider` just found."""
-        answer = CachedAnswer(query=query, provider=provider, asked=self._now(), hits=tuple(hits))
+        records, scores = tuple(found.records.values()), dict(found.scores)
+        answer = CachedAnswer(query=query, provider=provider, asked=self._now(), records=records, scores=scores)
         entry = {_key(query, options): answer.model_dump_json().encode()}
         await anyio.to_thread.run_sync(self._cache.put, entry, abandon_on_cancel=True)
 

@@ -6,7 +6,7 @@ import datetime
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 import httpx
@@ -29,7 +29,7 @@ from deepcritical_mcp.net.json_fields import (
     without_markup,
 )
 from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.sources.base import Answer, Finding, Hit, Net, SourceCheck, any_of
+from deepcritical_mcp.sources.base import Answer, Finding, Net, SourceCheck, any_of
 from deepcritical_mcp.sources.web.request import SearchDepth, WebOptions
 from deepcritical_mcp.text import clean_line, clean_text
 from deepcritical_mcp.urls import clean_url, host_of, is_web_address
@@ -40,16 +40,8 @@ if TYPE_CHECKING:
 _SITE_SUFFIX = re.compile(r"\s[-–—|]\s(PubMed( Central)?|PMC|NIH|NCBI|Europe PMC|PMC - NIH|PMC - PubMed Central)$")
 
 
-def hit_of(
-    provider: str,
-    *,
-    title: str,
-    url: str,
-    content: str,
-    score: float | None = None,
-    date: str = UNKNOWN_DATE,
-) -> Hit | None:
-    """A hit from a provider's plain texts, `ranked` if it has no score; None if `url` is not a web address.
+def web_page(provider: str, *, title: str, url: str, content: str, date: str = UNKNOWN_DATE) -> Publication | None:
+    """A result from a provider's plain texts; None if `url` is not a web address.
 
     A missing title is replaced by the host, missing content by the title.
     """
@@ -58,10 +50,8 @@ def hit_of(
     url = clean_url(url)
     title, ids = clean_line(title) or clean_line(host_of(url)), record_ids(url)
     own_title = _SITE_SUFFIX.sub("", title) if any(ids) else title
-    fields = {"title": own_title, "url": url, "date": date}
-    fields["accessed"] = current_date().isoformat()
-    page = Publication.of("page", clean_text(content) or title, provider=provider, source="web", **fields).as_claim()
-    return Hit(publication=page, ranked=score is None, score=min(1.0, max(0.0, score or 0.0)))
+    fields = {"title": own_title, "url": url, "date": date, "accessed": current_date().isoformat()}
+    return Publication.of("page", clean_text(content) or title, provider=provider, source="web", **fields).as_claim()
 
 
 _MARKDOWN = (
@@ -102,10 +92,12 @@ MAX_ANSWER = 2 * 1024 * 1024
 class WebPage:
     """One page of a provider's answer, whether `more` follow, and what the provider could not do.
 
-    `total` is the provider's count of results, 0 if unknown; `sent` are the parameters of the request, without keys.
+    `scores` are the provider's own, 0..1, by the ids of the records; `total` is its count of results, 0 if unknown;
+    `sent` are the parameters of the request, without keys.
     """
 
-    hits: Sequence[Hit]
+    records: Sequence[Publication]
+    scores: Mapping[str, float] = field(default_factory=dict[str, float])
     total: int = 0
     more: bool = False
     sent: str = ""
@@ -146,14 +138,14 @@ class WebTool(ABC):
         """The check for `doctor`."""
 
     async def ask(self, query: str, max_results: int, options: WebOptions) -> Answer:
-        """At most `max_results` results, best first; missing scores decrease evenly with rank from 1.0 to 0.5.
+        """At most `max_results` results, best first.
 
         Results outside the requested domains are dropped. Only a failure of the first page is an error. Remarks name
         what the provider could not do.
         """
         fitted, warnings = self._fitted(query, options)
-        hits: dict[str, Hit] = {}
-        allowed: list[Hit] = []
+        found, scores = dict[str, Publication](), dict[str, float]()
+        allowed: list[Publication] = []
         total, sent = 0, ""
         for number in range(self.max_pages[options.search_depth]):
             try:
@@ -165,20 +157,15 @@ class WebTool(ABC):
                 break
             warnings += page.warnings
             total, sent = max(total, page.total), sent or page.sent
-            if len(page.hits) >= MAX_ROWS:
+            if len(page.records) >= MAX_ROWS:
                 warnings.append(f"{self.title} sent more than {MAX_ROWS} results at once; only these were read.")
-            before = len(hits)
-            for hit in page.hits:
-                hits.setdefault(hit.id, hit)
-            allowed = [hit for hit in hits.values() if options.allows(hit.publication.url)]
-            if len(allowed) >= max_results or not page.more or len(hits) == before:
+            before = len(found)
+            found, scores = {one.id: one for one in page.records} | found, {**page.scores, **scores}
+            allowed = [one for one in found.values() if options.allows(one.url)]
+            if len(allowed) >= max_results or not page.more or len(found) == before:
                 break
-        shown = allowed[:max_results]
-        scored = [
-            hit.model_copy(update={"score": 1 - 0.5 * rank / max(len(shown) - 1, 1)}) if hit.ranked else hit
-            for rank, hit in enumerate(shown)
-        ]
-        return replace(Answer.whole(scored, total=max(total, len(allowed)), remarks=warnings), sent=sent)
+        answer = Answer.whole(allowed[:max_results], scores, total=max(total, len(allowed)))
+        return replace(answer, remarks=tuple(warnings), sent=sent)
 
     def _fitted(self, query: str, options: WebOptions) -> tuple[str, list[str]]:
         """The query within the provider's limits, with `site:` operators where there is room; what was omitted."""
@@ -291,7 +278,7 @@ class KeyedTool(WebTool):
         """`text` without the API key, which the provider may repeat."""
         return text.replace(self._key, "***") if self._key else text
 
-    def hits(self, rows: object) -> list[Hit]:
+    def results(self, rows: object, *, total: int = 0, more: bool = False) -> WebPage:
         """The usable results among `rows`; a row without a web address does not count. Masks the API key in case the
         provider repeats it.
 
@@ -301,23 +288,25 @@ class KeyedTool(WebTool):
         given = list_of(rows)[:MAX_ROWS]
         if rows is not None and not isinstance(rows, list):
             raise ProviderResponseError(self.name, f"{self.title} sent results that are not a list.")
-        hits = [hit for row in map(mapping_of, given) if row and (hit := self._hit(row))]
-        if given and not hits:
+        found = [
+            (page, number_of(row.get("score"))) for row in map(mapping_of, given) if row and (page := self._of(row))
+        ]
+        if given and not found:
             raise ProviderResponseError(self.name, f"{self.title} sent results without addresses.")
-        return hits
+        scores = {page.id: min(1.0, max(0.0, score)) for page, score in found if score is not None}
+        return WebPage([page for page, _ in found], scores, total, more)
 
     def content(self, row: Mapping[str, object]) -> str:
         """The text of a result."""
         return without_markup(text_of(row.get(self.content_field)))
 
-    def _hit(self, row: Mapping[str, object]) -> Hit | None:
+    def _of(self, row: Mapping[str, object]) -> Publication | None:
         dates = (publication_date(text_of(row.get(field)), self._today()) for field in self.date_fields)
-        return hit_of(
+        return web_page(
             self.name,
             title=self.masked(without_markup(text_of(row.get("title")))),
             url=self.masked(text_of(row.get(self.url_field))),
             content=self.masked(self.content(row)),
-            score=number_of(row.get("score")),
             date=next((date for date in dates if date != UNKNOWN_DATE), UNKNOWN_DATE),
         )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.models import Value
-from deepcritical_mcp.sources.base import Hit, SearchRequest
+from deepcritical_mcp.models import Publication, Value
+from deepcritical_mcp.sources.base import SearchRequest
 from deepcritical_mcp.text import clean_line, counted
 from deepcritical_mcp.urls import domain_rule, is_within
 
@@ -75,8 +75,10 @@ class WebRequest(SearchRequest, WebOptions):
         yield "basic search depth" if self.search_depth == "basic" else ""
         yield f"score at least {self.min_score:g}"
 
-    def leave_out(self, found: Sequence[Hit]) -> tuple[list[Hit], tuple[str, ...]]:
+    def leave_out(
+        self, found: Sequence[Publication], scores: Mapping[str, float]
+    ) -> tuple[list[Publication], tuple[str, ...]]:
         """`found` without results below `min_score`; those without a score stay."""
-        good = [hit for hit in found if hit.ranked or hit.score >= self.min_score]
+        good = [one for one in found if scores.get(one.id, self.min_score) >= self.min_score]
         low = len(found) - len(good)
         return good, (f"{counted(low, 'result')} below min_score {self.min_score:g} omitted.",) if low else ()

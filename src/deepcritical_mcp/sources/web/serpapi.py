@@ -61,7 +61,7 @@ class SerpApiTool(KeyedTool):
             raise ProviderResponseError(self.name, "SerpAPI sent JSON that is not a search result.")
         total = number_of(field_at(payload, "search_information", "total_results")) or 0
         more = "next" in mapping_of(payload.get("serpapi_pagination"))
-        return WebPage(self.hits(rows), total=max(0, int(total)), more=more)
+        return self.results(rows, total=max(0, int(total)), more=more)
 
     @staticmethod
     def explain(response: httpx.Response) -> ProviderError | None:

@@ -23,7 +23,7 @@ from deepcritical_mcp.net.json_fields import (
     without_markup,
 )
 from deepcritical_mcp.reading.page_metadata import shown
-from deepcritical_mcp.sources.base import Hit, Net, as_sent
+from deepcritical_mcp.sources.base import Net, as_sent
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted
 from deepcritical_mcp.sources.settings import WebSettings
 from deepcritical_mcp.sources.web.provider import KeyedTool, WebPage, without_markdown
@@ -107,12 +107,12 @@ class TavilyTool(KeyedTool):
         asked = {name: value for name, value in asked.items() if value}
         tavily = self._tavily = self._tavily or await anyio.to_thread.run_sync(self._connect)
 
-        async def attempt() -> list[Hit]:
+        async def attempt() -> WebPage:
             payload = await tavily.search(query, **asked)
-            return await anyio.to_thread.run_sync(self.hits, payload["results"], abandon_on_cancel=True)
+            return await anyio.to_thread.run_sync(self.results, payload["results"], abandon_on_cancel=True)
 
         limit = (f"Tavily returns at most {_MAX_RESULTS} results.",) if wanted > _MAX_RESULTS else ()
-        return WebPage(await self._client.run(attempt), warnings=limit, sent=as_sent({"query": query, **asked}))
+        return replace(await self._client.run(attempt), warnings=limit, sent=as_sent({"query": query, **asked}))
 
     def content(self, row: Mapping[str, object]) -> str:
         return without_markup(without_markdown(text_of(row.get("content"))))
