@@ -240,15 +240,18 @@ def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
 
 
 def _narrower(part: Part) -> list[str]:
-    """The names of what stands below a heading in the tree, by which a paper is found before it is indexed."""
+    """The names of what stands below a heading in the tree, by which a paper is found before it is indexed; without
+    those that share no word with its own, which are other things."""
     terms: list[str] = []
     for one in part.either or (part,) if not part.described else ():
-        below = one.concept.narrower if one.concept and not one.concept.members else ()
+        if one.concept is None or one.concept.members:
+            continue
+        own = stems(" ".join((one.concept.text, *one.concept.names)))
         terms += [
             term
-            for record in below
+            for record in one.concept.narrower
             for name in synonyms(record)
-            if not is_common([name]) and stems(name) & stems(" ".join((one.concept.text, *one.concept.names)))
+            if not is_common([name]) and stems(name) & own
             for term in text_words(name, is_own=False)
         ]
     return list(dict.fromkeys(terms))[:_MAX_NARROWER]
