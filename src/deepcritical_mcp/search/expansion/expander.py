@@ -100,7 +100,8 @@ _NEARLY = 1.1
 _LOOSE = 8
 """So many times as much as the direct query a class of drugs alone may find."""
 _FLOOD = 2000
-"""More papers than anybody screens: above it, the direct query requires one more of the things that were said."""
+"""More papers than anybody screens: above it, the direct query requires one more of the things that were said, and
+above five times as many, nothing broader is proposed."""
 _MAX_COUNTED = 12
 _MAX_NARROWED = 4
 _MAX_SHORT_FORMS = 3
@@ -302,6 +303,8 @@ def _adding(drafts: Sequence[Proposal], least: int, hits: dict[str, Hits], *, is
     papers, those that add nothing today, and those on one of two subjects, come last."""
     if least < 0:
         return sorted(drafts, key=lambda one: one.is_spare)
+    if least > 5 * _FLOOD:
+        return []
     found = {one: hits[one.pubmed].count if one.pubmed in hits else -1 for one in drafts}
     is_spare = is_ample and least < _FEW
     adding = [one for one in drafts if not one.is_spare and not 0 <= found[one] <= least * _NEARLY]

@@ -129,8 +129,8 @@ def _worth(pair: tuple[Part, Part]) -> float:
     return one.evidence + other.evidence + WEAK * (is_mixed - whom) + WEAK / 4 * subjects
 
 
-def _is_said(part: Part) -> bool:
-    """Whether papers may be told apart by words that say little: a rare adjective ("school-based"), not "women"."""
+def is_telling(part: Part) -> bool:
+    """Whether papers may be told apart by words without evidence: a rare adjective ("school-based"), not "women"."""
     words = part.text.lower().split()
     is_rare = not is_common(words) and not word_list("modifier") & {*words} and not words[0].startswith("non")
     return part.role not in ("modifier", "person") or is_rare
@@ -195,8 +195,8 @@ class Plan:
         if is_question and not is_flood:
             return []
         if len(self.required) < 2:
-            return [one for one in said if one.evidence or _is_said(one)]
-        telling = [one for one in said if one.evidence or _is_said(one)]
+            return [one for one in said if one.evidence or is_telling(one)]
+        telling = [one for one in said if one.evidence or is_telling(one)]
         is_enough = telling[1:] or any(one.role in ("subject", "group", "aspect") for one in telling if one.evidence)
         return telling if is_enough and not all(one.is_compared for one in telling) else []
 
@@ -229,9 +229,12 @@ class Plan:
     @property
     def direct(self) -> str:
         """The core, and the words that only rank."""
-        if self.topic.syntax or not self.rank_terms:
-            return self.core
-        return f"{pubmed_syntax.grouped(self.core)} AND ({' OR '.join(self.rank_terms)} OR all[sb])"
+        return self.core if self.topic.syntax else self.ranked(self.core)
+
+    def ranked(self, query: str) -> str:
+        """A query with the words that only rank."""
+        ranking = " OR ".join(self.rank_terms)
+        return f"{pubmed_syntax.grouped(query)} AND ({ranking} OR all[sb])" if ranking else query
 
     @property
     def demanded(self) -> list[Part]:

@@ -16,12 +16,12 @@ from typing import Literal
 
 from deepcritical_mcp.models import ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, synonyms, text_words, uncapitalized
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, uncapitalized
 from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters
 from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
-from deepcritical_mcp.search.expansion.plan import Plan
-from deepcritical_mcp.search.expansion.roles import NAMED, SURE, is_common
+from deepcritical_mcp.search.expansion.plan import Plan, is_telling
+from deepcritical_mcp.search.expansion.roles import NAMED, SURE, role_of_word
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
 from deepcritical_mcp.search.expansion.word_lists import word_list
 from deepcritical_mcp.sources.base import MeshDescriptor
@@ -33,7 +33,6 @@ _LIKELY = 0.25
 # Processes and symptoms, such as "Pain".
 _NO_DISEASE = "C23"
 _NEAR = "tiab:~4"
-_MAX_NARROWER = 60
 # A field of PubMed's syntax, and one in which at least the same records are found.
 _WIDER_FIELDS = {
     "ti": "tiab",
@@ -156,17 +155,16 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
         return
     if topic.language == OTHER_SCRIPT or not plan.required:
         return
-    if plan.one_of and len(plan.subjects) > 1:
-        found = f"Without {_listed(one.said for one in plan.one_of)}."
-        yield Proposal("broader", _words(plan.required), plan.query(plan.required), found)
-    yield from _without(plan)
-    yield from _worded_otherwise(plan)
-    yield from _with_parent(plan)
+    for one in (*_without(plan), *_worded_otherwise(plan), *_with_parent(plan)):
+        yield replace(one, pubmed=plan.ranked(one.pubmed))
 
 
 def _without(plan: Plan) -> Iterator[Proposal]:
     """The topic without a negation, and without the least sure of three subjects; a class of drugs alone, since its
     reviews are searched so; at last without any other part."""
+    if plan.one_of and len(plan.subjects) > 1:
+        found = f"Without {_listed(one.said for one in plan.one_of)}."
+        yield Proposal("broader", _words(plan.required), plan.query(plan.required), found)
     subjects = sorted(enumerate(plan.subjects), key=lambda placed: (_grip(placed[1]), -placed[0]))
     for one in [*(one for one in plan.required if one.is_negation), *(one for _, one in subjects)]:
         rest = [other for other in plan.required if other is not one]
@@ -191,25 +189,15 @@ def _is_sure(part: Part) -> bool:
 
 
 def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
-    """The same subjects in more words: in both ways at once, then in each."""
-    ways = (
-        ("the names of narrower headings, for papers not indexed yet", _narrower),
-        ("your words near each other, and in all fields", _looser),
-    )
-    known = {said: {one: way(one) for one in plan.subjects} for said, way in ways}
-    fitting = {said: terms for said, terms in known.items() if any(terms.values())}
-    every = {one: [term for terms in fitting.values() for term in terms[one]] for one in plan.subjects}
-    drafts = [("; ".join(fitting), every), *(fitting.items() if len(fitting) > 1 else ())] if fitting else []
-    for said, terms in drafts:
-        blocks = {
-            one: pubmed_syntax.any_of([pubmed_syntax.grouped(plan.blocks[one]), *more])
-            for one, more in terms.items()
-            if more
-        }
-        source = "mesh" if any(map(_narrower, blocks)) and "narrower" in said else "rules"
-        query, spare = f"{_words(plan.required)}, {'in other words' if terms is every else said}", terms is not every
+    """The same subjects by their words near each other, and as PubMed reads them by itself."""
+    looser = {one: terms for one in plan.subjects if (terms := _looser(one))}
+    blocks = {
+        one: pubmed_syntax.any_of([pubmed_syntax.grouped(plan.blocks[one]), *terms]) for one, terms in looser.items()
+    }
+    if blocks:
         wide = plan.with_one_of(plan.query(plan.required, blocks))
-        yield Proposal("broader", query, wide, f"Also {said}.", source, is_spare=spare)
+        found = "Also your words near each other, and in all fields."
+        yield Proposal("broader", f"{_words(plan.required)}, in other words", wide, found)
 
 
 def _with_parent(plan: Plan) -> Iterator[Proposal]:
@@ -237,24 +225,6 @@ def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
     is_fitting = any(one.startswith(("C", "E04", "F")) for one in places)
     is_head = " " not in parent.name and stems(parent.name) <= stems(concept.text)
     return is_fitting and not is_head and stems(parent.name) <= stems(" ".join((concept.text, *concept.names)))
-
-
-def _narrower(part: Part) -> list[str]:
-    """The names of what stands below a heading in the tree, by which a paper is found before it is indexed; without
-    those that share no word with its own, which are other things."""
-    terms: list[str] = []
-    for one in part.either or (part,) if not part.described else ():
-        if one.concept is None or one.concept.members:
-            continue
-        own = stems(" ".join((one.concept.text, *one.concept.names)))
-        terms += [
-            term
-            for record in one.concept.narrower
-            for name in synonyms(record)
-            if not is_common([name]) and stems(name) & own
-            for term in text_words(name, is_own=False)
-        ]
-    return list(dict.fromkeys(terms))[:_MAX_NARROWER]
 
 
 def _looser(part: Part) -> list[str]:
@@ -303,14 +273,19 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
                 block = pubmed_syntax.any_of(text_words(meaning.long_form))
                 found = f"Only “{one.text}” as {meaning.long_form} ({meaning.share:.0%} of the papers that define it)."
                 yield Proposal("specific", f"{subject} {meaning.long_form}", f"{core} AND {block}", found)
-    is_said = any(one.role in ("person", "group") for one in plan.required)
+    is_said = any(
+        one.role in ("person", "group") or any(role_of_word(word) == "person" for word in one.said.split())
+        for one in plan.required
+    )
     every = [
         one
         for one in fitting_filters(topic, plan.kinds, is_clinical=plan.is_clinical, today=today)
         if not (one.kind == "persons" and (is_said or one.filter.pubmed.startswith("animals")))
+        and one.filter.pubmed.strip("(").split(" OR ")[0] not in plan.core
     ]
     for one in sorted((one for one in plan.ranking if one not in plan.demanded), key=lambda part: -part.evidence):
-        if one.concept is not None and one.role in ("subject", "group") and one.evidence >= NAMED:
+        is_named = one.concept is not None and one.role in ("subject", "group") and one.evidence >= NAMED
+        if is_named or (one.role == "modifier" and not one.is_negation and is_telling(one)):
             found = f"Only papers that say “{one.said}”."
             yield Proposal(
                 "specific", f"{subject}: {one.said}", f"{core} AND {pubmed_syntax.grouped(one.block())}", found
