@@ -58,13 +58,11 @@ def pieces(noun: Sequence[Item], *, is_listed: bool) -> Iterator[Piece]:
     is_apart = bool(pairs or alone)
     run = list[Item]()
     for place, item in enumerate(items):
-        if place in pairs and place + 1 not in pairs:
-            start = next(first for first in range(place, -1, -1) if first not in pairs)
-            is_of_persons = role_of_item(*item) in PERSONS
-            if not is_of_persons and len(run) > place - start and _goes_with(items[start - 1], items[start]):
-                start -= 1
-            words = items[start : place + 1]
-            yield from _phrase(run[: len(run) - len(words) + 1], is_apart=True, is_listed=is_listed)
+        if place in pairs and run:
+            words = [run.pop(), item]
+            if run and is_adjective(run[-1][0]) and role_of_item(*item) not in PERSONS:  # "central line infections"
+                words = [run.pop(), *words]
+            yield from _phrase(run, is_apart=True, is_listed=is_listed)
             role = role_of_item(*item)
             said = " ".join(text for text, _ in words)
             yield Piece(said, "group" if role in PERSONS else role if role == "setting" else "subject", is_pair=True)
@@ -121,8 +119,7 @@ def _is_completed(first: Item, second: Item) -> bool:
     (text, concept), (word, _) = first, second
     role = role_of_item(text, concept)
     is_vague = role == "subject" and evidence_of(role, text, concept.record if concept else None) <= WEAK
-    completing = ("modifier",) if text.endswith("ing") else ("kind", "modifier")  # "imaging test" is any
-    return is_vague and role_of_word(word) in completing
+    return is_vague and role_of_word(word) in ("kind", "modifier")
 
 
 def _describes(item: Item, thing: TopicConcept | None) -> bool:
@@ -151,11 +148,6 @@ def _qualifies(item: Item, role: QueryRole) -> bool:
     if concept or said == "setting":
         return _is_of(concept, "A") or (role == "group" and said == "setting" and " " not in text)
     return said == "subject" and not is_symbol(text)
-
-
-def _goes_with(first: Item, second: Item) -> bool:
-    """Whether a word belongs to a pair too: "central line infections", "skin graft donors"."""
-    return is_adjective(first[0]) or (not is_adjective(second[0]) and _qualifies(first, "group"))
 
 
 def _stands_alone(items: Sequence[Item], place: int) -> bool:
