@@ -60,7 +60,7 @@ def pieces(noun: Sequence[Item], *, is_listed: bool) -> Iterator[Piece]:
     for place, item in enumerate(items):
         if place in pairs and run:
             words = [run.pop(), item]
-            if run and is_adjective(run[-1][0]) and role_of_item(*item) not in PERSONS:  # "central line infections"
+            if run and _qualifies(run[-1], "group") and role_of_item(*item) not in PERSONS:  # "central line infections"
                 words = [run.pop(), *words]
             yield from _phrase(run, is_apart=True, is_listed=is_listed)
             role = role_of_item(*item)
