@@ -62,8 +62,8 @@ STOP = set(
 class PubMed:
     """The records, an inverted index of their words, and PubMed's grammar. A set of records is the bits of a number."""
 
-    def __init__(self, folder: Path) -> None:
-        self.mesh, self.rows, numbers = Mesh(), list[dict[str, Any]](), dict[str, int]()
+    def __init__(self, folder: Path, mesh: Mesh | None = None) -> None:
+        self.mesh, self.rows, numbers = mesh or Mesh(), list[dict[str, Any]](), dict[str, int]()
         self.kept: dict[str, tuple[set[str], set[str]]] = {}
         for path in sorted(folder.glob("*.jsonl.gz")):
             rows = [json.loads(line) for line in gzip.decompress(path.read_bytes()).decode().split("\n") if line]
@@ -76,14 +76,12 @@ class PubMed:
         self._texts: dict[str, list[str]] = {"title": [], "tiab": [], "all": []}
         self._index: dict[str, dict[str, int]] = {name: defaultdict(int) for name in self._texts}
         self._headings: dict[str, int] = defaultdict(int)
-        drugs = [one for one in self.mesh.records.values() if one.kind == "C"]
         for number, row in enumerate(self.rows):
             title, abstract = plain(row["title"]), plain(row["abstract"])
             known = [self.mesh.by_name.get(plain(name)) for name in row["mesh"]]
             row["mesh"] = [one.names[0] if one else name for one, name in zip(known, row["mesh"], strict=True)]
-            row["substances"] = [
-                one.names[0] for one in drugs if any(f" {plain(name)} " in f" {title} " for name in one.names)
-            ]
+            named = (self.mesh.by_name.get(run) for run in _runs(title.split()))
+            row["substances"] = list(dict.fromkeys(one.names[0] for one in named if one and one.kind == "C"))
             names = [plain(name) for name in (*row["mesh"], *row["substances"])]
             for name in names:
                 self._headings[name] |= 1 << number
@@ -286,6 +284,12 @@ def _numbers(bits: int) -> Iterator[int]:
         bits ^= low
 
 
+def _runs(words: list[str]) -> Iterator[str]:
+    """The runs of up to six words."""
+    for start in range(len(words)):
+        yield from (" ".join(words[start:stop]) for stop in range(start + 1, min(start + 6, len(words)) + 1))
+
+
 def _near(text: str, words: list[str], near: int) -> bool:
     """All words in one field, in any order, with at most `near` others between them."""
     size = len(words) + near
@@ -396,8 +400,8 @@ def _article(row: dict[str, Any]) -> str:
     )
 
 
-def serve(pubmed: PubMed) -> ThreadingHTTPServer:
-    handler = type("Handler", (Answering,), {"pubmed": pubmed})
+def serve(pubmed: PubMed, answering: type[Answering] = Answering) -> ThreadingHTTPServer:
+    handler = type("Handler", (answering,), {"pubmed": pubmed})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server

@@ -326,10 +326,10 @@ def _with_gain(draft: Proposal, least: int, hits: dict[str, Hits]) -> ExpandedQu
 
 def _asked_back(plan: Plan) -> str:
     """What no rule decides: which of many subjects must be there."""
-    if not plan.surplus:
-        return ""
     demanded = [one for one in plan.demanded if not one.is_negation]
-    listed = ", ".join(f"“{one.text}”" for one in dict.fromkeys([*demanded, *plan.surplus]))
+    if not (others := [one for one in plan.surplus if one not in demanded]):
+        return ""
+    listed = ", ".join(f"“{one.text}”" for one in [*demanded, *others])
     required = ", ".join(f"“{one.text}”" for one in demanded)
     return f"Which of these must every paper be about: {listed}? The direct query requires {required}."
 
