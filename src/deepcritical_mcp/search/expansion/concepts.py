@@ -236,7 +236,7 @@ def _is_another_sense(text: str, record: MeshDescriptor, topic: Topic) -> bool:
         is_verb = f"{text} to" in word_list("verb") and f"{text} to " in topic.subject.lower()
         return is_verb or not stems(" ".join(_WITH_LEAD)) & stems(topic.subject)
     if record.is_of(_SPECIALTIES):
-        return not text.lower().endswith(("s", "y", "medicine"))
+        return is_adjective(text)
     words = text.split()
     if not words[1:] and is_adjective(text) and text != record.name.lower():  # "moral"
         return not record.is_of(("C", "D", "M"))

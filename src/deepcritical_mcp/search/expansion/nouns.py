@@ -30,6 +30,8 @@ Item = tuple[str, TopicConcept | None]
 """A word, or words that are a concept."""
 PERSONS = ("group", "person")
 _MAX_PHRASE_WORDS = 3
+_BETWEEN = ("aspect", "kind", "measure", "person", "place")
+"""What parts the words around it."""
 _SAYING = ("subject", "general", "head", "group", "setting")
 
 
@@ -86,6 +88,11 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
     enough, beside which adjectives and "therapy" only rank."""
     if len(run) == 2 and _is_completed(*run):
         yield Piece(" ".join(text for text, _ in run), "subject", is_pair=True)
+        return
+    gap = max((place for place, one in enumerate(run) if place and role_of_item(*one) in _BETWEEN), default=0)
+    if gap and gap < len(run) - 1 and not is_drug(run[-1][0]):  # "mouse model exercise"
+        yield from _phrase(run[:gap], is_apart=is_apart, is_listed=is_listed)
+        yield from _phrase(run[gap:], is_apart=is_apart, is_listed=is_listed)
         return
     words = [one for one in run if role_of_item(*one) in _SAYING]
     if is_apart:  # "metformin therapy"
@@ -146,7 +153,7 @@ def _qualifies(item: Item, role: QueryRole) -> bool:
     if role == "setting":
         return said == "person" and is_adjective(text)
     if concept or said == "setting":
-        return _is_of(concept, "A") or (role == "group" and said == "setting" and " " not in text)
+        return _is_of(concept, "A")
     return said == "subject" and not is_symbol(text)
 
 

@@ -14,6 +14,7 @@ from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
 from deepcritical_mcp.search.expansion.filters import age_left_out, question_kinds
 from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.parts import EXAMPLES, JOINING, Part, parts_of
+from deepcritical_mcp.search.expansion.phrases import singular
 from deepcritical_mcp.search.expansion.roles import NAMED, SURE, WEAK, is_common
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
@@ -197,7 +198,12 @@ class Plan:
         if len(self.required) < 2:
             return [one for one in said if one.evidence or is_telling(one)]
         telling = [one for one in said if one.evidence or is_telling(one)]
-        is_enough = telling[1:] or any(one.role in ("subject", "group", "aspect") for one in telling if one.evidence)
+        is_named = any(
+            one.role in ("subject", "group", "aspect") and (one.is_known or not is_common([singular(one.text.lower())]))
+            for one in telling
+            if one.evidence
+        )
+        is_enough = telling[1:] or is_named
         return telling if is_enough and not all(one.is_compared for one in telling) else []
 
     @property

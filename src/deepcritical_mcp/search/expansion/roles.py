@@ -130,8 +130,6 @@ def evidence_of(role: QueryRole, text: str, record: MeshDescriptor | None) -> fl
     if record.is_of(("A",)) and not record.is_of(("A11",)):
         return WEAK
     is_common_word = is_common(words) and not record.is_of((*OF_DISEASES, "G08"))
-    if is_common_word and record.is_of(("G01",)):  # "light"
-        return WEAK
     is_sure = any(one.startswith(_SURE) for one in record.tree_numbers or ("D",)) and not is_common_word
     return SURE if is_sure else NAMED
 
@@ -219,7 +217,6 @@ def is_filler(word: str) -> bool:
 
 _VARIANT = re.compile(r"[A-Z]\d{2,4}[A-Z*]|rs\d{4,}")  # "JAK2 V617F", which papers join
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_STAGE = re.compile(r"(?:class|grade|level|phase|stage) (?:\d[a-d]?|[IVX]{1,4}[A-Da-d]?|[A-E])")
 _NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve")
 _AMOUNT = re.compile(
     r"\d[\d.,]*(?:[-–]\d[\d.,]*)+%?|\d[\d.,]*(?:s|%|[-–](?:day|hour|minute|month|week|year)s?(?:-old)?|(?:mg|g|kg|ml|mcg|µg|h|d|wk|mo|y))"
@@ -229,8 +226,6 @@ _AMOUNT = re.compile(
 def amount_at(words: Sequence[str]) -> int:
     """How many of the first words are a dose, a time or another amount ("80-90 mg kg day", "2015"); 0 if none. A
     bare number belongs to the word before it ("type 2")."""
-    if words[1:] and _STAGE.fullmatch(" ".join(words[:2])):  # "CKD stage 4"
-        return 2
     if not words or not (words[0][0].isdigit() or words[0] in _NUMBERS):
         return 0
     if _YEAR.fullmatch(words[0]):
