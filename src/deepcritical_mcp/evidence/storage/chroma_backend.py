@@ -17,6 +17,7 @@ from deepcritical_mcp.errors import (
     EvidenceStoreError,
     ProviderError,
     ProviderTimeoutError,
+    SessionNotFoundError,
 )
 from deepcritical_mcp.evidence.storage import ChromaServerSettings
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
@@ -64,11 +65,24 @@ class ServerBackend(Backend):
         return Space.of_model(session_id, ServerRows.open(self._client(), session_id), model)
 
     def delete(self, space: Space) -> None:
-        with space.turn(), translated("delete the session"):  # what another process has begun to write would come back
-            for name in (space.session_id + WORDS, space.session_id):
+        try:
+            with space.turn():  # what another process has begun to write would come back
+                self._drop(space.session_id)
+        except SessionNotFoundError:  # its deletion was interrupted
+            self._drop(space.session_id)
+        space.close()
+
+    def discard(self, session_id: str, owner: str) -> bool:
+        is_there = session_id in self.sessions(owner)
+        if is_there:
+            self._drop(session_id)
+        return is_there
+
+    def _drop(self, session_id: str) -> None:
+        with translated("delete the session"):
+            for name in (session_id + WORDS, session_id):
                 with contextlib.suppress(NotFoundError):
                     self._client().delete_collection(name)
-        space.close()
 
     def sessions(self, owner: str | None) -> dict[str, KeptSession]:
         with translated("list the sessions"):

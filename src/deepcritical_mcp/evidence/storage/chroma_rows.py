@@ -41,9 +41,12 @@ WORDS = "-words"
 TURN = "-turn"
 MAX_RECORDS = 256
 """Records that are written at once."""
+MAX_WRITTEN = 8 * 1024 * 1024
+"""Bytes that are written at once: a server refuses bodies of more than about 40 MB."""
 MAX_READ = 1_000
+"""Records that are read at once by id."""
 PAGE = 200
-"""Records that are read at once, by id and otherwise."""
+"""Records that are read at once otherwise."""
 ABANDONED_SECONDS = 15.0
 """After which a turn that was not renewed counts as that of a dead process. A turn lasts some 30 ms."""
 RENEWED_AFTER = 5.0
@@ -148,11 +151,12 @@ class ServerRows:
             kept = [_found(client, name) for name in (session_id, session_id + WORDS)]
             if not (known := [one.metadata or {} for one in kept if one is not None]):
                 raise SessionNotFoundError()
-            if known[0].get("format") not in (FORMAT_OF_0_2, FORMAT):
-                raise EvidenceStoreError("Version 0.1 kept this session. This version cannot read it, and leaves it.")
+            formats = {one.get("format") for one in known}
+            if not formats <= {FORMAT_OF_0_2, FORMAT}:
+                raise EvidenceStoreError("Another version kept this session. This one cannot read it, and leaves it.")
             info = replace(session_info(known[0]), title=session_info(known[-1]).title)
             rows = cls(client, session_id, info, kept)
-            if known[0]["format"] == FORMAT_OF_0_2:
+            if FORMAT_OF_0_2 in formats:
                 rows._upgrade()
             rows.refresh()
         return rows
@@ -213,12 +217,12 @@ class ServerRows:
 
     def put(self, kind: RowKind, rows: Iterable[tuple[str, bytes]], change: int = 0) -> None:
         """Write values by key, in place of earlier ones."""
-        for some in batches(list(rows), MAX_RECORDS):
+        for some in _portions(rows):
             with self._changing():
                 self._rows.upsert(
                     ids=[f"{kind}{_KEY}{key}" for key, _ in some],
                     embeddings=_placeholders(len(some)),
-                    metadatas=[{"kind": kind, "change": change, kind: _text(kind, value)} for _, value in some],
+                    metadatas=[{**_marks(kind, change), kind: _text(kind, value)} for _, value in some],
                 )
         self.change = max(self.change, change)
 
@@ -248,7 +252,7 @@ class ServerRows:
 
     def changed(self, kind: RowKind, since: int = -1) -> Iterator[Row]:
         """The rows of a kind which changes after number `since` have written."""
-        where = {"$and": [{"kind": kind}, {"change": {"$gt": since}}]}
+        where = {f"{kind}_change": {"$gt": since}}  # of one key: Chroma takes 18 times as long for two
         return (_row(kind, id, row) for id, row in _records(self._rows, where))
 
     def record(self, **changes: Any) -> None:
@@ -272,18 +276,34 @@ class ServerRows:
         repeated at any point without loss."""
         with self.writing():
             words, embedded = (
-                {id: row for id, row in _records(one) if "kind" not in row} for one in (self._rows, self._session)
+                {id: row for id, row in self._renewing(_records(one)) if "kind" not in row}
+                for one in (self._rows, self._session)
             )
             items = [item_of(row, embedded=False) for row in (words | embedded).values() if "publication" in row]
+            self.delete("vectors", [item.id for item in items])
             self.put("item", [(item.id, packed(item)) for item in items], self.change + bool(items))
-            kind: list[Metadata] = [{"kind": "document", "change": 0}]
-            for some in batches([id for id, row in words.items() if "document" in row], MAX_RECORDS):
-                self._rows.update(ids=[*some], metadatas=kind * len(some))
-            for some in batches([id for id, row in words.items() if "document" not in row], MAX_RECORDS):
-                self._rows.delete(ids=[*some])
-            for some in batches([*embedded], MAX_RECORDS):
-                self._session.delete(ids=[*some])
-            self.record()
+            documents = [id for id, row in words.items() if "document" in row]
+            for some in batches(documents, MAX_RECORDS):
+                with self._changing():
+                    self._rows.update(ids=[*some], metadatas=[_marks("document", 0)] * len(some))
+            old = [(self._rows, id) for id in words if id not in {*documents}]
+            for some in batches([*old, *((self._session, id) for id in embedded)], MAX_RECORDS):
+                for collection in (self._rows, self._session):
+                    if ids := [id for one, id in some if one is collection]:
+                        with self._changing():
+                            collection.delete(ids=ids)
+        with translated("keep the session"):  # last, so that what was interrupted is begun again
+            title = {"title": self.info.title} if self.info.title else {}
+            self._rows.modify(metadata=_metadata(self.info) | title)
+        self.record()
+
+    def _renewing(self, records: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Records that are read during the turn, which is renewed meanwhile."""
+        for place, one in enumerate(records):
+            if place % PAGE == 0:
+                with self._changing():
+                    pass
+            yield one
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[None]:
@@ -368,7 +388,25 @@ def _listed(page: GetResult) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _row(kind: RowKind, id: str, row: Mapping[str, Any]) -> Row:
     value = base64.b64decode(row[kind]) if kind == "vectors" else row[kind].encode("utf-8", "replace")
-    return Row(kind, id.partition(_KEY)[2], int(row["change"]), 0, value)
+    return Row(kind, id.partition(_KEY)[2], int(row.get("change", 0)), 0, value)
+
+
+def _marks(kind: RowKind, change: int) -> Metadata:
+    """By which rows are found: their kind, and the number of their change once more under its name."""
+    return {"kind": kind, "change": change, f"{kind}_change": change}
+
+
+def _portions(rows: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    """The rows in portions that a server takes at once."""
+    some, size = list[tuple[str, bytes]](), 0
+    for row in rows:
+        if some and (len(some) == MAX_RECORDS or size + len(row[1]) > MAX_WRITTEN):
+            yield some
+            some, size = [], 0
+        some.append(row)
+        size += len(row[1])
+    if some:
+        yield some
 
 
 def _text(kind: RowKind, value: bytes) -> str:
