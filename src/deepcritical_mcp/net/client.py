@@ -7,7 +7,6 @@ import math
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Hashable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Literal, TypedDict, TypeVar, Unpack, cast
@@ -42,7 +41,6 @@ T = TypeVar("T")
 ONE_DAY = 86_400.0
 MAX_EXPLANATION = 64 * 1024  # bytes of a response other than 2xx, read for what is wrong on the event loop
 USER_AGENT = f"deepcritical-mcp/{__version__}"
-_attempt: ContextVar[anyio.CancelScope] = ContextVar("attempt")
 logger = logging.getLogger(__name__)
 
 
@@ -162,8 +160,7 @@ class ApiClient:
             if self._limiter is not None:
                 await self._wait_in_line(self._limiter, step)
             try:
-                with anyio.fail_after(self._retry.attempt_timeout) as scope:
-                    _attempt.set(scope)
+                with anyio.fail_after(self._retry.attempt_timeout):
                     return await operation()
             except ProviderError as error:
                 failures.append(error)
@@ -171,9 +168,6 @@ class ApiClient:
             except TimeoutError as error:
                 failures.append(self._late())
                 raise failures[-1] from error
-            finally:
-                if self._limiter is not None:
-                    self._limiter.release()
 
         try:
             with anyio.fail_after(seconds_before(TO_REPORT_FAILURE)):
@@ -182,31 +176,19 @@ class ApiClient:
             raise (failures[-1] if failures else self._late()) from error
 
     async def _wait_in_line(self, limiter: Pacing, step: Literal["first", "next"]) -> None:
-        """Wait to be the next that may send; a request that may be late is refused at once, others only if the queue
-        slows down."""
-        if (wait := limiter.expected_wait(step)) > seconds_for(AT_ENTRY):
-            raise self._line_too_long(wait)
-        longest = seconds_for(IN_LINE)
-        with anyio.move_on_after(longest):
-            return await limiter.acquire(step)
-        raise self._line_too_long(max(longest, limiter.expected_wait(step)))
-
-    async def start(self) -> None:
-        """Wait for the moment to send, which does not count as time of the attempt. `send` does this itself."""
-        if self._limiter is None:
-            return
-        scope, begun, longest = _attempt.get(), anyio.current_time(), seconds_for(IN_LINE)
-        ends, scope.deadline = scope.deadline, math.inf
-        with anyio.move_on_after(longest):
-            await self._limiter.confirm()
-            scope.deadline = ends + anyio.current_time() - begun
-            return
-        raise self._line_too_long(longest)
-
-    def _line_too_long(self, wait: float) -> LineTooLongError:
-        again = f"Try again in {counted(math.ceil(wait), 'second')}."
-        told = f"Too many calls are waiting for {self.title}, which limits requests per second. {again}"
-        return LineTooLongError(self.provider, told, retry_after=wait)
+        """Wait for a moment to send; a request that may be late is refused at once, others only if the queue slows
+        down."""
+        wait, longest = limiter.expected_wait(step), seconds_for(IN_LINE)
+        if wait <= seconds_for(AT_ENTRY):
+            with anyio.move_on_after(longest):
+                return await limiter.acquire(step)
+            wait = max(longest, limiter.expected_wait(step))
+        raise LineTooLongError(
+            self.provider,
+            f"Too many calls are waiting for {self.title}, which limits requests per second. Try again in "
+            f"{counted(math.ceil(wait), 'second')}.",
+            retry_after=wait,
+        )
 
     def _late(self) -> ProviderTimeoutError:
         return ProviderTimeoutError(self.provider, f"{self.title} did not answer in time.")
@@ -235,6 +217,9 @@ class ApiClient:
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
             told = f"The request to {self.title} could not be sent ({type(error).__name__})."
             raise ProviderRequestError(self.provider, told) from error
+        finally:
+            if self._limiter is not None:
+                self._limiter.release()
         is_explained = not response.is_success and len(response.content) <= MAX_EXPLANATION
         if is_explained and self._explain and (error := self._explain(response)):
             raise error
@@ -243,9 +228,12 @@ class ApiClient:
 
     async def _pace(self, event: str, _: Mapping[str, object]) -> None:
         """httpx's `trace` extension: holds the limiter to when the request is really sent."""
-        if event.endswith("send_request_headers.started"):
-            await self.start()
-        elif event.endswith("send_request_body.complete") and self._limiter is not None:
+        assert self._limiter is not None
+        if event.endswith("connect_tcp.started"):
+            await self._limiter.connect()
+        elif event.endswith("send_request_headers.started"):
+            await self._limiter.confirm()
+        elif event.endswith("send_request_body.complete"):
             await self._limiter.sent()
 
     async def _read(self, response: httpx.Response) -> httpx.Response:

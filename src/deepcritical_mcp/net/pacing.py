@@ -21,9 +21,10 @@ from contextvars import ContextVar
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 from filelock import FileLock, Timeout
 
@@ -37,9 +38,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # All in seconds.
+MAX_LATENESS = 0.05  # a request that would be sent later than this after its moment waits for another moment
 MIN_LATENESS = 0.01  # a request sent later than this after its moment moves the next one by its delay
 LATE_START = 0.025  # a moment taken no later than this after it came free does not delay those that follow
-CONNECTING = 0.5  # as many requests as start in this time may be connecting, or waiting for their moment
+CONNECTING = 0.5  # as many requests as start in this time may open connections: then the first one is free again
 MAX_AHEAD = 5.0  # a state further ahead than this and two requests was written before the clock was set back
 ALONE = 4  # how many times slower a process asks that cannot know how many others do
 RETRY_PLACE = 30.0  # until a place that could not be used is tried again
@@ -48,6 +50,7 @@ LOCK_POLL = 0.005
 REDIS_TIMEOUT = 2.0
 
 MAX_STATE_BYTES = 100
+NO_STATE = -1
 
 Step = Callable[[int, int], int]
 """From the present and the next free moment to the new next free moment, all in microseconds."""
@@ -66,8 +69,18 @@ class Place(Protocol):
         ...
 
 
-_has_room: ContextVar[bool] = ContextVar("has_room", default=False)  # whether this task keeps others from connecting
-_taken: ContextVar[float] = ContextVar("taken", default=math.inf)  # when this task took the moment of its request
+class _Moment(NamedTuple):
+    """Seconds to wait for a moment, or, if it was taken, when (monotonic), the state that it left and the spacing."""
+
+    wait: float
+    at: float = 0.0
+    state: int = NO_STATE
+    spacing: int = 0
+
+
+_NO_MOMENT = _Moment(0)
+_moment: ContextVar[_Moment] = ContextVar("moment", default=_NO_MOMENT)  # taken by this task for its next request
+_connecting: ContextVar[bool] = ContextVar("connecting", default=False)  # whether this task opens a connection
 
 
 class Pacing:
@@ -85,46 +98,84 @@ class Pacing:
         self._shared = bool(places)
         self._steps = steps
         self._paused: dict[str, float] = {}
-        self._front = anyio.Lock()
-        # Only one of each line waits for room, so the requests of calls under way do not wait for those to come.
+        self._turn, self._front = anyio.Lock(), anyio.Lock()
+        # Only one of each line waits for the turn, so the requests of calls under way do not wait for those to come.
         self._lines = {"first": TurnLine(), "next": TurnLine()}
-        self._most = max(1, math.ceil(CONNECTING / spacing)) if spacing else 1
-        self._room = anyio.Semaphore(self._most)
+        self._room = anyio.Semaphore(max(1, math.ceil(CONNECTING / spacing)) if spacing else 1)
         self._thread = anyio.CapacityLimiter(1)  # of its own: calls at work in all others would hold up the line
 
     def expected_wait(self, step: Literal["first", "next"] = "first") -> float:
         """Seconds until a request that starts to wait now may be sent, as far as is known here."""
-        before = (self._most - self._room.value) * self._spacing / 1e6
-        return before + self._lines[step].expected_wait(self._spacing * self._steps / 1e6)
+        return self._lines[step].expected_wait(self._spacing * self._steps / 1e6)
 
     async def acquire(self, step: Literal["first", "next"] = "first") -> None:
-        """Return when the next request may connect, a call's first or a next one. `confirm` takes its moment; call
-        `release` in any case when the request is over."""
-        if self._spacing:
-            async with self._lines[step].turn():
-                await self._room.acquire()
-            _has_room.set(True)
-
-    def release(self) -> None:
-        """Let another request connect. Call it again as often as you like."""
-        if _has_room.get():
-            _has_room.set(False)
-            self._room.release()
-
-    async def confirm(self) -> None:
-        """Return when the request may start: call this right before it is sent. Connecting takes longer than the
-        spacing, so that a moment taken earlier would have passed.
+        """Return when the next request may start, a call's first or a next one. A cancelled call takes no moment from
+        the others.
 
         Raises:
             ConfigurationError: the address of Redis is not one.
         """
         if self._spacing:
-            async with self._front:
-                wait = await anyio.to_thread.run_sync(self._take, limiter=self._thread)
+            async with self._lines[step].turn(), self._turn:
+                async with self._room:
+                    pass
+                wait = await self._take_behind_front()
                 while wait > 0:
                     await anyio.sleep(wait)
-                    wait = await anyio.to_thread.run_sync(self._take, limiter=self._thread)
-            _taken.set(time.monotonic())
+                    wait = await self._take_behind_front()
+
+    async def _take_behind_front(self) -> float:
+        async with self._front:
+            return await self._take_for_request()
+
+    async def _take_for_request(self, unused: int = NO_STATE) -> float:
+        """Take this moment for the task's next request, or return the seconds to wait."""
+        moment = await anyio.to_thread.run_sync(self._take, unused, limiter=self._thread)
+        if moment.wait > 0:
+            return moment.wait
+        _moment.set(moment)
+        try:
+            await anyio.lowlevel.checkpoint_if_cancelled()
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await self._give_back(moment)
+            raise
+        return 0
+
+    async def _give_back(self, moment: _Moment) -> None:
+        """Unless another one was taken since: then it is lost."""
+        await anyio.to_thread.run_sync(self._move, -moment.spacing, moment.state, limiter=self._thread)
+
+    async def connect(self) -> None:
+        """Call this before the request opens a connection, which takes longer than the spacing: others have the moment
+        meanwhile, and `confirm` takes another one. Call `release` in any case when the request is over."""
+        if self._spacing and (moment := _moment.get()) != _NO_MOMENT:
+            _moment.set(_NO_MOMENT)
+            await self._give_back(moment)
+            await self._room.acquire()
+            _connecting.set(True)
+
+    def release(self) -> None:
+        """Let another request open a connection. Call it again as often as you like."""
+        if _connecting.get():
+            _connecting.set(False)
+            self._room.release()
+
+    async def confirm(self) -> None:
+        """Call this right before the request is sent: a moment that has passed by then is replaced by this one, if
+        nobody took one since, or by the next.
+
+        Connecting takes time, especially at first; without this, requests that waited for it would be sent together.
+        It does not queue again: on a busy machine, requests would lose their turn over and over. It goes before those
+        who still have to connect: otherwise they would let one moment after the other pass.
+        """
+        lost = _moment.get()
+        if self._spacing and time.monotonic() - lost.at > MAX_LATENESS:
+            async with self._front:
+                wait = await self._take_for_request(lost.state)
+                while wait > 0:
+                    await anyio.sleep(wait)
+                    wait = await self._take_for_request(lost.state)
         self.release()
 
     async def sent(self) -> None:
@@ -132,28 +183,35 @@ class Pacing:
 
         A busy machine can stop this process between `confirm` and sending.
         """
-        late = time.monotonic() - _taken.get()
-        _taken.set(math.inf)
+        late = time.monotonic() - _moment.get().at
+        _moment.set(_NO_MOMENT)  # a redirect is another request
         if self._spacing and late > MIN_LATENESS:
-            await anyio.to_thread.run_sync(self._delay, round(late * 1e6), limiter=self._thread)
+            await anyio.to_thread.run_sync(self._move, round(late * 1e6), limiter=self._thread)
 
-    def _take(self) -> float:
-        """Take this moment if it is free; if not, the seconds until it is."""
-        wait = 0.0
+    def _take(self, unused: int = NO_STATE) -> _Moment:
+        """Take this moment if it is free, or if none was taken after the one that left the state `unused`."""
+        moment = _Moment(0)
 
         def step(now: int, free: int, spacing: int) -> int:
-            nonlocal wait
-            if now < free <= now + 2 * spacing + MAX_AHEAD * 1e6:
-                wait = (free - now) / 1e6
+            nonlocal moment
+            if free != unused and now < free <= now + 2 * spacing + MAX_AHEAD * 1e6:
+                moment = _Moment((free - now) / 1e6)
                 return free
-            return (free if free <= now < free + LATE_START * 1e6 else now) + spacing
+            start = free if free <= now < free + LATE_START * 1e6 else now
+            moment = _Moment(0, time.monotonic(), start + spacing, spacing)
+            return moment.state
 
         self._change(step)
-        return wait
+        return moment
 
-    def _delay(self, by: int) -> None:
-        """Move the next free moment."""
-        self._change(lambda now, free, spacing: min(free + by, now + spacing + round(MAX_AHEAD * 1e6)))
+    def _move(self, by: int, expected: int | None = None) -> None:
+        """Move the next free moment, if it is still the `expected` one."""
+        ahead = round(MAX_AHEAD * 1e6)
+
+        def step(now: int, free: int, spacing: int) -> int:
+            return min(free + by, now + spacing + ahead) if expected in (None, free) else free
+
+        self._change(step)
 
     def _change(self, step: SpacedStep) -> None:
         for place, following in pairwise(self._places):

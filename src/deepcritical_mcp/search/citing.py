@@ -77,7 +77,8 @@ class CitationIndexes:
                 found[service.name] = Listing(service.name, service.title, error=error)
                 return
             ids = tuple(one for one in known.ids if one != pmid)
-            found[service.name] = Listing(service.name, service.title, replace(known, ids=ids))
+            known = replace(known, ids=ids, total=known.total - len(known.ids) + len(ids))
+            found[service.name] = Listing(service.name, service.title, known)
 
         async with anyio.create_task_group() as tasks:
             for service in self._services:

@@ -206,7 +206,7 @@ async def get_evidence(
     found = await store.get(wanted)
     records = await store.publications(wanted)
     found = {id: item.model_copy(update={"details": _details(records[id], item.id)}) for id, item in found.items()}
-    held = [_read(found[part.id], part, texts[part.id]) for part in parts if part.id in found]
+    held = [_read(found[part.id], part, texts[part.id]) for part in parts if part.id in found and part.id in texts]
     lost = [id for id in wanted if id not in found]
     listed = await _listed(session, [item for item, _ in held], lost, wrong, *problems.values())
     return listed.model_copy(update={"offset": offset, "starts": tuple(start for _, start in held)})

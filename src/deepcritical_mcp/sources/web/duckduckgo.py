@@ -73,7 +73,6 @@ class DuckDuckGoTool(WebTool):
         limit = "" if options.recency == "any" else options.recency[0]
 
         async def attempt() -> WebPage:
-            await self._client.start()
             return await anyio.to_thread.run_sync(self._ask, query, limit, number + 1, abandon_on_cancel=True)
 
         sent = as_sent({"q": query, "kl": _WORLDWIDE, **({"df": limit} if limit else {})})

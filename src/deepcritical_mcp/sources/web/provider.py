@@ -160,7 +160,9 @@ class WebTool(ABC):
             if len(page.records) >= MAX_ROWS:
                 warnings.append(f"{self.title} sent more than {MAX_ROWS} results at once; only these were read.")
             before = len(found)
-            found, scores = {one.id: one for one in page.records} | found, {**page.scores, **scores}
+            for one in page.records:
+                found.setdefault(one.id, one)
+            scores = {**page.scores, **scores}
             allowed = [one for one in found.values() if options.allows(one.url)]
             if len(allowed) >= max_results or not page.more or len(found) == before:
                 break
