@@ -176,6 +176,13 @@ async def test_a_later_page_that_fails_leaves_no_results_outside_the_domains(htt
     assert len(answer.remarks) == 1
 
 
+async def test_later_pages_come_behind_the_first(http: httpx.AsyncClient):
+    pages = [wire.Page(f"P{n}", f"https://a.example/{n}", "Text.") for n in range(40)]
+    async with stand_in(wire.brave(pages[:20], more=True), wire.brave(pages[20:])) as provider:
+        answer = await made("brave", provider.url, http).ask("metformin", 25, WebOptions())
+    assert [one.title for one in answer.records.values()] == [f"P{n}" for n in range(25)]
+
+
 async def test_more_than_tavily_gives_is_told(http: httpx.AsyncClient):
     async with stand_in(wire.tavily()) as provider:
         answer = await make_tavily(provider.url, http).ask("metformin " * 60, 50, WebOptions())
