@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from deepcritical_mcp.urls import (
@@ -115,6 +115,7 @@ ADDRESSES = st.lists(st.sampled_from([*PIECES.split(" "), " ", "\ud800", "\u200b
 
 
 @given(st.one_of(ADDRESSES, st.text()))
+@example("//duckduckgo.com/l/?uddg=http:// &rut=")
 def test_no_text_whatever_raises_or_changes_when_spelled_again(text: str):
     assert normalize_url(normalize_url(text)) == normalize_url(text)
     assert clean_url(clean_url(text)) == clean_url(text)

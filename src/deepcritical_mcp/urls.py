@@ -135,7 +135,7 @@ def resolve_redirect(url: str) -> str:
     """
     url = _visible(url)
     while (target := _redirect_target(url)) and len(target) < len(url):
-        url = target
+        url = _visible(target)
     return url
 
 

@@ -27,14 +27,15 @@ from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, Sessio
 from deepcritical_mcp.evidence import removed_items
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
-from deepcritical_mcp.evidence.storage.stored_items import new_session_id
+from deepcritical_mcp.evidence.storage.chroma_rows import MAX_RECORDS, MAX_WRITTEN, portions_of
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, new_session_id
 from deepcritical_mcp.models import Publication
 from tests.evidence.archives import unpack
 from tests.evidence.conftest import ChromaServer
 from tests.evidence.stand_ins import Clock, HashingModel, long_sections, paper, piece
 from tests.evidence.test_damage import damage
 from tests.evidence.test_deletion import DAY, sweep_for
-from tests.evidence.version_0_2 import CARD, FORMAT, kept_by_0_2, written_by_0_2
+from tests.evidence.version_0_2 import CARD, FORMAT, kept_by_0_2, record_row, written_by_0_2
 from tests.sampling import one_in
 
 Registries = Callable[[Settings], SessionRegistry]
@@ -83,7 +84,7 @@ async def test_a_session_of_0_2_is_listed_upgraded_and_found(
     assert len(await publications(registries(Settings(data_dir=tmp_path)), folder.name)) == 5
 
 
-@pytest.mark.parametrize("killed_after", range(6))
+@pytest.mark.parametrize("killed_after", range(9))
 async def test_a_session_of_0_2_on_a_server_is_upgraded_even_if_that_is_interrupted(
     registries: Registries, chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch, killed_after: int
 ) -> None:
@@ -108,6 +109,51 @@ async def test_a_session_of_0_2_on_a_server_is_upgraded_even_if_that_is_interrup
     await store.remove(["pubmed:2"])
     assert await (await registries(settings).get(session_id)).count() == 3
     assert client.get_collection(session_id).count() == 0
+
+
+@pytest.mark.parametrize("killed_after", range(4))
+async def test_what_0_2_left_in_one_collection_is_upgraded_even_if_that_is_interrupted(
+    registries: Registries, chroma_server: ChromaServer, monkeypatch: pytest.MonkeyPatch, killed_after: int
+) -> None:
+    client, session_id = chromadb.HttpClient(port=httpx.URL(chroma_server.url).port or 0), new_session_id()
+    written_by_0_2(cast(Client, client), session_id, ITEMS[-1:], DOCUMENTS, metadata={**FORMAT, "used": 1_000_000_000})
+    client.delete_collection(session_id)  # 0.2 was killed while it discarded vectors
+    settings = Settings(chroma_url=chroma_server.url, session_ttl=1e10)
+    steps = {"left": killed_after}
+    for name in ("upsert", "update", "delete", "modify"):
+        monkeypatch.setattr(Collection, name, _until_killed(getattr(Collection, name), steps))
+    with contextlib.suppress(EvidenceStoreError):
+        await registries(settings).get(session_id)
+    monkeypatch.undo()
+    store = await registries(settings).get(session_id)
+    assert (await store.ids(), await store.documents("")) == ([ITEMS[-1].id], DOCUMENTS)
+
+
+async def test_a_text_that_0_2_changes_after_the_upgrade_loses_its_vectors(
+    registries: Registries, chroma_server: ChromaServer
+) -> None:
+    client, session_id = chromadb.HttpClient(port=httpx.URL(chroma_server.url).port or 0), new_session_id()
+    metadata = {**FORMAT, "owner": "", "used": 1_000_000_000, "items": 2}
+    written_by_0_2(cast(Client, client), session_id, ITEMS[:2], {}, metadata=metadata)
+    settings = Settings(chroma_url=chroma_server.url, session_ttl=1e10)
+    store = await registries(settings).get(session_id)
+    assert (await store.search_similar("Zinc in warts. Zinc heals warts."))[0].id == "pubmed:1"
+    changed = piece("Copper conducts.", "Zinc in warts", pmid="1")
+    main = client.get_collection(session_id)
+    main.upsert(ids=[changed.id], embeddings=[[1.0] * 16], metadatas=[record_row(KeptItem(changed, 0, 1), 5, 0)])
+    main.modify(metadata=metadata)  # as 0.2 does with each use
+    store = await registries(settings).get(session_id)
+    found = {item.id: item.relevance for item in await store.search_similar("Zinc in warts. Zinc heals warts.")}
+    assert (await store.publications(["pubmed:1"]))["pubmed:1"].text.content == "Copper conducts."
+    assert found.get("pubmed:1", 0.0) < 0.9
+
+
+def test_rows_are_written_in_portions_that_a_server_takes() -> None:
+    rows = [(str(number), b"x" * 3_000_000) for number in range(5)] + [(str(number), b"") for number in range(5, 600)]
+    portions = list(portions_of(rows))
+    assert [row for some in portions for row in some] == rows
+    assert max(sum(len(value) for _, value in some) for some in portions) <= MAX_WRITTEN
+    assert max(map(len, portions)) == MAX_RECORDS
 
 
 def _until_killed(work: Callable[..., object], steps: dict[str, int]) -> Callable[..., object]:

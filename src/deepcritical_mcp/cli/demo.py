@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partialmethod
 from textwrap import fill
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import anyio
 from mcp import Client, MCPError
@@ -181,7 +181,7 @@ def _next_steps(screen: Screen, settings: Settings) -> None:
     screen.verbatim(f"    {shell_command()} doctor")
 
 
-_MAX_ARGUMENT = 120
+_MAX_ARGUMENT = 44
 _MAX_LINES, _MAX_LINE = 26, 160
 """Of an answer that is shown, and characters of each line."""
 
@@ -222,8 +222,7 @@ class Screen:
     def call(self, tool: str, arguments: dict[str, object]) -> None:
         """Print a tool call."""
         named = ", ".join(
-            f"{name}={clipped(json.dumps(value, ensure_ascii=False), _MAX_ARGUMENT)}"
-            for name, value in arguments.items()
+            f"{name}={json.dumps(_shortened(value), ensure_ascii=False)}" for name, value in arguments.items()
         )
         self.say(f"→ {tool}({named})", style="cyan", hang=2)
 
@@ -256,3 +255,12 @@ class Screen:
             shown += 1
             style = "bold" if line.startswith("#") else "dim" if is_quote else ""
             self.say(clipped(line.lstrip("#> "), _MAX_LINE), style=style, indent=2, hang=2)
+
+
+def _shortened(value: object) -> object:
+    """An argument, each text in it cut off where it is long."""
+    if isinstance(value, list):
+        return [_shortened(one) for one in cast("list[object]", value)]
+    if isinstance(value, dict):
+        return {name: _shortened(one) for name, one in cast("dict[str, object]", value).items()}
+    return clipped(value, _MAX_ARGUMENT) if isinstance(value, str) else value

@@ -66,7 +66,7 @@ class Cache:
         path: the file; created by the first `put`.
         ttl: seconds that a value is kept; one from before the clock was set back is not used.
         max_bytes: size of the file's used pages; the oldest values are dropped beyond it.
-        timeout: seconds to wait for another process that is writing.
+        timeout: seconds to wait for another process that is writing; after a wait that failed, none until it is free.
         now: seconds since the epoch.
     """
 
@@ -84,6 +84,7 @@ class Cache:
         self._connection: sqlite3.Connection | None = None
         self._closing: weakref.finalize[..., Cache] | None = None
         self._reported = False
+        self._is_locked = False
 
     def get(self, keys: Collection[bytes]) -> dict[bytes, bytes]:
         """The values of those `keys` that are cached."""
@@ -145,10 +146,15 @@ class Cache:
                     self._disconnect()  # the file may have been deleted while it was open
                     if not create:
                         return otherwise
-                return work(self._connect())
+                found = work(self._connect())
+                if self._is_locked:
+                    self._disconnect()  # the next connection waits again
+                    self._is_locked = False
+                return found
             except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
                 self._disconnect()
                 code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+                self._is_locked = code == sqlite3.SQLITE_BUSY
                 if code in _DAMAGED or isinstance(error, UnicodeDecodeError):  # of a message about a damaged file
                     self._delete_file()
                 reason = error.strerror if isinstance(error, OSError) else error
@@ -162,7 +168,10 @@ class Cache:
             make_private_folder(self._path.parent)
             self._path.touch(mode=0o600)
             self._path.chmod(0o600)  # version 0.1 left that to the umask
-            connection = self._connection = sqlite3.connect(self._path, timeout=self._timeout, check_same_thread=False)
+            connection = sqlite3.connect(
+                self._path, timeout=0 if self._is_locked else self._timeout, check_same_thread=False
+            )
+            self._connection = connection
             self._closing = weakref.finalize(self, connection.close)
             with suppress(sqlite3.OperationalError):  # no WAL here, or another process is switching to it right now
                 connection.execute("PRAGMA journal_mode=WAL")

@@ -305,24 +305,26 @@ class SourceSearch:
     async def _page(self, ranking: Ranking, request: SearchRequest, session: Session) -> Page:
         """The first `max_results` matching records of a ranking; with `only_new`, only those new to the session."""
         delivered = {id: ranking.records[id] for id in ranking.ids if id in ranking.records}
-        wanted, left_out = request.leave_out(list(delivered.values()), ranking.scores)
-        good = {item.id for item in wanted}
+        good = {one.id for one in request.leave_out(list(delivered.values()), ranking.scores)[0]}
         ids = [id for id in ranking.ids if id not in delivered or delivered[id].id in good]
         known = await known_ids(self.source, ids, ranking.records, session) if request.only_new else {}
         new = [place for place, id in enumerate(ids, start=1) if id not in known]
         # What follows the last result shown is left for the next page, even if the session knows it.
         examined = new[request.max_results - 1] if len(new) >= request.max_results else len(ids)
         chosen = [id for id in ids[:examined] if id not in known]
-        following = request.offset + (ranking.ids.index(ids[examined - 1]) + 1 if examined else len(ranking.ids))
+        is_whole = not (self.source.block and examined) or (ranking.ends and examined == len(ids))
+        end = len(ranking.ids) if is_whole else ranking.ids.index(ids[examined - 1]) + 1
+        following = request.offset + end
         ends = (ranking.ends and examined == len(ids)) or following >= request.LAST_RESULT
         if self.source.scored:
             chosen.sort(key=lambda id: -ranking.scores.get(id, 0.0))
         next_offset = -1 if ends or not self.source.block or not ranking.ids else following
-        unwanted = len(delivered) - len(wanted)
+        shown = [delivered[id] for id in ranking.ids[:end] if id in delivered]  # what follows counts on its own page
+        wanted, left_out = request.leave_out(shown, ranking.scores)
+        unwanted = len(shown) - len(wanted)
         if not self.source.block and (beyond := len(ids) - examined):
             unwanted += beyond
             left_out += (f"{counted(beyond, 'result')} beyond max_results {request.max_results} omitted.",)
-        end = following - request.offset if self.source.block else len(ranking.ids)
         held = tuple(known[id] for id in ids[:examined] if id in known)
         return Page(tuple(chosen), next_offset, held, left_out, unwanted, end)
 

@@ -72,7 +72,8 @@ async def keep_export(store: EvidenceStore, name: str, whole: WholeExport) -> tu
     added = KeptExport(name=name, media_type=media_type, size=size, place=place, packed=len(packed))
     await store.keep_document(place, packed)
     await _list(store, [*others, added])
-    for left in {one.place for one in kept} - {one.place for one in (*others, added)}:
+    written = {*await store.documents("export:")}  # also one that an interrupted call left without an entry
+    for left in (written | {one.place for one in kept}) - {one.place for one in (*others, added)}:
         await store.keep_document(left, "")
     return added, tuple(one.name for one in earlier if one not in others)
 

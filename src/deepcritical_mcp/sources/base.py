@@ -334,7 +334,7 @@ class Source(Service):
         cited_as: the `source` of its citations.
         tool: the tool that searches it, for the log of searches.
         request: the class of its requests.
-        two_step: whether `ask` returns only ids, and `fetch` their records.
+        two_step: whether `ask` may return ids without records, which `fetch` gets.
         scored: whether its answers include records, with a score if the provider has any; otherwise the session
             computes relevance.
         block: results of each variant that are fused at a time, so that pages of one search neither repeat nor miss a

@@ -78,6 +78,18 @@ async def test_only_what_is_not_published_is_shown_if_wanted(http: httpx.AsyncCl
     assert found.warnings == ("1 preprint that was published omitted from this page; the articles are PMID 32000001.",)
 
 
+@pytest.mark.parametrize("only_new", [False, True])
+async def test_what_was_published_is_counted_once_over_all_pages(http: httpx.AsyncClient, *, only_new: bool):
+    link = TO_ARTICLE["commentCorrectionList"]
+    rows = [row | ({"commentCorrectionList": link} if n % 2 else {}) for n, row in enumerate(numbered(60))]
+    session, offset, left_out, shown = FakeSession(), 0, 0, list[str]()
+    while offset >= 0:
+        found, _ = await search(rows, http, session, unpublished_only=True, only_new=only_new, offset=offset)
+        left_out, offset = left_out + found.left_out, found.next_offset
+        shown += [item.citation.title for item in found.evidence]
+    assert (left_out, len(shown), len(set(shown))) == (30, 30, 30)
+
+
 async def test_servers_and_dates_narrow_the_search(http: httpx.AsyncClient):
     _, (asked,) = await search(
         [], http, servers=("biorxiv", "www.medrxiv.org", "Research square"), min_date="2025", max_date="2026-02"

@@ -217,7 +217,7 @@ class ServerRows:
 
     def put(self, kind: RowKind, rows: Iterable[tuple[str, bytes]], change: int = 0) -> None:
         """Write values by key, in place of earlier ones."""
-        for some in _portions(rows):
+        for some in portions_of(rows):
             with self._changing():
                 self._rows.upsert(
                     ids=[f"{kind}{_KEY}{key}" for key, _ in some],
@@ -396,7 +396,7 @@ def _marks(kind: RowKind, change: int) -> Metadata:
     return {"kind": kind, "change": change, f"{kind}_change": change}
 
 
-def _portions(rows: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+def portions_of(rows: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
     """The rows in portions that a server takes at once."""
     some, size = list[tuple[str, bytes]](), 0
     for row in rows:

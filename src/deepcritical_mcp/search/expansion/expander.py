@@ -100,8 +100,9 @@ _NEARLY = 1.1
 _LOOSE = 8
 """So many times as much as the direct query a class of drugs alone may find."""
 _FLOOD = 2000
-"""More papers than anybody screens: above it, the direct query requires one more of the things that were said, and
-above five times as many, nothing broader is proposed."""
+"""More papers than anybody screens: above it, the direct query requires one more of the things that were said."""
+_TOO_MANY = 10_000
+"""Papers that the direct query finds, above which nothing broader is proposed."""
 _MAX_COUNTED = 12
 _MAX_NARROWED = 4
 _MAX_SHORT_FORMS = 3
@@ -221,7 +222,7 @@ class QueryExpander:
                     read = hits.get(plan.direct, read)
         direct = direct_query(plan)
         least = hits[plan.direct].count if plan.direct in hits else -1
-        broader = list(broader_drafts(plan))[:_MAX_COUNTED]
+        broader = list(broader_drafts(plan))[:_MAX_COUNTED] if least <= _TOO_MANY else []
         specific = list(specific_drafts(plan, today=today))
         if least == 0:
             hits |= {one.pubmed: Hits(count=0) for one in specific}
@@ -303,8 +304,6 @@ def _adding(drafts: Sequence[Proposal], least: int, hits: dict[str, Hits], *, is
     papers, those that add nothing today, and those on one of two subjects, come last."""
     if least < 0:
         return sorted(drafts, key=lambda one: one.is_spare)
-    if least > 5 * _FLOOD:
-        return []
     found = {one: hits[one.pubmed].count if one.pubmed in hits else -1 for one in drafts}
     is_spare = is_ample and least < _FEW
     adding = [one for one in drafts if not one.is_spare and not 0 <= found[one] <= least * _NEARLY]

@@ -103,8 +103,6 @@ _INJURIES = ("C23.888", "C25", "C26")
 # Drugs by their structure or origin, hormones, vitamins; therapeutics and operations.
 _TREATMENTS = tuple("D02 D03 D04 D06 D09 D10 D20 D26 D27.505 E02 E04".split())
 _TREATMENT_ENDINGS = endings("treatment endings")
-# Questions that no filter fits.
-_UNFILTERED = ("basic", "unfiltered")
 # Diseases, organisms, parts of the body, persons and places are not tried.
 _NEVER_TRIED = ("disease", "A", "B", "C", "M", "Z")
 # Where or when something happens, not what is tried: "delirium after surgery".
@@ -126,10 +124,7 @@ def _asked() -> Mapping[str, re.Pattern[str]]:
 def question_kinds(topic: Topic, required: Sequence[Part]) -> set[QuestionKind]:
     """What the topic clearly asks about, by its words: the first kind that fits; else a treatment, if something that is
     tried and a disease are all that it requires. What it negates and the names of its conditions do not count."""
-    text = topic.affirmed if topic.syntax else topic.text
-    for one in topic.negations:
-        text = text.replace(one, " ")
-    text = _AROUND.sub(" ", text)
+    text = _AROUND.sub(" ", topic.text if topic.syntax == "" and not topic.negations else topic.affirmed)
     every = [one for part in required for one in part.either or (part,) if not one.is_negation]
     offered = [one for one in every if _is_tried(one) and one.before not in ("after", "during", "following")]
     ill = [one for one in every if one.concept and one.concept.record and one.concept.record.is_of(("C", "F"))]
@@ -137,10 +132,13 @@ def question_kinds(topic: Topic, required: Sequence[Part]) -> set[QuestionKind]:
         if " " in one.text and any(record.is_of(("C", "F", "I")) for record in one.records):
             text = text.replace(one.text, " ")
     for kind, pattern in _asked().items():
-        asked = topic.subject if kind == "reviews" else text  # not in "I am writing a systematic review on"
+        # Not in "I am writing a systematic review on"; "why do adolescents not adhere" asks for views.
+        asked = {"reviews": topic.subject, "views": topic.text}.get(kind, text)
         if pattern.search(asked) and (kind != "effect" or any(one.kind not in _NEVER_TRIED for one in every)):
             is_trial = kind in ("effect", "trial")
-            return {"treatment"} if is_trial else set() if kind in _UNFILTERED else {cast(QuestionKind, kind)}
+            return (
+                {"treatment"} if is_trial else set() if kind in ("basic", "unfiltered") else {cast(QuestionKind, kind)}
+            )
     is_for = any(one.before in ("for", "in") for one in ill)
     places = [place for one in ill if one.concept and one.concept.record for place in one.concept.record.tree_numbers]
     is_ill = bool(ill) and not any(place.startswith(_INJURIES) for place in places)

@@ -57,6 +57,7 @@ def pieces(noun: Sequence[Item], *, is_listed: bool) -> Iterator[Piece]:
     items = _with_letters(noun)
     pairs = {place for place in range(1, len(items)) if _is_pair(items, place)}
     alone = {place for place in range(len(items)) if not pairs & {place, place + 1} and _stands_alone(items, place)}
+    done = {place + 1 for place in alone if _is_done(items[place + 1 : place + 3])}
     is_apart = bool(pairs or alone)
     run = list[Item]()
     for place, item in enumerate(items):
@@ -71,14 +72,11 @@ def pieces(noun: Sequence[Item], *, is_listed: bool) -> Iterator[Piece]:
             run = []
         elif place in alone:
             described = "" if is_listed or not run or not _describes(run[-1], item[1]) else run.pop()[0]
-            done = next((word for word, known in items[place + 1 : place + 2] if known is None and is_gerund(word)), "")
-            is_last = all(role_of_item(*one) == "setting" for one in items[place + 2 : place + 3])
-            if done and is_last and role_of_word(done) == "subject" and not described:  # "opioid tapering"
-                described, items[place + 1] = done, ("", None)
+            described = items[place + 1][0] if place + 1 in done else described
             yield from _phrase(run, is_apart=True, is_listed=is_listed)
             yield Piece(item[0], role_of_item(*item), item[1], described=described)
             run = []
-        elif item[0]:
+        elif place not in done:
             run.append(item)
     yield from _phrase(run, is_apart=is_apart, is_listed=is_listed)
 
@@ -90,7 +88,7 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
         yield Piece(" ".join(text for text, _ in run), "subject", is_pair=True)
         return
     gap = max((place for place, one in enumerate(run) if place and role_of_item(*one) in _BETWEEN), default=0)
-    if gap and gap < len(run) - 1 and not is_drug(run[-1][0]):  # "mouse model exercise"
+    if 0 < gap < len(run) - 1:  # "mouse model exercise"
         yield from _phrase(run[:gap], is_apart=is_apart, is_listed=is_listed)
         yield from _phrase(run[gap:], is_apart=is_apart, is_listed=is_listed)
         return
@@ -135,6 +133,13 @@ def _describes(item: Item, thing: TopicConcept | None) -> bool:
     is_verb = is_participle(word) or word.endswith("ing") or "-" in word
     is_said = is_adjective(word) and role_of_word(word) == "subject" and not is_verb
     return concept is None and thing is not None and is_said and not _is_of(thing, "D")
+
+
+def _is_done(behind: Sequence[Item]) -> bool:
+    """Whether a gerund stands behind a thing, with a setting at most behind it: "opioid tapering"."""
+    word, concept = behind[0] if behind else ("", None)
+    is_last = all(role_of_item(*one) == "setting" for one in behind[1:])
+    return concept is None and is_gerund(word) and role_of_word(word) == "subject" and is_last
 
 
 def _is_pair(items: Sequence[Item], place: int) -> bool:

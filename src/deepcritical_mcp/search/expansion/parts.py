@@ -46,7 +46,6 @@ _COMPARING = ("versus", "vs", "than")
 _COMPARED_WITH = word_list("compared with")
 _ENDS_COMPARISON = word_list("ends a comparison") | {",", ";"}
 _BEGINS_EXAMPLES = {one.split()[0] for one in EXAMPLES}
-_PROTEINS = ("D08", "D12", "D13")
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ class Part:
             return "disease" if ends_like_disease(self.text) else ""
         places = self.records[0].tree_numbers or ("D",)
         is_disease = any(one.startswith(OF_DISEASES) and not one.startswith((*SYMPTOMS, "F02")) for one in places)
-        return "disease" if is_disease else places[0][: 3 if places[0].startswith(_PROTEINS) else 1]
+        return "disease" if is_disease else places[0][:1]
 
     @property
     def evidence(self) -> float:

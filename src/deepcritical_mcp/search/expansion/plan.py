@@ -94,8 +94,8 @@ class Selection:
 
 def select(parts: Sequence[Part]) -> Selection:
     """Negations and animals are required, and two parts: the pair that papers are surest to name, a condition and what
-    is tried or measured rather than two of a kind; a third one only if it is named first or is as sure as can be. Of
-    what says little, one part is, if there is only one other."""
+    is tried or measured rather than two of a kind; a third one only if it is named first, is a group, or is as sure
+    as can be. Of what says little, one part is, if there is only one other and nothing else says as much."""
     kept = [one for one in parts if one.is_negation or one.role == "animal"]
     persons = [one for one in parts if one.role == "person"]
     others = [one for one in parts if one not in kept and (one not in persons or len(persons) == 1)]
@@ -131,7 +131,8 @@ def _worth(pair: tuple[Part, Part]) -> float:
 
 
 def is_telling(part: Part) -> bool:
-    """Whether papers may be told apart by words without evidence: a rare adjective ("school-based"), not "women"."""
+    """Whether papers may be told apart by a part without evidence: not by persons, nor by an adjective, unless that is
+    rare ("school-based")."""
     words = part.text.lower().split()
     is_rare = not is_common(words) and not word_list("modifier") & {*words} and not words[0].startswith("non")
     return part.role not in ("modifier", "person") or is_rare
@@ -195,9 +196,9 @@ class Plan:
         said = [one for one in self.ranking if not one.is_negation and one.role not in _ONLY_RANKING]
         if is_question and not is_flood:
             return []
-        if len(self.required) < 2:
-            return [one for one in said if one.evidence or is_telling(one)]
         telling = [one for one in said if one.evidence or is_telling(one)]
+        if len(self.required) < 2:
+            return telling
         is_named = any(
             one.role in ("subject", "group", "aspect") and (one.is_known or not is_common([singular(one.text.lower())]))
             for one in telling

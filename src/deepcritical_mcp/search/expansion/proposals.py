@@ -160,8 +160,8 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
 
 
 def _without(plan: Plan) -> Iterator[Proposal]:
-    """The topic without a negation, and without the least sure of three subjects; a class of drugs alone, since its
-    reviews are searched so; at last without any other part."""
+    """The topic without what is demanded beside its subjects, without a negation, and without the least sure of three
+    subjects; a class of drugs alone, since its reviews are searched so; at last without any other part."""
     if plan.one_of and len(plan.subjects) > 1:
         found = f"Without {_listed(one.said for one in plan.one_of)}."
         yield Proposal("broader", _words(plan.required), plan.query(plan.required), found)
@@ -184,10 +184,6 @@ def _grip(part: Part) -> tuple[bool, bool, float]:
     return part.role == "animal", not is_option, part.evidence
 
 
-def _is_sure(part: Part) -> bool:
-    return part.evidence >= SURE
-
-
 def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     """The same subjects by their words near each other, and as PubMed reads them by itself."""
     looser = {one: terms for one in plan.subjects if (terms := _looser(one))}
@@ -203,11 +199,11 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
 def _with_parent(plan: Plan) -> Iterator[Proposal]:
     """A disease or an operation with the heading above it, the last first, because topics often begin with a drug."""
     named = {one.record.name for one in plan.concepts if one.record}
-    for part in reversed(plan.subjects) if len(plan.subjects) > 1 and all(map(_is_sure, plan.subjects)) else ():
-        near = part.concept.broader if part.concept else ()
-        for parent in [one for one in near if one.name not in named and part.concept and _is_close(one, part.concept)][
-            :1
-        ]:
+    is_sure = len(plan.subjects) > 1 and all(one.evidence >= SURE for one in plan.subjects)
+    for part in reversed(plan.subjects) if is_sure else ():
+        concept = part.concept or TopicConcept(part.text)
+        near = [one for one in concept.broader if one.name not in named and _is_close(one, concept)]
+        for parent in near[:1]:
             wide = pubmed_syntax.any_of(
                 [pubmed_syntax.grouped(plan.blocks[part]), TopicConcept(parent.name, record=parent).block.full]
             )

@@ -180,7 +180,7 @@ Marked = Annotated[Word, AfterValidator(_marked)]
 Variants = Annotated[MoreVariants, Field(description="rephrasings, searched too")]
 Characters = Annotated[int, Field(ge=300, le=20_000, description="of the answer")]
 OtherSession = Annotated[Word, AfterValidator(clean_line)]
-"""`DescribedSession` without its description, which one tool has."""
+"""`DescribedSession` without its description, which models see once."""
 DescribedSession = Annotated[
     OtherSession, Field(description='"" = current; "new: title" opens one; a title or id finds one')
 ]
