@@ -61,6 +61,11 @@ async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: 
     assert requires(query, subjects), query
 
 
+async def test_a_letter_that_is_a_name_stays_one_in_capitals():
+    (direct, *_) = (await offline("FALLS IN OLDER ADULTS UNDER VITAMIN A")).queries
+    assert "vitamin A" in direct.pubmed_query
+
+
 async def test_what_is_no_question_needs_one_other_thing_that_the_topic_says(ask: Ask):
     found = await ask(
         "burnout of nurses and gardening in Kenya", papers={"burnout ; nurses": 9, "kenya ; burnout ; nurses": 2}

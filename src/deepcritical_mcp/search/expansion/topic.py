@@ -369,7 +369,7 @@ def _tokens(text: str) -> list[str]:
     is_title = len(named) > 3 and sum(word.istitle() for word in named) > 0.7 * len(named)
     found = [
         word.lower()
-        if is_shouted or (word[1:].islower() and (is_title or found[place - 1 : place] in ([], [";"])))
+        if (is_shouted and word[1:]) or (word[1:].islower() and (is_title or found[place - 1 : place] in ([], [";"])))
         else word
         for place, word in enumerate(found)
     ]
