@@ -87,13 +87,9 @@ async def test_a_long_block_is_never_cut_and_has_a_short_form_that_says_what_it_
     assert (concept.short_block, concept.short_leaves_out) == ("", ""), "it is short"
 
 
-@pytest.mark.parametrize("unknown", [["volunteer ski patroller*"], []])
-async def test_words_without_a_heading_or_a_phrase_are_searched_near_each_other(unknown: list[str], ask: Ask):
-    topic = "gout in volunteer ski patrollers" if unknown else "gout in ski patrollers"
-    query = (await ask(topic, unknown=unknown)).queries[0].pubmed_query
+async def test_words_without_a_heading_are_searched_wherever_they_stand(ask: Ask):
+    query = (await ask("gout in volunteer ski patrollers")).queries[0].pubmed_query
     assert finds(query, "gout ; volunteer patrollers who ski")
-    assert '"volunteer ski patroller*"' not in query
-    assert ('"ski patroller"[tiab:~3]' in query) >= (not unknown)
 
 
 async def test_another_name_that_pubmed_does_not_have_as_a_phrase_is_left_out(ask: Ask):

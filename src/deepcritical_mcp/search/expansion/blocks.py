@@ -17,6 +17,8 @@ from deepcritical_mcp.text import PUBMED_STOP_WORDS, other_spelling
 
 _ENDING = re.compile("(?<=[a-z]{5})(?:al|e|ed|ic|ive|ous)$")
 _MAX_PHRASE_WORDS = 3
+# How many words apart those of a phrase may stand that MeSH does not have, and if that finds too much.
+_NEAR, _CLOSE = 10, 3
 MAX_NAMES = 20
 MAX_NEIGHBORS_SHOWN = 12
 SHORT_CHARS = 450
@@ -117,22 +119,22 @@ def text_words(
     is_substance: bool = False,
     unindexed: Iterable[str] = (),
     is_own: bool = True,
-    is_near: bool = False,
+    near: int = 0,
 ) -> list[str]:
     """A name for PubMed's titles and abstracts: singular and plural, in British and in American spelling, with a
     prefix joined or not; truncated if that is safe.
 
     Of the phrases that PubMed does not have, those of the user (`is_own`) are searched as words near each other, as are
-    all with `is_near`; the others are left out.
+    all at most `near` words apart; the others are left out.
     """
     found: list[str] = []
     for spelled in spellings(name):
         forms = numbers(spelled, is_substance=is_substance or is_drug(name))
-        indexed = [one for one in forms if one.rstrip("*").casefold() not in unindexed and not is_near]
+        indexed = [one for one in forms if one.rstrip("*").casefold() not in unindexed and not near]
         found += [pubmed_syntax.term(one, "tiab") for one in indexed]
         if is_own and not indexed:
-            near = dict.fromkeys(one.replace("*", end) for one in (*forms, spelled) for end in ("", "s"))
-            found += [pubmed_syntax.phrase(one, "tiab:~3" if is_near else "tiab:~2") for one in near]
+            apart = dict.fromkeys(one.replace("*", end) for one in (*forms, spelled) for end in ("", "s"))
+            found += [pubmed_syntax.phrase(one, f"tiab:~{near or 2}") for one in apart]
     return _each_once(found)
 
 
@@ -268,16 +270,16 @@ def has_name(record: MeshDescriptor, text: str) -> bool:
     return any(stems(name) == stems(text) for name in (record.name, *record.entry_terms))
 
 
-def words_block(text: str, unindexed: frozenset[str]) -> str:
-    """Up to three words as a phrase; more, and the name of a gene with what follows it, wherever they stand; an animal
-    by all its names."""
+def words_block(text: str, *, is_close: bool) -> str:
+    """Two or three words that MeSH does not have near each other, because papers word them otherwise ("staffing levels
+    of nurses"), nearer if that finds too much (`is_close`); more, and the name of a gene with what follows it, wherever
+    they stand; an animal by all its names."""
     words = text.split()
     if all(map(is_never_noun, words)):  # "agitated", "feline hypertrophic"
         return pubmed_syntax.all_of(f"{_ENDING.sub('', word)}*[tiab]" for word in words)
     if len(words) == 1 and re.fullmatch("[A-Z]{3,}s?", text):  # "DOACs"
         return pubmed_syntax.any_of(f"{text.rstrip('s')}{end}[tiab]" for end in ("", "s"))
-    is_unknown = len(words) > 1 and text.casefold() in unindexed
-    if len(words) > _MAX_PHRASE_WORDS or is_unknown or (len(words) > 1 and is_symbol(words[0])):
-        kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS and word[1:]]
-        return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
-    return pubmed_syntax.any_of(text_words(text, unindexed=unindexed, is_near=len(words) == 2))
+    if len(words) < 2 or (len(words) <= _MAX_PHRASE_WORDS and not is_symbol(words[0])):
+        return pubmed_syntax.any_of(text_words(text, near=(len(words) > 1) * (_CLOSE if is_close else _NEAR)))
+    kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS and word[1:]]
+    return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)

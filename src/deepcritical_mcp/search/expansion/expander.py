@@ -93,8 +93,8 @@ _FEW = 20
 _USUAL = 3
 # Of the broader queries, the one that finds most comes first, up to so many times as much as the direct one, or so
 # many papers.
-_NEAR = 3
-_FEW_MORE = 200
+_NEAR = 10
+_FEW_MORE = 500
 _NEARLY = 1.1
 """So many times as much as the direct query finds one that is nearly the same."""
 _LOOSE = 8
@@ -309,7 +309,7 @@ def _adding(drafts: Sequence[Proposal], least: int, hits: dict[str, Hits], *, is
     adding = [one for one in drafts if not one.is_spare and not 0 <= found[one] <= least * _NEARLY]
     adding = [one for one in adding if not one.is_loose or found[one] <= _LOOSE * least]
     most = max(least * _NEAR, _FEW_MORE)
-    adding.sort(key=lambda one: (not least < found[one] <= most, found[one] if found[one] > most else -found[one]))
+    adding.sort(key=lambda one: max(found[one] - most, 0))
     spare = [one for one in drafts if one not in adding]
     return [*adding, *sorted(spare, key=lambda one: one.is_spare)] if is_spare else adding
 

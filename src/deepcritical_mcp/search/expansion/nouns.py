@@ -147,7 +147,7 @@ def _is_pair(items: Sequence[Item], place: int) -> bool:
     "emergency physicians", "neonatal unit", "central line infections"."""
     before, (text, concept) = items[place - 1], items[place]
     role = role_of_item(text, concept)
-    is_general = (role in (*PERSONS, "setting") and not is_adjective(text)) or _is_top(concept)
+    is_general = (role in (*PERSONS, "setting") and not is_adjective(text)) or (role != "place" and _is_top(concept))
     return is_general and _qualifies(before, role)
 
 

@@ -178,7 +178,7 @@ class Plan:
         optional = [one for one in negations if not is_alone and negated_block(one.text) == one.text]
         chosen = select([one for one in self.parts if one not in optional])
         self.required, self.ranking, self.surplus = chosen.required, (*chosen.ranking, *optional), chosen.surplus
-        self.blocks = {one: one.block(unindexed) for one in self.required}
+        self.blocks = {one: one.block(is_close=is_flood) for one in self.required}
         self.shortened: list[Part] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
             if len(self.query(self.required)) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:
@@ -194,6 +194,7 @@ class Plan:
         sure = [one for one in self.required if one.evidence >= SURE and one.is_known]
         is_question = len(self.required) > 2 or len({one.is_disease for one in sure}) > 1
         said = [one for one in self.ranking if not one.is_negation and one.role not in _ONLY_RANKING]
+        said = [one for one in said if not one.is_compared]
         if is_question and not is_flood:
             return []
         telling = [one for one in said if one.evidence or is_telling(one)]
@@ -205,7 +206,7 @@ class Plan:
             if one.evidence
         )
         is_enough = telling[1:] or is_named
-        return telling if is_enough and not all(one.is_compared for one in telling) else []
+        return telling if is_enough else []
 
     @property
     def core(self) -> str:

@@ -155,26 +155,28 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
         return
     if topic.language == OTHER_SCRIPT or not plan.required:
         return
-    for one in (*_without(plan), *_worded_otherwise(plan), *_with_parent(plan)):
+    for one in (*_without(plan), *_with_parent(plan), *_worded_otherwise(plan)):
         yield replace(one, pubmed=plan.ranked(one.pubmed))
 
 
 def _without(plan: Plan) -> Iterator[Proposal]:
-    """The topic without what is demanded beside its subjects, without a negation, and without the least sure of three
-    subjects; a class of drugs alone, since its reviews are searched so; at last without any other part."""
+    """The topic without what is demanded beside its subjects, without a negation, and without one of three subjects,
+    the least sure first, but not the only condition; a class of drugs alone, since its reviews are searched so; at last without any other part."""
     if plan.one_of and len(plan.subjects) > 1:
         found = f"Without {_listed(one.said for one in plan.one_of)}."
         yield Proposal("broader", _words(plan.required), plan.query(plan.required), found)
     subjects = sorted(enumerate(plan.subjects), key=lambda placed: (_grip(placed[1]), -placed[0]))
+    conditions = [one for one in plan.demanded if one.kind in ("disease", "B") and one.role != "animal"]
     for one in [*(one for one in plan.required if one.is_negation), *(one for _, one in subjects)]:
-        rest = [other for other in plan.required if other is not one]
+        rest = [other for other in plan.demanded if other is not one]
         left = [other for other in rest if not other.is_negation]
         if left:
             found = f"Without “{one.said}”, which papers may leave to the full text or word otherwise."
             is_class = one.kind in ("disease", "D") and any(other.is_class for other in left)
-            is_least = len(left) > 1 and one is subjects[0][1]
-            is_spare = not (is_class or (one.is_negation and len(left) > 1) or is_least)
-            yield Proposal("broader", _words(rest), plan.query(rest), found, is_spare=is_spare, is_loose=is_class)
+            wide = plan.query([other for other in rest if other in plan.required])
+            wide = plan.with_one_of(wide) if len(plan.one_of) == 1 else wide
+            is_spare = (len(left) < 2 or conditions == [one]) and not is_class
+            yield Proposal("broader", _words(rest), wide, found, is_spare=is_spare, is_loose=is_class)
 
 
 def _grip(part: Part) -> tuple[bool, bool, float]:
@@ -279,15 +281,26 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
         if not (one.kind == "persons" and (is_said or one.filter.pubmed.startswith("animals")))
         and one.filter.pubmed.strip("(").split(" OR ")[0] not in plan.core
     ]
-    for one in sorted((one for one in plan.ranking if one not in plan.demanded), key=lambda part: -part.evidence):
-        is_named = one.concept is not None and one.role in ("subject", "group") and one.evidence >= NAMED
-        if is_named or (one.role == "modifier" and not one.is_negation and is_telling(one)):
-            found = f"Only papers that say “{one.said}”."
-            yield Proposal(
-                "specific", f"{subject}: {one.said}", f"{core} AND {pubmed_syntax.grouped(one.block())}", found
-            )
+    said = sorted((one for one in plan.ranking if one not in plan.demanded), key=lambda part: -part.evidence)
+    telling = [one for one in said if one.role not in ("measure", "comparator", "kind", "head") and not one.is_negation]
+    first = [
+        one
+        for one in telling
+        if (one.concept and one.role in ("subject", "group") and one.evidence >= NAMED)
+        or (one.role == "modifier" and is_telling(one))
+    ]
+    yield from (_only(one, core, subject) for one in first)
+    yield from (_narrowed(plan, one, subject) for one in every if one.kind in ("question", "persons"))
+    yield from (_only(one, core, subject) for one in telling if one.evidence and one not in first)
     for one in every:
-        yield replace(_narrowed(plan, one, subject), is_spare=one.kind not in ("question", "persons"))
+        if one.kind not in ("question", "persons"):
+            yield replace(_narrowed(plan, one, subject), is_spare=True)
+
+
+def _only(part: Part, core: str, subject: str) -> Proposal:
+    """The direct query and a part that only ranks in it."""
+    narrow = f"{core} AND {pubmed_syntax.grouped(part.block())}"
+    return Proposal("specific", f"{subject}: {part.said}", narrow, f"Only papers that say “{part.said}”.")
 
 
 def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Proposal:

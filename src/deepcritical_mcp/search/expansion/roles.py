@@ -126,7 +126,7 @@ def evidence_of(role: QueryRole, text: str, record: MeshDescriptor | None) -> fl
     if record is None:
         return evidence_of_words(words)
     if is_branch(record):
-        return NAMED if record.is_of(OF_DISEASES) else WEAK
+        return NAMED if record.is_of(OF_DISEASES) or not (words[1:] or is_common(words)) else WEAK
     if record.is_of(("A",)) and not record.is_of(("A11",)):
         return WEAK
     is_common_word = is_common(words) and not record.is_of((*OF_DISEASES, "G08"))
