@@ -200,6 +200,8 @@ class Plan:
         telling = [one for one in said if one.evidence or is_telling(one)]
         if len(self.required) < 2:
             return telling
+        if not is_flood:  # an outcome, a setting or persons only rank
+            telling = [one for one in telling if one.role in ("subject", "group")]
         is_named = any(
             one.role in ("subject", "group", "aspect") and (one.is_known or not is_common([singular(one.text.lower())]))
             for one in telling

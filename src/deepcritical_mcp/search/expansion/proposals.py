@@ -160,8 +160,9 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
 
 
 def _without(plan: Plan) -> Iterator[Proposal]:
-    """The topic without what is demanded beside its subjects, without a negation, and without one of three subjects,
-    the least sure first, but not the only condition; a class of drugs alone, since its reviews are searched so; at last without any other part."""
+    """The topic without what is demanded beside its subjects; without a negation; without one of three subjects,
+    the least sure first, but not the only condition; a class of drugs alone, since its reviews are searched so; at last
+    without any other part."""
     if plan.one_of and len(plan.subjects) > 1:
         found = f"Without {_listed(one.said for one in plan.one_of)}."
         yield Proposal("broader", _words(plan.required), plan.query(plan.required), found)
