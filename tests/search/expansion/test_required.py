@@ -67,12 +67,12 @@ async def test_a_letter_that_is_a_name_stays_one_in_capitals():
 
 
 async def test_what_is_no_question_needs_one_other_thing_that_the_topic_says(ask: Ask):
-    topic = "burnout of nurses and gardening with hypnotherapy in Kenya"
+    topic = "burnout of nurses and gardening after pottery in Kenya"
     found = await ask(topic, papers={"burnout ; nurses": 9, "gardening ; burnout ; nurses": 2})
     query = found.queries[0]
     assert not finds(query.pubmed_query, "burnout nurses kenya")
-    assert all(finds(query.pubmed_query, f"burnout nurses {other}") for other in ("hypnotherapy", "gardening"))
-    assert "And one of “gardening”, “hypnotherapy”." in query.rationale
+    assert all(finds(query.pubmed_query, f"burnout nurses {other}") for other in ("pottery", "gardening"))
+    assert "And one of “gardening”, “pottery”." in query.rationale
     broader = next(one for one in found.queries if one.strategy == "broader")
     assert finds(broader.pubmed_query, "burnout nurses"), broader
 
