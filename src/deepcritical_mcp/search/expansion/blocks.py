@@ -19,6 +19,8 @@ _ENDING = re.compile("(?<=[a-z]{5})(?:al|e|ed|ic|ive|ous)$")
 _MAX_PHRASE_WORDS = 3
 # How many words apart those of a phrase may stand that MeSH does not have, and if that finds too much.
 _NEAR, _CLOSE = 10, 3
+_APART = 5
+_NAMES = ("A", "B", "C", "D", "F03", "M", "Z")
 MAX_NAMES = 20
 MAX_NEIGHBORS_SHOWN = 12
 SHORT_CHARS = 450
@@ -102,6 +104,8 @@ class TopicConcept:
         texts = self.forms if self.forms and self.text.lower() in PUBMED_STOP_WORDS else (self.text, *self.forms)
         headings = [pubmed_syntax.phrase(self.record.name, tag) for tag in _tags(self.record)] if self.record else []
         own = [one for name in texts for one in text_words(name, is_substance=is_substance, unindexed=self.unindexed)]
+        if self.record and not self.record.is_of(_NAMES) and 2 <= len(self.text.split()) <= _MAX_PHRASE_WORDS:
+            own += text_words(self.text, near=_APART)  # "quality of sleep"
         names = [
             one
             for name in (synonyms(self.record) if self.record and self.record.name not in _UNSAID else ())

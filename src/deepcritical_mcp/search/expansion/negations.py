@@ -115,7 +115,7 @@ _TANGLED = re.compile(
 
 # What is often said of drugs that somebody does not or cannot take.
 _UNTREATED = re.compile(
-    r"(?:not|never) (?:given|receiving|taking|treated with|using) (?P<drug>[^ ]+(?: [^ ]+){0,2})", re.IGNORECASE
+    r"(?:not|never) (?:given|receiving|taking|treated with) (?P<drug>[^ ]+(?: [^ ]+){0,2})", re.IGNORECASE
 )
 _INTOLERANT = re.compile(
     r"(?:cannot|unable to) (?:have|receive|take|tolerate|use) (?P<drug>[^ ]+(?: [^ ]+){0,2})", re.IGNORECASE

@@ -140,7 +140,8 @@ class Part:
             and self.before not in ("", "or")
         ):
             found = WEAK / 2 * (self.role in ("subject", "group", "setting"))  # "absence", but "nurse turnover"
-        if self.text.lower() in ("man", "men", "woman", "women"):
+        is_unknown = self.is_compared and self.is_looked_up and not self.is_known  # "TAVI vs SAVR"
+        if is_unknown or self.text.lower() in ("man", "men", "woman", "women"):
             found = NONE  # men or women with a disease are seldom half of the question
         found -= WEAK * (self.is_compared + 2 * (self.label == ASIDE))
         if self.is_outcome and (self.is_known or self.label) and self.role != "group":
@@ -273,7 +274,7 @@ class _TopicReader:
         elif lower in _BEGINS_EXAMPLES or not is_kept:
             self._before = lower
         if word_classes().get(lower) == "verb" and lower not in _SAYING_NOTHING:  # "stop"
-            self._verbs.append(Part(lower, "modifier", is_looked_up=self._is_looked_up))
+            self._verbs.append(Part(lower, "head", is_looked_up=self._is_looked_up))
         if lower in _COMPARING or pair in _COMPARED_WITH:
             self._is_compared = True
         elif (lower in _ENDS_COMPARISON or (is_filler(lower) and self._is_named())) and self._label != "C":

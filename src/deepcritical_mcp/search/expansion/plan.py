@@ -193,11 +193,13 @@ class Plan:
         itself (a condition, and something sure that is none); never only a comparison, or words that say little."""
         sure = [one for one in self.required if one.evidence >= SURE and one.is_known]
         is_question = len(self.required) > 2 or len({one.is_disease for one in sure}) > 1
-        said = [one for one in self.ranking if not one.is_negation and one.role not in _ONLY_RANKING]
-        said = [one for one in said if not one.is_compared]
         if is_question and not is_flood:
             return []
+        said = [one for one in self.ranking if one.role not in _ONLY_RANKING]
+        said = [one for one in said if not (one.is_negation or one.is_compared)]
         telling = [one for one in said if one.evidence or is_telling(one)]
+        if others := [one for one in telling if one.role != "person"]:
+            telling = others
         if len(self.required) < 2:
             return telling
         if not is_flood:  # an outcome, a setting or persons only rank
@@ -207,8 +209,7 @@ class Plan:
             for one in telling
             if one.evidence
         )
-        is_enough = telling[1:] or is_named
-        return telling if is_enough else []
+        return telling if telling[1:] or is_named else []
 
     @property
     def core(self) -> str:

@@ -176,15 +176,15 @@ def _without(plan: Plan) -> Iterator[Proposal]:
             is_class = one.kind in ("disease", "D") and any(other.is_class for other in left)
             wide = plan.query([other for other in rest if other in plan.required])
             wide = plan.with_one_of(wide) if len(plan.one_of) == 1 else wide
-            is_spare = (len(left) < 2 or conditions == [one]) and not is_class
+            is_spare = (len(left) < 2 or conditions == [one] or one.role == "animal") and not is_class
             yield Proposal("broader", _words(rest), wide, found, is_spare=is_spare, is_loose=is_class)
 
 
-def _grip(part: Part) -> tuple[bool, bool, float]:
+def _grip(part: Part) -> tuple[bool, bool, bool, float]:
     """How hard it is to give up a part: hardest is an animal; easiest are in whom, what something is compared with, and
     what is measured."""
     is_option = part.is_compared or part.label == "P" or part.before in word_list("of whom") or part.is_outcome
-    return part.role == "animal", not is_option, part.evidence
+    return part.role == "animal", not is_option, part.is_known, part.evidence
 
 
 def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
