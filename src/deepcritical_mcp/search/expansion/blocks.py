@@ -16,6 +16,8 @@ from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, other_spelling
 
 _ENDING = re.compile("(?<=[a-z]{5})(?:al|e|ed|ic|ive|ous)$")
+# "homelessness" (homeless*), "sampling" (sampl*), "mobilisation" (mobilis*), "hesitancy" (hesitan*)
+_FAMILY = re.compile("(?<=[a-z]{5})(?:ness|ing|ations?|c[ey])$")
 _MAX_PHRASE_WORDS = 3
 # How many words apart those of a phrase may stand that MeSH does not have, and if that finds too much.
 _NEAR, _CLOSE = 10, 3
@@ -280,10 +282,15 @@ def words_block(text: str, *, is_close: bool) -> str:
     they stand; an animal by all its names."""
     words = text.split()
     if all(map(is_never_noun, words)):  # "agitated", "feline hypertrophic"
-        return pubmed_syntax.all_of(f"{_ENDING.sub('', word)}*[tiab]" for word in words)
+        return pubmed_syntax.all_of(
+            pubmed_syntax.any_of(f"{_ENDING.sub('', one)}*[tiab]" for one in spellings(word)) for word in words
+        )
     if len(words) == 1 and re.fullmatch("[A-Z]{3,}s?", text):  # "DOACs"
         return pubmed_syntax.any_of(f"{text.rstrip('s')}{end}[tiab]" for end in ("", "s"))
-    if len(words) < 2 or (len(words) <= _MAX_PHRASE_WORDS and not is_symbol(words[0])):
-        return pubmed_syntax.any_of(text_words(text, near=(len(words) > 1) * (_CLOSE if is_close else _NEAR)))
+    if len(words) == 1:
+        family = [f"{_FAMILY.sub('', one)}*[tiab]" for one in spellings(text) if _FAMILY.search(one)]
+        return pubmed_syntax.any_of([*text_words(text), *family])
+    if len(words) <= _MAX_PHRASE_WORDS and not is_symbol(words[0]):
+        return pubmed_syntax.any_of(text_words(text, near=_CLOSE if is_close else _NEAR))
     kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS and word[1:]]
     return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)

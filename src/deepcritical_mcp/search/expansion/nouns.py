@@ -109,6 +109,12 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
             yield Piece(text, "modifier" if role in (*_SAYING, "person") and role != "head" else role, concept)
     if not words:
         return
+    is_named = is_symbol(words[0][0]) and role_of_word(words[0][0].lower()) != "filler"
+    if is_named and words[1:] and all(is_common([text]) for text, _ in words[1:]):  # "PICC line"
+        first, *rest = words
+        yield Piece(first[0], "subject", first[1])
+        yield from (Piece(text, "modifier", concept) for text, concept in rest)
+        return
     *before, (last, concept) = words
     role = role_of_item(last, concept)
     if not before:

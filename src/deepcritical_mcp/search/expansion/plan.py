@@ -15,7 +15,7 @@ from deepcritical_mcp.search.expansion.filters import age_left_out, question_kin
 from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.parts import EXAMPLES, JOINING, Part, parts_of
 from deepcritical_mcp.search.expansion.phrases import singular
-from deepcritical_mcp.search.expansion.roles import NAMED, SURE, WEAK, is_common
+from deepcritical_mcp.search.expansion.roles import NAMED, NONE, SURE, WEAK, is_common
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
 
@@ -138,6 +138,12 @@ def is_telling(part: Part) -> bool:
     return part.role not in ("modifier", "person") or is_rare
 
 
+def _is_named(part: Part) -> bool:
+    """Whether papers may be held to a part alone: a subject, persons or an outcome by a name, no frequent word."""
+    is_thing = part.role in ("subject", "group", "aspect") and part.evidence > NONE
+    return is_thing and (part.is_known or not is_common([singular(part.text.lower())]))
+
+
 _MAX_RANKING = 10
 _CLINICAL = ("C", "F03")
 _OF_ANIMALS = re.compile("animals?(?: (?:models?|research|studies|trials))?", re.IGNORECASE)
@@ -200,16 +206,14 @@ class Plan:
         telling = [one for one in said if one.evidence or is_telling(one)]
         if others := [one for one in telling if one.role != "person"]:
             telling = others
-        if len(self.required) < 2:
-            return telling
+        if len(self.required) < 2:  # "delay in the diagnosis of endometriosis"
+            little = [one for one in self.ranking if one.role in ("modifier", "kind") and not one.is_negation]
+            return telling or (little if is_flood and little[1:] else [])
         if not is_flood:  # an outcome, a setting or persons only rank
             telling = [one for one in telling if one.role in ("subject", "group")]
-        is_named = any(
-            one.role in ("subject", "group", "aspect") and (one.is_known or not is_common([singular(one.text.lower())]))
-            for one in telling
-            if one.evidence
-        )
-        return telling if telling[1:] or is_named else []
+        most = max((one.evidence for one in telling), default=NONE)
+        best = [one for one in telling if one.evidence == most]
+        return next((some for some in (best, telling) if some[1:] or any(map(_is_named, some))), [])
 
     @property
     def core(self) -> str:

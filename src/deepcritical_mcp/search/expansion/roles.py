@@ -100,6 +100,8 @@ def role_of_word(word: str) -> QueryRole:
         return "filler"
     if _VARIANT.fullmatch(word):
         return "modifier"
+    if word.isdigit():
+        return "measure"
     if word.isupper() and len(word) > 1 and _by_word().get(lower) not in ("setting", "place", "kind", "modifier"):
         # "WHO", "ICU"
         return "subject"
