@@ -154,6 +154,8 @@ def _is_pair(items: Sequence[Item], place: int) -> bool:
     before, (text, concept) = items[place - 1], items[place]
     role = role_of_item(text, concept)
     is_general = (role in (*PERSONS, "setting") and not is_adjective(text)) or (role != "place" and _is_top(concept))
+    if role == "person" and any(role_of_item(*one) in PERSONS for one in items[place + 1 : place + 2]):
+        return False  # "preschool children"
     return is_general and _qualifies(before, role)
 
 

@@ -167,7 +167,7 @@ def _without(plan: Plan) -> Iterator[Proposal]:
         found = f"Without {_listed(one.said for one in plan.one_of)}."
         yield Proposal("broader", _words(plan.required), plan.query(plan.required), found)
     subjects = sorted(enumerate(plan.subjects), key=lambda placed: (_grip(placed[1]), -placed[0]))
-    conditions = [one for one in plan.demanded if one.kind in ("disease", "B") and one.role != "animal"]
+    conditions = [one for one in plan.demanded if _is_condition(one)]
     for one in [*(one for one in plan.required if one.is_negation), *(one for _, one in subjects)]:
         rest = [other for other in plan.demanded if other is not one]
         left = [other for other in rest if not other.is_negation]
@@ -178,6 +178,12 @@ def _without(plan: Plan) -> Iterator[Proposal]:
             wide = plan.with_one_of(wide) if len(plan.one_of) == 1 else wide
             is_spare = (len(left) < 2 or conditions == [one] or one.role == "animal") and not is_class
             yield Proposal("broader", _words(rest), wide, found, is_spare=is_spare, is_loose=is_class)
+
+
+def _is_condition(part: Part) -> bool:
+    """Whether it is a disease, a symptom or what causes one."""
+    is_of = any(one.is_of(("B", "C", "F03")) for one in part.records)
+    return part.role != "animal" and (is_of or (part.is_disease and not part.records))
 
 
 def _grip(part: Part) -> tuple[bool, bool, bool, float]:
