@@ -213,7 +213,8 @@ class Plan:
             telling = [one for one in telling if one.role in ("subject", "group")]
         most = max((one.evidence for one in telling), default=NONE)
         best = [one for one in telling if one.evidence == most]
-        return next((some for some in (best, telling) if some[1:] or any(map(_is_named, some))), [])
+        found = best if best[1:] or any(map(_is_named, best)) else telling
+        return found if found[1:] or any(map(_is_named, found)) else []
 
     @property
     def core(self) -> str:
