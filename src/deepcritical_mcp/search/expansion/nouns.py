@@ -109,11 +109,10 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
             yield Piece(text, "modifier" if role in (*_SAYING, "person") and role != "head" else role, concept)
     if not words:
         return
-    is_named = is_symbol(words[0][0]) and role_of_word(words[0][0].lower()) != "filler"
-    if is_named and words[1:] and all(is_common([text]) for text, _ in words[1:]):  # "PICC line"
-        first, *rest = words
-        yield Piece(first[0], "subject", first[1])
-        yield from (Piece(text, "modifier", concept) for text, concept in rest)
+    short = [one for one in words if is_symbol(one[0]) and role_of_word(one[0].lower()) != "filler"]
+    if len(short) == 1 < len(words) and all(is_common([one[0]]) for one in words if one not in short):  # "PICC line"
+        yield Piece(short[0][0], "subject", short[0][1])
+        yield from (Piece(text, "modifier", concept) for text, concept in words if (text, concept) not in short)
         return
     *before, (last, concept) = words
     role = role_of_item(last, concept)
@@ -167,7 +166,7 @@ def _qualifies(item: Item, role: QueryRole) -> bool:
         return said == "person" and is_adjective(text)
     if concept or said == "setting":
         return _is_of(concept, "A")
-    return said == "subject" and not is_symbol(text)
+    return said == "subject" and not (is_symbol(text) or is_participle(text))
 
 
 def _stands_alone(items: Sequence[Item], place: int) -> bool:

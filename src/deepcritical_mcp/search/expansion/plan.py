@@ -206,9 +206,8 @@ class Plan:
         telling = [one for one in said if one.evidence or is_telling(one)]
         if others := [one for one in telling if one.role != "person"]:
             telling = others
-        if len(self.required) < 2:  # "delay in the diagnosis of endometriosis"
-            little = [one for one in self.ranking if one.role in ("modifier", "kind") and not one.is_negation]
-            return telling or (little if is_flood and little[1:] else [])
+        if len(self.required) < 2:
+            return telling
         if not is_flood:  # an outcome, a setting or persons only rank
             telling = [one for one in telling if one.role in ("subject", "group")]
         most = max((one.evidence for one in telling), default=NONE)
@@ -229,7 +228,7 @@ class Plan:
             for one in self.one_of
             for term in (
                 [pubmed_syntax.grouped(one.block())]
-                if one.concept or one.either
+                if one.concept or one.either or " " in one.said
                 else text_words(one.said.removesuffix("-based"))
             )
         ]

@@ -160,14 +160,14 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
 
 
 def _without(plan: Plan) -> Iterator[Proposal]:
-    """The topic without what is demanded beside its subjects; without a negation; without one of three subjects,
-    the least sure first, but not the only condition; a class of drugs alone, since its reviews are searched so; at last
-    without any other part."""
+    """The topic without what is demanded beside its subjects; without a negation; without one of three subjects that is
+    not what is tried; a class of drugs alone, since its reviews are searched so; at last without any other part."""
+    conditions = [one for one in plan.demanded if _is_condition(one)]
     if plan.one_of and len(plan.subjects) > 1:
         found = f"Without {_listed(one.said for one in plan.one_of)}."
-        yield Proposal("broader", _words(plan.required), plan.query(plan.required), found)
-    subjects = sorted(enumerate(plan.subjects), key=lambda placed: (_grip(placed[1]), -placed[0]))
-    conditions = [one for one in plan.demanded if _is_condition(one)]
+        is_spare = not all(_is_option(one, conditions) for one in plan.one_of)
+        yield Proposal("broader", _words(plan.required), plan.query(plan.required), found, is_spare=is_spare)
+    subjects = sorted(enumerate(plan.subjects), key=lambda placed: (*_grip(placed[1]), -placed[0]))
     for one in [*(one for one in plan.required if one.is_negation), *(one for _, one in subjects)]:
         rest = [other for other in plan.demanded if other is not one]
         left = [other for other in rest if not other.is_negation]
@@ -176,8 +176,13 @@ def _without(plan: Plan) -> Iterator[Proposal]:
             is_class = one.kind in ("disease", "D") and any(other.is_class for other in left)
             wide = plan.query([other for other in rest if other in plan.required])
             wide = plan.with_one_of(wide) if len(plan.one_of) == 1 else wide
-            is_spare = (len(left) < 2 or conditions == [one] or one.role == "animal") and not is_class
+            is_spare = not (is_class or (len(left) > 1 and (one.is_negation or _is_option(one, conditions))))
             yield Proposal("broader", _words(rest), wide, found, is_spare=is_spare, is_loose=is_class)
+
+
+def _grip(part: Part) -> tuple[bool, bool, float]:
+    """How hard it is to give up a part: easiest is what is measured, then what MeSH does not know."""
+    return not part.is_outcome, part.is_known, part.evidence
 
 
 def _is_condition(part: Part) -> bool:
@@ -186,11 +191,14 @@ def _is_condition(part: Part) -> bool:
     return part.role != "animal" and (is_of or (part.is_disease and not part.records))
 
 
-def _grip(part: Part) -> tuple[bool, bool, bool, float]:
-    """How hard it is to give up a part: hardest is an animal; easiest are in whom, what something is compared with, and
-    what is measured."""
-    is_option = part.is_compared or part.label == "P" or part.before in word_list("of whom") or part.is_outcome
-    return part.role == "animal", not is_option, part.is_known, part.evidence
+def _is_option(part: Part, conditions: Sequence[Part]) -> bool:
+    """Whether a topic stays what it is without a part: an outcome, whom or where it is about, or a phrase that papers
+    may word otherwise, but no animal, nor its only condition."""
+    if part.role == "animal" or [*conditions] == [part]:
+        return False
+    is_whom = part.before in word_list("of whom") and part.kind not in ("D", "E")
+    is_worded = " " in part.text and not part.is_known
+    return part.is_outcome or part.label == "P" or part.role != "subject" or is_whom or is_worded
 
 
 def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
