@@ -40,14 +40,12 @@ class Piece:
     """What a noun consists of.
 
     Attributes:
-        is_pair: whether it is a general word with what says which one is meant ("trans women").
         described: the adjective before it, or the gerund behind it, that papers name with it ("robotic prostatectomy").
     """
 
     text: str
     role: QueryRole
     concept: TopicConcept | None = None
-    is_pair: bool = False
     described: str = ""
 
 
@@ -68,7 +66,7 @@ def pieces(noun: Sequence[Item], *, is_listed: bool) -> Iterator[Piece]:
             yield from _phrase(run, is_apart=True, is_listed=is_listed)
             role = role_of_item(*item)
             said = " ".join(text for text, _ in words)
-            yield Piece(said, "group" if role in PERSONS else role if role == "setting" else "subject", is_pair=True)
+            yield Piece(said, "group" if role in PERSONS else role if role == "setting" else "subject")
             run = []
         elif place in alone:
             described = "" if is_listed or not run or not _describes(run[-1], item[1]) else run.pop()[0]
@@ -85,7 +83,7 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
     """Words that MeSH does not have, and headings that say little alone, as one phrase; `is_apart` from what says
     enough, beside which adjectives and "therapy" only rank."""
     if len(run) == 2 and _is_completed(*run):
-        yield Piece(" ".join(text for text, _ in run), "subject", is_pair=True)
+        yield Piece(" ".join(text for text, _ in run), "subject")
         return
     gap = max((place for place, one in enumerate(run) if place and role_of_item(*one) in _BETWEEN), default=0)
     if 0 < gap < len(run) - 1:  # "mouse model exercise"

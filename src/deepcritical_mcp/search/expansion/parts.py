@@ -59,7 +59,6 @@ class Part:
         either: the parts of which one is enough ("aspirin or warfarin").
         is_compared: whether it is what something else is compared with.
         is_looked_up: whether MeSH was asked for it.
-        is_pair: whether it is a general word with what says which one is meant ("trans women").
         described: the adjective before it, or the gerund behind it, that papers name with it ("robotic prostatectomy").
     """
 
@@ -71,7 +70,6 @@ class Part:
     either: tuple[Part, ...] = ()
     is_compared: bool = False
     is_looked_up: bool = False
-    is_pair: bool = False
     described: str = ""
 
     @property
@@ -287,7 +285,7 @@ class _TopicReader:
     def _take(self, piece: Piece) -> None:
         if piece.role != "filler":
             said = self._before, self._label, (), self._is_compared, self._is_looked_up
-            part = Part(piece.text, piece.role, piece.concept, *said, piece.is_pair, piece.described)
+            part = Part(piece.text, piece.role, piece.concept, *said, piece.described)
             is_ranked = piece.role in ("modifier", "head", "kind")
             (self._light if is_ranked else self._found).append(part)
             self._before = "" if not is_ranked else self._before

@@ -242,7 +242,7 @@ def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
 
 def _looser(part: Part) -> list[str]:
     """The words of a part near each other, and as PubMed reads them by itself."""
-    looked_up = [one for one in part.either or (part,) if one.is_looked_up and not (one.described or one.is_pair)]
+    looked_up = [one for one in part.either or (part,) if one.is_looked_up and not one.described]
     near = [" ".join(words) for one in looked_up if 2 <= len(words := _telling(one)) <= 4]
     return [
         *(pubmed_syntax.phrase(one, _NEAR) for one in near),
