@@ -1,7 +1,5 @@
 """Regular expressions and normal forms take linear time, whatever text they meet."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys

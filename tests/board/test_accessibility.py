@@ -1,7 +1,5 @@
 """The board for people who use a keyboard or a screen reader, on small screens and in both themes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

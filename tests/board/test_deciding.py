@@ -1,7 +1,5 @@
 """Decisions and tags: shown everywhere, set where the host lets the page call tools."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

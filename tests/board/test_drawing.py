@@ -1,7 +1,5 @@
 """What the board draws, in headless Chromium inside the official AppBridge of MCP Apps."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import pytest

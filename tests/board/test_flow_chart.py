@@ -1,7 +1,5 @@
 """The boxes of the flow diagram."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from deepcritical_mcp.board import flow_chart

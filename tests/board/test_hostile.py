@@ -1,7 +1,5 @@
 """Evidence that means harm, and results that are not what they should be."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The board and its host: tools, links, files, theme, size."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the page is made of, without a browser."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

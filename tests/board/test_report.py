@@ -1,7 +1,5 @@
 """The page as a report of its own: a file in an ordinary browser, without a host and without a network."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.async_api import expect
 
@@ -17,11 +15,7 @@ async def test_a_report_shows_its_evidence_by_itself(open_report: OpenBoard) -> 
     evidence = publications(300)
     board = await open_report(
         board_report(
-            evidence,
-            title="Ageing <b>& more",
-            session_id=SESSION,
-            created="Written by hand",
-            places=places(evidence),
+            evidence, title="Ageing <b>& more", session_id=SESSION, created="Written by hand", places=places(evidence)
         )
     )
     app = board.app

@@ -1,7 +1,5 @@
 """How the evidence was found: flow diagram and searches, in a report."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 import pytest

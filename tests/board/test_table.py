@@ -1,7 +1,5 @@
 """The evidence as a sortable table."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.async_api import expect
 

@@ -1,7 +1,5 @@
 """The board on the real server: its tools, its results, its session."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Made-up records, and what a check makes of references to them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

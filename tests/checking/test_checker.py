@@ -1,7 +1,5 @@
 """A draft is checked in parts: what was reported stays, records become evidence, the report is kept in the session."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence

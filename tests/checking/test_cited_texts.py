@@ -1,7 +1,5 @@
 """Quotations and claims of a draft, laid against what could be read of the works that it cites."""
 
-from __future__ import annotations
-
 from tests.checking.test_checker import ABSTRACTS, bench, draft, reference
 
 SELENIUM = ABSTRACTS["4"].rstrip(".")
@@ -9,11 +7,7 @@ SELENIUM = ABSTRACTS["4"].rstrip(".")
 
 async def test_a_quotation_from_a_work_that_nobody_here_can_read_is_not_accused():
     book = "Harper L. Metals in medicine. 3rd ed. Springfield: Made-up Press; 2011."
-    text = draft(
-        f'She wrote that "{SELENIUM}" [2]. Zinc helps [1].',
-        "{}",
-        book,
-    )
+    text = draft(f'She wrote that "{SELENIUM}" [2]. Zinc helps [1].', "{}", book)
     async with bench() as ours:
         report = await ours.check(text.replace("{}", reference("4")))
         assert [(one.verdict, one.where) for one in report.quotations] == [("unchecked", "pubmed:4")]
@@ -39,10 +33,7 @@ async def test_a_quotation_from_a_work_that_was_not_found_says_so_and_where_it_s
 
 
 async def test_a_quotation_without_a_citation_is_found_but_not_cleared():
-    text = draft(
-        f'Zinc helps [1].\n\nSoils matter.\n\nSomebody said: "{SELENIUM}"!\n\nSoils matter.',
-        reference("4"),
-    )
+    text = draft(f'Zinc helps [1].\n\nSoils matter.\n\nSomebody said: "{SELENIUM}"!\n\nSoils matter.', reference("4"))
     async with bench() as ours:
         report = await ours.check(text)
     assert [(one.references, one.verdict, one.where, one.difference) for one in report.quotations] == [

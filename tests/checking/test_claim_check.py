@@ -1,7 +1,5 @@
 """Passages of cited records for the sentences that cite them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,7 +20,7 @@ ZINC = abstract(
     "Zinc is a metal. It was given to 80 adults for six months in three towns of Norway by trained nurses, who visited "
     "them at home every week and asked about their health. Adults who took zinc had fewer colds (34% against 51%). "
     "Their weight did not change. The cost of the tablets was low, and nobody stopped taking them before the end of "
-    "the study; the nurses were paid by the towns, which had asked for the study after a harsh winter.",
+    "the study; the nurses were paid by the towns, which had asked for the study after a harsh winter."
 )
 IRON = abstract("Iron supplements cured anemia in 90 of 120 women.", pmid="104", title="Iron")
 

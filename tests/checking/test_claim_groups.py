@@ -1,7 +1,5 @@
 """Numbers of a claim that its passage has with another group or outcome."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.checking.claim_numbers import numbers_elsewhere

@@ -1,7 +1,5 @@
 """Numbers of claims that the cited texts do not have."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.checking.claim_numbers import numbers_missing

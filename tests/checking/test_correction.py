@@ -1,7 +1,5 @@
 """Corrected references: the record's statements in the draft's own style, everything else untouched."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

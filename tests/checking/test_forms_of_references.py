@@ -1,7 +1,5 @@
 """Sound references in forms that are seldom seen, and false ones that hide in such forms: what is said of each."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.models import Publication

@@ -1,7 +1,5 @@
 """References and notes that are sound, or wrong, in ways that a list in one style never shows."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.checking.correction import corrected

@@ -1,7 +1,5 @@
 """Quotations against the texts of the papers that they cite."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter
@@ -83,10 +81,7 @@ def test_typography_omissions_and_marks_of_citations_leave_a_quotation_verbatim(
             "the words left out deny it: “not, in any of the groups studied”",
         ),
         ("TNF-α levels were lower in treated patients than in controls", "turned round: “higher” → “lower”"),
-        (
-            "TNF-α levels were higher in controls than in treated patients",
-            "words added: “controls than in”",
-        ),
+        ("TNF-α levels were higher in controls than in treated patients", "words added: “controls than in”"),
         ("significant difference in Ca²⁺ of −0.5 mmol/L persisted", "negation left out: “non-significant difference”"),
         ("The non-significant difference in Ca²⁺ of 0.5 mmol/L persisted", "words left out: “-”"),
         ("The tumour response was modest in both of the groups", "words changed: “tumor” → “tumour”"),

@@ -1,7 +1,5 @@
 """Corrupted references of the shared data, corrected: nothing differs any more, and little else has changed."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

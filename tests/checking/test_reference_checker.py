@@ -1,7 +1,5 @@
 """What a check says about sound and corrupted references, in the styles that people use."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.errors import ProviderUnavailableError
@@ -154,10 +152,7 @@ CORRUPTED = (
         "Bianchi C, et al. Vitamin K antagonists and bone density in postmenopausal women. N Engl J Med. "
         "2016;375(6):541-50.",
     ),
-    (
-        "authors",
-        'Schmidt et al. 2016 "Vitamin K antagonists and bone density in postmenopausal women"',
-    ),
+    ("authors", 'Schmidt et al. 2016 "Vitamin K antagonists and bone density in postmenopausal women"'),
     (
         "authors",
         "Müller JK, van der Berg A, O'Connor SP, Li Q, Silva Costa AM, Ødegård Å. Zinc supplementation and "
@@ -218,14 +213,8 @@ CORRUPTED = (
         "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal women. N Engl "
         "J Med. 2016;375(6):541-50. doi:10.1056/NEJMoa1600001. PMID: 30000003",
     ),
-    (
-        "pmid",
-        "Vitamin K antagonists and bone density in postmenopausal women (PMID 30000003)",
-    ),
-    (
-        "pmid",
-        "Rossi M et al. New Engl J Med 2016;375:541–550. PMID 30000003",
-    ),
+    ("pmid", "Vitamin K antagonists and bone density in postmenopausal women (PMID 30000003)"),
+    ("pmid", "Rossi M et al. New Engl J Med 2016;375:541–550. PMID 30000003"),
     (
         "authors,year,journal,volume,pages",
         "Smith JA, Johansson L, Dvorak P. Vitamin K antagonists and bone density in postmenopausal women. "
@@ -243,56 +232,29 @@ NO_ARTICLES = (
         "R Core Team. R: A Language and Environment for Statistical Computing. R Foundation for Statistical "
         "Computing, Vienna, Austria; 2021. https://www.R-project.org/",
     ),
-    (
-        "a book",
-        "World Health Organization. Global tuberculosis report 2020. Geneva: World Health Organization; 2020.",
-    ),
+    ("a book", "World Health Organization. Global tuberculosis report 2020. Geneva: World Health Organization; 2020."),
     (
         "a web page",
         "Centers for Disease Control and Prevention. Diabetes basics. https://www.cdc.gov/diabetes/basics. "
         "Accessed May 3, 2021.",
     ),
-    (
-        "a court case",
-        "Roe v. Wade, 410 U.S. 113 (1973).",
-    ),
-    (
-        "a law",
-        "Patient Protection and Affordable Care Act, Pub. L. No. 111-148, 124 Stat. 119 (2010).",
-    ),
+    ("a court case", "Roe v. Wade, 410 U.S. 113 (1973)."),
+    ("a law", "Patient Protection and Affordable Care Act, Pub. L. No. 111-148, 124 Stat. 119 (2010)."),
     (
         "a law",
         "Regulation (EU) 2016/679 of the European Parliament and of the Council. Official Journal of the "
         "European Union L119, 1–88 (2016).",
     ),
-    (
-        "a personal communication",
-        "Smith J. Personal communication, May 2019.",
-    ),
-    (
-        "a thesis",
-        "Miller T. The role of iron in sepsis [dissertation]. Boston: Harvard University; 2015.",
-    ),
-    (
-        "a patent",
-        "Brown AB. Method for treating anemia. US Patent 6,123,456. 2000 Sep 26.",
-    ),
-    (
-        "a standard",
-        "ISO 10993-5:2009. Biological evaluation of medical devices.",
-    ),
-    (
-        "a press release",
-        "Pfizer. Pfizer and BioNTech announce vaccine candidate. Press release. November 9, 2020.",
-    ),
+    ("a personal communication", "Smith J. Personal communication, May 2019."),
+    ("a thesis", "Miller T. The role of iron in sepsis [dissertation]. Boston: Harvard University; 2015."),
+    ("a patent", "Brown AB. Method for treating anemia. US Patent 6,123,456. 2000 Sep 26."),
+    ("a standard", "ISO 10993-5:2009. Biological evaluation of medical devices."),
+    ("a press release", "Pfizer. Pfizer and BioNTech announce vaccine candidate. Press release. November 9, 2020."),
     (
         "an unpublished manuscript",
         "Jones P, Hill R. Outcomes after stroke in rural areas. Manuscript submitted for publication.",
     ),
-    (
-        "a book",
-        "Katzung BG, editor. Basic and clinical pharmacology. New York: McGraw-Hill; 2018.",
-    ),
+    ("a book", "Katzung BG, editor. Basic and clinical pharmacology. New York: McGraw-Hill; 2018."),
     (
         "a chapter of a book",
         "Kumar V. Cell injury. In: Kumar V, Abbas AK, Aster JC, eds. Robbins Basic Pathology. 10th ed. "

@@ -1,7 +1,5 @@
 """What a check says about references that hide something, and where a service that could know was not asked."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.checking.correction import corrected
@@ -362,10 +360,7 @@ async def test_a_year_alone_is_the_year(journal: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rest", "field", "written"),
-    [
-        ("Berg A, Ruiz K. Am J Gastroenterol 2024;119:2024.", "pages", "2024"),
-    ],
+    ("rest", "field", "written"), [("Berg A, Ruiz K. Am J Gastroenterol 2024;119:2024.", "pages", "2024")]
 )
 async def test_only_what_is_wrong_is_told_and_changed(rest: str, field: str, written: str) -> None:
     reference = f"Guideline for the management of ulcerative colitis in adults. {rest}"

@@ -1,7 +1,5 @@
 """Reports that must fit into answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

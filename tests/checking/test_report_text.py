@@ -1,7 +1,5 @@
 """The report as a person reads it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What the check says of entries that hold more than one work, and of notes that only seem to be wrong."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.checking.correction import corrected

@@ -1,7 +1,5 @@
 """Where volume, issue, year and pages stand in different styles: what is right passes, what is wrong is named."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.checking.reference_cases import LIBRARY, ZINC, article, checked, graver

@@ -1,7 +1,5 @@
 """The real command in a process of its own, with a home folder of its own and none of this machine's settings."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

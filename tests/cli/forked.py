@@ -3,8 +3,6 @@
 Linux only; run as a program, it is that process.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os

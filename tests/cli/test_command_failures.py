@@ -1,7 +1,5 @@
 """How every command fails: one clear sentence, an exit code, no traceback."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess

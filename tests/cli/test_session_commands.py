@@ -1,7 +1,5 @@
 """`deepcritical-mcp sessions` lists, exports, deletes and restores what the server on stdio keeps."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

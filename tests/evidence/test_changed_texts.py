@@ -1,7 +1,5 @@
 """A publication whose text has changed is found by words until it is embedded again, whatever comes in between."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What other calls and processes do while one is waiting: nothing is lost, and nothing is said of another text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import anyio

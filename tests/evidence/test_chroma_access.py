@@ -1,7 +1,5 @@
 """A Chroma server behind credentials and a path. `chroma run` knows no credentials, so a proxy in front of it does."""
 
-from __future__ import annotations
-
 import base64
 import threading
 from collections.abc import Callable, Generator

@@ -1,7 +1,5 @@
 """What is deleted is gone: at once in memory, after a day in a folder, and whenever the process is killed."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

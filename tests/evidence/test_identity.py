@@ -1,7 +1,5 @@
 """Pairs of descriptions: which are of one publication, and which are not, in both orders of arrival."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import permutations
 from typing import Any

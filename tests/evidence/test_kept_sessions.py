@@ -1,7 +1,5 @@
 """Sessions are found again: by their title, in a list, after a restart, by their owner only."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

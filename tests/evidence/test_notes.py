@@ -1,7 +1,5 @@
 """What the user writes about a paper is evidence of its own: found with the paper, never part of the paper's text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import permutations
 from typing import Any

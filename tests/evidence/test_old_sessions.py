@@ -1,7 +1,5 @@
 """Sessions that earlier versions kept: those of 0.2 are upgraded when they are opened, those of 0.1 are left alone."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

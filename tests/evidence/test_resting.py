@@ -1,7 +1,5 @@
 """Which sessions stay awake: those in use, and so many others."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Sequence
 
 import anyio

@@ -1,7 +1,5 @@
 """Documents of a session: texts that belong to it and are no evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 

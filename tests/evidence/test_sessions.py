@@ -1,7 +1,5 @@
 """Sessions: who can open them, how long they live, and what happens to their evidence."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable, Sequence

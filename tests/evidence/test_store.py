@@ -1,7 +1,5 @@
 """The evidence store in all three places: what goes in, what comes out, and in which order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Titles and texts compared: what may differ between two copies of one document, and what may not."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Bibliographies, line by line as the style guides have them, and nothing active in any output."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

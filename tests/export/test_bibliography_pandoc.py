@@ -1,7 +1,5 @@
 """Our bibliographies beside pandoc's, which has a CSL processor of its own, on real records."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
@@ -23,10 +21,7 @@ INHERITED = (
     "and delimiter-precedes-et-al delimiter-precedes-last initialize initialize-with initialize-with-hyphen "
     "name-as-sort-order sort-separator name-delimiter names-delimiter"
 ).split()
-pytestmark = [
-    needs_records,
-    needs_pandoc,
-]
+pytestmark = [needs_records, needs_pandoc]
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Exports as a reader of references needs them: every field, books, preprints and languages, and nothing active."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

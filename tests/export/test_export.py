@@ -1,7 +1,5 @@
 """What export writes, read back by the programs and libraries that people read it with."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

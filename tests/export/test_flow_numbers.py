@@ -1,18 +1,12 @@
 """The numbers of a PRISMA 2020 flow diagram: each derived from the log and the records, and they add up."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.export.flow_numbers import (
-    NO_REASON,
-    FlowNumbers,
-    flow_numbers,
-)
+from deepcritical_mcp.export.flow_numbers import NO_REASON, FlowNumbers, flow_numbers
 from deepcritical_mcp.models import LoggedSearch, Publication, Text
 from deepcritical_mcp.models.search_log import LoggedQuery
 from tests.publications import published

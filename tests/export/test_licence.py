@@ -1,7 +1,5 @@
 """What is exported of full texts: never all, and little where the licence is not open."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.board import board_report

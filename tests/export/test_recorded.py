@@ -1,7 +1,5 @@
 """Every real PubMed record at hand, exported and read back."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

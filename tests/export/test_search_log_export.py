@@ -1,7 +1,5 @@
 """The log of searches as an appendix: a table, a paragraph, numbers, and nothing active in other people's text."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

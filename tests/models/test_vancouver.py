@@ -1,7 +1,5 @@
 """References as the ICMJE's and NLM's samples write them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

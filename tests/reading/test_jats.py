@@ -1,7 +1,5 @@
 """The text of articles in JATS: sections, lists, boxes, formulas, what stands beside the text, and sub-articles."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.models import AuthorName, Publication

@@ -1,7 +1,5 @@
 """What providers send when it is not one whole article, and what an attacker would send."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

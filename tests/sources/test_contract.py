@@ -1,7 +1,5 @@
 """The contract of every provider, over loopback: an outage never looks like "nothing found"."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What happened to kept papers: asked again before an export or report, and told by a second witness, over loopback."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Hosts load tools when a search over their names and descriptions finds them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The tool `preprint_search`, from a model's call to Europe PMC on loopback and back."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a model reads of a session: passages, quotations, filters, and that nothing answers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tool list that every model pays for."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

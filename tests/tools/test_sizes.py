@@ -1,7 +1,5 @@
 """The sizes of arguments are checked before anything else looks at them."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Awaitable, Callable, Generator, Iterator

@@ -1,7 +1,5 @@
 """`trial_search`, from the arguments to both forms of the result, over a registry on loopback."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

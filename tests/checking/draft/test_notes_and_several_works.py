@@ -1,7 +1,5 @@
 """Notes with numbers that are no list of references, and entries with several works."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.checking.draft.draft_parts import Draft

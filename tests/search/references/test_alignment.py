@@ -1,7 +1,5 @@
 """A record laid along a reference: what is written otherwise, what is left out, and what nothing explains."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.checking.correction import corrected

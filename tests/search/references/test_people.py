@@ -1,7 +1,5 @@
 """Initials in a reference against the names of its record."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.search.references.people_places import compare_people

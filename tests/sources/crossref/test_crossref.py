@@ -1,7 +1,5 @@
 """Crossref, over loopback: records by DOI, works that a reference may mean, and what happened to a work."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import httpx

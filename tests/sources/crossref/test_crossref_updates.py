@@ -1,7 +1,5 @@
 """Works of Crossref as publications, and what happened to them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

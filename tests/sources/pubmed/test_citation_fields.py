@@ -1,7 +1,5 @@
 """What a citation needs of a PubMed record: dates, pages, languages, numbers, books, and the record's own status."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -3,8 +3,6 @@
 `EXCEPTIONS` lists where the reading and the XML disagree, with what the XML says.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """ecitmatch and PubMed's citation matcher, over loopback."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """NCBI's ID converter, over loopback."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import httpx

@@ -1,7 +1,5 @@
 """PubMed as a source: its two steps, and every way in which either can fail."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import httpx

@@ -1,7 +1,5 @@
 """Requests, checked before PubMed is asked."""
 
-from __future__ import annotations
-
 import contextlib
 
 import pytest

@@ -1,7 +1,5 @@
 """PubMed's records: every shape the DTD allows, and some that it does not."""
 
-from __future__ import annotations
-
 import contextlib
 import string
 import tracemalloc

@@ -1,7 +1,5 @@
 """A record that PubMed sent of late is not asked for again, by any session of the process."""
 
-from __future__ import annotations
-
 import datetime
 
 import httpx

@@ -1,7 +1,5 @@
 """ClinicalTrials.gov, over loopback."""
 
-from __future__ import annotations
-
 import json
 
 import httpx

@@ -1,7 +1,5 @@
 """Contact details in the texts of a registration are removed, and nothing else."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

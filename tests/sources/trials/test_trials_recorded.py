@@ -1,7 +1,5 @@
 """Recorded studies of ClinicalTrials.gov: their records say what an independent reading says."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

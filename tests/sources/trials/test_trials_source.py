@@ -1,7 +1,5 @@
 """ClinicalTrials.gov as a source: what it sends, what it says of itself, and numbers of trials in records of papers."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 

@@ -1,7 +1,5 @@
 """One query, several providers: the first that finds something answers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What only DuckDuckGo does."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread

@@ -1,7 +1,5 @@
 """Earlier results: found again by the same query, and never in the way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

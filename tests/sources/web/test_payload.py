@@ -1,7 +1,5 @@
 """Fields of any type, texts with markup, and dates as providers write them."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ DNS rebinding and foreign origins: test_security; wrong tokens: test_auth, test_
 connections: test_uvicorn_server; floods: test_call_limits.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 

@@ -1,7 +1,5 @@
 """Bearer tokens from the settings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

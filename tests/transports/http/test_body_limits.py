@@ -1,7 +1,5 @@
 """Limits for request bodies: size, depth, number of values, time to arrive."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -61,9 +59,7 @@ async def test_every_message_that_has_an_id_gets_an_answer(serving: Serving, ver
         assert all("send each by itself" in one["error"]["message"] for one in answer.json())
 
 
-async def test_countless_or_deep_values_are_refused_but_not_a_text_of_countless_commas(
-    serving: Serving,
-) -> None:
+async def test_countless_or_deep_values_are_refused_but_not_a_text_of_countless_commas(serving: Serving) -> None:
     async with serving() as server:
         assert await refused(server, b"[" + b"[]," * 300_000 + b"[]]") == (413, "too_many_values")
         _, answer = await post(server, json.dumps({"text": '1,2,[{"\\' * 300_000}).encode())

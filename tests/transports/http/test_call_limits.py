@@ -1,7 +1,5 @@
 """Limits per caller."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import anyio

@@ -1,7 +1,5 @@
 """What a source sends never holds up other callers: real processes on loopback."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

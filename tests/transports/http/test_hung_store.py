@@ -1,7 +1,5 @@
 """A Chroma server that accepts requests and answers none, behind a real server over HTTP."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import time

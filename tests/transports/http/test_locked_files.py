@@ -1,7 +1,5 @@
 """A file of ours that another program keeps locked: only what needs it waits, and for a moment only."""
 
-from __future__ import annotations
-
 import sqlite3
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Access tokens of an OAuth authorization server."""
 
-from __future__ import annotations
-
 import base64
 import hmac
 import json

@@ -1,7 +1,5 @@
 """Two servers behind a load balancer: sessions in a Chroma server, the pace of NCBI requests in a Redis."""
 
-from __future__ import annotations
-
 import time
 from contextlib import AsyncExitStack
 from pathlib import Path

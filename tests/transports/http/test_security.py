@@ -1,7 +1,5 @@
 """Host and Origin: which requests are answered at all."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.config import Settings
