@@ -46,9 +46,7 @@ def citing(claim: str, *references: int) -> CitingSentence:
 async def test_each_cited_record_shows_its_passage_nearest_to_the_sentence() -> None:
     embedder = PassageEmbedder(EmbeddingService())
     sentence = citing("Common cold was less frequent in people who were supplemented with zinc, and iron heals.", 1, 2)
-
     zinc, iron = await check_claims([sentence], {1: ZINC, 2: IRON}, embedder)
-
     assert (zinc.sentence, zinc.references, zinc.where) == (sentence.text, (1, 2), "pubmed:101")
     assert "fewer colds (34% against 51%)" in zinc.passage
     assert zinc.passage in ZINC.text.content
@@ -60,7 +58,6 @@ async def test_each_cited_record_shows_its_passage_nearest_to_the_sentence() -> 
 
 async def test_without_a_model_words_decide() -> None:
     [claim] = await check_claims([citing("Zinc: fewer colds.", 1)], {1: ZINC}, PassageEmbedder(BrokenModel()))
-
     assert "fewer colds" in claim.passage
     assert 0 < claim.relevance <= 1
 
@@ -71,28 +68,22 @@ async def test_a_full_text_gives_the_passage_with_its_anchor_and_never_the_list_
         "Iron made the mice gain weight quickly. " + "They were kept in cages. " * 20,
         references="1. Roe J. Iron makes mice gain weight: a trial of weight gain in mice.",
     )
-
     [claim] = await check_claims([citing("Iron makes mice gain weight", 3)], {3: paper}, PassageEmbedder(BrokenModel()))
-
     assert claim.where == "pubmed:202 s1p2"
     assert claim.passage.startswith("Iron made the mice gain weight quickly.")
 
 
 async def test_numbers_of_any_cited_record_are_no_reproach() -> None:
     sentence = citing("Colds fell to 34%, anemia in 90 of 120 women and 77 men.", 1, 2)
-
     claims = await check_claims([sentence], {1: ZINC, 2: IRON}, PassageEmbedder(BrokenModel()))
-
     assert [one.numbers_missing for one in claims] == [("77",), ("77",)]
 
 
 async def test_where_a_cited_record_cannot_be_read_no_number_is_missing() -> None:
     unread = abstract(NO_ABSTRACT, pmid="105", title="An old paper")
     embedder = PassageEmbedder(BrokenModel())
-
     zinc, old = await check_claims([citing("77 men had colds", 1, 2)], {1: ZINC, 2: unread}, embedder)
     [alone] = await check_claims([citing("77 men had colds", 1, 9)], {1: ZINC}, embedder)
-
     assert zinc.numbers_missing == old.numbers_missing == alone.numbers_missing == ()
     assert (old.where, old.passage, old.relevance) == ("pubmed:105", "", 0.0)
 
@@ -136,7 +127,6 @@ async def test_the_passage_shown_is_the_one_that_can_settle_the_claim(
     claim: str, settling: str, elsewhere: tuple[str, ...], missing: tuple[str, ...]
 ) -> None:
     [found] = await check_claims([citing(claim, 1)], {1: HEART}, PassageEmbedder(EmbeddingService()))
-
     assert settling in found.passage
     assert (found.numbers_elsewhere, found.numbers_missing) == (elsewhere, missing)
     assert all(part in HEART.text.content for part in found.passage.split(" […] "))
@@ -151,11 +141,9 @@ async def test_results_are_shown_before_aims_also_without_labels() -> None:
         "Falls occurred in 21% of adults with selenium and in 34% of those with starch. Selenium prevented falls.",
         title="Selenium",
     )
-
     [found] = await check_claims(
         [citing("Selenium prevents falls in older adults", 1)], {1: aims}, PassageEmbedder(EmbeddingService())
     )
-
     assert "Selenium prevented falls." in found.passage
     assert "21% of adults with selenium" in found.passage
 
@@ -163,9 +151,7 @@ async def test_results_are_shown_before_aims_also_without_labels() -> None:
 async def test_notes_are_no_passages_and_unknown_references_are_left_out() -> None:
     note = published("Zinc cures colds.", source="user", provider="user", title="My note")
     embedder = PassageEmbedder(BrokenModel())
-
     [claim] = await check_claims([citing("Zinc cures colds", 1)], {1: note}, embedder)
-
     assert claim.passage == ""
     assert await check_claims([citing("Zinc cures colds", 9)], {1: ZINC}, embedder) == []
 
@@ -332,5 +318,4 @@ def test_a_number_is_missing_where_none_of_its_readings_occurs() -> None:
 def test_a_claim_of_thousands_of_numbers_comes_to_an_end() -> None:
     claim = " ".join(f"{one} patients," for one in range(1_000, 21_000))
     text = " ".join(f"{one * 7.3:.1f} mg" for one in range(30_000))
-
     assert 50 < len(numbers_missing(claim, [text])) < 200

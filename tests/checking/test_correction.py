@@ -232,7 +232,7 @@ def test_values_of_bibtex_are_escaped() -> None:
 
 
 FOLDER = Path(os.environ.get("DEEPCRITICAL_CITATIONS_DIR", ""))
-pytestmark = pytest.mark.skipif("DEEPCRITICAL_CITATIONS_DIR" not in os.environ, reason="citations not available")
+needs_citations = pytest.mark.skipif("DEEPCRITICAL_CITATIONS_DIR" not in os.environ, reason="citations not available")
 LITTLE = 12
 """Characters that differ at most after a year was corrected, with its month."""
 
@@ -250,6 +250,7 @@ def recorded_problems_of(written: str, publication: Publication) -> list[Referen
     return found
 
 
+@needs_citations
 @pytest.mark.long
 def test_corrupted_references_agree_with_their_records_when_they_are_corrected() -> None:
     library = {one.pmid: one for one in read_records((FOLDER / "records.xml").read_bytes()).publications}

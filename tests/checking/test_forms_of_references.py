@@ -186,7 +186,6 @@ CASE = article(
 )
 RECORDS = (*LIBRARY, YEARLY, DECAY, CASE)
 NAMES = "van der Berg A, Müller JK"
-SHORT_TITLE = "Zinc supplementation and wound healing in older adults: a randomized controlled trial"
 
 
 async def test_a_first_author_who_is_another_one_of_the_authors_is_wrong_and_corrected() -> None:
@@ -286,7 +285,6 @@ async def test_another_name_and_year_beside_a_number_show_a_wrong_number() -> No
     assert (await checked("Zhang 2018; PMID: 30000002", inline=True)).publication == TNF
 
 
-PLACED_TITLE = "Zinc supplementation and wound healing in older adults: a randomized controlled trial"
 PEOPLE = "Jan K. Müller et al."
 LISTED = "J.K. Müller, A. van der Berg, S.P. O’Connor, W. Zhang, A.M. Silva Costa, Å. Ødegård"
 JOURNAL = "Journal of Nutrition and Wound Care"
@@ -294,18 +292,18 @@ STYLES = [
     f"{LISTED}, {TITLE}, J. Nutr. Wound Care {{v}} (2019) {{p}}–357.",
     f"{LISTED}, {TITLE}, J. Nutr. Wound Care {{v}} (3) (2019) {{p}}–357.",
     f"Müller JK, van der Berg A et al.: {TITLE}. J Nutr Wound Care {{v}} (2019) {{p}}–357.",
-    f"{NAMES}, ‘{TITLE}’, {JOURNAL}, {{v}}.3 (2019), {{p}}–357.",
-    f"{NAMES}, ‘{TITLE}’, {JOURNAL}, {{v}}, 3 (2019), {{p}}–357.",
-    f"{NAMES}, ‘{TITLE}’, {JOURNAL}, {{v}}, 3 (2019), pp. {{p}}–357.",
-    f"{NAMES}, ‘{TITLE}’, {JOURNAL}, {{v}}: 3 (March 2019), {{p}}–357.",
-    f"{NAMES}, ‘{TITLE}’, {JOURNAL} {{v}}/3 (2019): {{p}}–357.",
+    f"{PEOPLE}, ‘{TITLE}’, {JOURNAL}, {{v}}.3 (2019), {{p}}–357.",
+    f"{PEOPLE}, ‘{TITLE}’, {JOURNAL}, {{v}}, 3 (2019), {{p}}–357.",
+    f"{PEOPLE}, ‘{TITLE}’, {JOURNAL}, {{v}}, 3 (2019), pp. {{p}}–357.",
+    f"{PEOPLE}, ‘{TITLE}’, {JOURNAL}, {{v}}: 3 (March 2019), {{p}}–357.",
+    f"{PEOPLE}, ‘{TITLE}’, {JOURNAL} {{v}}/3 (2019): {{p}}–357.",
     f"Müller, Jan K. et al. (Mar. 2019). “{TITLE}”. In: {JOURNAL} {{v}}.3, pp. {{p}}–357.",
     f"Müller, Jan K. u. a.: {TITLE}. In: {JOURNAL} {{v}}, Heft 3 (2019), S. {{p}}–357.",
     f"Müller, Jan K. u. a.: {TITLE}. In: {JOURNAL} {{v}} (2019), Nr. 3, S. {{p}}–357.",
     f"MÜLLER, Jan K. et al. {TITLE}. {JOURNAL}. 2019, roč. {{v}}, č. 3, s. {{p}}–357.",
-    f"{NAMES}, {TITLE}, {{v}} J. Nutr. Wound Care {{p}} (2019).",
-    f"{NAMES}, *{TITLE}*, {{v}} J. NUTR. WOUND CARE {{p}}, 331–32 (2019).",
-    f"{NAMES}, ‘{TITLE}’ (2019) {{v}}(3) {JOURNAL} {{p}}.",
+    f"{PEOPLE}, {TITLE}, {{v}} J. Nutr. Wound Care {{p}} (2019).",
+    f"{PEOPLE}, *{TITLE}*, {{v}} J. NUTR. WOUND CARE {{p}}, 331–32 (2019).",
+    f"{PEOPLE}, ‘{TITLE}’ (2019) {{v}}(3) {JOURNAL} {{p}}.",
 ]
 
 
@@ -363,5 +361,5 @@ async def test_a_volume_with_words_around_its_number_is_the_same_volume() -> Non
 
 
 async def test_what_could_not_be_read_is_said_not_to_be_compared() -> None:
-    outcome = await checked(f"{NAMES}, ‘{TITLE}’, {JOURNAL} 45 (2019), leaf 12 verso.")
+    outcome = await checked(f"{PEOPLE}, ‘{TITLE}’, {JOURNAL} 45 (2019), leaf 12 verso.")
     assert (outcome.verdict, outcome.reason) == ("verified", "Its pages could not be read, so not compared.")

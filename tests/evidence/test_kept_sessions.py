@@ -51,10 +51,8 @@ async def test_after_a_restart_the_list_says_what_each_session_holds(
     await log_search(store, SEARCH)
     await log_search(store, SEARCH.model_copy(update={"tool": WATCH_TOOL}))
     await first.aclose()
-
     later = registries(lasting_place)
     (kept,) = await later.sessions(owner=owner)
-
     assert (kept.session_id, kept.title) == (store.session_id, "does zinc heal warts")
     assert (kept.items, kept.searches) == (2, 1)
     assert kept.created == pytest.approx(began)

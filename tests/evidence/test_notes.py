@@ -39,10 +39,8 @@ NOTES = (DOUBT, TITLED, REPLY, VISIT, LOOSE)
 async def test_notes_are_found_as_the_user_s_and_with_the_paper(place: Settings, registries: Registries) -> None:
     store = await registries(place).open()
     await store.add_evidence([PAPER, LETTER, PAGE, *NOTES])
-
     theirs = await store.search_similar("was the trial blinded?", source="user", max_results=9)
     papers = await store.search_similar("metformin and glucose", source="pubmed", max_results=1)
-
     assert theirs[0].content == DOUBT.text.content
     assert {one.id for one in theirs} == {one.id for one in NOTES}
     assert {*papers[0].notes} == EXPECTED[PAPER.id]
@@ -79,7 +77,6 @@ async def test_a_note_has_the_status_of_its_paper_and_what_was_never_checked_is_
     checked = PAPER.with_status("ok", "2026-01-01")
     bad = LETTER.with_status("retracted", "2026-01-01")
     outcomes = await store.add_evidence([checked, bad, PAGE, *NOTES])
-
     assert {one.publication.id for one in outcomes if one.evidence.citation.status == "retracted"} == {bad.id, REPLY.id}
     for scope, expected in (
         (Scope(status="ok"), {PAPER.id, DOUBT.id, TITLED.id}),
@@ -97,9 +94,7 @@ async def test_one_note_on_two_papers_is_kept_twice_and_told_apart_from_a_repeti
     store = await registries(place).open()
     await store.add_evidence([PAPER, LETTER])
     same = [note("Read this.", pmid="1"), note("Read this.", pmid="2")]
-
     first, again = await store.add_evidence(same), await store.add_evidence(same)
-
     assert [outcome.status for outcome in first] == ["added", "added"]
     assert [outcome.status for outcome in again] == ["duplicate", "duplicate"]
     assert [outcome.evidence.id for outcome in again] == [outcome.evidence.id for outcome in first]

@@ -394,7 +394,6 @@ INHERITED = (
     "and delimiter-precedes-et-al delimiter-precedes-last initialize initialize-with initialize-with-hyphen "
     "name-as-sort-order sort-separator name-delimiter names-delimiter"
 ).split()
-pytestmark = [needs_records, needs_pandoc]
 
 
 @pytest.fixture(scope="module")
@@ -402,12 +401,13 @@ def recorded() -> list[Publication]:
     return recorded_publications()[:160]
 
 
+@needs_records
+@needs_pandoc
 @pytest.mark.long
 @pytest.mark.parametrize("style", [name for name in STYLES if name != "chicago-notes"])
 def test_pandoc_writes_the_same_entries(style: str, recorded: list[Publication], tmp_path: Path) -> None:
     theirs = pandoc_entries(recorded, style, tmp_path)
     ours = [explained(line) for line in bibliography(recorded, style, "text").text.splitlines()]
-
     same = len({explained(line) for line in theirs} & set(ours))
     assert len(theirs) == len(ours) == len(recorded)
     assert same >= 0.95 * len(ours)

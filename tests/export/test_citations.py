@@ -190,7 +190,6 @@ def test_every_field_is_in_each_export_or_left_out_for_a_reason() -> None:
 
 def test_ris_reads_back_equal() -> None:
     article, chapter, book, preprint = rispy.loads(export(ALL, "ris"))
-
     assert [one["type_of_reference"] for one in (article, chapter, book, preprint)] == ["JOUR", "CHAP", "BOOK", "UNPB"]
     assert article["alternate_title1"] == "Abbreviation"
     assert (article["issn"], article["language"]) == ("1111-2222", "German")
@@ -208,7 +207,6 @@ def test_ris_reads_back_equal() -> None:
 
 def test_bibtex_reads_back_equal() -> None:
     article, chapter, book, preprint = bibtex_entries(export(ALL, "bibtex"))
-
     assert [one["type"] for one in (article, chapter, book, preprint)] == ["article", "incollection", "book", "misc"]
     assert (article["shortjournal"], article["language"], article["langid"]) == ("Abbreviation", "German", "german")
     assert article["origtitle"] == "Vernacular-title"
@@ -232,7 +230,6 @@ def test_pandoc_reads_the_same_from_csl_and_bibtex() -> None:
     ours = json.loads(export(ALL, "csl-json"))
     from_csl = csl_items(export(ALL, "csl-json"), "csljson")
     from_bibtex = csl_items(export(ALL, "bibtex"), "biblatex")
-
     for written, csl, bibtex in zip(ours, from_csl, from_bibtex, strict=True):
         assert csl.pop("title") == bibtex["title"] == re.sub("<[^>]*>", "", written.pop("title"))
         available = written.pop("available-date", {}).get("date-parts", [[]])[0]
@@ -325,7 +322,6 @@ COMMANDS = re.compile(r"\\(?:textbackslash\{\}|textasciitilde\{\}|textasciicircu
 @given(hostile_publications())
 def test_bibtex_holds_no_command_of_anybody_else(publication: Publication) -> None:
     text = export((publication, PLAIN), "bibtex")
-
     assert len(pybtex.parse_string(text, "bibtex").entries) == 2
     assert len(bibtex_entries(text)) == 2
     for line in text.splitlines():
@@ -343,7 +339,6 @@ def test_bibtex_holds_no_command_of_anybody_else(publication: Publication) -> No
 def test_ris_and_json_keep_hostile_text_within_its_record(publication: Publication) -> None:
     records = rispy.loads(export((publication, PLAIN), "ris"))
     items = json.loads(export((publication, PLAIN), "csl-json"))
-
     assert [one["title"] for one in records][1:] == ["Plain"]
     assert all(re.match(r"[A-Z][A-Z0-9]  - ", line) for line in export((publication,), "ris").split("\n") if line)
     assert len(items) == 2
@@ -359,7 +354,6 @@ def test_markdown_holds_no_image_no_html_and_no_link_but_ours(publication: Publi
     text = export((publication, PLAIN), "markdown")
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     tokens = [one for block in parser.parse(text) for one in (block, *(block.children or ()))]
-
     assert not {"image", "html_inline", "html_block"} & {one.type for one in tokens}
     targets = [str(one.attrs["href"]) for one in tokens if one.type == "link_open"]
     foreign = [target for target in targets if not target.startswith(OURS)]

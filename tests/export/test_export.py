@@ -97,7 +97,6 @@ def bibtex_entries(text: str) -> list[dict[str, Any]]:
 def test_pybtex_tells_families_particles_suffixes_and_bodies_apart() -> None:
     entries = pybtex.parse_string(export(EVERYTHING, "bibtex"), "bibtex").entries
     people = entries["vanderberg2021mrna"].persons["author"]
-
     assert [(one.prelast_names, one.last_names, one.lineage_names, one.first_names) for one in people] == [
         (["van", "der"], ["Berg"], ["Jr"], ["Jan"]),
         ([], [r"{Study Group, Geneva \& Łódź}"], [], []),
@@ -132,7 +131,6 @@ def test_a_status_is_noted_and_a_retraction_stands_once_in_the_title_of_every_ex
     status: str, title: str, shown: str, note: str
 ) -> None:
     paper = article(f"{title}.", status=status)
-
     (item,) = json.loads(export((paper,), "csl-json"))
     assert item.get("note", "") == note
     assert re.sub("<[^>]*>", "", item["title"]) == shown
@@ -151,7 +149,6 @@ def test_citation_keys_are_readable_ascii_and_unique() -> None:
         article("睡眠", pmid="4", authors=[AuthorName("王", "伟")]),
         article("A 12-week diet", pmid="5", date="1999"),
     ]
-
     assert [item["id"] for item in json.loads(export(pieces, "csl-json"))] == [
         "lukasiewiczodegard2021effect",
         "lukasiewiczodegard2021effect-2",
@@ -182,7 +179,6 @@ def test_parts_put_together_are_the_whole(format: ExportFormat) -> None:
         assert len(json.dumps(text)) <= 2_500
         parts.append(text)
         start += count
-
     assert 1 < len(parts) < len(pieces)
     if format == "csl-json":
         assert [item for part in parts for item in json.loads(part)] == json.loads(export(pieces, format))
@@ -239,9 +235,6 @@ def test_the_licence_travels_with_the_reference(format: ExportFormat) -> None:
     assert "Full text (pmc): licence CC BY-NC 4.0, https://pmc.example/PMC1." in written
 
 
-pytestmark = needs_records
-
-
 @pytest.fixture(scope="module")
 def recorded() -> list[Publication]:
     publications = recorded_publications()
@@ -249,22 +242,22 @@ def recorded() -> list[Publication]:
     return publications
 
 
+@needs_records
 @pytest.mark.long
 def test_every_library_reads_every_record(recorded: list[Publication]) -> None:
     bibtex = export(recorded, "bibtex")
-
     assert len(pybtex.parse_string(bibtex, "bibtex").entries) == len(recorded)
     assert len(bibtex_entries(bibtex)) == len(recorded)
     assert len(rispy.loads(export(recorded, "ris"))) == len(recorded)
     assert read_jsonl(export(recorded, "jsonl")) == recorded
 
 
+@needs_records
 @needs_pandoc
 @pytest.mark.parametrize(("format", "dialect"), [("csl-json", "csljson"), ("bibtex", "biblatex")])
 def test_pandoc_reads_every_record_as_it_is(recorded: list[Publication], format: Any, dialect: str) -> None:
     ours = unset(json.loads(export(recorded, "csl-json")))
     theirs = unset(csl_items(export(recorded, format), dialect))
-
     same = ("id", "container-title", "volume", "issue", "page", "DOI", "PMID", "PMCID", "URL", "issued")
     for one, other in zip(ours, theirs, strict=True):
         # pandoc does not read a season in CSL-JSON, and reads one of BibTeX as the months 21 to 24.

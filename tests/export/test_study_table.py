@@ -65,9 +65,7 @@ def test_a_row_has_what_the_record_says() -> None:
         status="retracted",
         doi="10.1000/1",
     )
-
     found = row(one)
-
     assert found == dict.fromkeys(TABLE_FIELDS, "") | {
         "id": "pubmed:31000001",
         "study": "Berg et al. 2020",

@@ -128,20 +128,6 @@ def test_a_note_that_explains_is_no_reference(note: str) -> None:
     assert not draft.unread
 
 
-def test_what_only_repeats_an_entry_of_a_list_is_unread() -> None:
-    draft = read_draft(f"Zinc [1]. Copper [2].\n\n## Notes\n\n1. {WHOLE}\n2. Ibid., 47.\n")
-    assert (len(draft.references), [one.text for one in draft.unread]) == (1, ["Ibid., 47."])
-
-
-def test_what_stands_among_references_and_is_none_is_unread() -> None:
-    draft = read_draft(
-        f"Zinc [1]. Iron [2].\n\n## References\n\n1. {WHOLE}\n\nAll of these were read in 2019 by us.\n\n"
-        "2. Oka E, et al. Iron in mice. BMJ. 2005;330:55.\n"
-    )
-    assert [one.label for one in draft.references] == ["1", "2"]
-    assert [one.text for one in draft.unread] == ["All of these were read in 2019 by us."]
-
-
 def test_a_row_that_may_be_a_reference_and_is_not_read_is_unread() -> None:
     rows = (("Study", "Year", "Journal"), ("Berg A", "1991", "BMJ"), ("Oka E", "2005", "Lancet"))
     table = "\n".join(

@@ -183,7 +183,6 @@ LISTED = f"{PEOPLE}. {TITLE}."
 )
 def test_a_reference_without_a_title_says_its_names_and_where_it_stands(written: str, journal: str) -> None:
     says = read_reference(written).says
-
     assert (says.title, says.author, says.journal) == ("", "Berg", journal)
     assert (says.year, says.volume, says.pages) == ("2019", "12", "34-41")
 

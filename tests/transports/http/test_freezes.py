@@ -120,7 +120,6 @@ def test_health_is_answered_while_a_hostile_answer_is_read(
             finally:
                 done.set()
                 asking.join()
-
     assert bool(result.get("isError")) == (said == REFUSED), result
     assert worst < FROZEN
     assert said in json.dumps(result["structuredContent"], ensure_ascii=False)

@@ -44,17 +44,14 @@ async def test_a_hung_server_costs_one_time_out_for_all_and_is_used_again_when_i
             assert {one["code"] for one in failed} == {"evidence_store"}
             assert all("does not respond" in one["message"] and one["retry_after"] > 0 for one in failed)
             assert together < SESSIONS * TIMEOUT / 2, "each waited for the others"
-
             began, refused = time.monotonic(), dict[str, Any]()
             for _ in range(SESSIONS):
                 refused = error(await client.call_tool("list_evidence", {"session_id": kept}))
                 assert refused["retryable"]
             assert time.monotonic() - began < SESSIONS * TIMEOUT / 2, "each call waited for a time-out"
-
             proposed = content(await client.call_tool("expand_queries", {"topic": "zinc and wound healing"}))
             assert proposed["queries"]
             assert "The Chroma server does not respond" in proposed["warnings"][0]
-
             hung.send_signal(signal.SIGCONT)
             await anyio.sleep(refused["retry_after"] + 1)
             assert content(await client.call_tool("list_evidence", {"session_id": kept}))["total"] == 1

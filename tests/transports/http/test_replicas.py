@@ -51,25 +51,21 @@ async def test_a_session_moves_between_replicas_which_share_the_pace_of_requests
         urls = [opened.enter_context(serving_process(tmp_path / name, **shared))[1] for name in ("one", "two")]
         one, two = [await opened.enter_async_context(client_of(url, ALICE)) for url in urls]
         bob = await opened.enter_async_context(client_of(urls[1], BOB))
-
         found = content(await one.call_tool("pubmed_search", {"query": "zinc wounds"}))
         assert f'session_id="{found["session_id"]}"' in found["next_step"], "the other replica has another default"
         session = {"session_id": found["session_id"]}
         assert len(found["evidence"]) == 3
         moved = content(await two.call_tool("semantic_search", {"query": "zinc", "max_results": 10, **session}))
         assert {piece["id"] for piece in moved["evidence"]} == {piece["id"] for piece in found["evidence"]}
-
         note = {"items": [{"content": "Copper helps the skin as well."}], **session}
         assert content(await two.call_tool("add_evidence", note))["total"] == 4
         back = content(await one.call_tool("semantic_search", {"query": "copper and skin", **session}))
         assert back["evidence"][0]["content"] == "Copper helps the skin as well."
         again = content(await one.call_tool("add_evidence", note))
         assert (again["total"], len(again["duplicates"])) == (4, 1)
-
         assert error(await bob.call_tool("semantic_search", {"query": "zinc", **session}))["code"] == (
             "session_not_found"
         )
-
         moments = timed(stand_in)
         await search_on_both(one, two)
     assert len(moments) >= 5  # four searches, and the records for the replica that did not fetch them before
