@@ -24,15 +24,9 @@ from tests.tools.test_inert import ATTACKS, HARMLESS, tokens
 
 LISTS = {"bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close"}
 OURS = {
-    "heading_open",
-    "heading_close",
-    "blockquote_open",
-    "blockquote_close",
-    "strong_open",
-    "strong_close",
-    "fence",
+    "heading_open", "heading_close", "blockquote_open", "blockquote_close", "strong_open", "strong_close", "fence",
     *LISTS,
-}
+}  # fmt: skip
 
 
 def test_the_first_line_sums_up() -> None:

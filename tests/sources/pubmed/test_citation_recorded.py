@@ -203,20 +203,11 @@ def against_reading(publication: Publication, reading: Reading) -> Iterator[tupl
 
 
 LINKS = {
-    "RetractionIn": "retraction",
-    "PartialRetractionIn": "partial_retraction",
-    "ExpressionOfConcernIn": "concern",
-    "ErratumIn": "erratum",
-    "CorrectedandRepublishedIn": "erratum",
-    "ErratumFor": "about",
-    "CommentOn": "about",
-    "RetractionOf": "about",
-    "ExpressionOfConcernFor": "about",
-    "RepublishedIn": "republished",
-    "RepublishedFrom": "earlier",
-    "UpdateIn": "update published",
-    "UpdateOf": "earlier preprint",
-}
+    "RetractionIn": "retraction", "PartialRetractionIn": "partial_retraction", "ExpressionOfConcernIn": "concern",
+    "ErratumIn": "erratum", "CorrectedandRepublishedIn": "erratum", "ErratumFor": "about", "CommentOn": "about",
+    "RetractionOf": "about", "ExpressionOfConcernFor": "about", "RepublishedIn": "republished",
+    "RepublishedFrom": "earlier", "UpdateIn": "update published", "UpdateOf": "earlier preprint",
+}  # fmt: skip
 
 
 def against_xml(publication: Publication, record: ElementTree.Element) -> Iterator[tuple[str, Compared]]:
