@@ -1,6 +1,5 @@
 """A draft is checked in parts: what was reported stays, records become evidence, the report is kept in the session."""
 
-import json
 import sys
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -386,13 +385,6 @@ def test_a_problem_of_status_that_the_draft_knows_does_not_come_first():
     known = CheckedReference(index=1, written="Zinc (retracted)", verdict="verified", record=record, problems=(told,))
     wrong = CheckedReference(index=2, written="Tin", verdict="differs")
     assert by_gravity([known, wrong]) == [wrong, known]
-
-
-async def test_a_json_list_of_strings_is_a_list_of_references():
-    text = json.dumps([f"{number}. {reference(number)}" for number in TITLES])
-    async with bench() as ours:
-        report = await ours.check(text)
-    assert (report.counts["references"], report.counts["verified"]) == (4, 4)
 
 
 @pytest.mark.parametrize("text", ["Zinc helps [@ruiz2021; @oka1999].", "Zinc helps \\cite{ruiz2021}."])

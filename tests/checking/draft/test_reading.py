@@ -1,5 +1,6 @@
 """Drafts in the forms that people have them in."""
 
+import json
 import textwrap
 from itertools import pairwise
 
@@ -303,6 +304,10 @@ def test_and_others_is_understood_in_other_languages(others: str) -> None:
 def test_a_citation_with_another_year_than_the_list_has_is_missed_from_it() -> None:
     draft = read_draft(f"Zinc heals wounds (Berg & Ruiz, 2004).\n\n# References\n\n{BERG}\n\n{OKA}")
     assert draft.remarks[0] == "Cited, but not in the list of references: Berg & Ruiz, 2004."
+
+
+def test_strings_of_a_json_array_are_references() -> None:
+    assert texts(read_draft(json.dumps([f"1. {BERG}", f"2. {LIND}", f"3. {OKA}"]))) == [BERG, LIND, OKA]
 
 
 def test_references_in_a_block_of_code_count_if_it_has_nothing_else() -> None:
