@@ -57,8 +57,8 @@ LONGEST = (
     *("test_damage", "test_install", "test_recorded_citations", "test_turns", "test_old_sessions", "test_shutdown"),
     *("test_typescript_sdk", "test_current_status", "test_chroma_access"),
 )
-"""Files that take long, most of them with the tests that are marked so, the longest first. Several processes that share the tests by files would wait
-for one that begins last."""
+"""Files that take long, most of them with the tests that are marked so, the longest first. Several processes that
+share the tests by files would wait for one that begins last."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
