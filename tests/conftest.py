@@ -1,7 +1,5 @@
 """What holds for all tests."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -56,10 +54,11 @@ pytest.MonkeyPatch().setattr(jsonschema.Draft202012Validator, "check_schema", st
 LONGEST = (
     *("test_patterns", "test_passages", "test_freezes", "test_deletion", "test_locked_files", "test_stdio"),
     *("test_sessions", "test_check", "test_full_texts_recorded", "test_budget", "test_demo", "test_two_windows"),
-    *("test_damage", "test_install", "test_recorded_citations"),
+    *("test_damage", "test_install", "test_recorded_citations", "test_turns", "test_old_sessions", "test_shutdown"),
+    *("test_typescript_sdk", "test_current_status", "test_chroma_access"),
 )
-"""Files that take half a minute and more, the longest first. Several processes that share the tests by files would wait
-for one that begins last."""
+"""Files that take long, most of them with the tests that are marked so, the longest first. Several processes that
+share the tests by files would wait for one that begins last."""
 
 
 def pytest_configure(config: pytest.Config) -> None:

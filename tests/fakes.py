@@ -1,7 +1,5 @@
 """Services for tests of what stands above them: the real store, model and rules; searches do as they are told."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Long tables of which the default run takes a part."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

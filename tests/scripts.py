@@ -1,7 +1,5 @@
 """The scripts that generate the documentation, as modules."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from typing import Any

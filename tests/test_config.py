@@ -1,7 +1,5 @@
 """The settings of the core and of the sources, read together."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The documentation against the code: generated pages, replayed sessions, links, names, numbers."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """A page is a publication's page only when its address says so for certain."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

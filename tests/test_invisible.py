@@ -1,7 +1,5 @@
 """What nobody sees goes, what languages need stays: from Unicode's own tables."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Any
 

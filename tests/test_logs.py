@@ -1,7 +1,5 @@
 """Logs: one line per event, on stderr, without secrets."""
 
-from __future__ import annotations
-
 import datetime
 import logging
 from collections.abc import Iterator

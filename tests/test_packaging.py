@@ -1,7 +1,5 @@
 """What registries, one-click installers and container engines read, held against the code."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

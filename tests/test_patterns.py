@@ -1,7 +1,5 @@
 """Regular expressions and normal forms take linear time, whatever text they meet."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys
@@ -49,9 +47,7 @@ PARTS = sorted(
 def test_the_time_of_every_pattern_grows_linearly_with_the_text(part: str) -> None:
     patterns = bench()
     found = {name: one for name, one in found_patterns().items() if re.split("[.:]", name)[0] == part}
-
     grown = [patterns.growth(name, pattern, methods) for name, (pattern, methods) in found.items()]
-
     # Once more, in case the machine was busy with something else.
     worse = [patterns.growth(one.name, *found[one.name]) for one in grown if one.factor > patterns.BOUND]
     assert [one for one in worse if one.factor > patterns.BOUND] == []

@@ -1,7 +1,5 @@
 """What we use of the inside of other packages: these tests fail first when one changes, and the server does without."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import re

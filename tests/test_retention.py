@@ -1,7 +1,5 @@
 """What the docs and manifests say is kept, where and for how long, is what happens on a disk."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

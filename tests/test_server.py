@@ -1,7 +1,5 @@
 """The tools through a real MCP client, in both protocol eras, over the real store and model."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The shape of the package: one name for one thing within a package, and imports at the top of modules."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

@@ -1,8 +1,6 @@
 """DEEPCRITICAL_TOOLS, --profile and DEEPCRITICAL_OFF: which tools a server offers, which sources it never asks, and
 that nothing advises others."""
 
-from __future__ import annotations
-
 import pkgutil
 from pathlib import Path
 

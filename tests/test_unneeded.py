@@ -1,7 +1,5 @@
 """The packages that the image leaves out: what imports them, and that the server does without."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """One page, one spelling; two pages, two."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

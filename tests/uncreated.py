@@ -1,7 +1,5 @@
 """Services that tests make themselves, not from settings."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 

@@ -1,7 +1,5 @@
 """The structured form of results as a client reads it: what is absent has its default."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """The board in a real browser: inside the official AppBridge, or as a report of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Invented evidence for the board, and what a tool result with it looks like."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The board for people who use a keyboard or a screen reader, on small screens and in both themes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,7 +36,6 @@ async def test_people_with_disabilities_can_use_it(open_board: OpenBoard, width:
     for panel in await board.app.locator(".panel summary").all() if width <= 759 else []:
         await panel.click()
     await expect(board.app.locator(".panel[open]")).to_have_count(3)
-
     for theme in ("light", "dark"):
         await board.page.evaluate("theme => window.setContext({theme})", theme)
         await expect(board.app.locator("html")).to_have_attribute("data-theme", theme)
@@ -57,7 +54,6 @@ async def test_everything_is_reached_with_the_tab_key_in_reading_order(open_boar
         if label in reached or not label:
             break
         reached.append(label)
-
     assert reached[:2] == ["question", "ask-button"]
     for stop in ("filter-text", "filter-from", "reset", "sort", "format", "export-button", "PubMed", "More like this"):
         assert any(one.startswith(stop) for one in reached), (stop, reached)

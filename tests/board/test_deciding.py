@@ -1,7 +1,5 @@
 """Decisions and tags: shown everywhere, set where the host lets the page call tools."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -47,7 +45,6 @@ async def test_a_report_shows_decisions_with_reasons_and_tags_and_has_no_control
 ) -> None:
     board = await open_report(decided_report())
     cards = board.app.locator("#list .card")
-
     await expect(cards.nth(0).locator(".verdict")).to_have_text("Included")
     await expect(cards.nth(1).locator(".decided")).to_contain_text(f"Excluded: {REASON}")
     await expect(cards.nth(0).locator(".tag")).to_have_count(2)
@@ -78,7 +75,6 @@ async def test_one_click_includes_and_the_server_keeps_it(open_board: OpenBoard)
     board = await open_board(result(evidence), tool=answer)
     first = board.app.locator("#list .card").first
     await first.get_by_role("button", name="Include").click()
-
     await expect(first.locator(".verdict")).to_have_text("Included")
     items = [{"id": evidence[0].id, "decision": "included"}]
     assert board.calls == [{"name": "add_evidence", "arguments": {"items": items, "session_id": SESSION}}]
@@ -96,7 +92,6 @@ async def test_evidence_is_excluded_with_a_reason_and_tagged(open_board: OpenBoa
     await editor.get_by_label("Reason").fill(REASON)
     await editor.get_by_label("Tags").fill("mice, mice ,  short ")
     await editor.get_by_role("button", name="Save").click()
-
     card = board.app.locator("#list .card").nth(1)
     await expect(card.locator(".decided")).to_contain_text(f"Excluded: {REASON}")
     assert await card.locator(".tag").count() == 2
@@ -124,7 +119,6 @@ async def test_a_decision_that_is_not_kept_changes_nothing_and_says_why(open_boa
     await editor.get_by_label("Decision").select_option("excluded")
     await editor.get_by_label("Reason").fill("in mice")
     await editor.get_by_role("button", name="Save").click()
-
     said = "The server did not keep the decision." if way == "silent" else "The disk is full."
     await expect(editor.get_by_role("alert")).to_have_text(f"Not saved: {said}")
     await expect(editor.get_by_label("Reason")).to_have_value("in mice")
@@ -139,7 +133,6 @@ async def test_the_line_that_results_give_is_read_in_its_parts(open_board: OpenB
         one["decision"] = line
     board = await open_board(wire)
     cards = board.app.locator("#list .card")
-
     await expect(cards.nth(0).locator(".decided")).to_contain_text("Excluded: no control group")
     await expect(cards.nth(0).locator(".tag")).to_have_count(2)
     await expect(cards.nth(1).locator(".verdict")).to_have_count(0)

@@ -1,7 +1,5 @@
 """What the board draws, in headless Chromium inside the official AppBridge of MCP Apps."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import pytest
@@ -16,7 +14,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 async def test_the_page_shakes_hands_and_draws_the_result_it_is_given(open_board: OpenBoard) -> None:
     board = await open_board(result(pieces(4), others=pieces(7)[4:], warnings=("DuckDuckGo could not be reached.",)))
-
     await expect(board.app.locator("#list .card")).to_have_count(4)
     assert board.handshake["app"]["name"] == "deepcritical-board"
     assert await board.text("h1") == "Evidence for “healthy ageing”"
@@ -31,7 +28,6 @@ async def test_the_page_shakes_hands_and_draws_the_result_it_is_given(open_board
 async def test_a_card_says_its_status_first(open_board: OpenBoard) -> None:
     board = await open_board(result(pieces(4)))
     cards = board.app.locator("#list .card")
-
     assert (await cards.nth(0).inner_text()).startswith("PubMed")
     assert (await cards.nth(1).inner_text()).startswith("RETRACTED")
     assert (await cards.nth(2).inner_text()).startswith("EXPRESSION OF CONCERN")
@@ -44,7 +40,6 @@ async def test_a_card_says_its_status_first(open_board: OpenBoard) -> None:
 async def test_points_of_the_map_have_their_titles(open_report: OpenBoard) -> None:
     evidence = publications(14)
     board = await open_report(board_report(evidence, places=places(evidence)))
-
     tips = await board.app.locator("#map .point title").all_text_contents()
     assert all(any(one.title in tip for tip in tips) for one in evidence)
     boxes = await board.app.locator("#map text").evaluate_all(
@@ -64,7 +59,6 @@ async def test_points_of_the_map_have_their_titles(open_report: OpenBoard) -> No
 )
 async def test_any_number_of_pieces_can_be_shown(open_board: OpenBoard, count: int, shown: int, heading: str) -> None:
     board = await open_board(result(pieces(count)))
-
     await expect(board.app.locator("#count")).to_have_text(heading)
     await expect(board.app.locator("#list .card")).to_have_count(shown)
     await expect(board.app.locator("#map-panel")).to_be_visible(visible=count > 1)
@@ -79,7 +73,6 @@ async def test_any_number_of_pieces_can_be_shown(open_board: OpenBoard, count: i
 async def test_filters_narrow_the_list_and_say_how_much_is_left(open_board: OpenBoard) -> None:
     board = await open_board(result(pieces(8)))
     app, count = board.app, board.app.locator("#count")
-
     await app.get_by_label("Web (2)").check()
     await expect(count).to_have_text("2 of 8 items")
     await app.get_by_label("Web (2)").uncheck()
@@ -98,7 +91,6 @@ async def test_years_are_filtered_by_numbers_or_by_the_timeline(open_board: Open
     evidence = [piece(n, date=date) for n, date in enumerate(["2001", "2003-05", "2003", "2010-01-02", "Unknown"])]
     board = await open_board(result(evidence))
     app, count = board.app, board.app.locator("#count")
-
     await app.locator("#filter-from").fill("2002")
     await expect(count).to_have_text("3 of 5 items")
     await app.get_by_role("button", name="Reset filters").click()
@@ -121,7 +113,6 @@ async def test_the_list_can_be_put_in_order(open_board: OpenBoard) -> None:
         for n, (date, r) in enumerate(zip(dates, (0.2, 0.4, 0.9, 0.1), strict=True))
     ]
     board = await open_board(result(evidence))
-
     expected = {
         "relevance": ["Unknown", "2010-01-02", "2001", "2010-01"],
         "newest": ["2010-01-02", "2010-01", "2001", "Unknown"],
@@ -146,6 +137,5 @@ async def test_the_map_is_walked_with_the_arrow_keys(open_board: OpenBoard) -> N
     assert len(seen) > 3
     assert await board.text("#map-caption") == here
     await app.locator('#map .point[tabindex="0"]').press("Enter")
-
     card = await board.focus_on(".card")
     assert await card.locator("h3").inner_text() in here

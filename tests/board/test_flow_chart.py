@@ -1,7 +1,5 @@
 """The boxes of the flow diagram."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from deepcritical_mcp.board import flow_chart
@@ -31,7 +29,6 @@ def logged(evidence: Sequence[Publication], **changes: object) -> LoggedSearch:
 def test_records_flow_from_their_sources_to_those_included() -> None:
     evidence = marked("included", "cited", "excluded", "excluded", "", reasons=("", "", "no controls", "in mice"))
     chart = flow_chart(flow_numbers([logged(evidence, duplicates=2)], evidence))
-
     assert [list(step["lines"]) for step in chart["steps"]] == [
         ["Records identified (n = 7)", "From databases and registers:", "– PubMed: 7"],
         ["Records in the session (n = 5)"],
@@ -49,6 +46,5 @@ def test_records_flow_from_their_sources_to_those_included() -> None:
 def test_without_decisions_the_diagram_ends_and_says_why() -> None:
     evidence = marked("", "")
     chart = flow_chart(flow_numbers([logged(evidence)], evidence))
-
     assert [step["phase"] for step in chart["steps"]] == ["Identification", "Screening"]
     assert "Nothing has been included or excluded yet, so the diagram ends here." in chart["notes"]

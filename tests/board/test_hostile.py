@@ -1,7 +1,5 @@
 """Evidence that means harm, and results that are not what they should be."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -54,7 +52,6 @@ async def test_hostile_evidence_stays_text(open_board: OpenBoard) -> None:
         "() => [...document.querySelectorAll('*')].map((e) => e.localName).concat("
         "[...document.querySelectorAll('*')].flatMap((e) => [...e.attributes].map((a) => a.name)))"
     )
-
     assert not board.complaints
     assert not board.strangers
     assert not {"img", "iframe", "onerror", "onmouseover", "base"} & set(markup)
@@ -82,7 +79,6 @@ ODD: tuple[dict[str, Any], ...] = (
 async def test_a_result_of_another_shape_breaks_nothing(open_board: OpenBoard, wire: dict[str, Any]) -> None:
     board = await open_board(wire)
     await board.send(result(pieces(2)))
-
     await expect(board.app.locator("h1")).to_have_text("Evidence for “healthy ageing”")
     assert not board.complaints
 

@@ -1,7 +1,5 @@
 """What the page is made of, without a browser."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -42,7 +40,6 @@ def test_the_page_allows_its_own_script_and_style_and_nothing_else(document: str
 
     style = part(document, r"<style>(.*?)</style>")
     policy = part(document, r'http-equiv="Content-Security-Policy" content="(.*?)"')
-
     assert policy == (
         f"default-src 'none'; script-src '{digest(script_of(document))}'; style-src '{digest(style)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -52,7 +49,6 @@ def test_the_page_allows_its_own_script_and_style_and_nothing_else(document: str
 
 def test_the_page_loads_nothing_and_makes_no_markup_of_text() -> None:
     document = board_page()
-
     assert not re.search(r"<(?:link|img|iframe|object|embed|base)\b|\ssrc=|@import|url\(|href=\"(?!#)", document)
     forbidden = (
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|fetch\(|XMLHttpRequest|import\("
@@ -82,7 +78,6 @@ def test_hostile_evidence_cannot_leave_the_data_it_stands_in() -> None:
         [publication(0, title=HOSTILE, content=HOSTILE, authors=(HOSTILE,))], title=HOSTILE, created=HOSTILE
     )
     data = data_of(document)
-
     assert document.count("<script") == 2
     assert script_of(document) == script_of(board_page())
     assert data["result"]["structuredContent"]["evidence"][0]["citation"]["title"].startswith(
@@ -95,7 +90,6 @@ def test_a_report_of_a_session_shows_its_links_and_notes() -> None:
     kept = publications(2)
     shown = [Evidence.of(kept[0], similar=[kept[1].id], notes=["I doubt it."]), Evidence.of(kept[1])]
     evidence = data_of(board_report(kept, evidence=shown))["result"]["structuredContent"]["evidence"]
-
     assert [(one["id"], one["similar"], one["notes"]) for one in evidence] == [
         (kept[0].id, [kept[1].id], ["I doubt it."]),
         (kept[1].id, [], []),
@@ -108,7 +102,6 @@ def test_the_map_places_what_has_a_vector_in_the_order_given() -> None:
     del spots_of[evidence[1].id]
     meta = wire(board_meta(SESSION, [*evidence, evidence[0]], spots_of, total=9))[META_KEY]
     spots = meta["map"]
-
     assert [spot["id"] for spot in spots] == [evidence[0].id, evidence[2].id, evidence[3].id]
     assert set(spots[0]) == {"id", "title", "source", "date", "status", "status_checked", "x", "y"}
     assert (meta["session_id"], meta["total"]) == (SESSION, 9)

@@ -1,7 +1,5 @@
 """The page as a report of its own: a file in an ordinary browser, without a host and without a network."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.async_api import expect
 
@@ -17,15 +15,10 @@ async def test_a_report_shows_its_evidence_by_itself(open_report: OpenBoard) -> 
     evidence = publications(300)
     board = await open_report(
         board_report(
-            evidence,
-            title="Ageing <b>& more",
-            session_id=SESSION,
-            created="Written by hand",
-            places=places(evidence),
+            evidence, title="Ageing <b>& more", session_id=SESSION, created="Written by hand", places=places(evidence)
         )
     )
     app = board.app
-
     await expect(app.locator("h1")).to_have_text("Ageing <b>& more")
     await expect(app.locator("#list .card")).to_have_count(30)
     await expect(app.locator("#count")).to_have_text("300 items")
@@ -45,7 +38,6 @@ async def test_a_report_gives_what_is_shown_to_a_reference_manager(open_report: 
     async with board.page.expect_download() as saved:
         await board.app.get_by_role("button", name="Export 2 shown").click()
     download = await saved.value
-
     assert download.suggested_filename == "evidence.bib"
     text = (await download.path()).read_text("utf-8")
     assert text.count("@online{") == 2
@@ -71,7 +63,6 @@ async def test_links_of_a_report_open_a_window_that_knows_nothing_of_it(open_rep
         board_report([publication(0), publication(1, url="javascript:alert(1)", pmid="", doi="", journal="")])
     )
     links = board.app.locator("#list a")
-
     assert await links.count() == 3
     for link in await links.all():
         assert (await link.get_attribute("href") or "").startswith("https://")
@@ -84,6 +75,5 @@ async def test_a_report_is_printed_whole(open_report: OpenBoard) -> None:
     board = await open_report(board_report(publications(40)))
     await board.app.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
     await board.page.emulate_media(media="print")
-
     await expect(board.app.locator("#list .card")).to_have_count(40)
     await expect(board.app.locator("aside")).to_be_hidden()

@@ -1,7 +1,5 @@
 """How the evidence was found: flow diagram and searches, in a report."""
 
-from __future__ import annotations
-
 from xml.etree import ElementTree
 
 import pytest
@@ -29,7 +27,6 @@ def report() -> str:
 async def test_every_search_is_listed_as_it_was_sent_and_failures_are_named(open_report: OpenBoard) -> None:
     board = await open_report(report())
     rows = board.app.locator("#log tbody tr")
-
     cells = await rows.nth(0).locator("th, td").all_inner_texts()
     assert [cell.strip() for cell in cells] == [
         "1",
@@ -53,7 +50,6 @@ async def test_the_flow_diagram_is_drawn_and_told_to_screen_readers(open_report:
     board = await open_report(report())
     await board.page.set_viewport_size({"width": width, "height": 800})
     lines = await board.app.locator("#flow g text").all_text_contents()
-
     assert "Records identified (n = 4)" in lines
     assert "Excluded without a full text (n = 1)" in lines
     assert "– no controls: 1" in lines
@@ -72,7 +68,6 @@ async def test_the_diagram_is_saved_as_a_picture_of_its_own(open_report: OpenBoa
         await board.app.get_by_role("button", name="Save the diagram as SVG").click()
     download = await saved.value
     root = ElementTree.fromstring((await download.path()).read_text("utf-8"))
-
     assert download.suggested_filename == "flow.svg"
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert "Records identified (n = 4)" in list(root.itertext())
@@ -88,7 +83,6 @@ async def test_hostile_reasons_and_queries_stay_text_in_their_boxes(open_report:
     board = await open_report(board_report(evidence, log=log))
     await board.app.get_by_role("button", name="Table", exact=True).click()
     await board.page.set_viewport_size({"width": 320, "height": 800})
-
     await expect(board.app.locator("#log tbody tr")).to_have_count(1)
     assert await board.width() <= 320
     assert await board.app.locator("#searches img, #columns img").count() == 0
@@ -99,7 +93,6 @@ async def test_hostile_reasons_and_queries_stay_text_in_their_boxes(open_report:
 async def test_the_searches_and_the_diagram_are_printed_on_a_page_of_their_own(open_report: OpenBoard) -> None:
     board = await open_report(report())
     await board.page.emulate_media(media="print")
-
     await expect(board.app.locator("#searches")).to_have_css("break-before", "page")
     await expect(board.app.locator("#flow-save")).to_be_hidden()
     await expect(board.app.locator("#flow")).to_be_visible()

@@ -1,7 +1,5 @@
 """The evidence as a sortable table."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.async_api import expect
 
@@ -26,7 +24,6 @@ async def show_table(board: Board) -> None:
 async def test_the_same_evidence_is_shown_as_a_table(open_board: OpenBoard) -> None:
     board = await open_board(result(pieces(8)))
     await show_table(board)
-
     await expect(board.app.locator("#table tbody tr")).to_have_count(8)
     await expect(board.app.locator("#list")).to_be_hidden()
     heads = [head.strip() for head in await board.app.locator("#table thead th").all_inner_texts()]
@@ -44,7 +41,6 @@ async def test_a_column_sorts_with_a_click_or_a_key_both_ways(open_board: OpenBo
     dates = await column(board, "year")
     assert dates == sorted(dates)
     await expect(board.app.locator("th.c-year")).to_have_attribute("aria-sort", "ascending")
-
     assert await board.focused() == "sort-year"
     await board.page.keyboard.press("Enter")
     await expect(board.app.locator("th.c-year")).to_have_attribute("aria-sort", "descending")
@@ -62,7 +58,6 @@ async def test_the_table_obeys_the_filters_and_leads_to_the_card(open_report: Op
     await board.app.get_by_label("Web (2)").check()
     await expect(board.app.locator("#table tbody tr")).to_have_count(2)
     await board.app.get_by_role("button", name="Details").nth(1).click()
-
     card = await board.focus_on(".card")
     await expect(card.locator("h3")).to_have_text(evidence[6].title)
 

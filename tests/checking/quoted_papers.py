@@ -1,7 +1,5 @@
 """Publications for the tests of quotations and claims."""
 
-from __future__ import annotations
-
 from deepcritical_mcp.models import PARAGRAPH_BREAK, Part, Publication, Text
 from tests.publications import published
 

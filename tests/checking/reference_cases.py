@@ -1,7 +1,5 @@
 """Made-up records, and what a check makes of references to them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,10 +27,14 @@ class ReadingFakeSession(FakeSession):
         return (), -1
 
 
-def article(pmid: str, title: str, authors: str, **fields: str) -> Publication:
-    """A record of PubMed's; `authors` as "Müller, Jan K; Berg, Anna"."""
+PLACE = ("journal", "journal_abbreviation", "date", "volume", "issue", "pages")
+
+
+def article(pmid: str, title: str, authors: str, place: str = "", **fields: str) -> Publication:
+    """A record of PubMed's; `authors` as "Müller, Jan K; Berg, Anna", `place` as PLACE with " | " in between."""
     names = [AuthorName(*(part.strip() for part in name.split(",", 1))) for name in authors.split(";")]
-    said = {"language": "eng", "source": "pubmed", "status_checked": "2999-01-01", **fields}
+    stands = dict(zip(PLACE, (part.strip() for part in place.split("|")), strict=False))
+    said = {"language": "eng", "source": "pubmed", "status_checked": "2999-01-01", **stands, **fields}
     return published("[No abstract]", pmid=pmid, title=title, authors=names, **said)
 
 
@@ -40,117 +42,73 @@ ZINC = article(
     "30000001",
     "Zinc supplementation and wound healing in older adults: a randomized controlled trial.",
     "Müller, Jan K; van der Berg, Anna; O'Connor, Sean P; Zhang, Wei; Silva Costa, Ana M; Ødegård, Åse",
+    "The Journal of nutrition and wound care | J Nutr Wound Care | 2019-03-04 | 45 | 3 | 327-357",
     doi="10.1016/j.jnwc.2018.12.004",
-    journal="The Journal of nutrition and wound care",
-    journal_abbreviation="J Nutr Wound Care",
-    date="2019-03-04",
     electronic_date="2018-12-20",
-    volume="45",
-    issue="3",
-    pages="327-357",
 )
 TNF = article(
     "30000002",
     "TNF-α blockade reduces tumour growth in haematopoietic stem cells of mice.",
     "Zhang, Wei; Li, Xiao-Ming; Wang, Yu",
+    "Proceedings of the National Academy of Sciences of the United States of America | Proc Natl Acad Sci U S "
+    "A | 2018-05-15 | 115 | 20 | E4567-E4576",
     doi="10.1073/pnas.1712345115",
-    journal="Proceedings of the National Academy of Sciences of the United States of America",
-    journal_abbreviation="Proc Natl Acad Sci U S A",
-    date="2018-05-15",
-    volume="115",
-    issue="20",
-    pages="E4567-E4576",
 )
 LOCATOR = article(
     "30000003",
     "Walking speed and survival of patients with chronic heart failure in Norway.",
     "Smith, John A; Johansson, Lars; Dvořák, Petr; Nguyen, Thi Minh Ha; García-López, María",
+    "PloS one | PLoS One | 2015 | 10 | 4 | e0123456",
     doi="10.1371/journal.pone.0123456",
-    journal="PloS one",
-    journal_abbreviation="PLoS One",
-    date="2015",
-    volume="10",
-    issue="4",
-    pages="e0123456",
 )
 SUPPLEMENT = article(
     "30000004",
     "Metformin for the prevention of diabetic nephropathy.",
     "DE LUCA, G; McDonald, R T",
-    journal="Nephrology, dialysis, transplantation : official publication of the European Dialysis and Transplant "
-    "Association - European Renal Association",
-    journal_abbreviation="Nephrol Dial Transplant",
-    date="2001",
-    volume="16 Suppl 5",
-    pages="S12-S18",
+    "Nephrology, dialysis, transplantation : official publication of the European Dialysis and Transplant "
+    "Association - European Renal Association | Nephrol Dial Transplant | 2001 | 16 Suppl 5 |  | S12-S18",
 )
 RENAMED = article(
     "30000005",
     "Depressive symptoms and mortality after hip fracture: a cohort study.",
     "Holmberg, Karin; Jensen, Ole",
-    journal="Archives of internal medicine",
-    journal_abbreviation="Arch Intern Med",
-    date="2004-02-09",
-    volume="164",
-    issue="3",
-    pages="301-7",
+    "Archives of internal medicine | Arch Intern Med | 2004-02-09 | 164 | 3 | 301-7",
 )
 GERMAN = article(
     "30000006",
     "[Treatment of acute pancreatitis in children].",
     "Weiß, Günther; Maier, Hans",
+    "Deutsche medizinische Wochenschrift (1946) | Dtsch Med Wochenschr | 1998-06-05 | 123 | 23 | 721-6",
     vernacular_title="Behandlung der akuten Pankreatitis bei Kindern.",
-    journal="Deutsche medizinische Wochenschrift (1946)",
-    journal_abbreviation="Dtsch Med Wochenschr",
-    date="1998-06-05",
-    volume="123",
-    issue="23",
-    pages="721-6",
     language="ger",
 )
 CHINESE = article(
     "30000007",
     "[Epidemiology of hand, foot and mouth disease in Guangdong province].",
     "Chen, Jian-guo; Liu, Hong",
-    journal="Zhonghua liu xing bing xue za zhi = Zhonghua liuxingbingxue zazhi",
-    journal_abbreviation="Zhonghua Liu Xing Bing Xue Za Zhi",
-    date="2012-07",
-    volume="33",
-    issue="7",
-    pages="712-5",
+    "Zhonghua liu xing bing xue za zhi = Zhonghua liuxingbingxue zazhi | Zhonghua Liu Xing Bing Xue Za Zhi | "
+    "2012-07 | 33 | 7 | 712-5",
     language="chi",
 )
 GROUP = article(
     "30000008",
     "Tranexamic acid after major orthopaedic surgery: a multicentre randomised trial.",
     "ORTHO-TXA Trial Collaborators; Patel, Rina; Evans, David",
+    "BMJ (Clinical research ed.) | BMJ | 2020-02-27 | 368 |  | m6060",
     doi="10.1136/bmj.m6060",
-    journal="BMJ (Clinical research ed.)",
-    journal_abbreviation="BMJ",
-    date="2020-02-27",
-    volume="368",
-    pages="m6060",
 )
 OTHER = article(
     "30000009",
     "Vitamin K antagonists and bone density in postmenopausal women.",
     "Rossi, Maria; Bianchi, Carlo; Verdi, Giulia",
+    "The New England journal of medicine | N Engl J Med | 2016-08-11 | 375 | 6 | 541-50",
     doi="10.1056/NEJMoa1600001",
-    journal="The New England journal of medicine",
-    journal_abbreviation="N Engl J Med",
-    date="2016-08-11",
-    volume="375",
-    issue="6",
-    pages="541-50",
 )
 REVIEWED_BOOK = article(
     "30000010",
     "Principles and practice of infectious diseases in the tropics.",
     "Lang, Peter",
-    journal="Journal of clinical pathology",
-    date="2006",
-    volume="59",
-    pages="112",
+    "Journal of clinical pathology |  | 2006 | 59 |  | 112",
 )
 LIBRARY = (ZINC, TNF, LOCATOR, SUPPLEMENT, RENAMED, GERMAN, CHINESE, GROUP, OTHER, REVIEWED_BOOK)
 

@@ -1,7 +1,5 @@
 """Reports on made-up drafts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from deepcritical_mcp.models import (

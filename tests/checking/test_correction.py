@@ -1,17 +1,19 @@
-"""Corrected references: the record's statements in the draft's own style, everything else untouched."""
-
-from __future__ import annotations
+"""References that were wrong, corrected: nothing differs any more, and little else has changed."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rapidfuzz.distance import Indel
 
 from deepcritical_mcp.checking.correction import corrected
 from deepcritical_mcp.models import AuthorName, Publication, ReferenceProblem
 from deepcritical_mcp.models.vancouver import vancouver
 from deepcritical_mcp.search.references import compare, read_reference
+from deepcritical_mcp.sources.pubmed.records import read_records
 
 TITLE = "Zinc supplementation in chronic wounds: a randomised controlled trial"
 OTHER = "Zinc supplementation in acute wounds: a randomised controlled trial"
@@ -227,3 +229,41 @@ def test_values_of_bibtex_are_escaped() -> None:
     assert entry.startswith("@article{a,")
     assert r"author = {Berg, Jan and {Zinc\_Group}}" in entry
     assert r"title = {Zinc \& 50\% \{less\} pain}" in entry
+
+
+FOLDER = Path(os.environ.get("DEEPCRITICAL_CITATIONS_DIR", ""))
+needs_citations = pytest.mark.skipif("DEEPCRITICAL_CITATIONS_DIR" not in os.environ, reason="citations not available")
+LITTLE = 12
+"""Characters that differ at most after a year was corrected, with its month."""
+
+
+def recorded_problems_of(written: str, publication: Publication) -> list[ReferenceProblem]:
+    reference = read_reference(written)
+    found = [
+        ReferenceProblem(field=one.field, written=one.written, true=one.true)
+        for one in compare(reference, publication).differences
+    ]
+    for field in ("pmid", "doi"):
+        stands, true = getattr(reference.ids, field), getattr(publication, field)
+        if stands and true and stands.lower() != true.lower():
+            found.append(ReferenceProblem(field=field, written=stands, true=true))
+    return found
+
+
+@needs_citations
+@pytest.mark.long
+def test_corrupted_references_agree_with_their_records_when_they_are_corrected() -> None:
+    library = {one.pmid: one for one in read_records((FOLDER / "records.xml").read_bytes()).publications}
+    rows = [json.loads(line) for line in (FOLDER / "citations.jsonl").read_text("utf-8").splitlines()]
+    cases = 0
+    for row in rows:
+        record = library.get(row["truth"].get("pmid", ""))
+        if not record or not (problems := recorded_problems_of(row["text"], record)):
+            continue
+        cases += 1
+        line = corrected(row["text"], record, problems)
+        assert recorded_problems_of(line, record) == [], row["id"]
+        is_line = read_reference(row["text"]).entry is None
+        if is_line and {one.field for one in problems} == {"year"}:
+            assert Indel.distance(row["text"].strip(), line) <= LITTLE, row["id"]
+    assert cases > 0

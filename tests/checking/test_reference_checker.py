@@ -1,302 +1,164 @@
 """What a check says about sound and corrupted references, in the styles that people use."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.errors import ProviderUnavailableError
 from deepcritical_mcp.models import StatusNotice
 from tests.checking.reference_cases import OTHER, ZINC, ReadingFakeSession, checked, checked_all, graver
 
+VITAMIN = "Vitamin K antagonists and bone density in postmenopausal women"
+HEALING = "Zinc supplementation and wound healing in older adults"
 SOUND = (
-    "Müller JK, van der Berg A, O'Connor SP, et al. Zinc supplementation and wound healing in older "
-    "adults: a randomized controlled trial. J Nutr Wound Care. 2019;45(3):327-57.",
-    "Mueller J.K., Van Der Berg A., O’Connor S.P., Zhang W., Silva-Costa A.M., Odegard A. Zinc "
-    "supplementation and wound healing in older adults. J. Nutr. Wound Care 2018, 45, 327–357.",
-    "Muller, J., Berg, A., OConnor, S., Wei, Z., Costa, A., & Ødegård, Å. (2019). Zinc supplementation "
-    "and wound healing in older adults: A randomised controlled trial. The Journal of Nutrition and Wound"
-    " Care, 45(3), 327–357. https://doi.org/10.1016/j.jnwc.2018.12.004",
+    f"Müller JK, van der Berg A, O'Connor SP, et al. {HEALING}: a randomized controlled trial. J Nutr Wound Care. "
+    "2019;45(3):327-57.",
+    f"Mueller J.K., Van Der Berg A., O’Connor S.P., Zhang W., Silva-Costa A.M., Odegard A. {HEALING}. J. Nutr. Wound "
+    "Care 2018, 45, 327–357.",
+    f"Muller, J., Berg, A., OConnor, S., Wei, Z., Costa, A., & Ødegård, Å. (2019). {HEALING}: A randomised controlled "
+    "trial. The Journal of Nutrition and Wound Care, 45(3), 327–357. https://doi.org/10.1016/j.jnwc.2018.12.004",
     "Müller et al. 2019 J Nutr Wound Care 45:327",
-    'J. K. Müller et al., "Zinc supplementation and wound healing in older adults: A randomized '
-    'controlled trial," J. Nutr. Wound Care, vol. 45, no. 3, pp. 327–357, Mar. 2019, doi: '
-    "10.1016/j.jnwc.2018.12.004.",
-    "Müller JK, van der Berg A, O'Connor SP, Zhang W, Silva Costa AM, Ødegård Å. Zinc supplementation and"
-    " wound-healing in older adults. J Nutr Wound Care 2020;45:327.",
-    "Müller J, Berg A van der, O'Connor S, Zhang W, Costa AMS, Ødegård Å (2018) Zinc supplementation and "
-    "wound healing in older adults: a randomized controlled trial. J Nutr Wound Care. "
-    "doi:10.1016/j.jnwc.2018.12.004",
-    "Müller, J. K., A. van der Berg, S. P. O'Connor, W. Zhang, A. M. Silva Costa, and Å. Ødegård. 2019. "
-    "Zinc supplementation and wound healing in older adults: a randomized controlled trial. Journal of "
-    "Nutrition and Wound Care 45: 327-357.",
-    "Müller, Jan K., Anna van der Berg, Sean P. O'Connor, Wei Zhang, Ana M. Silva Costa, and Åse Ødegård."
-    ' "Zinc Supplementation and Wound Healing in Older Adults: A Randomized Controlled Trial." The '
-    "Journal of Nutrition and Wound Care 45, no. 3 (2019): 327–57.",
-    "Müller JK, van der Berg A, O'Connor SP, ... Ødegård Å. Zinc supplementation and wound healing in "
-    "older adults: a randomized controlled trial. J Nutr Wound Care. 2019 Mar 4;45(3):327-357. doi: "
-    "10.1016/j.jnwc.2018.12.004. Epub 2018 Dec 20. PMID: 30000001.",
-    "MÜLLER JK, VAN DER BERG A, O'CONNOR SP. ZINC SUPPLEMENTATION AND WOUND HEALING IN OLDER ADULTS. J "
-    "NUTR WOUND CARE 2019; 45: 327-57",
-    "Zhang W, Li XM, Wang Y. TNF-alpha blockade reduces tumor growth in hematopoietic stem cells of mice."
-    " PNAS. 2018;115(20):E4567-76.",
-    "Wei Zhang, Xiaoming Li, Yu Wang. TNFα blockade reduces tumour growth in haematopoietic stem cells of"
-    " mice. Proceedings of the National Academy of Sciences. 2018;115:4567.",
-    "Zhang W, Li X-M, Wang Y. TNF-α blockade reduces tumour growth in haematopoietic stem cells of mice. "
-    "Proc. Natl. Acad. Sci. USA 115, E4567–E4576 (2018).",
-    "Zhang, W., Li, X. & Wang, Y. TNF-α blockade reduces tumour growth in haematopoietic stem cells of "
-    "mice. Proc. Natl Acad. Sci. USA 115, E4567–E4576 (2018).",
-    "Smith JA, Johansson L, Dvorak P, Nguyen TMH, Garcia-Lopez M. Walking speed and survival of patients "
-    "with chronic heart failure in Norway. PLOS ONE. 2015;10(4):1-14.",
-    "Smith J, Johansson L, Dvořák P, Ha NTM, García M. Walking speed and survival of patients with "
-    "chronic heart failure in Norway. PLoS ONE 10(4): e0123456. "
-    "https://doi.org/10.1371/journal.pone.0123456",
-    "Smith J A, Johansson L, Dvorák P, et al. Walking speed and survival of patients with chronic heart "
-    "failure in Norway. PLoS One 2015;10:0123456",
-    "De Luca G, McDonald RT. Metformin for the prevention of diabetic nephropathy. Nephrol Dial "
-    "Transplant 2001; 16 (Suppl. 5): 12–18.",
-    "Luca GD, Mcdonald RT. Metformin for the prevention of diabetic nephropathy. Nephrol Dial Transplant."
-    " 2001;16(Suppl 5):S12-8.",
+    f'J. K. Müller et al., "{HEALING}: A randomized controlled trial," J. Nutr. Wound Care, vol. 45, no. 3, pp. '
+    "327–357, Mar. 2019, doi: 10.1016/j.jnwc.2018.12.004.",
+    "Müller JK, van der Berg A, O'Connor SP, Zhang W, Silva Costa AM, Ødegård Å. Zinc supplementation and "
+    "wound-healing in older adults. J Nutr Wound Care 2020;45:327.",
+    f"Müller J, Berg A van der, O'Connor S, Zhang W, Costa AMS, Ødegård Å (2018) {HEALING}: a randomized controlled "
+    "trial. J Nutr Wound Care. doi:10.1016/j.jnwc.2018.12.004",
+    f"Müller, J. K., A. van der Berg, S. P. O'Connor, W. Zhang, A. M. Silva Costa, and Å. Ødegård. 2019. {HEALING}: a "
+    "randomized controlled trial. Journal of Nutrition and Wound Care 45: 327-357.",
+    "Müller, Jan K., Anna van der Berg, Sean P. O'Connor, Wei Zhang, Ana M. Silva Costa, and Åse Ødegård. \"Zinc "
+    'Supplementation and Wound Healing in Older Adults: A Randomized Controlled Trial." The Journal of Nutrition and '
+    "Wound Care 45, no. 3 (2019): 327–57.",
+    f"Müller JK, van der Berg A, O'Connor SP, ... Ødegård Å. {HEALING}: a randomized controlled trial. J Nutr Wound "
+    "Care. 2019 Mar 4;45(3):327-357. doi: 10.1016/j.jnwc.2018.12.004. Epub 2018 Dec 20. PMID: 30000001.",
+    "MÜLLER JK, VAN DER BERG A, O'CONNOR SP. ZINC SUPPLEMENTATION AND WOUND HEALING IN OLDER ADULTS. J NUTR WOUND "
+    "CARE 2019; 45: 327-57",
+    "Zhang W, Li XM, Wang Y. TNF-alpha blockade reduces tumor growth in hematopoietic stem cells of mice. PNAS. "
+    "2018;115(20):E4567-76.",
+    "Wei Zhang, Xiaoming Li, Yu Wang. TNFα blockade reduces tumour growth in haematopoietic stem cells of mice. "
+    "Proceedings of the National Academy of Sciences. 2018;115:4567.",
+    "Zhang W, Li X-M, Wang Y. TNF-α blockade reduces tumour growth in haematopoietic stem cells of mice. Proc. Natl. "
+    "Acad. Sci. USA 115, E4567–E4576 (2018).",
+    "Zhang, W., Li, X. & Wang, Y. TNF-α blockade reduces tumour growth in haematopoietic stem cells of mice. Proc. "
+    "Natl Acad. Sci. USA 115, E4567–E4576 (2018).",
+    "Smith JA, Johansson L, Dvorak P, Nguyen TMH, Garcia-Lopez M. Walking speed and survival of patients with chronic "
+    "heart failure in Norway. PLOS ONE. 2015;10(4):1-14.",
+    "Smith J, Johansson L, Dvořák P, Ha NTM, García M. Walking speed and survival of patients with chronic heart "
+    "failure in Norway. PLoS ONE 10(4): e0123456. https://doi.org/10.1371/journal.pone.0123456",
+    "Smith J A, Johansson L, Dvorák P, et al. Walking speed and survival of patients with chronic heart failure in "
+    "Norway. PLoS One 2015;10:0123456",
+    "De Luca G, McDonald RT. Metformin for the prevention of diabetic nephropathy. Nephrol Dial Transplant 2001; 16 "
+    "(Suppl. 5): 12–18.",
+    "Luca GD, Mcdonald RT. Metformin for the prevention of diabetic nephropathy. Nephrol Dial Transplant. "
+    "2001;16(Suppl 5):S12-8.",
     "Weiss G, Maier H. Behandlung der akuten Pankreatitis bei Kindern. Dtsch Med Wochenschr 1998;123:721-6",
     "Weiß G, Maier H. Treatment of acute pancreatitis in children [in German]. DMW 1998; 123(23): 721–726.",
-    "Jianguo C, Hong L. Epidemiology of hand, foot and mouth disease in Guangdong province. Zhonghua Liu "
-    "Xing Bing Xue Za Zhi. 2012;33(7):712–5.",
+    "Jianguo C, Hong L. Epidemiology of hand, foot and mouth disease in Guangdong province. Zhonghua Liu Xing Bing "
+    "Xue Za Zhi. 2012;33(7):712–5.",
     "BMJ 2020;368:m6060",
-    "ORTHO-TXA Trial Collaborators. Tranexamic acid after major orthopedic surgery: a multicenter "
-    "randomized trial. BMJ 2020;368:m6060.",
-    "Patel R, Evans D, for the ORTHO-TXA Trial Collaborators. Tranexamic acid after major orthopaedic "
-    "surgery: a multicentre randomised trial. BMJ 2020;368:6060.",
-    "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal women. NEJM "
-    "2016; 375: 541-550.",
+    "ORTHO-TXA Trial Collaborators. Tranexamic acid after major orthopedic surgery: a multicenter randomized trial. "
+    "BMJ 2020;368:m6060.",
+    "Patel R, Evans D, for the ORTHO-TXA Trial Collaborators. Tranexamic acid after major orthopaedic surgery: a "
+    "multicentre randomised trial. BMJ 2020;368:6060.",
+    f"Rossi M, Bianchi C, Verdi G. {VITAMIN}. NEJM 2016; 375: 541-550.",
     "Rossi M et al. New Engl J Med 2016;375:541–550",
-    "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal women. The New"
-    " England Journal of Medicine. 2016 Aug 11;375(6):541-50. Available from: "
-    "https://www.nejm.org/doi/full/10.1056/NEJMoa1600001",
-    "Rossi (2016) Vitamin K antagonists and bone density in postmenopausal women, N. Eng. J. Med",
-    "Rossi, M.; Bianchi, C.; Verdi, G. Vitamin K Antagonists and Bone Density in Postmenopausal Women. N."
-    " Engl. J. Med. 2016, 375, 541–550. [CrossRef] [PubMed]",
-    "[1] M. Rossi, C. Bianchi, and G. Verdi, “Vitamin K antagonists and bone density in postmenopausal "
-    "women,” New England Journal of Medicine, vol. 375, no. 6, pp. 541–550, 2016.",
-    "Rossi M, Bianchi C, Verdi G: Vitamin K antagonists and bone density in postmenopausal women. N Engl "
-    "J Med 375: 541, 2016",
-    "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal women. N Engl "
-    "J Med 2016;375:541-50 [PMID: 30000009 DOI: 10.1056/NEJMoa1600001]",
-    "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in post-menopausal women. N Engl"
-    " J Med. 2016;375:541-50. doi:10.1056/nejmoa1600001. Accessed May 3, 2021.",
-    "Rossi Maria, Bianchi Carlo, Verdi Giulia (2016). Vitamin K antagonists and bone density in "
-    "postmenopausal women. NEJM, 375:6, 541-550",
-    "Maria Rossi and others, 'Vitamin K antagonists and bone density in postmenopausal women' (2016) "
-    "375(6) New England Journal of Medicine 541.",
-    "Maria Rossi, Carlo Bianchi, Giulia Verdi: Vitamin K antagonists and bone density in postmenopausal "
-    "women. In: The New England Journal of Medicine. Band 375, Nr. 6, 11. August 2016, S. 541–550",
+    f"Rossi M, Bianchi C, Verdi G. {VITAMIN}. The New England Journal of Medicine. 2016 Aug 11;375(6):541-50. "
+    "Available from: https://www.nejm.org/doi/full/10.1056/NEJMoa1600001",
+    f"Rossi (2016) {VITAMIN}, N. Eng. J. Med",
+    "Rossi, M.; Bianchi, C.; Verdi, G. Vitamin K Antagonists and Bone Density in Postmenopausal Women. N. Engl. J. "
+    "Med. 2016, 375, 541–550. [CrossRef] [PubMed]",
+    f"[1] M. Rossi, C. Bianchi, and G. Verdi, “{VITAMIN},” New England Journal of Medicine, vol. 375, no. 6, pp. "
+    "541–550, 2016.",
+    f"Rossi M, Bianchi C, Verdi G: {VITAMIN}. N Engl J Med 375: 541, 2016",
+    f"Rossi M, Bianchi C, Verdi G. {VITAMIN}. N Engl J Med 2016;375:541-50 [PMID: 30000009 DOI: 10.1056/NEJMoa1600001]",
+    "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in post-menopausal women. N Engl J Med. "
+    "2016;375:541-50. doi:10.1056/nejmoa1600001. Accessed May 3, 2021.",
+    f"Rossi Maria, Bianchi Carlo, Verdi Giulia (2016). {VITAMIN}. NEJM, 375:6, 541-550",
+    f"Maria Rossi and others, '{VITAMIN}' (2016) 375(6) New England Journal of Medicine 541.",
+    f"Maria Rossi, Carlo Bianchi, Giulia Verdi: {VITAMIN}. In: The New England Journal of Medicine. Band 375, Nr. 6, "
+    "11. August 2016, S. 541–550",
 )
+MUELLER, ROSSI = SOUND[0], f"Rossi M, Bianchi C, Verdi G. {VITAMIN}. N Engl J Med. 2016;375(6):541-50."
+ZHANG = SOUND[11]
 CORRUPTED = (
+    ("title", MUELLER.replace("Zinc", "Copper")),
+    ("title", MUELLER.replace("older", "younger")),
+    ("title", ZHANG.replace("reduces", "increases")),
+    ("title", ZHANG.replace("mice.", "rats.")),
+    ("title", ZHANG.replace("TNF-alpha", "TNF-beta")),
+    ("title", ZHANG.replace("reduces", "does not reduce")),
+    ("title", ROSSI.replace("postmenopausal", "premenopausal")),
+    ("title", ROSSI.replace("K", "D")),
     (
         "title",
-        "Müller JK, van der Berg A, O'Connor SP, et al. Copper supplementation and wound healing in older "
-        "adults: a randomized controlled trial. J Nutr Wound Care. 2019;45(3):327-57.",
+        "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal men. N Engl J Med. "
+        "2016;375(6):541-50. doi:10.1056/NEJMoa1600001",
     ),
+    ("authors", ROSSI.replace("Rossi", "Smith")),
+    ("authors", ROSSI.replace("Rossi M, Bianchi C, Verdi G.", "Bianchi C, Smith J, Rossi M.")),
+    ("authors", ROSSI.replace("Verdi", "Smith")),
+    ("authors", ROSSI.replace("Rossi M, Bianchi C, Verdi G.", "Bianchi C, et al.")),
+    ("authors", f'Schmidt et al. 2016 "{VITAMIN}"'),
+    ("authors", MUELLER.replace("et al.", "Li Q, Silva Costa AM, Ødegård Å.")),
+    ("year", ROSSI.replace("2016;375(6):541-50.", "2013;375(6):541-50.")),
+    ("journal", ROSSI.replace("N Engl J Med.", "Lancet.")),
     (
-        "title",
-        "Müller JK, van der Berg A, O'Connor SP, et al. Zinc supplementation and wound healing in younger "
-        "adults: a randomized controlled trial. J Nutr Wound Care. 2019;45(3):327-57.",
-    ),
-    (
-        "title",
-        "Zhang W, Li XM, Wang Y. TNF-alpha blockade increases tumor growth in hematopoietic stem cells of "
-        "mice. PNAS. 2018;115(20):E4567-76.",
-    ),
-    (
-        "title",
-        "Zhang W, Li XM, Wang Y. TNF-alpha blockade reduces tumor growth in hematopoietic stem cells of rats."
-        " PNAS. 2018;115(20):E4567-76.",
-    ),
-    (
-        "title",
-        "Zhang W, Li XM, Wang Y. TNF-beta blockade reduces tumor growth in hematopoietic stem cells of mice. "
-        "PNAS. 2018;115(20):E4567-76.",
-    ),
-    (
-        "title",
-        "Zhang W, Li XM, Wang Y. TNF-alpha blockade does not reduce tumor growth in hematopoietic stem cells "
-        "of mice. PNAS. 2018;115(20):E4567-76.",
-    ),
-    (
-        "title",
-        "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in premenopausal women. N Engl J"
-        " Med. 2016;375(6):541-50.",
-    ),
-    (
-        "title",
-        "Rossi M, Bianchi C, Verdi G. Vitamin D antagonists and bone density in postmenopausal women. N Engl "
-        "J Med. 2016;375(6):541-50.",
-    ),
-    (
-        "title",
-        "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal men. N Engl J "
-        "Med. 2016;375(6):541-50. doi:10.1056/NEJMoa1600001",
-    ),
-    (
-        "authors",
-        "Smith M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal women. N Engl "
-        "J Med. 2016;375(6):541-50.",
-    ),
-    (
-        "authors",
-        "Bianchi C, Smith J, Rossi M. Vitamin K antagonists and bone density in postmenopausal women. N Engl "
-        "J Med. 2016;375(6):541-50.",
-    ),
-    (
-        "authors",
-        "Rossi M, Bianchi C, Smith G. Vitamin K antagonists and bone density in postmenopausal women. N Engl "
-        "J Med. 2016;375(6):541-50.",
-    ),
-    (
-        "authors",
-        "Bianchi C, et al. Vitamin K antagonists and bone density in postmenopausal women. N Engl J Med. "
-        "2016;375(6):541-50.",
-    ),
-    (
-        "authors",
-        'Schmidt et al. 2016 "Vitamin K antagonists and bone density in postmenopausal women"',
-    ),
-    (
-        "authors",
-        "Müller JK, van der Berg A, O'Connor SP, Li Q, Silva Costa AM, Ødegård Å. Zinc supplementation and "
-        "wound healing in older adults: a randomized controlled trial. J Nutr Wound Care. 2019;45(3):327-57.",
-    ),
-    (
-        "year",
-        "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal women. N Engl "
-        "J Med. 2013;375(6):541-50.",
+        "journal",
+        "Holmberg K, Jensen O. Depressive symptoms and mortality after hip fracture: a cohort study. Ann Intern Med. "
+        "2004;164(3):301-7.",
     ),
     (
         "journal",
-        "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal women. Lancet."
-        " 2016;375(6):541-50.",
+        "Patel R, Evans D. Tranexamic acid after major orthopaedic surgery: a multicentre randomised trial. BMJ Open "
+        "2020;368:m6060.",
     ),
-    (
-        "journal",
-        "Holmberg K, Jensen O. Depressive symptoms and mortality after hip fracture: a cohort study. Ann "
-        "Intern Med. 2004;164(3):301-7.",
-    ),
-    (
-        "journal",
-        "Patel R, Evans D. Tranexamic acid after major orthopaedic surgery: a multicentre randomised trial. "
-        "BMJ Open 2020;368:m6060.",
-    ),
-    (
-        "volume,pages",
-        "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal women. N Engl "
-        "J Med. 2016;371(9):812-20.",
-    ),
-    (
-        "pages",
-        "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal women. N Engl "
-        "J Med. 2016;375(6):741-50.",
-    ),
-    (
-        "volume",
-        "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal women. N Engl "
-        "J Med. 2016;357(6):541-50.",
-    ),
-    (
-        "doi",
-        "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal women. N Engl "
-        "J Med. 2016;375(6):541-50. doi:10.1371/journal.pone.0123456",
-    ),
-    (
-        "doi",
-        "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal women. N Engl "
-        "J Med. 2016;375(6):541-50. doi:10.1056/NEJMoa1600999",
-    ),
-    (
-        "pmid",
-        "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal women. N Engl "
-        "J Med. 2016;375(6):541-50. PMID: 30000003",
-    ),
-    (
-        "pmid",
-        "Rossi M, Bianchi C, Verdi G. Vitamin K antagonists and bone density in postmenopausal women. N Engl "
-        "J Med. 2016;375(6):541-50. doi:10.1056/NEJMoa1600001. PMID: 30000003",
-    ),
-    (
-        "pmid",
-        "Vitamin K antagonists and bone density in postmenopausal women (PMID 30000003)",
-    ),
-    (
-        "pmid",
-        "Rossi M et al. New Engl J Med 2016;375:541–550. PMID 30000003",
-    ),
-    (
-        "authors,year,journal,volume,pages",
-        "Smith JA, Johansson L, Dvorak P. Vitamin K antagonists and bone density in postmenopausal women. "
-        "PLoS One 2012;10(4):e0123456.",
-    ),
+    ("volume,pages", ROSSI.replace("2016;375(6):541-50.", "2016;371(9):812-20.")),
+    ("pages", ROSSI.replace("2016;375(6):541-50.", "2016;375(6):741-50.")),
+    ("volume", ROSSI.replace("2016;375(6):541-50.", "2016;357(6):541-50.")),
+    ("doi", f"{ROSSI} doi:10.1371/journal.pone.0123456"),
+    ("doi", f"{ROSSI} doi:10.1056/NEJMoa1600999"),
+    ("pmid", f"{ROSSI} PMID: 30000003"),
+    ("pmid", f"{ROSSI} doi:10.1056/NEJMoa1600001. PMID: 30000003"),
+    ("pmid", f"{VITAMIN} (PMID 30000003)"),
+    ("pmid", "Rossi M et al. New Engl J Med 2016;375:541–550. PMID 30000003"),
+    ("authors,year,journal,volume,pages", f"Smith JA, Johansson L, Dvorak P. {VITAMIN}. PLoS One 2012;10(4):e0123456."),
 )
 NO_ARTICLES = (
     (
         "a book",
-        "Sambrook J, Russell DW. Molecular Cloning: A Laboratory Manual. 3rd ed. Cold Spring Harbor, NY: Cold"
-        " Spring Harbor Laboratory Press; 2001.",
+        "Sambrook J, Russell DW. Molecular Cloning: A Laboratory Manual. 3rd ed. Cold Spring Harbor, NY: Cold Spring "
+        "Harbor Laboratory Press; 2001.",
     ),
     (
         "software",
         "R Core Team. R: A Language and Environment for Statistical Computing. R Foundation for Statistical "
         "Computing, Vienna, Austria; 2021. https://www.R-project.org/",
     ),
-    (
-        "a book",
-        "World Health Organization. Global tuberculosis report 2020. Geneva: World Health Organization; 2020.",
-    ),
+    ("a book", "World Health Organization. Global tuberculosis report 2020. Geneva: World Health Organization; 2020."),
     (
         "a web page",
-        "Centers for Disease Control and Prevention. Diabetes basics. https://www.cdc.gov/diabetes/basics. "
-        "Accessed May 3, 2021.",
+        "Centers for Disease Control and Prevention. Diabetes basics. https://www.cdc.gov/diabetes/basics. Accessed "
+        "May 3, 2021.",
     ),
-    (
-        "a court case",
-        "Roe v. Wade, 410 U.S. 113 (1973).",
-    ),
+    ("a court case", "Roe v. Wade, 410 U.S. 113 (1973)."),
+    ("a law", "Patient Protection and Affordable Care Act, Pub. L. No. 111-148, 124 Stat. 119 (2010)."),
     (
         "a law",
-        "Patient Protection and Affordable Care Act, Pub. L. No. 111-148, 124 Stat. 119 (2010).",
+        "Regulation (EU) 2016/679 of the European Parliament and of the Council. Official Journal of the European "
+        "Union L119, 1–88 (2016).",
     ),
-    (
-        "a law",
-        "Regulation (EU) 2016/679 of the European Parliament and of the Council. Official Journal of the "
-        "European Union L119, 1–88 (2016).",
-    ),
-    (
-        "a personal communication",
-        "Smith J. Personal communication, May 2019.",
-    ),
-    (
-        "a thesis",
-        "Miller T. The role of iron in sepsis [dissertation]. Boston: Harvard University; 2015.",
-    ),
-    (
-        "a patent",
-        "Brown AB. Method for treating anemia. US Patent 6,123,456. 2000 Sep 26.",
-    ),
-    (
-        "a standard",
-        "ISO 10993-5:2009. Biological evaluation of medical devices.",
-    ),
-    (
-        "a press release",
-        "Pfizer. Pfizer and BioNTech announce vaccine candidate. Press release. November 9, 2020.",
-    ),
+    ("a personal communication", "Smith J. Personal communication, May 2019."),
+    ("a thesis", "Miller T. The role of iron in sepsis [dissertation]. Boston: Harvard University; 2015."),
+    ("a patent", "Brown AB. Method for treating anemia. US Patent 6,123,456. 2000 Sep 26."),
+    ("a standard", "ISO 10993-5:2009. Biological evaluation of medical devices."),
+    ("a press release", "Pfizer. Pfizer and BioNTech announce vaccine candidate. Press release. November 9, 2020."),
     (
         "an unpublished manuscript",
         "Jones P, Hill R. Outcomes after stroke in rural areas. Manuscript submitted for publication.",
     ),
-    (
-        "a book",
-        "Katzung BG, editor. Basic and clinical pharmacology. New York: McGraw-Hill; 2018.",
-    ),
+    ("a book", "Katzung BG, editor. Basic and clinical pharmacology. New York: McGraw-Hill; 2018."),
     (
         "a chapter of a book",
-        "Kumar V. Cell injury. In: Kumar V, Abbas AK, Aster JC, eds. Robbins Basic Pathology. 10th ed. "
-        "Philadelphia: Elsevier; 2018:31-56.",
+        "Kumar V. Cell injury. In: Kumar V, Abbas AK, Aster JC, eds. Robbins Basic Pathology. 10th ed. Philadelphia: "
+        "Elsevier; 2018:31-56.",
     ),
     (
         "a dataset",

@@ -1,7 +1,5 @@
 """What a check says about references that hide something, and where a service that could know was not asked."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.checking.correction import corrected
@@ -18,12 +16,7 @@ SHORT = article(
     "30000021",
     "The zinc finger.",
     "Moor, Rita; Thevet, Eric",
-    journal="Evolution of organs",
-    journal_abbreviation="Evol Organs",
-    date="2013-06",
-    volume="140",
-    issue="11",
-    pages="2247-51",
+    "Evolution of organs | Evol Organs | 2013-06 | 140 | 11 | 2247-51",
 )
 SOUND = "Moor R, Thevet E. The zinc finger. Evol Organs. 2013;140(11):2247-51."
 INVENTED = "Miller JT, Chang W. Copper and telomere elongation in octogenarians. J Old Age. 2021;385(4):301-12."
@@ -161,31 +154,19 @@ HYDROLASES = article(
     "30000031",
     "Lysosomal hydrolases of the epidermis. 2. Ester hydrolases.",
     "Mier, P D; van den Hurk, J J",
-    journal="The British journal of dermatology",
-    journal_abbreviation="Br J Dermatol",
-    date="1975-10",
-    volume="93",
-    pages="391-8",
+    "The British journal of dermatology | Br J Dermatol | 1975-10 | 93 |  | 391-8",
 )
 MICRONUCLEI = article(
     "30000032",
     "Confirmation of micronuclei by a repeated dose liver assay: focus on evaluation of the assay in young rats.",
     "Takano, M; Ruiz, K",
-    journal="Genes and environment",
-    journal_abbreviation="Genes Environ",
-    date="2024-08-23",
-    volume="46",
-    pages="17",
+    "Genes and environment | Genes Environ | 2024-08-23 | 46 |  | 17",
 )
 FRACTURE = article(
     "30000033",
     "A case of an ununited fracture of the thigh.",
     "Harding, G",
-    journal="Medico-chirurgical transactions",
-    journal_abbreviation="Med Chir Trans",
-    date="1811",
-    volume="2",
-    pages="47-51",
+    "Medico-chirurgical transactions | Med Chir Trans | 1811 | 2 |  | 47-51",
 )
 
 
@@ -215,23 +196,14 @@ LOZENGES = article(
     "40000001",
     "Zinc gluconate lozenges for treating the common cold in schoolchildren.",
     "Feifel, David; Reza, Tania; Robeck, Sandra",
-    journal="Neuropsychopharmacology : official publication of the American College of Neuropsychopharmacology",
-    journal_abbreviation="Neuropsychopharmacology",
-    date="1999-02",
-    volume="20",
-    issue="2",
-    pages="141-9",
+    "Neuropsychopharmacology : official publication of the American College of Neuropsychopharmacology | "
+    "Neuropsychopharmacology | 1999-02 | 20 | 2 | 141-9",
 )
 COLITIS = article(
     "40000002",
     "Guideline for the management of ulcerative colitis in adults.",
     "Berg, Anna; Ruiz, Karl; Paz y Miño, César",
-    journal="The American journal of gastroenterology",
-    journal_abbreviation="Am J Gastroenterol",
-    date="2024-09",
-    volume="119",
-    issue="9",
-    pages="1730-1753",
+    "The American journal of gastroenterology | Am J Gastroenterol | 2024-09 | 119 | 9 | 1730-1753",
 )
 
 
@@ -362,10 +334,7 @@ async def test_a_year_alone_is_the_year(journal: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rest", "field", "written"),
-    [
-        ("Berg A, Ruiz K. Am J Gastroenterol 2024;119:2024.", "pages", "2024"),
-    ],
+    ("rest", "field", "written"), [("Berg A, Ruiz K. Am J Gastroenterol 2024;119:2024.", "pages", "2024")]
 )
 async def test_only_what_is_wrong_is_told_and_changed(rest: str, field: str, written: str) -> None:
     reference = f"Guideline for the management of ulcerative colitis in adults. {rest}"

@@ -1,7 +1,5 @@
 """What the check says of entries that hold more than one work, and of notes that only seem to be wrong."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.checking.correction import corrected
@@ -18,12 +16,7 @@ IRON = article(
     "30000041",
     "Iron in the blood of divers.",
     "Oka, Mio; Lind, Dag",
-    journal="Sea part B: the body of divers",
-    journal_abbreviation="Sea B Body Divers",
-    date="2016",
-    volume="3",
-    issue="2",
-    pages="104-9",
+    "Sea part B: the body of divers | Sea B Body Divers | 2016 | 3 | 2 | 104-9",
 )
 
 

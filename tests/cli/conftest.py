@@ -1,7 +1,5 @@
 """The real command in a process of its own, with a home folder of its own and none of this machine's settings."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -17,14 +15,8 @@ from tests.cli.providers import providers_on_loopback
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 _OTHER_VARIABLES = (
-    "APPDATA",
-    "LOCALAPPDATA",
-    "CLAUDE_CONFIG_DIR",
-    "COLUMNS",
-    "NO_COLOR",
-    "FORCE_COLOR",
-    "TTY_COMPATIBLE",
-)
+    "APPDATA", "LOCALAPPDATA", "CLAUDE_CONFIG_DIR", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE",
+)  # fmt: skip
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 

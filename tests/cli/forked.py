@@ -3,8 +3,6 @@
 Linux only; run as a program, it is that process.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os
@@ -22,19 +20,9 @@ from typing import IO
 
 PACKAGE = "deepcritical_mcp"
 IMPORTED = (
-    "cli.app",
-    "cli.check",
-    "cli.demo",
-    "cli.doctor_checks",
-    "cli.install",
-    "cli.session_commands",
-    "server",
-    "checking.checker",
-    "search.full_texts",
-    "search.reference_finder",
-    "search.expansion.expander",
-    "sources.page",
-)
+    "cli.app", "cli.check", "cli.demo", "cli.doctor_checks", "cli.install", "cli.session_commands", "server",
+    "checking.checker", "search.full_texts", "search.reference_finder", "search.expansion.expander", "sources.page",
+)  # fmt: skip
 _LARGEST = 1 << 16
 
 

@@ -1,7 +1,5 @@
 """Providers on loopback for commands in processes of their own, in their wire formats."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Generator, Mapping

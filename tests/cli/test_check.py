@@ -1,7 +1,5 @@
 """`deepcritical-mcp check`, as a manuscript's CI calls it, against providers on loopback."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from tests.cli.conftest import Command, settings_for
 from tests.cli.providers import providers_on_loopback
-from tests.sources.ncbi import article, notice
+from tests.sources.ncbi import KEY, article, notice
 
 NOBODY = "http://127.0.0.1:9"
 RECORDS = {
@@ -50,7 +48,7 @@ def draft(*references: str, text: str = "Zinc helps wounds to close [1].") -> st
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     with providers_on_loopback(RECORDS) as address:
-        yield settings_for(address, tmp_path_factory.mktemp("cache"))
+        yield settings_for(address, tmp_path_factory.mktemp("cache")) | {"NCBI_API_KEY": KEY}  # less waiting
 
 
 @pytest.mark.parametrize(
@@ -128,7 +126,9 @@ def test_a_draft_and_its_bibliography_are_one(command: Command, library: dict[st
 
 
 def test_an_outage_is_told_apart_from_a_false_reference(command: Command, tmp_path: Path):
-    done = command("check", "-", "--json", stdin=draft(ZINC, INVENTED), **settings_for(NOBODY, tmp_path))
+    done = command(
+        "check", "-", "--json", stdin=draft(ZINC, INVENTED), **settings_for(NOBODY, tmp_path), NCBI_API_KEY=KEY
+    )
     assert done.returncode == 3, done.stdout + done.stderr
     report = json.loads(done.stdout)
     assert [one["verdict"] for one in report["references"]] == ["outage", "outage"]

@@ -1,7 +1,5 @@
 """`deepcritical-mcp demo`: the real client and the real server, over the sample library or providers on loopback."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """`deepcritical-mcp doctor` against providers on loopback."""
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

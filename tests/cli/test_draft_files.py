@@ -1,7 +1,5 @@
 """Drafts as people keep them: encodings, several files, word processors."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import shutil

@@ -1,7 +1,5 @@
 """`deepcritical-mcp install`, as a real command on fake homes, and edits that keep every other character of a file."""
 
-from __future__ import annotations
-
 import json
 import stat
 import subprocess
@@ -254,13 +252,7 @@ def test_other_servers_keep_their_form():
     assert edited_json(added, "mcpServers", None) == text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"a": 1} // mine',
-        "[" * 5_000,
-    ],
-)
+@pytest.mark.parametrize("text", ['{"a": 1} // mine', "[" * 5_000])
 def test_invalid_json_is_refused(text: str):
     with pytest.raises(JsonError):
         edited_json(text, "mcpServers", ENTRY)

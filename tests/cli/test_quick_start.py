@@ -1,7 +1,5 @@
 """The SDK's models are built later in our own command, and nowhere else."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`deepcritical-mcp refresh`, as cron calls it, against providers on loopback."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

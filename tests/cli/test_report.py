@@ -1,7 +1,5 @@
 """`report` and `cache clear`, as a user calls them."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,15 +1,9 @@
 """The sample library: searched like the real sources, and clearly marked as made up."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.cli.sample_library import sample_server
-from deepcritical_mcp.cli.sample_sources import (
-    SampleArticles,
-    SamplePages,
-    sample_records,
-)
+from deepcritical_mcp.cli.sample_sources import SampleArticles, SamplePages, sample_records
 from deepcritical_mcp.models import Evidence, is_marked
 from deepcritical_mcp.search.pipeline import SourceSearch
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest

@@ -6,8 +6,6 @@ FOLDER keeps the Node packages between runs (a temporary one otherwise). Needs n
 package `node`. Exit code 0 when everything that can be asked is answered well.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ Every scenario that the suite lists for a protocol version stands in `ASKED` or 
 until somebody has decided.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 VERSIONS = ("2025-11-25", "2026-07-28")

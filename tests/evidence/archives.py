@@ -1,7 +1,5 @@
 """Archives of session folders, unpacked as they are by every Python."""
 
-from __future__ import annotations
-
 import tarfile
 from pathlib import Path
 

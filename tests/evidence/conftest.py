@@ -1,7 +1,5 @@
 """What the tests of the evidence store share: evidence, the real model, and the three places to keep sessions."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Another program that locks a file, for tests."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Generator

@@ -1,7 +1,5 @@
 """Evidence, clocks and models for the tests of the evidence store."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from zlib import crc32
 

@@ -1,7 +1,5 @@
 """What is one publication, its id and its citation do not depend on the order in which its descriptions arrive."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import permutations
 from pathlib import Path

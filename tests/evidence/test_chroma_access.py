@@ -1,7 +1,5 @@
 """A Chroma server behind credentials and a path. `chroma run` knows no credentials, so a proxy in front of it does."""
 
-from __future__ import annotations
-
 import base64
 import threading
 from collections.abc import Callable, Generator
@@ -85,17 +83,21 @@ async def kept_and_found(registries: Registries, settings: Settings) -> str:
 
 
 @pytest.mark.parametrize(
-    ("header", "value", "settings"),
+    ("path", "header", "value", "settings"),
     [
-        ("X-Chroma-Token", TOKEN, {"chroma_token": TOKEN}),
-        ("Authorization", f"Bearer {TOKEN}", {"chroma_token": TOKEN, "chroma_token_header": "Authorization"}),
-        ("Authorization", f"Basic {BASIC}", {}),
+        ("", "X-Chroma-Token", TOKEN, {"chroma_token": TOKEN}),
+        (
+            "/a/chroma",
+            "Authorization",
+            f"Bearer {TOKEN}",
+            {"chroma_token": TOKEN, "chroma_token_header": "Authorization"},
+        ),
+        ("/a/chroma", "Authorization", f"Basic {BASIC}", {}),
     ],
     ids=["token", "bearer token", "basic"],
 )
-@pytest.mark.parametrize("path", ["", "/stores/chroma"])
 async def test_sessions_are_kept_behind_credentials_and_a_path(
-    lab: ChromaServer, registries: Registries, header: str, value: str, settings: dict[str, Any], path: str
+    lab: ChromaServer, registries: Registries, path: str, header: str, value: str, settings: dict[str, Any]
 ) -> None:
     with guarded(lab, header, value, path=path) as url:
         address = f"{url}/" if settings else url.replace("://", f"://ada:{PASSWORD}@")

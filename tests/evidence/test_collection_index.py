@@ -1,7 +1,5 @@
 """The collection of a session: asked once it has all vectors, right after every change, and never needed."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Copies of a data folder, as backup and sync programs make them: no session is lost, and nothing ends."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

@@ -1,7 +1,5 @@
 """What is damaged on a disk costs what cannot be read of it, and that is named; nothing ends, and all else goes on."""
 
-from __future__ import annotations
-
 import random
 import re
 import shutil

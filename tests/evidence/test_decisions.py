@@ -1,7 +1,5 @@
 """What the user decided about evidence stays with it, wherever sessions are kept, until it is decided otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is deleted is gone: at once in memory, after a day in a folder, and whenever the process is killed."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil
@@ -71,9 +69,7 @@ async def test_a_cleared_session_in_a_folder_can_be_restored_for_a_day(registrie
     for stranger in ("", "bob"):
         with pytest.raises(SessionNotFoundError):
             await registry.restore(session_id, owner=stranger)
-
     again = await registries(Settings(data_dir=tmp_path)).restore(session_id, owner="ada")
-
     assert [item.id for item in await again.page(0, 40)] == [item.id for item in PIECES[:10]]
     assert registry.undo_seconds == 24 * HOUR
 
@@ -154,7 +150,6 @@ async def test_the_cached_vectors_of_cleared_texts_go_with_them(tmp_path: Path, 
     await later.sweep()
     clock.now += 25 * HOUR
     await later.sweep()
-
     left = left_in_caches(tmp_path)
     assert b"Zanzibarium" not in left
     assert not [key for key, vector in rows if key in left or vector in left]

@@ -1,7 +1,5 @@
 """What is derived from a session and kept with it: it only saves time, whatever becomes of it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,14 +1,19 @@
-"""What the user writes about a paper is evidence of its own: found with the paper, never part of the paper's text."""
-
-from __future__ import annotations
+"""Notes of the user, and documents that a session keeps."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 from typing import Any
 
+import pytest
+
 from deepcritical_mcp.config import Settings
+from deepcritical_mcp.errors import SessionNotFoundError
 from deepcritical_mcp.evidence.chunking import Scope
 from deepcritical_mcp.evidence.sessions import SessionRegistry
+from deepcritical_mcp.evidence.storage.backend import Space
+from deepcritical_mcp.evidence.storage.session_file import SessionFile
+from deepcritical_mcp.evidence.storage.stored_items import KeptSession
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from tests.evidence.stand_ins import piece
 from tests.publications import export
@@ -41,10 +46,8 @@ NOTES = (DOUBT, TITLED, REPLY, VISIT, LOOSE)
 async def test_notes_are_found_as_the_user_s_and_with_the_paper(place: Settings, registries: Registries) -> None:
     store = await registries(place).open()
     await store.add_evidence([PAPER, LETTER, PAGE, *NOTES])
-
     theirs = await store.search_similar("was the trial blinded?", source="user", max_results=9)
     papers = await store.search_similar("metformin and glucose", source="pubmed", max_results=1)
-
     assert theirs[0].content == DOUBT.text.content
     assert {one.id for one in theirs} == {one.id for one in NOTES}
     assert {*papers[0].notes} == EXPECTED[PAPER.id]
@@ -81,7 +84,6 @@ async def test_a_note_has_the_status_of_its_paper_and_what_was_never_checked_is_
     checked = PAPER.with_status("ok", "2026-01-01")
     bad = LETTER.with_status("retracted", "2026-01-01")
     outcomes = await store.add_evidence([checked, bad, PAGE, *NOTES])
-
     assert {one.publication.id for one in outcomes if one.evidence.citation.status == "retracted"} == {bad.id, REPLY.id}
     for scope, expected in (
         (Scope(status="ok"), {PAPER.id, DOUBT.id, TITLED.id}),
@@ -99,11 +101,47 @@ async def test_one_note_on_two_papers_is_kept_twice_and_told_apart_from_a_repeti
     store = await registries(place).open()
     await store.add_evidence([PAPER, LETTER])
     same = [note("Read this.", pmid="1"), note("Read this.", pmid="2")]
-
     first, again = await store.add_evidence(same), await store.add_evidence(same)
-
     assert [outcome.status for outcome in first] == ["added", "added"]
     assert [outcome.status for outcome in again] == ["duplicate", "duplicate"]
     assert [outcome.evidence.id for outcome in again] == [outcome.evidence.id for outcome in first]
     assert [one.notes for one in await store.page(0, 2)] == [("Read this.",), ("Read this.",)]
     assert await store.count() == 4
+
+
+ZINC = Publication.of("abstract", "Zinc helps the skin.", provider="pubmed", source="pubmed", title="Zinc", pmid="1")
+
+
+async def test_a_document_survives_rest_with_and_without_evidence(place: Settings, registries: Registries):
+    session = await registries(place).open()
+    await session.keep_document("report", "of no evidence")
+    await session.rest()
+    assert await session.document("report") == "of no evidence"
+    await session.add_evidence([ZINC])
+    await session.rest()
+    assert (await session.document("report"), await session.count()) == ("of no evidence", 1)
+
+
+def test_a_new_session_may_be_read_while_something_is_first_kept_in_it():
+    for _ in range(20):
+        empty = SessionFile.create(None, KeptSession(model="model"))
+        space = Space("new", empty, lambda info: SessionFile.create(None, info))
+        with ThreadPoolExecutor(4) as threads:
+            read = [threads.submit(space.documents, ["log-1"]) for _ in range(100)]
+            space.keep_documents({"log-1": "a search"})
+        assert all(one.result() in ({}, {"log-1": "a search"}) for one in read)
+        space.close()
+
+
+async def test_a_document_goes_with_its_session(place: Settings, registries: Registries):
+    registry = registries(place)
+    session = await registry.open()
+    await session.keep_document("report", "short")
+    await registry.drop(session.session_id)
+    with pytest.raises(SessionNotFoundError):
+        await session.document("report")
+    with pytest.raises(SessionNotFoundError):
+        await session.keep_document("report", "again")
+    if registry.undo_seconds:
+        restored = await registry.restore(session.session_id)
+        assert await restored.document("report") == "short"

@@ -1,7 +1,5 @@
 """Sessions that earlier versions kept: those of 0.2 are upgraded when they are opened, those of 0.1 are left alone."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os
@@ -67,9 +65,7 @@ async def test_a_session_of_0_2_is_listed_upgraded_and_found(
     (listed,) = await registry.sessions()
     assert (listed.session_id, listed.title, listed.items) == (folder.name, CARD["title"], CARD["items"])
     assert listed.expires == listed.used + 90 * DAY == clock.now + 90 * DAY, "what cannot be dated counts as used now"
-
     store = await registry.find("zinc")
-
     assert await publications(registry, folder.name) == {one.id: one for one in ITEMS}
     assert await store.ids() == [one.id for one in ITEMS]
     assert await store.documents("") == DOCUMENTS
@@ -99,7 +95,6 @@ async def test_a_session_of_0_2_on_a_server_is_upgraded_even_if_that_is_interrup
     with contextlib.suppress(EvidenceStoreError):
         await registries(settings).get(session_id)
     monkeypatch.undo()
-
     for store in [await registries(settings).get(session_id), await registries(settings).get(session_id)]:
         assert (store.title, await store.ids()) == ("Zinc", [one.id for one in ITEMS])
         assert await store.publications(await store.ids()) == {one.id: one for one in ITEMS}
@@ -340,9 +335,7 @@ async def test_an_earlier_state_of_0_2_that_is_there_too_neither_outlives_its_se
     registry = registries(Settings(data_dir=tmp_path))
     await (await registry.get(folder.name)).add_evidence([piece("Manganese.", "Manganese", pmid="5")])
     shutil.copytree(tmp_path / "backup", folder)
-
     await registry.drop(folder.name)
-
     assert await registry.sessions() == []
     with pytest.raises(SessionNotFoundError):
         await registry.get(folder.name)

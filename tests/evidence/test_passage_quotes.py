@@ -1,7 +1,5 @@
 """What is quoted of a long text stands at the anchor given with it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Full texts in a session: cut into passages, found by them, embedded in the background."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
@@ -113,9 +111,7 @@ async def test_what_a_closed_session_had_not_embedded_is_embedded_later(lasting_
     await second.aclose()
 
 
-async def test_the_text_that_is_asked_is_embedded_first(
-    slow: tuple[SlowModel, SessionRegistry],
-) -> None:
+async def test_the_text_that_is_asked_is_embedded_first(slow: tuple[SlowModel, SessionRegistry]) -> None:
     model, registry = slow
     store = await registry.open()
     for number, word in ((1, "tumor"), (2, "kidney")):

@@ -1,7 +1,5 @@
 """A preprint and its article in one session: two publications, linked by the numbers in their notices."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sessions: who can open them, how long they live, and what happens to their evidence."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -35,7 +33,6 @@ PIECES = [
 
 def test_a_server_takes_precedence_over_a_folder_and_a_folder_over_memory(tmp_path: Path) -> None:
     server = "http://127.0.0.1:9"
-
     assert isinstance(open_backend(Settings(chroma_url=server, data_dir=tmp_path)), ServerBackend)
     assert isinstance(open_backend(Settings(data_dir=tmp_path)), FolderBackend)
     assert isinstance(open_backend(Settings()), MemoryBackend)
@@ -121,9 +118,7 @@ async def test_a_session_is_taken_up_again_after_a_restart(lasting_place: Settin
     await store.add_evidence([piece("The XK-4711 compound.", "A compound", pmid="99", found_by=["q"], keywords=["k"])])
     found = await store.search_similar("finding about subject 7", max_results=3)
     await first.aclose()
-
     again = await registries(lasting_place).get(store.session_id, owner="ada")
-
     assert await again.count() == 31
     assert [item.id for item in await again.page(0, 40)] == [*(item.id for item in PIECES), "pubmed:99"]
     assert await again.search_similar("finding about subject 7", max_results=3) == found
@@ -140,10 +135,8 @@ async def test_processes_see_each_others_evidence_and_documents(
     await one.add_evidence([*PIECES[:5], piece("A draft.", "Aspirin prevents colon cancer in men", doi="10.1/d")])
     other = await registries(settings).get(one.session_id)
     assert await other.count() == 6
-
     complete = piece("The article.", "Aspirin prevents colon cancer in men", doi="10.1/d", pmid="77")
     await other.add_evidence([*PIECES[5:8], complete])
-
     assert await one.count() == 9
     assert await one.known([piece("x", pmid="77")]) == ["pubmed:77"]
     assert await one.known([piece("x", "Aspirin prevents colon cancer in men", doi="10.1/d")]) == ["pubmed:77"]
@@ -160,12 +153,10 @@ async def test_a_server_that_comes_back_is_used_again(
     server.start()
     store = await registries(Settings(chroma_url=server.url)).open()
     await store.add_evidence(PIECES[:3])
-
     server.stop()
     for attempt in (lambda: store.add_evidence(PIECES[3:6]), lambda: store.search_similar("finding"), store.count):
         with pytest.raises(EvidenceStoreError, match="does not respond"):
             await attempt()
-
     server.start()
     assert await store.count() == 3
     await store.add_evidence(PIECES[2:6])
@@ -187,14 +178,12 @@ async def test_vectors_of_two_models_never_meet(lasting_place: Settings) -> None
     await store.add_evidence(PIECES)
     await store.keep_document("report", "short")
     await first.aclose()
-
     second = SessionRegistry(lasting_place, new, open_backend(lasting_place))
     again = await second.get(store.session_id)
     assert await again.count() == 30
     assert again.warnings[0] == UNCALIBRATED
     assert "embedded again" in again.warnings[1]
     found = await again.search_similar("Title 7. Finding number 7 about subject 7.", max_results=1)
-
     assert found[0].relevance == pytest.approx(1.0), "the texts are embedded anew with the model of now"
     assert len(new.embedded) >= 30
     assert again.warnings == (UNCALIBRATED,)
@@ -233,12 +222,10 @@ async def main():
 anyio.run(main)
 """
     session_id, *acknowledged = lines_until_killed([sys.executable, "-c", script, str(tmp_path)], 40)
-
     settings = Settings(data_dir=tmp_path)
     again = SessionRegistry(settings, HashingModel(), open_backend(settings), clock=lambda: 0.0)
     store = await again.get(session_id)
     kept = {item.id for item in await store.page(0, 10_000)}
-
     assert set(acknowledged) <= kept
     assert len(kept) <= len(acknowledged) + 1
     assert await store.document("report") in (acknowledged[-1], *(kept - {*acknowledged}))
@@ -266,11 +253,9 @@ async def test_a_search_answers_by_words_what_a_busy_model_cannot_compare_in_tim
     text = "Rats were fed zinc for two years. " * 30 + "The kidneys of all animals showed lesions."
     await store.add_evidence([piece(text, pmid="1"), piece("Mice were given copper.", pmid="2")])
     model.missing = False
-
     with anyio.fail_after(5):
         found = await store.search("lesions of kidneys", max_results=1)
         passages = await store.passages("lesions of kidneys", found, [200])
-
     assert [item.id for item in found.evidence] == ["pubmed:1"]
     assert "The kidneys of all animals showed lesions." in passages[0].content
     await registry.aclose()

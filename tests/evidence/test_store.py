@@ -1,7 +1,5 @@
 """The evidence store in all three places: what goes in, what comes out, and in which order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -50,9 +48,7 @@ OTHERS = [
 async def test_the_question_is_answered_by_meaning_before_stray_words(place: Settings, registries: Registries) -> None:
     store = await registries(place).open()
     await store.add_evidence([*STRAY, *OTHERS, AMPK, BIGUANIDE])
-
     found = await store.search_similar("metformin alzheimer", max_results=4)
-
     assert {AMPK.id, BIGUANIDE.id} <= {piece.id for piece in found}
     assert found[0].id == BIGUANIDE.id
     assert all(0 < piece.relevance < 1 for piece in found)
@@ -71,11 +67,9 @@ async def test_what_merges_is_completed_and_takes_the_best_id(place: Settings, r
         status="retracted",
         found_by=["metformin"],
     )
-
     (outcome,) = await store.add_evidence([whole])
     kept = (await store.get(["doi:10.1/a"]))["doi:10.1/a"]
     publication = (await store.publications([kept.id]))[kept.id]
-
     assert (outcome.status, outcome.reason) == ("duplicate", "same DOI and a similar title")
     assert kept == outcome.evidence
     assert kept.id == "pubmed:7"
@@ -102,12 +96,10 @@ async def test_evidence_is_known_by_what_identifies_it(place: Settings, registri
 async def test_relevance_is_the_same_in_every_call_and_can_be_demanded(place: Settings, registries: Registries) -> None:
     store = await registries(place).open()
     await store.add_evidence([*OTHERS, AMPK, BIGUANIDE])
-
     found = await store.search_similar("does metformin slow dementia?", max_results=6)
     publications = await store.publications([piece.id for piece in found])
     demanded = await store.search_similar("does metformin slow dementia?", max_results=6, min_relevance=0.3)
     measured = await store.relevance("does metformin slow dementia?", list(publications.values()))
-
     assert measured == pytest.approx([piece.relevance for piece in found], abs=1e-4)
     assert [piece.id for piece in demanded] == [piece.id for piece in found if piece.relevance >= 0.3]
     assert 0 < len(demanded) < len(found)
@@ -117,9 +109,7 @@ async def test_variants_find_more_and_never_outvote_the_question(place: Settings
     store = await registries(place).open()
     await store.add_evidence([*OTHERS, AMPK, BIGUANIDE])
     variants = ["fin regrowth in fish", "fish fins", "zebrafish", "fins", "regeneration", "regrowth", "amputation"]
-
     found = await store.search_similar("dementia under biguanides", variants=variants, max_results=2)
-
     assert [piece.id for piece in found] == [BIGUANIDE.id, "pubmed:104"]
 
 
@@ -129,9 +119,7 @@ async def test_what_says_nearly_the_same_is_shown_once_and_names_the_other(
     store = await registries(place).open()
     twin = piece(AMPK.text.content, "AMPK activation and neuroprotection again", pmid="999")
     _, outcome = await store.add_evidence([AMPK, twin])
-
     shown = await store.search_similar("AMPK in neurons", max_results=5)
-
     assert outcome.status == "added"
     assert [id for id, _ in outcome.folds] == [AMPK.id]
     assert outcome.folds[0][1] >= 0.95
@@ -144,9 +132,7 @@ async def test_opposites_stay_two_and_are_both_shown(place: Settings, registries
     store = await registries(place).open()
     yes = piece("Protein X is essential for the survival of neurons.", "Protein X is essential for neurons")
     no = piece("Protein X is not essential for the survival of neurons.", "Protein X is not essential for neurons")
-
     outcomes = await store.add_evidence([yes, no])
-
     assert [outcome.status for outcome in outcomes] == ["added", "added"]
     assert {piece.id for piece in await store.search_similar("is protein X essential?")} == {yes.id, no.id}
 
@@ -157,9 +143,7 @@ async def test_a_long_document_is_found_by_its_best_passage(place: Settings, reg
     needle = "Metformin delayed the onset of cognitive impairment in elderly patients. "
     long = piece(filler * 60 + needle + filler * 60, "Minutes", source="web", url="https://example.org/minutes")
     await store.add_evidence([long, *OTHERS])
-
     found = await store.search_similar("metformin and cognitive impairment", max_results=1)
-
     assert found[0].id == long.id
     assert found[0].content == long.text.content
     assert found[0].relevance > 0.4
@@ -186,10 +170,8 @@ async def test_related_evidence_is_close_and_not_among_what_was_found(place: Set
 async def test_a_full_session_keeps_what_fits_and_says_so(place: Settings, registries: Registries) -> None:
     store = await registries(place.model_copy(update={"max_evidence": 3})).open()
     await store.add_evidence(OTHERS[:2])
-
     with pytest.raises(SessionFullError, match="full") as caught:
         await store.add_evidence([OTHERS[0], OTHERS[2], AMPK, BIGUANIDE])
-
     assert caught.value.details == {"kept": [OTHERS[2].id], "left_out": 2}
     assert await store.count() == 3
     assert [outcome.status for outcome in await store.add_evidence([OTHERS[0]])] == ["duplicate"]
@@ -211,6 +193,5 @@ async def test_a_low_threshold_drops_paraphrases_but_nothing_that_a_number_or_da
     text = first.text.content.replace("were reported in", "have been reported from")
     paraphrase = piece(text, "Cholera in Sudan, week 12: an update", source="web", url="https://blog.example/c")
     outcomes = await store.add_evidence([first, later, next_year, paraphrase])
-
     assert [outcome.status for outcome in outcomes] == ["added", "added", "added", "duplicate"]
     assert "nearly the same meaning" in outcomes[-1].reason

@@ -1,7 +1,5 @@
 """Several processes change a session by turns: nothing that was acknowledged is lost."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 import time

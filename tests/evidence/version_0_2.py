@@ -1,7 +1,5 @@
 """Sessions as version 0.2 kept them, written with Chroma itself."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The real PubMed records at hand, for tests of exports."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

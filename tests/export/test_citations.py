@@ -1,7 +1,5 @@
 """Exports as a reader of references needs them: every field, books, preprints and languages, and nothing active."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping
@@ -101,44 +99,18 @@ SEASONAL = published(
 AHEAD = published("Text.", source="pubmed", title="Ahead", journal="J", pmid="6", publication_stage="aheadofprint")
 
 SEEN: Mapping[str, str] = {
-    "texts": "Abstract-content",
-    "title": "Title-words",
-    "url": "https://example.org/address",
-    "date": "2021",
-    "pmid": "31000001",
-    "doi": "10.1000/doi-value",
-    "pmcid": "PMC7000001",
-    "nct": "NCT00000001",
-    "journal": "Journal-name",
-    "journal_abbreviation": "Abbreviation",
-    "volume": "Volume-7",
-    "issue": "Issue-8",
-    "pages": "E555",
-    "language": "German",
-    "mesh_terms": "Mesh-term",
-    "keywords": "Key-word",
-    "registrations": "ISRCTN77777777",
-    "status": "EXPRESSION OF CONCERN",
-    "status_notices": "Notice-reference",
-    "authors": "Family-name",
-    "vernacular_title": "Vernacular-title",
-    "issn": "1111-2222",
-    "issue_date": "Spring",
-    "medline_abbreviation": "Medline Abbr (Tokyo)",
-    "electronic_date": "2020",
-    "publication_stage": "Epub ahead of print",
-    "publisher": "Publisher-name",
-    "publisher_place": "Publisher-place",
-    "book_title": "Book-title",
-    "editors": "Editor-name",
-    "book_years": "1993-2025",
-    "isbn": "978-0-00-000000-2",
-    "bookshelf_id": "NBK1403",
-    "revised_date": "2024",
-    "version": "4b",
-    "accessed": "2019-11-23",
+    "texts": "Abstract-content", "title": "Title-words", "url": "https://example.org/address", "date": "2021",
+    "pmid": "31000001", "doi": "10.1000/doi-value", "pmcid": "PMC7000001", "nct": "NCT00000001",
+    "journal": "Journal-name", "journal_abbreviation": "Abbreviation", "volume": "Volume-7", "issue": "Issue-8",
+    "pages": "E555", "language": "German", "mesh_terms": "Mesh-term", "keywords": "Key-word",
+    "registrations": "ISRCTN77777777", "status": "EXPRESSION OF CONCERN", "status_notices": "Notice-reference",
+    "authors": "Family-name", "vernacular_title": "Vernacular-title", "issn": "1111-2222", "issue_date": "Spring",
+    "medline_abbreviation": "Medline Abbr (Tokyo)", "electronic_date": "2020",
+    "publication_stage": "Epub ahead of print", "publisher": "Publisher-name", "publisher_place": "Publisher-place",
+    "book_title": "Book-title", "editors": "Editor-name", "book_years": "1993-2025", "isbn": "978-0-00-000000-2",
+    "bookshelf_id": "NBK1403", "revised_date": "2024", "version": "4b", "accessed": "2019-11-23",
     "status_checked": "2026-11-21",
-}
+}  # fmt: skip
 """What a reader of an export sees of each field, in one of the records."""
 
 LEFT_OUT: Mapping[str, str] = {
@@ -192,7 +164,6 @@ def test_every_field_is_in_each_export_or_left_out_for_a_reason() -> None:
 
 def test_ris_reads_back_equal() -> None:
     article, chapter, book, preprint = rispy.loads(export(ALL, "ris"))
-
     assert [one["type_of_reference"] for one in (article, chapter, book, preprint)] == ["JOUR", "CHAP", "BOOK", "UNPB"]
     assert article["alternate_title1"] == "Abbreviation"
     assert (article["issn"], article["language"]) == ("1111-2222", "German")
@@ -210,7 +181,6 @@ def test_ris_reads_back_equal() -> None:
 
 def test_bibtex_reads_back_equal() -> None:
     article, chapter, book, preprint = bibtex_entries(export(ALL, "bibtex"))
-
     assert [one["type"] for one in (article, chapter, book, preprint)] == ["article", "incollection", "book", "misc"]
     assert (article["shortjournal"], article["language"], article["langid"]) == ("Abbreviation", "German", "german")
     assert article["origtitle"] == "Vernacular-title"
@@ -234,7 +204,6 @@ def test_pandoc_reads_the_same_from_csl_and_bibtex() -> None:
     ours = json.loads(export(ALL, "csl-json"))
     from_csl = csl_items(export(ALL, "csl-json"), "csljson")
     from_bibtex = csl_items(export(ALL, "bibtex"), "biblatex")
-
     for written, csl, bibtex in zip(ours, from_csl, from_bibtex, strict=True):
         assert csl.pop("title") == bibtex["title"] == re.sub("<[^>]*>", "", written.pop("title"))
         available = written.pop("available-date", {}).get("date-parts", [[]])[0]
@@ -327,7 +296,6 @@ COMMANDS = re.compile(r"\\(?:textbackslash\{\}|textasciitilde\{\}|textasciicircu
 @given(hostile_publications())
 def test_bibtex_holds_no_command_of_anybody_else(publication: Publication) -> None:
     text = export((publication, PLAIN), "bibtex")
-
     assert len(pybtex.parse_string(text, "bibtex").entries) == 2
     assert len(bibtex_entries(text)) == 2
     for line in text.splitlines():
@@ -345,7 +313,6 @@ def test_bibtex_holds_no_command_of_anybody_else(publication: Publication) -> No
 def test_ris_and_json_keep_hostile_text_within_its_record(publication: Publication) -> None:
     records = rispy.loads(export((publication, PLAIN), "ris"))
     items = json.loads(export((publication, PLAIN), "csl-json"))
-
     assert [one["title"] for one in records][1:] == ["Plain"]
     assert all(re.match(r"[A-Z][A-Z0-9]  - ", line) for line in export((publication,), "ris").split("\n") if line)
     assert len(items) == 2
@@ -361,7 +328,6 @@ def test_markdown_holds_no_image_no_html_and_no_link_but_ours(publication: Publi
     text = export((publication, PLAIN), "markdown")
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     tokens = [one for block in parser.parse(text) for one in (block, *(block.children or ()))]
-
     assert not {"image", "html_inline", "html_block"} & {one.type for one in tokens}
     targets = [str(one.attrs["href"]) for one in tokens if one.type == "link_open"]
     foreign = [target for target in targets if not target.startswith(OURS)]

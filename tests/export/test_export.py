@@ -1,6 +1,4 @@
-"""What export writes, read back by the programs and libraries that people read it with."""
-
-from __future__ import annotations
+"""What export writes, read back by the programs that people read it with; real records; licences."""
 
 import json
 import re
@@ -11,11 +9,14 @@ from typing import Any, cast, get_args
 
 import pytest
 
+from deepcritical_mcp.board import board_report
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, read_jsonl
-from deepcritical_mcp.models import AuthorName, Publication, StatusNotice, vancouver
+from deepcritical_mcp.export.reference import is_open
+from deepcritical_mcp.models import NO_ABSTRACT, AuthorName, Part, Publication, StatusNotice, Text, vancouver
 from deepcritical_mcp.session_export import ExportRequest
 from deepcritical_mcp.tools.export_evidence import record_part
+from tests.export.recorded import needs_records, recorded_publications
 from tests.publications import export, published
 
 # None of the three has types; what they give is checked value by value below.
@@ -96,7 +97,6 @@ def bibtex_entries(text: str) -> list[dict[str, Any]]:
 def test_pybtex_tells_families_particles_suffixes_and_bodies_apart() -> None:
     entries = pybtex.parse_string(export(EVERYTHING, "bibtex"), "bibtex").entries
     people = entries["vanderberg2021mrna"].persons["author"]
-
     assert [(one.prelast_names, one.last_names, one.lineage_names, one.first_names) for one in people] == [
         (["van", "der"], ["Berg"], ["Jr"], ["Jan"]),
         ([], [r"{Study Group, Geneva \& Łódź}"], [], []),
@@ -131,7 +131,6 @@ def test_a_status_is_noted_and_a_retraction_stands_once_in_the_title_of_every_ex
     status: str, title: str, shown: str, note: str
 ) -> None:
     paper = article(f"{title}.", status=status)
-
     (item,) = json.loads(export((paper,), "csl-json"))
     assert item.get("note", "") == note
     assert re.sub("<[^>]*>", "", item["title"]) == shown
@@ -150,7 +149,6 @@ def test_citation_keys_are_readable_ascii_and_unique() -> None:
         article("睡眠", pmid="4", authors=[AuthorName("王", "伟")]),
         article("A 12-week diet", pmid="5", date="1999"),
     ]
-
     assert [item["id"] for item in json.loads(export(pieces, "csl-json"))] == [
         "lukasiewiczodegard2021effect",
         "lukasiewiczodegard2021effect-2",
@@ -181,9 +179,105 @@ def test_parts_put_together_are_the_whole(format: ExportFormat) -> None:
         assert len(json.dumps(text)) <= 2_500
         parts.append(text)
         start += count
-
     assert 1 < len(parts) < len(pieces)
     if format == "csl-json":
         assert [item for part in parts for item in json.loads(part)] == json.loads(export(pieces, format))
     else:
         assert EXPORT_FILES[format].separator.join(parts) == export(pieces, format)
+
+
+SENTENCE = "Zinc was given to every second patient of the ward. "
+
+
+def paper(licence: str, abstract: str = "Zinc speeds up repair.") -> Publication:
+    """A paper whose full text was read."""
+    whole = Text(
+        kind="full_text",
+        content=SENTENCE * 200,
+        provider="pmc",
+        parts=(Part(anchor="s1", path=("Results",)),),
+        licence=licence,
+        url="https://pmc.example/PMC1",
+    )
+    record = published(abstract, source="pubmed", title="Zinc in wounds", pmid="7")
+    texts = (whole, *record.texts) if abstract == NO_ABSTRACT else (*record.texts, whole)
+    return record.model_copy(update={"texts": texts})
+
+
+CREATIVE_COMMONS = "https://creativecommons.org/licenses"
+OPEN = (
+    "CC BY 4.0", "cc-by", "CC BY-SA", f"{CREATIVE_COMMONS}/by/4.0/", f"{CREATIVE_COMMONS}/by-sa/3.0/us/", "cc0 1.0",
+    "https://creativecommons.org/publicdomain/zero/1.0/", "Public domain (US government work)",
+    "This is an open access article under the terms of the Creative Commons Attribution License.",
+)  # fmt: skip
+OTHERS = (
+    "", "CC BY-NC 4.0", "cc-by-nc-nd", "CC BY-ND", f"{CREATIVE_COMMONS}/by-nc-sa/4.0/", "TDM", "All rights reserved.",
+    "Creative Commons Attribution-NonCommercial-NoDerivatives 4.0",
+    "This file is available for text mining. It may also be used consistent with the principles of fair use.",
+)  # fmt: skip
+
+
+def test_open_licences_are_known_in_any_spelling_and_no_others_are_open() -> None:
+    assert [one for one in OPEN if not is_open(one)] == [one for one in OTHERS if is_open(one)] == []
+
+
+@pytest.mark.parametrize("format", ["bibtex", "ris", "csl-json", "markdown", "jsonl"])
+@pytest.mark.parametrize("abstract", ["Zinc speeds up repair.", NO_ABSTRACT])
+@pytest.mark.parametrize(("licence", "most"), [("CC BY 4.0", 1_500), ("CC BY-NC 4.0", 300), ("", 300)])
+def test_no_export_has_a_full_text(format: ExportFormat, abstract: str, licence: str, most: int) -> None:
+    for written in (export([paper(licence, abstract)], format), board_report([paper("", abstract)])):
+        assert written.count(SENTENCE.strip()) * len(SENTENCE) <= most
+
+
+@pytest.mark.parametrize("format", ["ris", "csl-json", "markdown"])
+def test_the_licence_travels_with_the_reference(format: ExportFormat) -> None:
+    written = export([paper("CC BY-NC 4.0")], format).replace("\\", "")
+    assert "Full text (pmc): licence CC BY-NC 4.0, https://pmc.example/PMC1." in written
+
+
+@pytest.fixture(scope="module")
+def recorded() -> list[Publication]:
+    publications = recorded_publications()
+    assert len(publications) > 100
+    return publications
+
+
+@needs_records
+@pytest.mark.long
+def test_every_library_reads_every_record(recorded: list[Publication]) -> None:
+    bibtex = export(recorded, "bibtex")
+    assert len(pybtex.parse_string(bibtex, "bibtex").entries) == len(recorded)
+    assert len(bibtex_entries(bibtex)) == len(recorded)
+    assert len(rispy.loads(export(recorded, "ris"))) == len(recorded)
+    assert read_jsonl(export(recorded, "jsonl")) == recorded
+
+
+@needs_records
+@needs_pandoc
+@pytest.mark.parametrize(("format", "dialect"), [("csl-json", "csljson"), ("bibtex", "biblatex")])
+def test_pandoc_reads_every_record_as_it_is(recorded: list[Publication], format: Any, dialect: str) -> None:
+    ours = unset(json.loads(export(recorded, "csl-json")))
+    theirs = unset(csl_items(export(recorded, format), dialect))
+    same = ("id", "container-title", "volume", "issue", "page", "DOI", "PMID", "PMCID", "URL", "issued")
+    for one, other in zip(ours, theirs, strict=True):
+        # pandoc does not read a season in CSL-JSON, and reads one of BibTeX as the months 21 to 24.
+        seasons = {"Spring": 21, "Summer": 22, "Fall": 23, "Winter": 24}
+        season = seasons.get(one["issued"].pop("season", "")) if "issued" in one else None
+        if season and dialect == "biblatex":
+            one["issued"]["date-parts"][0].append(season)
+        assert {name: other.get(name) for name in same} == {name: one.get(name) for name in same}
+        assert [plain_name(name) for name in other.get("author", [])] == [
+            plain_name(name) for name in one.get("author", [])
+        ]
+
+
+def unset(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """`items` without the apostrophes and fixed spaces that pandoc sets."""
+    text = json.dumps(items, ensure_ascii=False)
+    return json.loads(text.replace("’", "'").replace("‘", "'").replace("\N{NO-BREAK SPACE}", " "))
+
+
+def plain_name(name: dict[str, str]) -> str:
+    """A name as one line, whatever its particles were called."""
+    parts = ("literal", "dropping-particle", "non-dropping-particle", "family", "given", "suffix")
+    return " ".join(name[part] for part in parts if part in name)

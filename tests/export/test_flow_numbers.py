@@ -1,18 +1,12 @@
 """The numbers of a PRISMA 2020 flow diagram: each derived from the log and the records, and they add up."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deepcritical_mcp.export.flow_numbers import (
-    NO_REASON,
-    FlowNumbers,
-    flow_numbers,
-)
+from deepcritical_mcp.export.flow_numbers import NO_REASON, FlowNumbers, flow_numbers
 from deepcritical_mcp.models import LoggedSearch, Publication, Text
 from deepcritical_mcp.models.search_log import LoggedQuery
 from tests.publications import published
@@ -46,9 +40,7 @@ def test_what_a_watch_finds_again_is_no_duplicate_and_what_is_new_belongs_to_the
     since = ("added to PubMed since 2026-11-19", "only results new to the session", "at most 200 results")
     watch = search(1, 2, 3, tool="refresh", filters=since, new=1)
     first, other = search(1, filters=("at most 10 results",)), search(2, query="wound")
-
     numbers = flow_numbers([first, other, watch, watch], [paper(1), paper(2), paper(3)])
-
     (found,) = numbers.identified
     assert (found.records, found.searches, numbers.duplicates) == (3, 2, 0)
     assert_sums(numbers)
@@ -66,9 +58,7 @@ def test_exclusions_are_counted_by_reason_whatever_their_case_and_by_whether_the
         paper(7, status="retracted"),
     ]
     records[3] = records[3].model_copy(update={"texts": (*records[3].texts, whole)})
-
     numbers = flow_numbers([], records)
-
     assert numbers.excluded == {"Animals": 2, NO_REASON: 1}
     assert numbers.excluded_with_text == {"No control group": 1}
     assert (numbers.screened, numbers.included, numbers.cited, numbers.undecided) == (6, 1, 1, 1)

@@ -1,7 +1,5 @@
 """The log of searches as an appendix: a table, a paragraph, numbers, and nothing active in other people's text."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -72,7 +70,6 @@ def section(written: str, name: str) -> str:
 
 def test_the_table_has_each_query_as_it_was_sent_and_what_came_of_it() -> None:
     table = markdown(*LOG, title="Zinc for wounds").partition("\n## ")[0]
-
     assert table.startswith("# Search log: Zinc for wounds\n\n| No. | Date and time (UTC) | Source |")
     limits = "published from 2020; at most 10 results"
     assert f"| 1.1 | 2026-11-20 09:00:00 | PubMed | `{SENT}` | {limits} | 1234 | 10 | 10 | 0 | answered |  |" in table
@@ -88,7 +85,6 @@ def test_the_table_has_each_query_as_it_was_sent_and_what_came_of_it() -> None:
 
 def test_the_paragraph_says_what_was_searched_how_and_what_failed() -> None:
     said = section(markdown(*LOG), "For the methods section")
-
     assert "PubMed through the NCBI E-utilities and the web through DuckDuckGo were searched from 20 Nov" in said
     assert "There were 2 searches (PubMed: 1; Web search: 1) with 3 queries; the table lists each" in said
     assert "Limits were: published from 2020 (search 1). No others were set, except in the queries themselves." in said
@@ -159,9 +155,7 @@ def test_text_from_outside_does_nothing_in_markdown_and_stays_readable(text: str
         source="other",
     )
     excluded = paper(1, screening="excluded", screening_reason=text)
-
     written = search_log_export([hostile], [excluded], "markdown", title=text)
-
     tokens = [one for token in WITH_LINKS.parse(written) for one in (token, *(token.children or ()))]
     assert not {"html_block", "html_inline", "image"} & {one.type for one in tokens}
     # Our own mention of the registry looks like an address.

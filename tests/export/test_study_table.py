@@ -1,7 +1,5 @@
 """A row for each record with what it says outright; empty where it does not."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os
@@ -67,9 +65,7 @@ def test_a_row_has_what_the_record_says() -> None:
         status="retracted",
         doi="10.1000/1",
     )
-
     found = row(one)
-
     assert found == dict.fromkeys(TABLE_FIELDS, "") | {
         "id": "pubmed:31000001",
         "study": "Berg et al. 2020",
@@ -153,10 +149,7 @@ def test_a_review_does_not_have_the_designs_of_the_studies_that_it_is_about() ->
     [
         ("A total of 80,442 patients with first stroke were analyzed.", "80442"),
         ("We randomly assigned 822 patients who had completed treatment to aspirin or placebo.", "822"),
-        (
-            "Between 2002 and 2005, 51 patients from two hospitals were randomly assigned to a diet (n = 26).",
-            "51",
-        ),
+        ("Between 2002 and 2005, 51 patients from two hospitals were randomly assigned to a diet (n = 26).", "51"),
         ("Our study included 101 patients (50 women and 51 men).", "101"),
         ("105 adult patients from 3 centres participated in the trial.", "105"),
         ("Twenty-four women were enrolled.", "24"),

@@ -1,7 +1,5 @@
 """What becomes of two descriptions of one publication."""
 
-from __future__ import annotations
-
 from itertools import permutations, product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every field of a publication: merged by one rule, written down, sent to clients (exports: tests/export)."""
 
-from __future__ import annotations
-
 from deepcritical_mcp.evidence.storage.stored_items import dumped, restored
 from deepcritical_mcp.models import Bibliography, Citation, Evidence, Publication
 from deepcritical_mcp.models.publication import MergeRule

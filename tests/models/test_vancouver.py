@@ -1,7 +1,5 @@
 """References as the ICMJE's and NLM's samples write them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -32,19 +30,10 @@ def paper(title: str = "Solid-organ transplantation in HIV-infected patients.", 
 
 EDITORS = (AuthorName("Vogelstein", "Bert"), AuthorName("Kinzler", "Kenneth W"))
 CHAPTER: dict[str, Any] = {
-    "journal": "",
-    "journal_abbreviation": "",
-    "volume": "",
-    "issue": "",
-    "title": "Chromosome alterations",
-    "book_title": "The genetic basis of human cancer",
-    "editors": EDITORS,
-    "publisher": "McGraw-Hill",
-    "publisher_place": "New York",
-    "pages": "93-113",
-    "date": "Unknown",
-    "book_years": "2002",
-}
+    "journal": "", "journal_abbreviation": "", "volume": "", "issue": "", "title": "Chromosome alterations",
+    "book_title": "The genetic basis of human cancer", "editors": EDITORS, "publisher": "McGraw-Hill",
+    "publisher_place": "New York", "pages": "93-113", "date": "Unknown", "book_years": "2002",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """A process of its own that makes eight calls at once to NCBI's stand-in: address, folder, key, name."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 from pathlib import Path

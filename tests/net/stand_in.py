@@ -1,7 +1,5 @@
 """A loopback HTTP server that plays a provider, faults included."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import datetime

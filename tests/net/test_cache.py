@@ -1,7 +1,5 @@
 """The cache on disk: shared by processes, limited, and never a reason for a call to fail."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sqlite3

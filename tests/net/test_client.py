@@ -1,7 +1,5 @@
 """What the client makes of a provider's answers; `tests/sources/test_contract.py` covers every provider."""
 
-from __future__ import annotations
-
 import gzip
 
 import anyio

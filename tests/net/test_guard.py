@@ -1,7 +1,5 @@
 """What the guard lets through, and what it does not; the tables can be read as they stand."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import ssl

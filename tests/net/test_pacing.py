@@ -1,7 +1,5 @@
 """Request starts are spaced, in one process and over several."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

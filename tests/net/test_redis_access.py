@@ -1,7 +1,5 @@
 """A real Redis with a password, a user and TLS spaces requests, and `doctor` says what is wrong with its address."""
 
-from __future__ import annotations
-
 import ipaddress
 import logging
 from collections.abc import Generator

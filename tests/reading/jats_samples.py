@@ -1,7 +1,5 @@
 """Short articles in JATS, written for the tests."""
 
-from __future__ import annotations
-
 from deepcritical_mcp.models import own_spans
 from deepcritical_mcp.reading.jats import JatsReading, read_jats
 

@@ -1,7 +1,5 @@
 """A writer of small PDF files, for tests."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

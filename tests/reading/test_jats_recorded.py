@@ -3,8 +3,6 @@
 Paragraphs and captions are compared without white space, punctuation and case, after NFKC.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Web pages as the process that reads them gives them back."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """PDF files as the process that reads them gives them back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """The process that reads documents survives what it reads, or ends without taking others with it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A user's own text, read into sections."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A session without a model."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 

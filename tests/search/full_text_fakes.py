@@ -1,7 +1,5 @@
 """Providers of full texts that answer what they are told, and documents made up for tests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Services that know something about documents, and answer what they are told."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import anyio

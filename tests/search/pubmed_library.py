@@ -1,7 +1,5 @@
 """NCBI behind a search of PubMed."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Whether a copy is the paper that was asked for."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.evidence.identity_values import BEGINNING

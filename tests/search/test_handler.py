@@ -1,7 +1,5 @@
 """Literature and web side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import anyio

@@ -1,7 +1,5 @@
 """Watch: what is new in a session, told once, whatever fails or is interrupted on the way."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import anyio

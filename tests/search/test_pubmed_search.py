@@ -1,7 +1,5 @@
 """The search of literature and the neighbors of a paper: what a researcher gets, and what of it is told."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

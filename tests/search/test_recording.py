@@ -1,7 +1,5 @@
 """The log of searches: what is said of each, however it ended."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """A question and its variants through the chain, merged and kept."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A second witness of what happened to publications, and status that is read again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

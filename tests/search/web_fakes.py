@@ -1,7 +1,5 @@
 """Web search providers that answer what they are given."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 

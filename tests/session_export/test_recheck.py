@@ -1,7 +1,5 @@
 """What an export says of the records whose status could not be asked again."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Answers of the services that know who cites a paper, written for the tests in each one's wire format."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import httpx

@@ -1,7 +1,5 @@
 """Fixtures of the provider tests."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import httpx

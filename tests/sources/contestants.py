@@ -1,7 +1,5 @@
 """The web providers, made for the tests: quick to give up, on loopback."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

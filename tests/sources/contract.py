@@ -1,7 +1,5 @@
 """What every provider must do with every kind of answer: one table for all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Answers of the providers of full texts, written for the tests in each one's wire format."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 

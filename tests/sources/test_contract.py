@@ -1,7 +1,5 @@
 """The contract of every provider, over loopback: an outage never looks like "nothing found"."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -30,7 +28,7 @@ from tests.sources import full_text_wire as wire
 from tests.sources.contestants import CONTESTANTS, KEY, Contestant
 from tests.sources.contract import FAULTS, PATIENT, TRIES, Fault, found
 from tests.sources.crossref import crossref_wire as crossref
-from tests.sources.pubmed.test_citmatch import citation_matcher, ecitmatch, matched, plain
+from tests.sources.pubmed.test_lookups import citation_matcher, ecitmatch, matched, plain
 
 HTML = "HTML instead of data"
 Call = Callable[[Any], Awaitable[object]]

@@ -1,7 +1,5 @@
 """The one door: a source gets everything by its row in SOURCES, without a change to any other file."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path

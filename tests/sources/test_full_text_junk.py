@@ -1,7 +1,5 @@
 """Whatever a provider of full texts sends: an answer, or a ProviderError."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The table of providers of full texts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx

@@ -1,7 +1,5 @@
 """Recorded answers of the providers of full texts: all are read, as independent readings say."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

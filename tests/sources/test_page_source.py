@@ -1,7 +1,5 @@
 """The last rung for a full text: the page itself, or the PDF that it leads to."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """Every source reaches its provider through the proxy that the environment names, whatever library it uses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import httpx

@@ -1,7 +1,5 @@
 """Unpaywall, over loopback."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 

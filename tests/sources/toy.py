@@ -1,7 +1,5 @@
 """A source in one file: what it takes to add one. `test_door.py` shows all that it gets for it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Self
 

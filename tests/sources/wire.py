@@ -1,7 +1,5 @@
 """Answers of the web providers, written for the tests in each one's wire format."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

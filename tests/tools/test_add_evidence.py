@@ -1,7 +1,5 @@
 """What a model hands in: kept or fetched under one identity however it is written, or rejected with what is wrong."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 from deepcritical_mcp.models import Publication

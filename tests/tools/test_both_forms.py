@@ -1,7 +1,5 @@
 """What a model needs stands in both forms of an answer, whichever of them its client shows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any, cast
@@ -46,7 +44,7 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
 # Enums and switches, which the text says in words of its own; what both have, but in other digits; what those said who
 # were asked before a text was found.
 LABELED = {
-    *("detail", "kind", "source", "sources", "status", "verdict", "content_truncated", "relevance", "index", "bytes"),
+    *("detail", "kind", "source", "sources", "status", "verdict", "content_truncated", "relevance", "index", "bytes")
 }
 
 

@@ -1,7 +1,5 @@
 """Results that must fit, and what is said of the cuts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 
@@ -10,14 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from deepcritical_mcp.models import (
-    Evidence,
-    EvidenceList,
-    EvidencePage,
-    EvidenceSummary,
-    ProviderReport,
-    SearchResult,
-)
+from deepcritical_mcp.models import Evidence, EvidenceList, EvidencePage, EvidenceSummary, ProviderReport, SearchResult
 from deepcritical_mcp.tools.answers.budget import fit
 from deepcritical_mcp.tools.answers.render import to_markdown
 from deepcritical_mcp.tools.answers.structured import wire_length

@@ -1,7 +1,5 @@
 """The tool that checks drafts, as a client calls it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Who cites a paper, and how often: PubMed, Europe PMC and iCite in one answer."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -73,10 +71,7 @@ async def test_where_pubmed_lists_enough_nobody_else_is_asked_who_cites_it(tmp_p
 
 @pytest.mark.parametrize(
     ("fault", "told"),
-    [
-        (Answer(401, b"no"), "Europe PMC"),
-        (Answer(conduct="silent"), "Europe PMC did not answer in time."),
-    ],
+    [(Answer(401, b"no"), "Europe PMC"), (Answer(conduct="silent"), "Europe PMC did not answer in time.")],
 )
 async def test_an_outage_of_one_is_named_and_the_others_answer(fault: Answer, told: str, tmp_path: Path) -> None:
     world = World(icite={11: [12]}, europe_pmc=fault)
@@ -109,10 +104,7 @@ async def test_what_a_service_counts_and_does_not_list_is_said(tmp_path: Path) -
         text, found = await both(client, "pubmed_related", pmid="11", kind="cited_by", max_results=20)
     assert (len(found["evidence"]), found["total_found"]) == (3, 3)
     why = "these are not listed: they have neither a PMID nor a record that can be fetched."
-    assert found["warnings"][:2] == [
-        f"Europe PMC counts 9; 7 of {why}",
-        f"iCite counts 17; 15 of {why}",
-    ]
+    assert found["warnings"][:2] == [f"Europe PMC counts 9; 7 of {why}", f"iCite counts 17; 15 of {why}"]
     assert "# 3 of 3 results" in text
     assert "max_results" not in found["next_step"]
 

@@ -1,8 +1,6 @@
 """What claims to be a paper: a page, a file, a pasted text or a search result with a number is that paper's only if the
 record was fetched and has its title and first author."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What happened to kept papers: asked again before an export or report, and told by a second witness, over loopback."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -229,7 +227,6 @@ async def test_a_retraction_that_only_pubmed_knows_is_found_as_soon_as_it_answer
         text, _ = await ours.call("export_evidence", format="ris", session_id=ours.session_id)
         assert NEVER in text
         assert (await held_by(ours)).status == "unchecked"
-
         del ours.ncbi.always[utility]
         text, _ = await ours.call("add_evidence", items=[item], session_id=ours.session_id)
         assert "Item 0: its paper is marked RETRACTED." in text

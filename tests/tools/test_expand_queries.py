@@ -1,8 +1,6 @@
 """What a client gets: advice, seeds, and queries by its own model, which is off by default, asked in both protocol
 eras, and never able to fail the call."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Exports in files and in answers that they must fit into, with chosen fields, and kept as resources."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The tool that reads papers, as a client calls it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager

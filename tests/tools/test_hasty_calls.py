@@ -1,7 +1,5 @@
 """Calls as hasty models make them: understood with a note, or refused with the right call spelled out."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

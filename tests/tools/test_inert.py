@@ -1,7 +1,5 @@
 """Text from outside does nothing in Markdown, as real parsers read it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Decisions and tags, as a model hands them in, and as every answer shows them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import AsyncGenerator, Mapping

@@ -1,8 +1,6 @@
 """Each identifier and reference gets a verdict, nothing is taken for another, and nothing is "not found" unless those
 who could know were asked."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a model reads of a session: passages, quotations, filters, and that nothing answers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -204,17 +202,10 @@ BOOK = published(
     conflict_of_interest="None ![x](https://evil.example/a.png)",
 )
 DETAILS = [
-    "Vernacular title: Störungen",
-    "Book title: GeneReviews",
-    "Editors: Adam Margaret P; Editing Group",
-    "Revised date: 2024-12-19",
-    "ISBN: 9780000000000",
-    "Bookshelf id: NBK1403",
-    "ISSN: 1111-2222",
-    "Issue date: 1990 Spring",
-    "Substances: Zinc",
-    "Grants: R01 1, NIH; DFG",
-]
+    "Vernacular title: Störungen", "Book title: GeneReviews", "Editors: Adam Margaret P; Editing Group",
+    "Revised date: 2024-12-19", "ISBN: 9780000000000", "Bookshelf id: NBK1403", "ISSN: 1111-2222",
+    "Issue date: 1990 Spring", "Substances: Zinc", "Grants: R01 1, NIH; DFG",
+]  # fmt: skip
 
 
 async def test_what_a_record_says_beyond_its_citation_is_shown_by_get_evidence_alone() -> None:

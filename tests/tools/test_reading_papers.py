@@ -1,7 +1,5 @@
 """What a model reads of the full texts in a session: passages, sections, paragraphs, and what a page of them has."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

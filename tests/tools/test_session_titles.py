@@ -1,7 +1,5 @@
 """Sessions are opened with a title and found again by it, also after a restart."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -183,9 +181,7 @@ async def test_an_accent_is_the_same_however_it_is_encoded(tmp_path: Path) -> No
     assert listed["matching"] == 1
 
 
-async def test_evidence_is_removed_and_brought_back_by_title_but_a_session_is_deleted_by_its_id(
-    tmp_path: Path,
-) -> None:
+async def test_evidence_is_removed_and_brought_back_by_title_but_a_session_is_deleted_by_its_id(tmp_path: Path) -> None:
     async with client_of(tmp_path) as client:
         opened = await called(client, "pubmed_search", query="zinc in wounds", session_id="new: zinc")
         gone = await called(client, "clear_session", session_id="zinc", ids=["pubmed:1"])

@@ -1,7 +1,5 @@
 """Messages as broken or hostile clients send them, each with the id that its answer has."""
 
-from __future__ import annotations
-
 PING = '{"jsonrpc": "2.0", "id": 5, "method": "ping"}'
 CALL = (
     '{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "list_sessions", "arguments": {"a": %s}}}'

@@ -1,7 +1,5 @@
 """Real processes for tests: our server, a Chroma server, a Redis."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

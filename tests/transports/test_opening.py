@@ -1,7 +1,5 @@
 """The first answers on stdio come before the SDK is imported, and are those that it would give."""
 
-from __future__ import annotations
-
 import json
 import logging
 import signal

@@ -1,7 +1,5 @@
 """The server as a client starts it: a real process on real pipes."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

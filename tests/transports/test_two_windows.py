@@ -1,7 +1,5 @@
 """Two windows of a client on one session: each sees what the other writes, and one that is killed loses nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import random

@@ -1,7 +1,5 @@
 """The server behind the TypeScript SDK 1.x, on which many hosts are built: a real client, a real process."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

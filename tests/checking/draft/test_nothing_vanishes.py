@@ -1,7 +1,5 @@
 """Entries read and entries not read are all the entries that a draft has."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 
@@ -47,10 +45,7 @@ def test_what_stands_among_the_references_is_read_or_told_as_unread(
 def test_items_of_latex_that_say_nothing_are_told() -> None:
     items = "\n".join(f"\\item {one}" for one in (BERG, "???", "-", "in press", OKA))
     listed = f"\\section*{{References}}\n\\begin{{enumerate}}\n{items}\n\\end{{enumerate}}"
-    assert read(f"\\begin{{document}}\n{listed}\n\\end{{document}}") == (
-        [BERG, "in press", OKA],
-        ["2. ???", "3. -"],
-    )
+    assert read(f"\\begin{{document}}\n{listed}\n\\end{{document}}") == ([BERG, "in press", OKA], ["2. ???", "3. -"])
 
 
 @pytest.mark.parametrize(

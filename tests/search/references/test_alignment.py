@@ -1,7 +1,5 @@
 """A record laid along a reference: what is written otherwise, what is left out, and what nothing explains."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.checking.correction import corrected
@@ -15,13 +13,8 @@ FRAILTY = article(
     "30000101",
     f"{TITLE}: {SUBTITLE}.",
     "Sun, Wei; Berg, Anna; O'Neil, Sean P; Zhang, Li",
+    "Science advances | Sci Adv | 2023-09-22 | 9 | 38 | eadi3902",
     doi="10.1126/sciadv.adi3902",
-    journal="Science advances",
-    journal_abbreviation="Sci Adv",
-    date="2023-09-22",
-    volume="9",
-    issue="38",
-    pages="eadi3902",
 )
 NAMES = "Sun W, Berg A, O'Neil SP, Zhang L"
 
@@ -154,12 +147,7 @@ GUIDE = article(
     "30000104",
     "Steroids in hospitalized patients with influenza.",
     "RESCUE Collaborative Group; Horn, Peter; Lim, Wei Shen",
-    journal="The New England journal of medicine",
-    journal_abbreviation="N Engl J Med",
-    date="2021-02-25",
-    volume="384",
-    issue="8",
-    pages="693-704",
+    "The New England journal of medicine | N Engl J Med | 2021-02-25 | 384 | 8 | 693-704",
 )
 
 

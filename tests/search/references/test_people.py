@@ -1,7 +1,5 @@
 """Initials in a reference against the names of its record."""
 
-from __future__ import annotations
-
 import pytest
 
 from deepcritical_mcp.search.references.people_places import compare_people
@@ -137,11 +135,6 @@ def test_words_before_the_first_author_are_no_name(lead: str) -> None:
     assert (found.verdict, written[slice(*found.span)]) == ("agrees", "Müller JK, van der Berg A")
     other = "Roe, Walter, Jan K. Müller, and Anna van der Berg"
     assert compare_people(other, 0, len(other), ZINC.authors).verdict == "differs"
-
-
-def test_a_corrected_reference_has_the_initials_of_the_record() -> None:
-    found = compare_people("Müller X, van der Berg A", 0, 24, ZINC.authors)
-    assert (found.verdict, found.written, found.true) == ("differs", "Müller X", "Müller JK")
 
 
 @pytest.mark.parametrize("name", ["Paz-y-Miño G", "Paz-y-Mino G", "Paz-y-Miño C, G"])

@@ -1,7 +1,5 @@
 """Real and corrupted references against the records that they cite: sound ones agree, no other paper does."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """References in the styles that people write: what each says, and whether a record agrees."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,10 +77,7 @@ SOUND = [
     (TABLETS, f"[Müller-Lüdenscheidt et al. 2022, *N Engl J Med*: {TITLE}](https://doi.org/10.1000/tablets)"),
     (TABLETS, f"“{TITLE}” (Müller-Lüdenscheidt et al., N Engl J Med 2021)"),
     (LUNG, "Wei Zhang, Xiao-Ming Li. TGF-beta1 and IL-6 in stiff lungs of miners. AJRCCM, 2019, 199, 601–609."),
-    (
-        LUNG,
-        "Zhang W, Li XM. TGFβ1 and IL6 in the stiff lungs of miners. Am J Respir Crit Care Med 2020;199:601-9",
-    ),
+    (LUNG, "Zhang W, Li XM. TGFβ1 and IL6 in the stiff lungs of miners. Am J Respir Crit Care Med 2020;199:601-9"),
     (LUNG, "Zhang W, Li X-M. Am J Respir Crit Care Med. 2019;199(5):601-609"),
     (LUNG, "Am. J. Respir. Crit. Care Med. 2019 Mar 1;199(5):601-9"),
     (FALLS, f"Smith JA. {FALLS.title} Cochrane Database of Systematic Reviews 2018, Issue 2. Art. No.: CD009999."),
@@ -114,14 +109,8 @@ OTHERS = [
     (TABLETS, f"Kowalski P, Nguyen T. {TITLE}. N Engl J Med 2022;386:1397-408."),
     (TABLETS, f"Kowalski P, van der Berg AM, Øster K. {TITLE}. N Engl J Med 2022;386:1397-408."),
     (TABLETS, f"Müller-Lüdenscheidt J. {SHORT}. Lancet 2017;12:99."),
-    (
-        LUNG,
-        "Zhang W, Li XM. TGF-β2 and IL-6 in stiff lungs of miners. Am J Respir Crit Care Med 2019;199:601–9",
-    ),
-    (
-        LUNG,
-        "Zhang W, Li XM. TGF-β1 and IL-8 in stiff lungs of miners. Am J Respir Crit Care Med 2019;199:601–9",
-    ),
+    (LUNG, "Zhang W, Li XM. TGF-β2 and IL-6 in stiff lungs of miners. Am J Respir Crit Care Med 2019;199:601–9"),
+    (LUNG, "Zhang W, Li XM. TGF-β1 and IL-8 in stiff lungs of miners. Am J Respir Crit Care Med 2019;199:601–9"),
     (LUNG, "Am. J. Respir. Crit. Care Med. 2019 Mar 1;199(5):701-9"),
     (LUNG, "Zhang W, Li X-M. 2019."),
     (
@@ -194,7 +183,6 @@ LISTED = f"{PEOPLE}. {TITLE}."
 )
 def test_a_reference_without_a_title_says_its_names_and_where_it_stands(written: str, journal: str) -> None:
     says = read_reference(written).says
-
     assert (says.title, says.author, says.journal) == ("", "Berg", journal)
     assert (says.year, says.volume, says.pages) == ("2019", "12", "34-41")
 

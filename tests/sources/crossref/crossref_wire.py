@@ -1,7 +1,5 @@
 """Answers of Crossref, written for the tests in its wire format."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import Any

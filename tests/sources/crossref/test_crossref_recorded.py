@@ -1,7 +1,5 @@
 """Recorded answers of Crossref: all of their works are read, and every field is that of the answer."""
 
-from __future__ import annotations
-
 import json
 import os
 from functools import cache

@@ -1,7 +1,5 @@
 """Europe PMC as a provider of full texts and records, over loopback."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import httpx

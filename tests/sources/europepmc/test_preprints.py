@@ -1,7 +1,5 @@
 """The search of preprints over loopback, through the pipeline."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import httpx

@@ -1,7 +1,5 @@
 """iCite, over loopback."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 `EXCEPTIONS` lists where the reading and the XML disagree, with what the XML says.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -205,20 +203,11 @@ def against_reading(publication: Publication, reading: Reading) -> Iterator[tupl
 
 
 LINKS = {
-    "RetractionIn": "retraction",
-    "PartialRetractionIn": "partial_retraction",
-    "ExpressionOfConcernIn": "concern",
-    "ErratumIn": "erratum",
-    "CorrectedandRepublishedIn": "erratum",
-    "ErratumFor": "about",
-    "CommentOn": "about",
-    "RetractionOf": "about",
-    "ExpressionOfConcernFor": "about",
-    "RepublishedIn": "republished",
-    "RepublishedFrom": "earlier",
-    "UpdateIn": "update published",
-    "UpdateOf": "earlier preprint",
-}
+    "RetractionIn": "retraction", "PartialRetractionIn": "partial_retraction", "ExpressionOfConcernIn": "concern",
+    "ErratumIn": "erratum", "CorrectedandRepublishedIn": "erratum", "ErratumFor": "about", "CommentOn": "about",
+    "RetractionOf": "about", "ExpressionOfConcernFor": "about", "RepublishedIn": "republished",
+    "RepublishedFrom": "earlier", "UpdateIn": "update published", "UpdateOf": "earlier preprint",
+}  # fmt: skip
 
 
 def against_xml(publication: Publication, record: ElementTree.Element) -> Iterator[tuple[str, Compared]]:

@@ -1,7 +1,5 @@
 """E-utilities: what is sent, and what the answers mean."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import anyio

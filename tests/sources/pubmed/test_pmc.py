@@ -1,7 +1,5 @@
 """PMC as a provider of full texts, over loopback."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 

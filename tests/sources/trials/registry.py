@@ -1,7 +1,5 @@
 """A registry of trials on loopback, which answers as ClinicalTrials.gov does; and a server that searches it at once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager

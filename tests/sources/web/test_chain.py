@@ -1,6 +1,4 @@
-"""One query, several providers: the first that finds something answers."""
-
-from __future__ import annotations
+"""One query, several providers: the first that finds something answers, and is found again by the same query."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +12,13 @@ from deepcritical_mcp.errors import (
     ProviderTimeoutError,
     ProviderUnavailableError,
 )
-from deepcritical_mcp.models import ProviderReport
+from deepcritical_mcp.models import ProviderReport, Publication
 from deepcritical_mcp.sources.base import Answer
 from deepcritical_mcp.sources.web.chain import ProviderChain
-from deepcritical_mcp.sources.web.earlier_results import WebCache
-from deepcritical_mcp.sources.web.request import WebRequest
+from deepcritical_mcp.sources.web.earlier_results import WebCache, clear_web_cache
+from deepcritical_mcp.sources.web.request import WebOptions, WebRequest
 from tests.evidence.stand_ins import Clock
+from tests.publications import published
 from tests.search.web_fakes import FakeProvider, never, page
 
 DOWN = ProviderUnavailableError("brave", "Brave is unavailable (HTTP 503).")
@@ -97,3 +96,44 @@ async def test_all_that_hang_end_before_the_deadline_with_their_causes(cache: We
     with anyio.fail_after(1), pytest.raises(AllProvidersFailedError) as caught:
         await ask(chain(providers, cache, clock), "q", 5)
     assert [type(cause) for cause in caught.value.causes] == [ProviderTimeoutError, ProviderTimeoutError]
+
+
+ANY = WebOptions()
+
+
+def found_page(url: str = "https://a.example/1", content: str = "Text.") -> Publication:
+    return published(content, provider="brave", source="web", title="Title", url=url)
+
+
+async def found(web_cache: WebCache, query: str, options: WebOptions = ANY) -> str:
+    answer = await web_cache.find(query, options)
+    return answer.query if answer else ""
+
+
+async def put(web_cache: WebCache, query: str, options: WebOptions = ANY, *pages: Publication) -> None:
+    await web_cache.put(query, options, provider="brave", found=Answer.whole(pages or (found_page(),)))
+
+
+@pytest.fixture
+def web_cache(tmp_path: Path, clock: Clock) -> WebCache:
+    return WebCache(tmp_path / "cache", ttl=3600, now=clock)
+
+
+async def test_the_oldest_go_when_it_grows_too_large(tmp_path: Path, clock: Clock):
+    web_cache = WebCache(tmp_path, ttl=3600, max_bytes=100_000, now=clock)
+    for number in range(50):
+        clock.now += 1
+        await put(web_cache, f"word{number}", ANY, found_page(content="x" * 5_000))
+    assert not await found(web_cache, "word0")
+    assert await found(web_cache, "word49")
+
+
+async def test_clearing_forgets_everything_and_counts_it(tmp_path: Path, clock: Clock):
+    web_cache = WebCache(tmp_path, ttl=3600, now=clock)
+    assert clear_web_cache(tmp_path) == 0
+    await put(web_cache, "metformin")
+    await put(web_cache, "aspirin")
+    assert clear_web_cache(tmp_path) == 2
+    assert not await found(web_cache, "metformin")
+    await put(web_cache, "metformin")
+    assert await found(web_cache, "metformin")

@@ -1,7 +1,5 @@
 """What only Tavily, Brave Search or SerpAPI does, which need a key."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from collections.abc import Mapping
@@ -116,12 +114,7 @@ async def test_news_are_read_from_their_own_list_with_dates(
 @pytest.mark.parametrize(
     ("name", "answer", "error", "tries"),
     [
-        (
-            "brave",
-            wire.brave_refusal(422, "SUBSCRIPTION_TOKEN_INVALID", "Invalid."),
-            AuthenticationError,
-            1,
-        ),
+        ("brave", wire.brave_refusal(422, "SUBSCRIPTION_TOKEN_INVALID", "Invalid."), AuthenticationError, 1),
         ("brave", wire.brave_refusal(422, "VALIDATION", "Unable to validate."), ProviderRequestError, 1),
         ("brave", wire.brave_refusal(429, "RATE_LIMITED", "Slow.", X_RateLimit_Reset="30, 9000"), RateLimitError, 1),
         ("brave", wire.brave_refusal(429, "RATE_LIMITED", "Slow down."), RateLimitError, TRIES),

@@ -1,7 +1,5 @@
 """Real answers of the web providers, from the folder in DEEPCRITICAL_RECORDED_DIR: every one is read."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

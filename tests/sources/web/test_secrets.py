@@ -1,7 +1,5 @@
 """Keys appear nowhere: not in logs of any level, errors and their tracebacks, results, or the cache."""
 
-from __future__ import annotations
-
 import dataclasses
 import logging
 import traceback

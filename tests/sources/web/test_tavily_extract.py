@@ -1,7 +1,5 @@
 """Full texts of pages through Tavily."""
 
-from __future__ import annotations
-
 import json
 
 import httpx

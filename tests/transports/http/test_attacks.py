@@ -1,10 +1,8 @@
 """Attacks on a shared server that have no better place: guessing, injected headers, hostile content.
 
-DNS rebinding and foreign origins: test_security; wrong tokens: test_auth, test_oauth; bodies: test_body_limits; idle
+DNS rebinding, foreign origins and wrong tokens: test_security, test_oauth; bodies: test_call_limits; idle
 connections: test_uvicorn_server; floods: test_call_limits.
 """
-
-from __future__ import annotations
 
 import logging
 import re

@@ -1,8 +1,9 @@
-"""Limits per caller."""
+"""Limits per caller, and for the bodies of requests."""
 
-from __future__ import annotations
-
+import json
+from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -11,8 +12,9 @@ import pytest
 from mcp_types import CallToolResult
 
 from deepcritical_mcp.transports.http import application
-from tests.transports.conftest import Serving, content, error, text
-from tests.transports.processes import client_of, serving_process
+from tests.transports.conftest import RunningServer, Serving, content, error, text
+from tests.transports.odd_messages import ODD_MESSAGES
+from tests.transports.processes import client_of, greeting, serving_process
 
 TOKENS = "alice:alice-token-0123456789,bob:bob-token-0123456789"
 ALICE, BOB = "alice-token-0123456789", "bob-token-0123456789"
@@ -152,3 +154,73 @@ async def test_what_a_client_asked_for_stops_when_it_cancels_or_leaves(
             tasks.cancel_scope.cancel()
         with anyio.fail_after(10):
             await server.web.cancelled.wait()
+
+
+HEADERS = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+
+
+async def post(server: RunningServer, body: bytes) -> tuple[int, dict[str, Any]]:
+    async with server.http() as http:
+        answer = await http.post("/mcp", headers=HEADERS, content=body)
+    return answer.status_code, answer.json()
+
+
+async def refused(server: RunningServer, body: bytes) -> tuple[int, str]:
+    status, answer = await post(server, body)
+    return status, answer["error"]["code"]
+
+
+async def test_a_body_over_the_limit_is_refused_declared_or_not(serving: Serving) -> None:
+    async def chunks() -> AsyncGenerator[bytes]:
+        for _ in range(3):
+            yield b" " * 1_000
+
+    async with serving(max_body=2_000) as server:
+        assert await refused(server, b" " * 3_000) == (413, "too_large")
+        async with server.http() as http:
+            assert (await http.post("/mcp", headers=HEADERS, content=chunks())).status_code == 413
+            answer = await http.post("/messages/?session_id=0", headers=HEADERS, content=b" " * 3_000)
+            assert answer.status_code == 413
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+async def test_every_message_that_has_an_id_gets_an_answer(serving: Serving, version: str) -> None:
+    async with serving() as server, server.http() as http:
+        headers = {**HEADERS, "mcp-protocol-version": version}
+        if version != "2026-07-28":
+            greeted = await http.post("/mcp", headers=HEADERS, json=greeting(version))
+            headers["mcp-session-id"] = greeted.headers["mcp-session-id"]
+        for case, (sent, number) in ODD_MESSAGES.items():
+            answer = await http.post("/mcp", headers=headers, content=sent)
+            if answer.status_code == 413:
+                assert case.startswith("too ")
+                continue
+            told = (
+                answer.text.rpartition("data: ")[2] if "event-stream" in answer.headers["content-type"] else answer.text
+            )
+            assert json.loads(told)["id"] == number, case
+        batch = [{"jsonrpc": "2.0", "id": one, "method": "ping"} for one in (7, "eight")]
+        answer = await http.post("/mcp", headers=headers, json=batch)
+        assert [one["id"] for one in answer.json()] == [7, "eight"]
+        assert all("send each by itself" in one["error"]["message"] for one in answer.json())
+
+
+async def test_countless_or_deep_values_are_refused_but_not_a_text_of_countless_commas(serving: Serving) -> None:
+    async with serving() as server:
+        assert await refused(server, b"[" + b"[]," * 300_000 + b"[]]") == (413, "too_many_values")
+        _, answer = await post(server, json.dumps({"text": '1,2,[{"\\' * 300_000}).encode())
+        assert "too_many_values" not in str(answer)
+        # An unfinished text of escaped quotes, and JSON that is nested too deeply to be read.
+        for body in (b'["' + b'\\"' * 2_000_000, b"[" * 300 + b"]" * 300, b"[" * 100_000, b'{"a":' * 100_000):
+            status, answer = await post(server, body)
+            assert (status, answer["id"]) == (400, None)
+
+
+async def test_a_body_that_never_ends_is_given_up(serving: Serving) -> None:
+    async with serving(request_timeout=0.2) as server:
+        answer = await server.raw(
+            b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n",
+            b'{"jsonrpc"',
+        )
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"retry-after: 1" in answer

@@ -1,7 +1,5 @@
 """What a source sends never holds up other callers: real processes on loopback."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
@@ -122,7 +120,6 @@ def test_health_is_answered_while_a_hostile_answer_is_read(
             finally:
                 done.set()
                 asking.join()
-
     assert bool(result.get("isError")) == (said == REFUSED), result
     assert worst < FROZEN
     assert said in json.dumps(result["structuredContent"], ensure_ascii=False)

@@ -1,7 +1,5 @@
 """A file of ours that another program keeps locked: only what needs it waits, and for a moment only."""
 
-from __future__ import annotations
-
 import sqlite3
 import sys
 import threading
@@ -77,7 +75,6 @@ async def test_a_locked_session_delays_its_own_calls_only_and_works_again_withou
             assert {(one["code"], one["retryable"]) for one in failed.values()} == {("session_busy", True)}
             content(await client.call_tool("add_evidence", {**OTHER_NOTE, "session_id": session_id}))
             assert content(await client.call_tool("list_evidence", {"session_id": session_id}))["total"] == 2
-
     with serving_process(tmp_path / "later", **data) as (_, url):
         async with client_of(url) as client:
             with health_of(url) as waits, locked(database, how):

@@ -1,7 +1,5 @@
 """Health, readiness, metrics and the log line of each call."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Access tokens of an OAuth authorization server."""
 
-from __future__ import annotations
-
 import base64
 import hmac
 import json
@@ -260,7 +258,6 @@ async def test_the_server_says_where_to_get_a_token_and_takes_it(serving: Servin
         assert metadata["resource"].rstrip("/") == server.url
         assert [one.rstrip("/") for one in metadata["authorization_servers"]] == [issuer_address]
         assert metadata["scopes_supported"] == ["evidence"]
-
         claims = {"iss": issuer_address, "aud": server.url}
         too_little = await http.get("/metrics", headers={"authorization": f"Bearer {signed(claims)}"})
         assert too_little.status_code == 403

@@ -1,7 +1,5 @@
 """Which session a call belongs to, on each transport, in both protocol eras, with authentication and without."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Shutdown: running calls may finish, the rest get a clear error, streams close, the process exits."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import signal

@@ -1,7 +1,5 @@
 """Limits for connections that send nothing, send too little, do not read, or are too many."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Generator
 from contextlib import AbstractContextManager, ExitStack, contextmanager

@@ -1,20 +1,92 @@
-"""A Chroma server that accepts requests and answers none, behind a real server over HTTP."""
-
-from __future__ import annotations
+"""Servers that share Redis, and Chroma servers that hang: a session moves, and a hung server costs one time-out."""
 
 import signal
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
 import pytest
+from mcp.client.client import Client
 
+from tests.net.stand_in import Answer, Asked
+from tests.sources.ncbi import Ncbi, article, ncbi
 from tests.transports.conftest import content, error
-from tests.transports.processes import chroma_process, client_of, halt, serving_process
+from tests.transports.processes import chroma, chroma_process, client_of, halt, redis, serving_process
+
+ALICE, BOB = "alice-token-0123456789", "bob-token-0123456789"
+ALLOWED = 3  # requests a second without a key; two servers that knew nothing of each other would make five
+
+
+def timed(ncbi: Ncbi) -> list[float]:
+    """The moments at which requests arrive at `ncbi`, from now on."""
+    moments: list[float] = []
+
+    def answer(asked: Asked) -> Answer:
+        moments.append(time.monotonic())
+        return ncbi.answer(asked)
+
+    ncbi.server.answer = answer
+    return moments
+
+
+@pytest.mark.long
+async def test_a_session_moves_between_replicas_which_share_the_pace_of_requests(tmp_path: Path) -> None:
+    texts = {
+        "Zinc in wound repair.": "Zinc speeds up the repair of skin.",
+        "Zinc and taste.": "Lack of zinc dulls the sense of taste.",
+        "Zinc poisoning.": "Coins in the stomach cause anaemia.",
+    }
+    records = {
+        str(pmid): article(str(pmid), title, f"<AbstractText>{text}</AbstractText>")
+        for pmid, (title, text) in enumerate(texts.items(), start=101)
+    }
+    async with ncbi(records) as stand_in, AsyncExitStack() as opened:
+        shared = {
+            "DEEPCRITICAL_CHROMA_URL": opened.enter_context(chroma(tmp_path)),
+            "DEEPCRITICAL_REDIS_URL": opened.enter_context(redis(tmp_path)),
+            "DEEPCRITICAL_NCBI_BASE_URL": stand_in.url,
+            "DEEPCRITICAL_AUTH_TOKENS": f"alice:{ALICE},bob:{BOB}",
+        }
+        urls = [opened.enter_context(serving_process(tmp_path / name, **shared))[1] for name in ("one", "two")]
+        one, two = [await opened.enter_async_context(client_of(url, ALICE)) for url in urls]
+        bob = await opened.enter_async_context(client_of(urls[1], BOB))
+        found = content(await one.call_tool("pubmed_search", {"query": "zinc wounds"}))
+        assert f'session_id="{found["session_id"]}"' in found["next_step"], "the other replica has another default"
+        session = {"session_id": found["session_id"]}
+        assert len(found["evidence"]) == 3
+        moved = content(await two.call_tool("semantic_search", {"query": "zinc", "max_results": 10, **session}))
+        assert {piece["id"] for piece in moved["evidence"]} == {piece["id"] for piece in found["evidence"]}
+        note = {"items": [{"content": "Copper helps the skin as well."}], **session}
+        assert content(await two.call_tool("add_evidence", note))["total"] == 4
+        back = content(await one.call_tool("semantic_search", {"query": "copper and skin", **session}))
+        assert back["evidence"][0]["content"] == "Copper helps the skin as well."
+        again = content(await one.call_tool("add_evidence", note))
+        assert (again["total"], len(again["duplicates"])) == (4, 1)
+        assert error(await bob.call_tool("semantic_search", {"query": "zinc", **session}))["code"] == (
+            "session_not_found"
+        )
+        moments = timed(stand_in)
+        await search_on_both(one, two)
+    assert len(moments) >= 5  # four searches, and the records for the replica that did not fetch them before
+    assert (len(moments) - 1) / (moments[-1] - moments[0]) <= ALLOWED
+
+
+async def search_on_both(*clients: Client) -> None:
+    """Different searches on all clients at once."""
+
+    async def search(one: Client, query: str) -> None:
+        arguments: dict[str, Any] = {"query": query, "session_id": "new"}
+        content(await one.call_tool("pubmed_search", arguments))
+
+    async with anyio.create_task_group() as tasks:
+        for number, one in enumerate(clients):
+            for question in ("first", "second"):
+                tasks.start_soon(search, one, f"{question} question of {number}")
+
 
 SESSIONS = 8
 TIMEOUT = 2.0
@@ -46,17 +118,14 @@ async def test_a_hung_server_costs_one_time_out_for_all_and_is_used_again_when_i
             assert {one["code"] for one in failed} == {"evidence_store"}
             assert all("does not respond" in one["message"] and one["retry_after"] > 0 for one in failed)
             assert together < SESSIONS * TIMEOUT / 2, "each waited for the others"
-
             began, refused = time.monotonic(), dict[str, Any]()
             for _ in range(SESSIONS):
                 refused = error(await client.call_tool("list_evidence", {"session_id": kept}))
                 assert refused["retryable"]
             assert time.monotonic() - began < SESSIONS * TIMEOUT / 2, "each call waited for a time-out"
-
             proposed = content(await client.call_tool("expand_queries", {"topic": "zinc and wound healing"}))
             assert proposed["queries"]
             assert "The Chroma server does not respond" in proposed["warnings"][0]
-
             hung.send_signal(signal.SIGCONT)
             await anyio.sleep(refused["retry_after"] + 1)
             assert content(await client.call_tool("list_evidence", {"session_id": kept}))["total"] == 1
