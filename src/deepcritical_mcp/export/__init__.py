@@ -1,8 +1,8 @@
 """Publications in the forms that reference managers, word processors and other programs read.
 
 `reference` is what all formats need of a publication, `reference_managers` and `markdown` write it. `bibliography`
-writes lists of references in journals' styles: `citation_style` reads a style, `style_items` says what it gets of a
-publication, `style_rendering` and `style_values` write an entry, as `rich_text`. `study_table` has a row for each
+writes lists of references in journals' styles: `citation_style` reads a style, `style_values` says what it gets of a
+publication, and how names, dates and pages are written, as `rich_text`. `study_table` has a row for each
 study, with what it reads in its record; `search_log` and `flow_numbers` are for PRISMA; `tables` writes
 cells.
 """

@@ -1,4 +1,5 @@
-"""The one place that retries, shares identical requests, and turns network failures into our errors."""
+"""The one place that retries, shares identical requests, and turns network failures into our errors; what keeps failing
+is skipped for a while."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ import logging
 import math
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Hashable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Literal, TypedDict, TypeVar, Unpack, cast
@@ -22,6 +24,7 @@ from deepcritical_mcp.deadline import AT_ENTRY, IN_LINE, TO_REPORT_FAILURE, seco
 from deepcritical_mcp.errors import (
     AuthenticationError,
     BlockedError,
+    CircuitOpenError,
     LineTooLongError,
     ProviderError,
     ProviderRequestError,
@@ -30,10 +33,10 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
     QuotaExceededError,
     RateLimitError,
+    is_temporary,
 )
 from deepcritical_mcp.logs import hide_keys_in_urls
 from deepcritical_mcp.net.pacing import Pacing
-from deepcritical_mcp.net.page_content import Unpacking
 from deepcritical_mcp.text import counted
 
 T = TypeVar("T")
@@ -349,3 +352,129 @@ class InFlight:
         if shared.error is not None:
             raise shared.error
         return cast("tuple[T]", shared.answer)[0]
+
+
+PDF = "application/pdf"
+SNIFFED = 1_024
+"""Bytes at the beginning that tell what a body is."""
+_TEXT_TYPES = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
+_UNTYPED = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/x-download", PDF})
+_HTML_STARTS = (b"<!doctype html", b"<html", b"<head", b"<body", b"<script", b"<meta", b"<title")
+_WIDE = ("utf-16", "utf-32", "utf16", "utf32", "ucs-")
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+_NOT_IN_TEXT = bytes({*range(0x20), 0x7F} - {*b"\t\n\f\r\x1b"})
+_MOST_ODD = 0.03
+
+
+class Unpacking:
+    """Undoes one content encoding, piece by piece; ValueError for any that was not asked for."""
+
+    def __init__(self, encoding: str) -> None:
+        self._encoding = encoding.strip().lower()
+        self._decoder = zlib.decompressobj()
+        self._is_begun = False
+
+    def __call__(self, piece: bytes, limit: int) -> bytes:
+        if self._encoding in ("", "identity"):
+            return piece
+        if self._encoding not in ("gzip", "x-gzip", "deflate"):
+            raise ValueError(self._encoding)
+        if not self._is_begun and piece:
+            self._is_begun = True
+            # "deflate" comes with zlib's header, as it should, or without.
+            is_bare = self._encoding == "deflate" and piece[0] & 0x0F != 8
+            self._decoder = zlib.decompressobj(-zlib.MAX_WBITS if is_bare else zlib.MAX_WBITS | 32)
+        return self._decoder.decompress(piece, limit)
+
+    @property
+    def is_complete(self) -> bool:
+        return not self._is_begun or self._decoder.eof
+
+
+def media_type(declared: str, charset: str, start: bytes) -> str:
+    """The type by what the beginning shows, else as declared; "" for what is not read.
+
+    Publishers send PDFs as octet streams, and pages that ask for a login as PDFs.
+    """
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:SNIFFED]
+    if text.startswith(b"%PDF-") or (declared in _UNTYPED and b"%PDF-" in start and not text.startswith(b"<")):
+        return PDF
+    if declared in _TEXT_TYPES:  # what has many control characters is not text, unless its characters are wide
+        is_wide = start.startswith(_WIDE_MARKS) or charset.lower().startswith(_WIDE)
+        odd = len(start) - len(start.translate(None, delete=_NOT_IN_TEXT))
+        return declared if is_wide or odd <= _MOST_ODD * len(start) else ""
+    is_html = text[:20].lower().startswith(_HTML_STARTS)
+    return "text/html" if is_html and declared in _UNTYPED else declared if declared == PDF else ""
+
+
+class CircuitBreaker:
+    """Closed, open after `threshold` failures in a row, and half open `cooldown` seconds after the last one.
+
+    Half open, one call passes as a probe; the others are refused until the probe has ended.
+
+    Args:
+        provider: wire name, e.g. "brave".
+        title: name for people, used in messages.
+        clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        title: str,
+        *,
+        threshold: int = 3,
+        cooldown: float = 15.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._provider, self._title, self._clock = provider, title, clock
+        self._threshold, self._cooldown = threshold, cooldown
+        self._failures = 0
+        self._last_failure = 0.0
+        self._last_error: ProviderError | None = None
+        self._probing = False
+
+    @contextmanager
+    def guard(self) -> Generator[None]:
+        """Surround one call to the provider and count its failure.
+
+        A refused request (`ProviderRequestError`) and a cancelled call do not count.
+
+        Raises:
+            CircuitOpenError: the provider is skipped for now.
+        """
+        self.check()
+        probe = self._probing = self._failures >= self._threshold
+        try:
+            yield
+        except ProviderRequestError:
+            raise
+        except ProviderError as error:
+            self._last_error = error
+            self._failures += 1
+            self._last_failure = self._clock()
+            raise
+        else:
+            self._failures = 0
+        finally:
+            self._probing = self._probing and not probe
+
+    def check(self) -> None:
+        """Raise what `guard` would raise now.
+
+        Raises:
+            CircuitOpenError: the provider is skipped for now; the message includes the last failure, which also decides
+                whether waiting can help.
+        """
+        wait = self._last_failure + self._cooldown - self._clock()
+        if self._failures >= self._threshold and (wait > 0 or self._probing):
+            reason = f" Last failure: {self._last_error.message}" if self._last_error else ""
+            error = CircuitOpenError(
+                self._provider,
+                f"{self._title} failed {self._failures} times in a row and is skipped for now; "
+                f"it will be tried again in {max(1, math.ceil(wait))} seconds.{reason}",
+                retry_after=max(wait, 1.0),
+            )
+            if self._last_error and not is_temporary(self._last_error):
+                error.retryable, error.retry_after = False, 0.0
+            raise error

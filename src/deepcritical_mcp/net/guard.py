@@ -44,8 +44,7 @@ from deepcritical_mcp.errors import (
     RobotsRefusedError,
     TooManyRedirectsError,
 )
-from deepcritical_mcp.net.client import USER_AGENT, retry_after_seconds
-from deepcritical_mcp.net.page_content import SNIFFED, Unpacking, media_type
+from deepcritical_mcp.net.client import SNIFFED, USER_AGENT, Unpacking, media_type, retry_after_seconds
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy, WebTarget, checked_target
 
 MAX_ROBOTS = 512 * 1024

@@ -31,7 +31,7 @@ from pydantic_core import from_json
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import UnreadableDocumentError
 from deepcritical_mcp.models import AuthorName, StatusNotice
-from deepcritical_mcp.net.fair_queue import TurnLine
+from deepcritical_mcp.net.pacing import TurnLine
 from deepcritical_mcp.reading import JatsReading, PageReading, Reading
 from deepcritical_mcp.reading.reader_child import JATS, LENGTH, TOO_MUCH_MEMORY
 

@@ -20,13 +20,13 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
 from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
-from deepcritical_mcp.evidence.embedding.models import ShippedModel
 from deepcritical_mcp.evidence.embedding.service import (
     QUERY_WORKERS,
     RETRY_SECONDS,
     EmbeddingService,
+    ShippedModel,
 )
-from deepcritical_mcp.net.fair_queue import turn_of
+from deepcritical_mcp.net.pacing import turn_of
 
 
 async def embedded(service: EmbeddingService, texts: list[str]) -> list[list[float]]:

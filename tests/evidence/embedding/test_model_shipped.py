@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.embedding.models import (
+from deepcritical_mcp.evidence.embedding.service import (
     CHARACTERS_PER_TOKEN,
     SHIPPED_FOLDER,
     OnnxModel,

@@ -24,9 +24,15 @@ from deepcritical_mcp.tools.arguments.names import (
     plain_name,
     switch,
 )
-from deepcritical_mcp.tools.arguments.pubmed_query import pubmed_terms, syntax_notes
 from deepcritical_mcp.tools.arguments.sizes import MAX_EXTRA_FIELDS, check_size, check_sizes
-from deepcritical_mcp.tools.arguments.values import ONE_STATUS, coerced, is_nothing, understood
+from deepcritical_mcp.tools.arguments.values import (
+    ONE_STATUS,
+    coerced,
+    is_nothing,
+    pubmed_terms,
+    syntax_notes,
+    understood,
+)
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
