@@ -108,13 +108,8 @@ def _as_listed(
 _Written = tuple[Sequence[str], tuple[str, ...]]
 
 
-class _WrittenOf(NamedTuple):
-    """All that the text of an export depends on."""
-
-    request: ExportRequest
-    publications: Sequence[Publication]
-    log: Sequence[LoggedSearch]
-    title: str
+_WrittenOf = tuple[ExportRequest, Sequence[Publication], Sequence[LoggedSearch], str]
+"""All that the text of an export depends on: also the log of searches and the session's title."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +167,7 @@ async def exported(
     remarks = await recheck(store, witness, chosen.publications, is_first_part=offset <= 0)
     chosen = await chosen_records(store, request)
     last = _in_parts.get(store) if offset > 0 else None
-    written_of = _WrittenOf(request, chosen.publications, log, store.title)
+    written_of = request, chosen.publications, log, store.title
     chunks, more = await run_sync(_written, written_of, last, abandon_on_cancel=True)
     if offset >= 0:
         _in_parts.clear()

@@ -317,16 +317,16 @@ def _title(content: str) -> str:
 def _publication(item: EvidenceItem) -> Publication:
     from deepcritical_mcp.reading.user_text import read_own_text
 
-    own, url = read_own_text(clean_text(item.content)), clean_url(clean_line(item.url))
-    content = own.reading.content
+    (reading, own_title), url = read_own_text(clean_text(item.content)), clean_url(clean_line(item.url))
+    content = reading.content
     own_ids, of_page = _ids(item), record_ids(url)
     text = Publication.of(
         "note" if item.source == "user" else "page",
         content,
         provider=USER,
-        parts=own.reading.parts,
+        parts=reading.parts,
         source=item.source,
-        title=clean_line(item.title) or own.title or _title(content),
+        title=clean_line(item.title) or own_title or _title(content),
         url=url,
         date=_date(item) or UNKNOWN_DATE,
         authors=_authors(item),
