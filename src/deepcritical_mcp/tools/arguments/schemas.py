@@ -16,7 +16,6 @@ from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.arguments.names import (
-    alias,
     argument_named,
     instead,
     is_ignorable,
@@ -174,8 +173,6 @@ class _Reading:
             if wanted == "status" and not is_on:
                 raise InvalidInputError(f"{_written(name, value)}: {ONE_STATUS}")
             return self._set(wanted, on if is_on else on is False or known[wanted].get("default"), name, value)
-        if self._tool == "pubmed_search" and alias(name, ["pmid"]) and (ids := _records(value)):
-            return self._set("query", pubmed_terms(ids), name, value)
         if key in ("start", "from") and "offset" in known and str(value).isdecimal() and len(str(value)) < len("1995"):
             return self._set("offset", value, name, value)
         if own:
@@ -192,8 +189,6 @@ class _Reading:
         read = understood(name, value, self._known[name])
         check_size(read, self._known[name], name)
         earlier = self.values.get(name, read)
-        if earlier != read and name == "text":
-            raise InvalidInputError('Pass one text: the draft, and its reference list at the end, headed "References".')
         if earlier != read:
             first, second = _written(self._given_as[name], earlier), _written(given, shown)
             raise InvalidInputError(f"{first} and {second} do not agree: pass only {name}.")
@@ -232,13 +227,6 @@ class _Reading:
 
 def _items_of(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else []
-
-
-def _records(value: object) -> str:
-    """The PMIDs in `value`, as a query; "" if it has anything else."""
-    kind = {"type": "array", "items": {"type": "string"}, "maxItems": 500}
-    ids = [*map(str, _items_of(understood("ids", value, kind)))]
-    return ", ".join(ids) if all(one.startswith("pubmed:") for one in ids) else ""
 
 
 def _written(name: str, value: object) -> str:

@@ -127,8 +127,9 @@ def understood(name: str, value: object, schema: Schema) -> object:
         if name == "ids" and not found and schema.get("minItems"):
             raise InvalidInputError("ids: name the items to read. list_evidence lists the ids of all in the session.")
         return found
-    if name == "text" and isinstance(plain, list | dict):
-        return _draft(items or [cast("object", plain)])
+    if name == "text" and isinstance(plain, list | dict):  # paragraphs, references, or objects such as CSL-JSON
+        is_text = items and all(isinstance(one, str) for one in items)
+        return "\n\n".join(map(str, items)) if is_text else json.dumps(items or [plain], ensure_ascii=False)
     if items and (name == "pmid" or len(items) == 1):
         plain = coerced(", ".join(map(str, items)) if name == "pmid" else items[0], schema)
     if kind in ("integer", "number"):
@@ -142,18 +143,9 @@ def understood(name: str, value: object, schema: Schema) -> object:
     return _READERS[name](name, plain) if name in _READERS else plain
 
 
-def _draft(items: Sequence[object]) -> str:
-    """Paragraphs or references as one text; objects, such as CSL-JSON, as JSON."""
-    if all(isinstance(one, str) for one in items):
-        return "\n\n".join(map(str, items))
-    return json.dumps(items, ensure_ascii=False)
-
-
 def _number(name: str, value: object, schema: Schema) -> object:
     low, high, is_whole = schema.get("minimum", -math.inf), schema.get("maximum", math.inf), schema["type"] == "integer"
     if isinstance(value, str):
-        if value.strip().casefold() in _WORDS["most"] and high < math.inf and is_whole:
-            return high
         with suppress(ValueError):
             value = float(value[:40])
     if name == "offset" and value == -1:
@@ -171,19 +163,16 @@ def _number(name: str, value: object, schema: Schema) -> object:
 
 def _word(name: str, value: str, words: Sequence[str]) -> str:
     """One of `words`, from another spelling or another name for it."""
-    if name == "format" and _key(value) == "json":
-        raise InvalidInputError('format="json" can mean format="csl-json" (citations) or format="jsonl" (all fields).')
     known = {_key(other): one for one in words for other in _OTHER_WORDS.get(one, ())}
     known |= {_key(one): one for one in words}
-    found, negated = known.get(_key(value), value), _NEGATED.match(value)
+    negated = _NEGATED.match(value)
     if not negated or name == "sort" or (value[0].isalpha() and _key(value) in known) or _key(negated[0]) in known:
+        found = known.get(_key(value), value)
         if found not in words and name in _REFUSED:
             raise InvalidInputError(f'{name} has no "{clean_line(value)[:40]}". {_REFUSED[name]} {", ".join(words)}.')
         return found
-    if name == "status" and "retracted" in words:
-        raise InvalidInputError(ONE_STATUS)
-    meant = [one for one in words if one not in ("any", "none", "unchanged", known.get(_key(value[negated.end() :])))]
-    raise InvalidInputError(f'{name} cannot express "not": pass one of {", ".join(meant)}.')
+    told = ONE_STATUS if name == "status" and "retracted" in words else f'{name} cannot express "not".'
+    raise InvalidInputError(told)
 
 
 def _key(text: str) -> str:
