@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from deepcritical_mcp.text import clean_line, inert
+from deepcritical_mcp.text import clean_line, inert, largest
 
 _SIGN = "[-=+@＝＋－＠]"
 _FORMULA = re.compile(rf"[^\w(\[{{]*{_SIGN}")
@@ -75,11 +75,8 @@ class TextPieces:
 
     def part(self, start: int, fits: Callable[[str], bool]) -> tuple[str, int]:
         """As many pieces from `start` on as fit, at least one, and their number."""
-        low, high = 1, len(self.pieces) - start
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if fits(self._combined(start, middle)) else (low, middle - 1)
-        return self._combined(start, low), low
+        count = largest(1, len(self.pieces) - start, lambda count: fits(self._combined(start, count)))
+        return self._combined(start, count), count
 
     def _combined(self, start: int, count: int) -> str:
         body = self.separator.join(self.pieces[start : start + count])

@@ -30,8 +30,7 @@ from deepcritical_mcp.session_export.saved_exports import (
     told_news,
 )
 from deepcritical_mcp.session_export.whole_export import chosen_records, notes_left_out, nothing_to_export, recheck
-from deepcritical_mcp.text import cut_at_sentence
-from deepcritical_mcp.tools.answers.document_budget import largest
+from deepcritical_mcp.text import cut_at_sentence, largest
 from deepcritical_mcp.tools.arguments.call_session import (
     MAX_FOUND_BY,
     CallSession,
