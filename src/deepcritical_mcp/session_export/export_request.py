@@ -6,7 +6,7 @@ import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export import ExportFormat
@@ -19,25 +19,19 @@ _OF_SESSION = ("search-log", "news")
 """Formats about the whole session, of which nothing can be chosen."""
 
 
-class FileType(NamedTuple):
-    """What a file in one form is called, and its type."""
-
-    suffix: str
-    media_type: str
-
-
 _TYPES = {
-    "text": FileType(".txt", "text/plain"),
-    "markdown": FileType(".md", "text/markdown"),
-    "html": FileType(".html", "text/html"),
-    "csv": FileType(".csv", "text/csv"),
-    "json": FileType(".json", "application/json"),
-    "bibtex": FileType(".bib", "application/x-bibtex"),
-    "ris": FileType(".ris", "application/x-research-info-systems"),
-    "csl-json": FileType(".json", "application/json"),
-    "jsonl": FileType(".jsonl", "application/x-ndjson"),
+    "text": (".txt", "text/plain"),
+    "markdown": (".md", "text/markdown"),
+    "html": (".html", "text/html"),
+    "csv": (".csv", "text/csv"),
+    "json": (".json", "application/json"),
+    "bibtex": (".bib", "application/x-bibtex"),
+    "ris": (".ris", "application/x-research-info-systems"),
+    "csl-json": (".json", "application/json"),
+    "jsonl": (".jsonl", "application/x-ndjson"),
 }
-_MEDIA_TYPES = {one.suffix: one.media_type for one in _TYPES.values()}
+"""The ending of a file in one form, and its type."""
+_MEDIA_TYPES = dict(_TYPES.values())
 OUTPUTS: Mapping[AnyFormat, tuple[str, ...]] = {
     **{name: (name,) for name in RECORD_FORMATS},
     "bibliography": ("text", "markdown", "html"),
@@ -77,8 +71,8 @@ class ExportRequest:
         return self.format == "markdown" and not (self.ids or self.fields or self.marked)
 
     @property
-    def file_type(self) -> FileType:
-        """Of a file with this export."""
+    def file_type(self) -> tuple[str, str]:
+        """The ending of a file with this export, and its type."""
         return _TYPES[self.output]
 
 

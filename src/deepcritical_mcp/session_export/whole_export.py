@@ -213,7 +213,7 @@ def _written(of: _WrittenOf, last: tuple[_WrittenOf, _Written] | None) -> _Writt
         gc.freeze()
     if request.format in RECORD_FORMATS:
         entries = written_entries(publications, request.format, abstracts=request.abstracts, fields=request.fields)
-        return [*EXPORT_FILES[request.format].pieces(entries)], ()
+        return [*EXPORT_FILES[request.format].with_pieces(entries).chunks()], ()
     if request.format == "bibliography":
         folder = request.own_styles
         made: Bibliographies = _late("bibliography:bibliography")(

@@ -100,11 +100,9 @@ def record_part(
         InvalidInputError: a record does not fit even without its text.
     """
 
-    file = EXPORT_FILES[format]
-
     def written(records: Sequence[Publication]) -> TextPieces:
         entries = written_entries(records, format, start=start, abstracts=request.abstracts, fields=request.fields)
-        return TextPieces([*entries], head=file.head, separator=file.separator, tail=file.tail)
+        return EXPORT_FILES[format].with_pieces(entries)
 
     text, count = written(publications).part(0, lambda one: fits(one, limit))
     if fits(text, limit):
