@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from deepcritical_mcp.evidence.embedding import EmbeddingModel
 from deepcritical_mcp.evidence.embedding.calibration import SHIPPED_TOKENS
 from deepcritical_mcp.evidence.embedding.service import (
     SHIPPED_FOLDER,
+    EmbeddingModel,
     EmbeddingService,
     SentenceTransformerSource,
     ShippedModel,

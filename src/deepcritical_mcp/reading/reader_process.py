@@ -44,7 +44,6 @@ _UNREADABLE = "This document cannot be read: it is damaged or too complex."
 _TOO_LARGE = "This document cannot be read: it would take too much memory."
 _PAGE, _ARTICLES = TypeAdapter(PageReading), TypeAdapter(list[Reading])
 T = TypeVar("T")
-R = TypeVar("R", bound=Reading)
 _lines: RunVar[tuple[TurnLine, TurnLine]] = RunVar("reading_lines")
 
 
@@ -182,7 +181,7 @@ def _parsed(answer: bytes, adapter: TypeAdapter[T]) -> T:
         raise UnreadableDocumentError(_UNREADABLE) from error
 
 
-def _typed(reading: R) -> R:
+def _typed(reading: Reading) -> Reading:
     """A reading with its fields restored from JSON."""
     kinds: Mapping[str, Callable[[Any], object]] = {
         "authors": lambda name: AuthorName(*name),

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
 from deepcritical_mcp.evidence.embedding.service import (
     QUERY_WORKERS,
     RETRY_SECONDS,
+    EmbeddingModel,
     EmbeddingService,
+    Kind,
     ShippedModel,
 )
 from deepcritical_mcp.net.pacing import turn_of

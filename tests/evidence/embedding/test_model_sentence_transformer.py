@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.embedding import EmbeddingModel
 from deepcritical_mcp.evidence.embedding.service import (
+    EmbeddingModel,
     EmbeddingService,
     SentenceTransformerModel,
     ShippedModel,

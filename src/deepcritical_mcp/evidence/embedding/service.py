@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import anyio
 import anyio.to_thread
@@ -29,7 +29,6 @@ from tokenizers import Tokenizer
 
 from deepcritical_mcp.deadline import TO_EMBED, seconds_for
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind, ModelSource
 from deepcritical_mcp.evidence.embedding.calibration import (
     CALIBRATIONS,
     SHIPPED_CALIBRATION,
@@ -47,6 +46,58 @@ if TYPE_CHECKING:
     from deepcritical_mcp.config import Settings
 
 logger = logging.getLogger(__name__)
+
+Kind = Literal["query", "document"]
+
+
+class EmbeddingModel(Protocol):
+    """A loaded model. `embed` blocks and is thread-safe."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        ...
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
+        """One unit vector per text, [texts, dimension]. Some models embed queries and documents differently.
+
+        Raises:
+            EmbeddingError: the model failed on these texts.
+        """
+        ...
+
+
+class ModelSource(Protocol):
+    """A model that can be loaded."""
+
+    @property
+    def name(self) -> str:
+        """Identifies the model. Vectors of models with different names must never be compared."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector; 0 if unknown before the model is loaded."""
+        ...
+
+    @property
+    def workers(self) -> int:
+        """How many threads can usefully embed at once."""
+        ...
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The thresholds and weights measured with this model; None if there are none."""
+        ...
+
+    def load(self) -> EmbeddingModel:
+        """Load the model, which takes from a fraction of a second to minutes.
+
+        Raises:
+            EmbeddingError: it cannot be loaded; the message says what to do.
+        """
+        ...
+
 
 SLICE = 4
 """Texts that a worker takes at a time: about 50 ms of work."""

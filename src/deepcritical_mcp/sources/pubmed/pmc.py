@@ -15,10 +15,12 @@ from deepcritical_mcp.models import NO_ABSTRACT, Publication
 from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, articles_in
-from deepcritical_mcp.sources.pubmed.eutils import EUtilities, eutilities, ncbi_client
-from deepcritical_mcp.sources.pubmed.eutils_answers import (
+from deepcritical_mcp.sources.pubmed.eutils import (
+    EUtilities,
     NoPossibleIdError,
+    eutilities,
     explain_refusal,
+    ncbi_client,
     refuse_other_data,
     refuse_xml_errors,
     unreadable,

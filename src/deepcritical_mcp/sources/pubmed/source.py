@@ -36,12 +36,14 @@ from deepcritical_mcp.sources.base import (
     Vocabulary,
     as_sent,
 )
-from deepcritical_mcp.sources.pubmed.eutils import EUtilities, eutilities, ncbi_client
-from deepcritical_mcp.sources.pubmed.eutils_answers import (
+from deepcritical_mcp.sources.pubmed.eutils import (
     PROVIDER,
     ESearchAnswer,
+    EUtilities,
     NoPossibleIdError,
+    eutilities,
     explain_refusal,
+    ncbi_client,
     unreadable,
 )
 from deepcritical_mcp.sources.pubmed.id_converter import IdConverter
