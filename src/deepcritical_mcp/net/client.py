@@ -1,5 +1,4 @@
-"""The one place that retries, shares identical requests, and turns network failures into our errors; what keeps failing
-is skipped for a while."""
+"""The one place that retries, shares identical requests, and turns network failures into our errors."""
 
 from __future__ import annotations
 
@@ -7,8 +6,7 @@ import logging
 import math
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Generator, Hashable, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Literal, TypedDict, TypeVar, Unpack, cast
@@ -24,7 +22,6 @@ from deepcritical_mcp.deadline import AT_ENTRY, IN_LINE, TO_REPORT_FAILURE, seco
 from deepcritical_mcp.errors import (
     AuthenticationError,
     BlockedError,
-    CircuitOpenError,
     LineTooLongError,
     ProviderError,
     ProviderRequestError,
@@ -33,7 +30,6 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
     QuotaExceededError,
     RateLimitError,
-    is_temporary,
 )
 from deepcritical_mcp.logs import hide_keys_in_urls
 from deepcritical_mcp.net.pacing import Pacing
@@ -405,76 +401,3 @@ def media_type(declared: str, charset: str, start: bytes) -> str:
         return declared if is_wide or odd <= _MOST_ODD * len(start) else ""
     is_html = text[:20].lower().startswith(_HTML_STARTS)
     return "text/html" if is_html and declared in _UNTYPED else declared if declared == PDF else ""
-
-
-class CircuitBreaker:
-    """Closed, open after `threshold` failures in a row, and half open `cooldown` seconds after the last one.
-
-    Half open, one call passes as a probe; the others are refused until the probe has ended.
-
-    Args:
-        provider: wire name, e.g. "brave".
-        title: name for people, used in messages.
-        clock: monotonic seconds.
-    """
-
-    def __init__(
-        self,
-        provider: str,
-        title: str,
-        *,
-        threshold: int = 3,
-        cooldown: float = 15.0,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._provider, self._title, self._clock = provider, title, clock
-        self._threshold, self._cooldown = threshold, cooldown
-        self._failures = 0
-        self._last_failure = 0.0
-        self._last_error: ProviderError | None = None
-        self._probing = False
-
-    @contextmanager
-    def guard(self) -> Generator[None]:
-        """Surround one call to the provider and count its failure.
-
-        A refused request (`ProviderRequestError`) and a cancelled call do not count.
-
-        Raises:
-            CircuitOpenError: the provider is skipped for now.
-        """
-        self.check()
-        probe = self._probing = self._failures >= self._threshold
-        try:
-            yield
-        except ProviderRequestError:
-            raise
-        except ProviderError as error:
-            self._last_error = error
-            self._failures += 1
-            self._last_failure = self._clock()
-            raise
-        else:
-            self._failures = 0
-        finally:
-            self._probing = self._probing and not probe
-
-    def check(self) -> None:
-        """Raise what `guard` would raise now.
-
-        Raises:
-            CircuitOpenError: the provider is skipped for now; the message includes the last failure, which also decides
-                whether waiting can help.
-        """
-        wait = self._last_failure + self._cooldown - self._clock()
-        if self._failures >= self._threshold and (wait > 0 or self._probing):
-            reason = f" Last failure: {self._last_error.message}" if self._last_error else ""
-            error = CircuitOpenError(
-                self._provider,
-                f"{self._title} failed {self._failures} times in a row and is skipped for now; "
-                f"it will be tried again in {max(1, math.ceil(wait))} seconds.{reason}",
-                retry_after=max(wait, 1.0),
-            )
-            if self._last_error and not is_temporary(self._last_error):
-                error.retryable, error.retry_after = False, 0.0
-            raise error

@@ -23,7 +23,7 @@ from deepcritical_mcp.models import (
     status_label,
     status_told_by,
 )
-from deepcritical_mcp.net.client import CircuitBreaker
+from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
 from deepcritical_mcp.search.documents import PUBMED_OFF
 from deepcritical_mcp.search.search_steps import ReadingSession, in_time
 from deepcritical_mcp.sources.base import Service, Source

@@ -24,7 +24,7 @@ from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.chroma_rows import PAGE, TURN, WORDS, ServerRows, session_info, translated
 from deepcritical_mcp.evidence.storage.stored_items import KeptSession, is_session_id
 from deepcritical_mcp.evidence.storage.vector_table import chroma_settings
-from deepcritical_mcp.net.client import CircuitBreaker
+from deepcritical_mcp.net.circuit_breaker import CircuitBreaker
 
 if TYPE_CHECKING:
     from chromadb import Collection
