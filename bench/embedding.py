@@ -28,10 +28,14 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from deepcritical_mcp.evidence.embedding import EmbeddingModel
 from deepcritical_mcp.evidence.embedding.calibration import SHIPPED_TOKENS
-from deepcritical_mcp.evidence.embedding.models import SHIPPED_FOLDER, SentenceTransformerSource, ShippedModel
-from deepcritical_mcp.evidence.embedding.service import EmbeddingService
+from deepcritical_mcp.evidence.embedding.service import (
+    SHIPPED_FOLDER,
+    EmbeddingModel,
+    EmbeddingService,
+    SentenceTransformerSource,
+    ShippedModel,
+)
 
 QUERIES = [f"does {drug} protect against {disease}?" for drug in ("metformin", "aspirin", "insulin", "ketamine")
            for disease in ("dementia", "stroke", "sepsis", "depression", "colon cancer")]  # fmt: skip

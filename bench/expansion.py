@@ -39,7 +39,7 @@ from deepcritical_mcp.net.client import ApiClient
 from deepcritical_mcp.search.expansion.expander import QueryExpander
 from deepcritical_mcp.search.search_steps import fuse
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
-from deepcritical_mcp.sources.pubmed.vocabulary import PubMedVocabulary
+from deepcritical_mcp.sources.pubmed.source import PubMedVocabulary
 
 DEPTH = 100
 ANSWERS = Path(__file__).parent / "mesh" / "answers.json"

@@ -70,7 +70,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         f"{OURS}evidence.writing:outcomes_of",
     ),
     "passages": (f"{OURS}evidence.passage_embedder:_texts",),
-    "model": (f"{OURS}evidence.embedding.models:OnnxModel.embed",),
+    "model": (f"{OURS}evidence.embedding.service:OnnxModel.embed",),
     "turns and cache of the model": (
         f"{OURS}evidence.embedding.service:EmbeddingService._vectors",
         f"{OURS}evidence.embedding.service:EmbeddingService._find",

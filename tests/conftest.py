@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, settings
 
-from deepcritical_mcp.evidence.embedding.models import ShippedModel
+from deepcritical_mcp.evidence.embedding.service import ShippedModel
 
 # However busy the machine is: no example fails for the time that it takes.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -22,7 +22,7 @@ def export(publications: Sequence[Publication], format: ExportFormat) -> str:
     cited = with_notes(publications)
     papers = [cited[one.id] for one in publications if cited[one.id].id == one.id]
     written = listed(publications if format == "jsonl" else papers, format)
-    return "".join(EXPORT_FILES[format].pieces(written_entries(written, format)))
+    return "".join(EXPORT_FILES[format].with_pieces(written_entries(written, format)).chunks())
 
 
 FULL = Publication(

@@ -18,7 +18,7 @@ from platformdirs.unix import Unix
 from deepcritical_mcp import errors
 from deepcritical_mcp.cli.clients import McpClient, known_clients, server_entry
 from deepcritical_mcp.config import Settings, every_setting
-from deepcritical_mcp.evidence.embedding.models import ShippedModel
+from deepcritical_mcp.evidence.embedding.service import ShippedModel
 from deepcritical_mcp.evidence.storage.backend import MemoryBackend
 from deepcritical_mcp.models import MAX_VARIANTS, STATUSES, is_marked, status_label
 from deepcritical_mcp.prompts import PROMPTS

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Literal, TypeVar, cast
 from unicodedata import name as name_of
@@ -165,6 +166,11 @@ def normalized(form: Literal["NFC", "NFKC", "NFKD"], text: str) -> str:
 def batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
     """`items`, `size` at a time."""
     return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
+    """The largest number in low..high that fits; `low` if none does."""
+    return low + bisect_left(range(low + 1, high + 1), True, key=lambda number: not fits(number))
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

@@ -22,7 +22,7 @@ from filelock import FileLock
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EvidenceStoreError, SessionBusyError, SessionNotFoundError
-from deepcritical_mcp.evidence import removed_items
+from deepcritical_mcp.evidence import session_access
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.evidence.storage.chroma_rows import MAX_RECORDS, MAX_WRITTEN, portions_of
@@ -240,7 +240,7 @@ def unpacked(data_dir: Path) -> str:
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is less than a day since version 0.2.0 has removed something from that session."""
-    monkeypatch.setattr(removed_items, "now", lambda: 1_795_740_000_000)
+    monkeypatch.setattr(session_access, "now", lambda: 1_795_740_000_000)
 
 
 async def whole(registry: SessionRegistry, session_id: str) -> None:

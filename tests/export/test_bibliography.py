@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.export.bibliography import STYLES, bibliography
 from deepcritical_mcp.export.reference import references
-from deepcritical_mcp.export.style_items import style_fields
+from deepcritical_mcp.export.style_values import style_fields
 from deepcritical_mcp.models import AuthorName, Publication, StatusNotice
 from tests.export.recorded import needs_records, recorded_publications
 from tests.export.test_export import needs_pandoc

@@ -16,8 +16,7 @@ import pytest
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ConfigurationError
-from deepcritical_mcp.net.fair_queue import turn_of
-from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, shared_pacing
+from deepcritical_mcp.net.pacing import FilePlace, MemoryPlace, Pacing, Place, RedisPlace, shared_pacing, turn_of
 from deepcritical_mcp.sources.base import Net
 from deepcritical_mcp.sources.pubmed.request import PubMedRequest
 from deepcritical_mcp.sources.pubmed.source import PubMed

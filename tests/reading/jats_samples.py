@@ -1,7 +1,7 @@
 """Short articles in JATS, written for the tests."""
 
 from deepcritical_mcp.models import own_spans
-from deepcritical_mcp.reading.jats import JatsReading, read_jats
+from deepcritical_mcp.reading.jats import Reading, read_jats
 
 NAMESPACES = (
     'xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:mml="http://www.w3.org/1998/Math/MathML" '
@@ -16,7 +16,7 @@ def article(body: str = "", *, meta: str = "", journal: str = "", after: str = "
     return f"<article {NAMESPACES} {attributes}>{front}{inner}{after}</article>".encode()
 
 
-def read(body: str = "", *, meta: str = "", after: str = "", attributes: str = "") -> JatsReading:
+def read(body: str = "", *, meta: str = "", after: str = "", attributes: str = "") -> Reading:
     """What is read of such an article."""
     (reading,) = read_jats(article(body, meta=meta, after=after, attributes=attributes))
     return reading
@@ -27,12 +27,12 @@ def paragraphs(body: str) -> list[str]:
     return read(body).content.split("\n\n")
 
 
-def text_of(reading: JatsReading, anchor: str) -> str:
+def text_of(reading: Reading, anchor: str) -> str:
     """The own text of one part."""
     spans = own_spans(reading.parts, len(reading.content))
     return next(reading.content[start:end].strip() for part, start, end in spans if part.anchor == anchor)
 
 
-def outline(reading: JatsReading) -> list[tuple[str, str]]:
+def outline(reading: Reading) -> list[tuple[str, str]]:
     """The anchor and the path of each part, e.g. ("s1.2", "Methods > Patients")."""
     return [(part.anchor, " > ".join(part.path)) for part in reading.parts]

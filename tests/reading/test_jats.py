@@ -12,7 +12,7 @@ from tests.reading.jats_samples import article, outline, paragraphs, read, text_
 @pytest.mark.parametrize("body", ["", "<p/>", "<p><graphic/></p>", "<sec><title>Only a title</title></sec>"])
 def test_an_article_without_text_has_no_content(body: str) -> None:
     reading = read(body, meta="<abstract><p>Short.</p></abstract>", after="<back><ack><p>Thanks.</p></ack></back>")
-    assert (reading.content, reading.parts, reading.has_body) == ("", (), False)
+    assert (reading.content, reading.parts) == ("", ())
     assert reading.abstract == "Short."
 
 

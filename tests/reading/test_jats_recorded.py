@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from deepcritical_mcp.models import PARAGRAPH_BREAK, Publication, own_spans
-from deepcritical_mcp.reading.jats import JatsReading, read_jats
+from deepcritical_mcp.reading.jats import Reading, read_jats
 from deepcritical_mcp.text import normalized
 
 FOLDER = Path(os.environ.get("DEEPCRITICAL_SOURCES_DIR", ""))
@@ -27,14 +27,14 @@ Row = dict[str, Any]
 
 
 @cache
-def recorded() -> Sequence[tuple[Row, JatsReading]]:
+def recorded() -> Sequence[tuple[Row, Reading]]:
     """Each article's independent reading, and ours."""
     lines = [line for path in sorted(FOLDER.glob("jats*.jsonl")) for line in path.read_text("utf-8").splitlines()]
     rows: list[Row] = [json.loads(line) for line in lines]
     return [(row, read_jats((FOLDER / row["file"]).read_bytes())[int(row.get("index", 0))]) for row in rows]
 
 
-def with_body() -> list[tuple[Row, JatsReading]]:
+def with_body() -> list[tuple[Row, Reading]]:
     return [(row, reading) for row, reading in recorded() if row["has_body"]]
 
 
@@ -51,7 +51,7 @@ def in_order(wanted: Iterable[object], found: Iterable[object]) -> bool:
     return all(any(one == other for other in rest) for one in wanted)
 
 
-def kinds(reading: JatsReading, kind: str) -> int:
+def kinds(reading: Reading, kind: str) -> int:
     return sum(part.kind == kind for part in reading.parts)
 
 

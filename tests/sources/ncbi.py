@@ -14,8 +14,7 @@ from pydantic import SecretStr
 
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.base import Completer
-from deepcritical_mcp.sources.pubmed.eutils import EUtilities
-from deepcritical_mcp.sources.pubmed.eutils_answers import explain_refusal
+from deepcritical_mcp.sources.pubmed.eutils import EUtilities, explain_refusal
 from deepcritical_mcp.sources.pubmed.source import PubMed
 from tests.net.stand_in import Answer, Asked, StandIn, stand_in
 from tests.sources.contract import PATIENT

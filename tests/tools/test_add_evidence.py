@@ -100,13 +100,13 @@ async def test_addresses_alone_are_pages_to_fetch() -> None:
     sections = [Section("s1", ["Wash wounds."], path=("Advice",))]
     url = "https://who.example/wounds"
     page = FakeFullTexts("page", copy(sections, title="Wound care", url=url), takes="url")
-    for arguments in ({"urls": [url]}, {"urls": [url, "https://pubmed.ncbi.nlm.nih.gov/7/"]}, {"items": [url]}):
+    for items in ([url], [url, "https://pubmed.ncbi.nlm.nih.gov/7/"]):
         async with reader(page, records=RECORDS) as ours:
-            answer = await called(ours.client, "add_evidence", **arguments)
+            answer = await called(ours.client, "add_evidence", items=items)
             text = await ours.read(answer["added"][0]["id"], sections=["Advice"])
         assert answer["added"][0]["id"].startswith("url:")
         assert (text["passages"][0]["text"], text["attempts"]) == ("Wash wounds.", [])
-        assert [row["id"] for row in answer["added"][1:]] == ["pubmed:7"][: len(arguments.get("urls", [url])) - 1]
+        assert [row["id"] for row in answer["added"][1:]] == ["pubmed:7"][: len(items) - 1]
         assert not answer.get("rejected")
 
 

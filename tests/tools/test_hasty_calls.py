@@ -74,7 +74,6 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
     (of_pubmed(limit=3), {"query": Q, "max_results": 3}),
     (of_pubmed(maxResults="3"), {"query": Q, "max_results": 3}),
     (of_pubmed(max_results=500), {"query": Q, "max_results": 100}),
-    (of_pubmed(page=3, limit=20), {"query": Q, "max_results": 20, "offset": 40}),
     (of_pubmed(start=5), {"query": Q, "offset": 5}),
     (of_pubmed(start=2015), {"query": Q, "min_date": "2015"}),
     *(
@@ -98,8 +97,6 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
     (of_pubmed(min_date="since 2015"), {"query": Q, "min_date": "2015"}),
     (of_pubmed(publication_types="twin studies"), {"query": Q, "publication_types": ["Twin Study"]}),
     (of_pubmed(publication_types=["multicentre studies"]), {"query": Q, "publication_types": ["Multicenter Study"]}),
-    (("pubmed_search", {"pmid": 31978945}), {"query": "31978945"}),
-    (("pubmed_search", {"pmids": ["31978945", "20358181"]}), {"query": "31978945[pmid] OR 20358181[pmid]"}),
     (("pubmed_search", {"query": f'{{"query": "{Q}", "limit": 3}}'}), {"query": Q, "max_results": 3}),
     (("semantic_search", {"query": Q, "filter": {"source": "pubmed"}}), {"query": Q, "source": "pubmed"}),
     (("semantic_search", {"query": Q, "full_text": False}), {"query": Q, "detail": "passages"}),
@@ -107,9 +104,6 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
     (("export_evidence", {"format": "md", "papers": "31978945"}), {"format": "markdown", "ids": IDS[:1]}),
     (("web_search", {"query": f"Please search the web for {Q}"}), {"query": Q}),
     (("expand_queries", {"topic": f"Please search PubMed for {Q}"}), {"topic": Q}),
-    (of_pubmed(year=2015), {"query": Q, "min_date": "2015", "max_date": "2015"}),
-    (of_pubmed(years="2010-2015"), {"query": Q, "min_date": "2010", "max_date": "2015"}),
-    (of_pubmed(date_range={"start": "2010", "end": "2015"}), {"query": Q, "min_date": "2010", "max_date": "2015"}),
     (of_pubmed(min_date="Jan 5, 2010", max_date="present"), {"query": Q, "min_date": "2010-01-05", "max_date": ""}),
     (of_pubmed(min_date="31/12/2010"), {"query": Q, "min_date": "2010-12-31"}),
     (of_pubmed(sort_by="newest"), {"query": Q, "sort": "date"}),
@@ -133,9 +127,8 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
     (("pubmed_related", {"id": "PMID:31978945", "kind": "refs"}), {"pmid": "31978945", "kind": "references"}),
     (("export_evidence", {"format": "zotero", "ids": "all"}), {"format": "ris", "ids": []}),
     (("expand_queries", {"query": Q, "max_results": 20}), {"topic": Q, "count": 8}),
-    (("web_search", {"query": Q, "time_range": "past year", "page": 1}), {"query": Q, "recency": "year"}),
+    (("web_search", {"query": Q, "time_range": "past year"}), {"query": Q, "recency": "year"}),
     (("add_evidence", {"items": "A note."}), {"items": [{"content": "A note."}]}),
-    (("add_evidence", {"text": "A note.", "title": "T"}), {"items": [{"content": "A note.", "title": "T"}]}),
     (
         ("add_evidence", {"items": [{"body": "A note.", "year": 2020, "authors": "Lee M; Roe J"}]}),
         {"items": [{"content": "A note.", "date": "2020", "authors": ["Lee M; Roe J"]}]},
@@ -153,8 +146,6 @@ UNDERSTOOD: list[tuple[tuple[str, dict[str, object]], dict[str, object]]] = [
             [24451147, 32048627], '"24451147","32048627"', "'24451147' '32048627'", [{"content": "24451147, 32048627"}],
         )
     ),
-    (("add_evidence", {"ids": ["NCT00000009", "7"]}), items([{"nct": "NCT00000009"}, {"pmid": "7"}])[1]),
-    (("add_evidence", {"references": [RUIZ]}), items([{"reference": RUIZ}])[1]),
     (
         items("NCT00000620; PMC1790863, doi:10.1000/zinc https://who.example/zinc"),
         items([{"nct": "NCT00000620"}, {"pmcid": "PMC1790863"}, {"doi": "10.1000/zinc"},
@@ -186,11 +177,12 @@ def test_what_can_mean_one_thing_only_is_understood(
 REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
     (of_pubmed(min_date="03/04/2010"), ['min_date="2010-03-04"', 'min_date="2010-04-03"']),
     (of_pubmed(limit=3, max_results=5), ["limit=3", "max_results=5", "do not agree"]),
-    (of_pubmed(page=2, offset=5), ["page=2", "offset=5", "do not agree"]),
+    (of_pubmed(page=2, limit=50), ["pass the next_offset of the answer before as offset"]),
+    (of_pubmed(years="2010-2015"), ['min_date="2015", max_date="2020"']),
+    (("add_evidence", {"references": [RUIZ]}), ['items=[{"reference": …}]']),
     (("pubmed_search", {"query": ["zinc", "sleep"]}), ['variants=["sleep"]', 'query="zinc sleep"']),
     (("pubmed_search", {"queries": ["zinc", "iron"]}), ['query="zinc", variants=["iron"]']),
     (of_pubmed(new_only=True), ["only_new=true", 'sort="date"']),
-    (("export_evidence", {"format": "json"}), ['format="csl-json"', 'format="jsonl"']),
     (("semantic_search", {"query": Q, "exclude_retracted": True}), ['status="ok"']),
     *(
         ((tool, {**query, **given}), ['status="ok"', "cannot leave one out"])
@@ -202,7 +194,8 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
             {"status": "-retracted"},
         )
     ),
-    (("semantic_search", {"query": Q, "source": "!web"}), ["pubmed", "user"]),
+    (("semantic_search", {"query": Q, "source": "!web"}), ['cannot express "not"']),
+    (("pubmed_search", {"pmids": ["31978945", "20358181"]}), ["31978945[pmid]"]),
     (of_pubmed(publication_types=["not review"]), ['query="(…) NOT Review[pt]"']),
     (of_pubmed(publication_types=["-case reports"]), ['query="(…) NOT Case Reports[pt]"']),
     (of_pubmed(articles=["zinc"]), ['Unknown argument "articles"']),
@@ -242,7 +235,6 @@ def test_what_could_mean_two_things_is_refused_with_the_right_call(
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (of_pubmed(page=2, limit=50), ["page=2 begins at offset=50", "fewer than 50 results", "next_offset"]),
         (of_pubmed(min_date="last 5 years"), ['min_date="last 5 years" as min_date=']),
         (of_pubmed(min_date="2015-2020"), ['as min_date="2015"', 'as max_date="2020"']),
         (of_pubmed(max_date="before 1999"), ['max_date="1999" includes that date']),

@@ -22,7 +22,7 @@ from deepcritical_mcp.context import AppContext, Services
 from deepcritical_mcp.evidence.sessions import SessionRegistry
 from deepcritical_mcp.evidence.storage import open_backend
 from deepcritical_mcp.models import ProviderReport, Publication, SearchResult
-from deepcritical_mcp.net.fair_queue import turn_of
+from deepcritical_mcp.net.pacing import turn_of
 from deepcritical_mcp.search.witness import Witness
 from deepcritical_mcp.server import DeepCriticalServer
 from deepcritical_mcp.transports.http.application import CallControl, HttpApplication

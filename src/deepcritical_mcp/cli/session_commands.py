@@ -37,8 +37,7 @@ from deepcritical_mcp.models import News, Publication
 from deepcritical_mcp.reading import UTF_16
 from deepcritical_mcp.search.news import gather_news
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, checked_request, exported
-from deepcritical_mcp.session_export.export_request import OUTPUTS
-from deepcritical_mcp.session_export.whole_export import notes_left_out
+from deepcritical_mcp.session_export.whole_export import OUTPUTS, notes_left_out
 from deepcritical_mcp.text import clipped, counted
 
 if TYPE_CHECKING:

@@ -1,9 +1,10 @@
 """The evidence of a session: recognized, stored, and found again.
 
 `store` is what tools use of one session; it builds on `session_access` (opened, written by turns, embedded in the
-background). `sessions` finds and opens them, and lets idle ones rest; `kept_sessions` has their titles and logs.
+background; what was removed can come back). `sessions` finds and opens them, and lets idle ones rest; `kept_sessions`
+has their titles and logs.
 Adding: `adding` (merged or new), `clustering` (what is one publication), `identity` and `titles` (whether two are the
-same), `identity_values` (what identifies one); `removed_items` can come back.
+same), `identity_values` (what identifies one).
 In memory: `catalogue` (all publications), `text_index` (their passages and words), `lexical` (BM25 over `stemming`).
 Finding: `chunking` (texts into passages), `passage_embedder` (their vectors), `searching` (a session),
 `paper_passages` (one text), `passage_quotes` (what is shown of it).

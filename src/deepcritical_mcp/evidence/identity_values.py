@@ -78,12 +78,12 @@ def copies(one: str, other: str) -> Copies:
         return "contradicted"
     part = _aligned(short, long)
     found = changes(short, part)
-    if sum(len(change.gone) for change in found) > (1 - COPIED) * len(short):
+    if sum(len(gone) for gone, *_ in found) > (1 - COPIED) * len(short):
         return "different"
     verdict: Copies = "same"
-    for change in found:
-        gone, come = ([word for word in words if word not in ABSTRACT_LABELS] for words in (change.gone, change.come))
-        if "".join(gone) == "".join(come) or (change.at_end and _is_cut(gone, come)):
+    for *both, at_end in found:
+        gone, come = ([word for word in words if word not in ABSTRACT_LABELS] for words in both)
+        if "".join(gone) == "".join(come) or (at_end and _is_cut(gone, come)):
             continue
         if not DENIALS.isdisjoint((*gone, *come)) or (any(map(str.isdigit, gone)) and any(map(str.isdigit, come))):
             return "contradicted"

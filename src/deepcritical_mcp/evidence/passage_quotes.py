@@ -113,18 +113,9 @@ MAX_NAMED_INSIDE = 10
 """Parts inside another that an error names."""
 
 
-@dataclass(frozen=True)
-class Excerpt:
-    """What an anchor leads to, verbatim, and where it begins in the text's content."""
-
-    part: Part
-    content: str
-    start: int
-
-
-def excerpt(text: Text, anchor: str) -> Excerpt | None:
-    """The part with that anchor together with the parts inside it, or the paragraphs, a table with its caption; None if
-    there is none."""
+def excerpt(text: Text, anchor: str) -> tuple[Part, str, int] | None:
+    """The part with that anchor, what it says, verbatim, together with the parts inside it, or the paragraphs, a table
+    with its caption, and where that begins in the text's content; None if there is none."""
     name, first, last = split_paragraph_anchor(anchor)
     spans = {part.anchor: (part, Span(start, end)) for part, start, end in own_spans(text.parts, len(text.content))}
     if name not in spans:
@@ -135,9 +126,9 @@ def excerpt(text: Text, anchor: str) -> Excerpt | None:
         if not first <= last <= len(found):
             return None
         content = paragraphs_read([text.content[slice(*one)] for one in found], part.kind, first, last)
-        return Excerpt(part, content, found[last - 1].end - len(content))
+        return part, content, found[last - 1].end - len(content)
     end = max(spans[one.anchor][1].end for one in with_descendants(text.parts, name))
-    return Excerpt(part, text.content[own.start : end].strip(), own.start)
+    return part, text.content[own.start : end].strip(), own.start
 
 
 def no_such_part(id: str, text: Text, anchor: str) -> str:

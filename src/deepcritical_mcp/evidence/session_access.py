@@ -1,10 +1,11 @@
 """Access to the place of one session: opened when it is needed, read by many calls at once, written by one. What lacks
-vectors is embedded in the background."""
+vectors is embedded in the background; what was removed is kept for a day as documents, so that it can come back."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
@@ -27,9 +28,9 @@ from deepcritical_mcp.evidence.adding import Batch
 from deepcritical_mcp.evidence.catalogue import Catalogue
 from deepcritical_mcp.evidence.kept_sessions import LOG_PREFIX, is_own_search, title_of_query
 from deepcritical_mcp.evidence.passage_embedder import Embedder, PassageEmbedder
-from deepcritical_mcp.evidence.removed_items import forget_old
 from deepcritical_mcp.evidence.storage.backend import Backend, Space
 from deepcritical_mcp.evidence.storage.session_file import DamagedFileError
+from deepcritical_mcp.evidence.storage.stored_items import KeptItem, now, packed, restored, unpacked
 from deepcritical_mcp.text import batches
 
 T = TypeVar("T")
@@ -306,3 +307,46 @@ class SessionAccess:
             for some in batches(embedded, WRITTEN_AT_ONCE):
                 await self._write_alone(partial(batch.store_vectors, some))
             return True
+
+
+PREFIX = "removed"
+"""The names of the documents begin so; then follow the time of the removal (Unix milliseconds) and the id."""
+UNDO_SECONDS = 86_400.0
+
+
+def keep_removed(space: Space, items: Collection[KeptItem], at: int = 0) -> None:
+    """Keep these, which were removed together at that time, now by default."""
+    at = at or now()
+    space.keep_documents({f"{PREFIX} {at} {item.id}": packed(item).decode("utf-8", "surrogatepass") for item in items})
+
+
+def removed_items(space: Space, ids: Collection[str]) -> dict[str, KeptItem]:
+    """What was removed under these ids, under any id that it had, by document; without ids, what was removed last."""
+    kept = space.documents([name for name in space.document_names(PREFIX) if not _is_old(name)])
+    found = {name: unpacked(text.encode("utf-8", "surrogatepass")) for name, text in kept.items()}
+    if ids:
+        return {name: item for name, item in found.items() if not _ids(item).isdisjoint(ids)}
+    last = max(map(_removed_at, found), default=0)
+    return {name: item for name, item in found.items() if _removed_at(name) == last}
+
+
+def forget_old(space: Space) -> None:
+    """Delete what can no longer be brought back. Version 0.2 kept all in one document, which is divided first."""
+    if old := [name for name in space.document_names(PREFIX) if _is_old(name)]:
+        with space.turn():
+            for row in json.loads(space.documents([PREFIX]).get(PREFIX, "[]")):
+                members = tuple(map(restored, row["members"]))
+                keep_removed(space, [KeptItem(members[0], 0, given=members)], row["at"])
+            space.keep_documents(dict.fromkeys(old, ""))
+
+
+def _ids(item: KeptItem) -> set[str]:
+    return {item.id, *(one.id for one in item.members)}
+
+
+def _removed_at(name: str) -> int:
+    return 0 if name == PREFIX else int(name.split(" ", 2)[1])
+
+
+def _is_old(name: str) -> bool:
+    return _removed_at(name) < now() - UNDO_SECONDS * 1_000

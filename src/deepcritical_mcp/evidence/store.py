@@ -29,9 +29,8 @@ from deepcritical_mcp.evidence.paper_passages import (
     shortened,
 )
 from deepcritical_mcp.evidence.passage_quotes import FIRST_PAGE, PassagePage, TextPlace, searched_at, with_sections
-from deepcritical_mcp.evidence.removed_items import keep_removed, removed_items
 from deepcritical_mcp.evidence.searching import Found, Search, relevances, shared_words
-from deepcritical_mcp.evidence.session_access import WRITTEN_AT_ONCE, SessionAccess
+from deepcritical_mcp.evidence.session_access import WRITTEN_AT_ONCE, SessionAccess, keep_removed, removed_items
 from deepcritical_mcp.evidence.storage.stored_items import KeptItem
 from deepcritical_mcp.evidence.text_index import WordScores
 from deepcritical_mcp.excerpts import quoted

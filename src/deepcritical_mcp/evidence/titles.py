@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from html import unescape
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Indel, Levenshtein
@@ -204,23 +204,16 @@ def likeness(one: Sequence[str], other: Sequence[str]) -> Likeness:
     return found
 
 
-class WordChange(NamedTuple):
-    """Words of one text in whose place another one has others; `at_end` when both texts end there."""
-
-    gone: list[str]
-    come: list[str]
-    at_end: bool
-
-
-def changes(one: Sequence[str], other: Sequence[str]) -> list[WordChange]:
-    """Where two texts differ, given as `tokens`."""
-    found: list[WordChange] = []
+def changes(one: Sequence[str], other: Sequence[str]) -> list[tuple[list[str], list[str], bool]]:
+    """Where two texts differ, given as `tokens`: the words of one, those of the other in their place, and whether both
+    texts end there."""
+    found: list[tuple[list[str], list[str], bool]] = []
     start, from_ = 0, 0
     equal = [(op.src_start, op.dest_start, op.src_end) for op in Indel.opcodes(one, other) if op.tag == "equal"]
     for end, to, next_start in [*equal, (len(one), len(other), len(one))]:
         gone, come = list(one[start:end]), list(other[from_:to])
         if gone or come:
-            found.append(WordChange(gone, come, (end, to) == (len(one), len(other))))
+            found.append((gone, come, (end, to) == (len(one), len(other))))
         start, from_ = next_start, to + next_start - end
     return found
 
@@ -228,17 +221,17 @@ def changes(one: Sequence[str], other: Sequence[str]) -> list[WordChange]:
 def replaced(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether one title has a word in the place of another's: a population, drug, place or opposite."""
     first, second = sorted(map(content_words, (one, other)))
-    found = [change for change in changes(first, second) if "".join(change.gone) != "".join(change.come)]
+    found = [(gone, come) for gone, come, _ in changes(first, second) if "".join(gone) != "".join(come)]
     return any(
         gone and come and (len(gone) == len(come) or len(found) == 1) and not all(map(is_misprint, gone, come))
-        for gone, come, _ in found
+        for gone, come in found
     )
 
 
 def names_a_part(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether only one title says that it is an abstract of a supplement, a subgroup or a further analysis."""
     first, second = sorted(map(content_words, (one, other)))
-    found = [{*change.gone, *change.come} for change in changes(first, second)]
+    found = [{*gone, *come} for gone, come, _ in changes(first, second)]
     return any(not words <= _DESIGNS and (words & _PARTS or any(map(str.isdigit, words))) for words in found)
 
 

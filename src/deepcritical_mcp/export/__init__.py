@@ -1,8 +1,8 @@
 """Publications in the forms that reference managers, word processors and other programs read.
 
-`reference` is what all formats need of a publication, `reference_managers` and `markdown` write it. `bibliography`
-writes lists of references in journals' styles: `citation_style` reads a style, `style_items` says what it gets of a
-publication, `style_rendering` and `style_values` write an entry, as `rich_text`. `study_table` has a row for each
+`reference` is what all formats need of a publication, `reference_managers` writes it. `bibliography`
+writes lists of references in journals' styles: `citation_style` reads a style, `style_values` says what it gets of a
+publication, and how names, dates and pages are written, as `rich_text`. `study_table` has a row for each
 study, with what it reads in its record; `search_log` and `flow_numbers` are for PRISMA; `tables` writes
 cells.
 """
@@ -10,48 +10,44 @@ cells.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import ValidationError
 
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.export import markdown
 from deepcritical_mcp.export.reference import Reference, references, with_fields
 from deepcritical_mcp.export.reference import quotable as quotable
 from deepcritical_mcp.export.reference import with_notes as with_notes
 from deepcritical_mcp.export.reference import without_full_texts as without_full_texts
-from deepcritical_mcp.export.reference_managers import bibtex_entry, csl_entry, ris_entry
+from deepcritical_mcp.export.reference_managers import (
+    bibtex_entry,
+    csl_entry,
+    entry_of_fields,
+    markdown_entry,
+    ris_entry,
+)
+from deepcritical_mcp.export.tables import JSON_ARRAY, TextPieces
 from deepcritical_mcp.models import Publication
 
 ExportFormat = Literal["bibtex", "ris", "csl-json", "markdown", "jsonl"]
 """The formats that write one record after another."""
 
 
-@dataclass(frozen=True)
-class ExportFile:
-    """How a format writes a record, and combines records to a file."""
-
-    entry: Callable[[Reference], str]
-    head: str = ""
-    separator: str = ""
-    tail: str = ""
-
-    def pieces(self, entries: Iterable[str]) -> Iterator[str]:
-        """A file of these records, in pieces."""
-        yield self.head
-        yield from (f"{self.separator if number else ''}{entry}" for number, entry in enumerate(entries))
-        yield self.tail
-
-
 NOTES_IN: tuple[ExportFormat, ...] = ("markdown", "jsonl")
-EXPORT_FILES: Mapping[ExportFormat, ExportFile] = {
-    "bibtex": ExportFile(bibtex_entry, separator="\n"),
-    "ris": ExportFile(ris_entry, separator="\n"),
-    "csl-json": ExportFile(csl_entry, head="[\n", separator=",\n", tail="\n]\n"),
-    "markdown": ExportFile(markdown.entry, separator="\n"),
-    "jsonl": ExportFile(lambda one: f"{one.publication.model_dump_json(exclude_defaults=True)}\n"),
+_WRITERS: Mapping[ExportFormat, Callable[[Reference], str]] = {
+    "bibtex": bibtex_entry,
+    "ris": ris_entry,
+    "csl-json": csl_entry,
+    "markdown": markdown_entry,
+    "jsonl": lambda one: f"{one.publication.model_dump_json(exclude_defaults=True)}\n",
 }
+EXPORT_FILES: Mapping[ExportFormat, TextPieces] = {
+    **dict.fromkeys(("bibtex", "ris", "markdown"), TextPieces(separator="\n")),
+    "csl-json": JSON_ARRAY,
+    "jsonl": TextPieces(),
+}
+"""A file of each format, without its records."""
 
 
 def listed(publications: Iterable[Publication], format: ExportFormat) -> list[Publication]:
@@ -74,18 +70,18 @@ def written_entries(
     precedes it, so that they stay when a session grows. Of full texts there is no more than may be repeated. `jsonl`
     is always complete.
     """
-    file = EXPORT_FILES[format]
+    write = _WRITERS[format]
     for reference in references(map(without_full_texts, publications), start):
         if fields and format == "markdown":
-            yield markdown.entry_of_fields(reference, fields)
+            yield entry_of_fields(reference, fields)
         else:
-            yield file.entry(with_fields(reference, fields) if fields else replace(reference, has_texts=abstracts))
+            yield write(with_fields(reference, fields) if fields else replace(reference, has_texts=abstracts))
 
 
 def export_entries(publications: Sequence[Publication], format: Literal["bibtex", "ris"]) -> dict[str, str]:
     """Each publication's record by id; joined with empty lines, they are a valid file."""
     cited = [one for id, one in with_notes(publications).items() if one.id == id]
-    return {one.publication.id: EXPORT_FILES[format].entry(one) for one in references(listed(cited, format))}
+    return {one.publication.id: _WRITERS[format](one) for one in references(listed(cited, format))}
 
 
 def read_jsonl(text: str) -> list[Publication]:

@@ -1,9 +1,10 @@
-"""The formats of reference managers: BibTeX, CSL-JSON and RIS.
+"""The formats of reference managers, BibTeX, CSL-JSON and RIS, and a list with abstracts and notes in Markdown.
 
 BibTeX is as BibTeX, biblatex, Zotero, JabRef and pandoc read it: UTF-8 with TeX's special characters escaped, every
 value on one line. Web pages are `@online`, which classic styles treat as `@misc`; so are preprints, with their server
 in `howpublished`. CSL-JSON (the schema of citationstyles.org, 1.0.2) is as pandoc, Zotero and citeproc read it, RIS as
-EndNote, Zotero, Mendeley and RefWorks do: `XX  - value`, one line each, from TY to ER.
+EndNote, Zotero, Mendeley and RefWorks do: `XX  - value`, one line each, from TY to ER; Markdown is
+CommonMark.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from __future__ import annotations
 import calendar
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import accumulate
+from urllib.parse import quote
 
 from deepcritical_mcp.export.reference import (
     ET_AL,
@@ -21,10 +23,20 @@ from deepcritical_mcp.export.reference import (
     TRIAL_GENRE,
     TYPES,
     Reference,
+    listed_value,
     parts_of_date,
     words_with_case,
 )
-from deepcritical_mcp.models import UNKNOWN_DATE, AuthorName, language_names, language_tag, status_label
+from deepcritical_mcp.models import (
+    UNKNOWN_DATE,
+    AuthorName,
+    decision_line,
+    decision_sentence,
+    language_names,
+    language_tag,
+    status_label,
+    vancouver,
+)
 from deepcritical_mcp.text import clean_line
 
 _ESCAPES = str.maketrans(
@@ -59,14 +71,14 @@ def _bibtex_fields(reference: Reference) -> dict[str, str]:
         "date": f"{{{dates}}}" if day or publication.issue_date else "",
         "booktitle" if reference.form == "chapter" else "journal": _value(container),
         **{names.bibtex: _value(getattr(publication, field)) for field, names in FIELDS.items()},
-        "pages": f"{{{escaped_text('--'.join(reference.pages), dashes=True)}}}",
+        "pages": f"{{{_tex('--'.join(reference.pages), dashes=True)}}}",
         "language": _joined(map(_name_part, languages)),
         "langid": _value(languages[0].lower()) if len(languages) == 1 and languages != ["English"] else "",
         "doi": f"{{{_address(publication.doi)}}}",
         "url": f"{{{_address(reference.url)}}}",
         "urldate": _value(reference.accessed),
         "note": _value(" ".join(reference.notes)),
-        "keywords": f"{{{', '.join(_value(one) if ',' in one else escaped_text(one) for one in reference.keywords)}}}",
+        "keywords": f"{{{', '.join(_value(one) if ',' in one else _tex(one) for one in reference.keywords)}}}",
         "abstract": _value(reference.abstract),
         "annote": _value(reference.remark),
     }
@@ -80,14 +92,14 @@ def _bibtex_fields(reference: Reference) -> dict[str, str]:
 
 
 def _value(text: str) -> str:
-    return f"{{{escaped_text(text)}}}"
+    return f"{{{_tex(text)}}}"
 
 
 def _joined(parts: Iterable[str]) -> str:
     return f"{{{' and '.join(parts)}}}"
 
 
-def escaped_text(text: str, *, dashes: bool = False) -> str:
+def _tex(text: str, *, dashes: bool = False) -> str:
     """`text` on one line with TeX's characters escaped; two hyphens stay two hyphens unless they mean a dash."""
     escaped = _balanced(clean_line(text)).translate(_ESCAPES)
     return escaped if dashes else re.sub("-(?=-)", "-{}", escaped)
@@ -111,7 +123,7 @@ def _bibtex_name(author: AuthorName) -> str:
     if author == ET_AL:
         return "others"
     if not author.given:
-        return f"{{{escaped_text(author.family)}}}"
+        return f"{{{_tex(author.family)}}}"
     parts = (author.family, author.suffix, author.given) if author.suffix else (author.family, author.given)
     return ", ".join(_name_part(part) for part in parts)
 
@@ -119,7 +131,7 @@ def _bibtex_name(author: AuthorName) -> str:
 def _name_part(part: str) -> str:
     """In braces if readers would divide it: a lone escaped sign takes the space before the next "and" with it."""
     divides = "," in part or re.search(r"(?:^|\s)(?:and|[&%$#_{}]+)(?:\s|$)", part, re.IGNORECASE)
-    return _value(part) if divides else escaped_text(part)
+    return _value(part) if divides else _tex(part)
 
 
 def _address(address: str) -> str:
@@ -248,3 +260,83 @@ def _ris_name(author: AuthorName) -> str:
     """ "Family, Given, Suffix", or "Group," for EndNote. Commas in a part cannot be escaped and become semicolons."""
     family, *others = (part.replace(",", ";") for part in author[:3])
     return ", ".join(filter(None, (family, *others))) if author.given else f"{family},"
+
+
+# Also what GitHub's Markdown makes a link of without being asked: "https://…", "www.…", "a@b".
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&!^@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
+# What makes a list, a heading or a rule of a line that begins with it.
+_BLOCK_START = re.compile(r"^([^\S\n]*+(?:\d++(?=[.)]))?)([-+=:.)])", re.MULTILINE)
+_NOT_IN_TARGETS = re.compile(r"[\s<>()\\\"`\[\]{}|^]")
+
+
+def markdown_entry(reference: Reference) -> str:
+    """A numbered section: status, citation, links, and what it says as a quotation."""
+    heading = f"## {reference.number}. {_text(reference.title)}"
+    return "\n\n".join([heading, *filter(None, _paragraphs(reference)), ""])
+
+
+def entry_of_fields(reference: Reference, fields: Collection[str]) -> str:
+    """A numbered section with what these fields say, and nothing that they do not, but for a mark."""
+    values = {name: listed_value(reference, name) for name in fields if name != "title"}
+    texts = [_quotation(values.pop(name, "")) for name in ("abstract", "notes")]
+    lines = [f"- {name.replace('_', ' ')}: {_text(value)}" for name, value in values.items() if value]
+    heading = f"## {reference.number}. {_text(reference.title)}"
+    marks = [f"**{_text(reference.status_note)}**"] if reference.status_note else []
+    return "\n\n".join([heading, *filter(None, (*marks, "\n".join(lines), *texts)), ""])
+
+
+def _paragraphs(reference: Reference) -> Iterator[str]:
+    if reference.status_note:
+        label = status_label(reference.publication.status)
+        yield (f"**{label}**" if label else "") + _text(reference.status_note.removeprefix(label))
+    yield _blocks(clean_line(vancouver(reference.publication)))
+    yield " · ".join(_links(reference))
+    yield _text(decision_sentence(decision_line(reference.publication)))
+    yield _text(" ".join(filter(None, (reference.data_note, *reference.licences))))
+    yield _quotation(reference.abstract or reference.pasted)
+    if reference.user_notes and reference.publication.source != "user":
+        yield "The user's note, not part of the source:"
+    yield _quotation(reference.user_notes)
+
+
+def _links(reference: Reference) -> Iterator[str]:
+    one = reference.publication
+    pmid, pmcid, nct = (quote(number, safe="") for number in (one.pmid, one.pmcid, one.nct))
+    if pmid:
+        yield f"[PMID {_text(one.pmid)}](https://pubmed.ncbi.nlm.nih.gov/{pmid}/)"
+    if pmcid:
+        yield f"[{_text(one.pmcid)}](https://pmc.ncbi.nlm.nih.gov/articles/{pmcid}/)"
+    if one.doi:
+        yield f"[doi:{_text(one.doi)}](https://doi.org/{quote(one.doi, safe='/')})"
+    if nct and one.nct not in vancouver(one):
+        is_at_home = nct.startswith("NCT")
+        yield (f"[{_text(one.nct)}](https://clinicaltrials.gov/study/{nct})" if is_at_home else _text(one.nct))
+    if reference.url and not pmid:
+        target = _NOT_IN_TARGETS.sub(lambda match: quote(match[0], safe=""), reference.url)
+        yield f"[{_text(reference.url)}]({target})"
+    if one.asked:
+        yield one.asked
+
+
+def _text(text: str) -> str:
+    return escaped(clean_line(text))
+
+
+def escaped(text: str) -> str:
+    """`text`, of which nothing is formatting or a link inside of a line."""
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def escaped_start(markdown: str) -> str:
+    """Markdown of which no line begins a list, a heading or a rule."""
+    return _BLOCK_START.sub(r"\1\\\2", markdown)
+
+
+def _blocks(text: str) -> str:
+    """`text` escaped so that no line of it begins a list or a heading."""
+    return escaped_start(escaped(text))
+
+
+def _quotation(text: str) -> str:
+    """`text` as a quotation in which each of its lines is a paragraph."""
+    return "\n>\n".join(f"> {line.strip()}" for line in _blocks(text).split("\n") if line.strip())

@@ -9,7 +9,7 @@ from html import escape
 from itertools import groupby
 from typing import NamedTuple
 
-from deepcritical_mcp.export.markdown import escaped, escaped_start
+from deepcritical_mcp.export.reference_managers import escaped, escaped_start
 
 KEEP = "keep"
 """Mark of words whose case a style must not change."""

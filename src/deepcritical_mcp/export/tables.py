@@ -6,11 +6,10 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from deepcritical_mcp.text import clean_line, inert
+from deepcritical_mcp.text import clean_line, inert, largest
 
 _SIGN = "[-=+@＝＋－＠]"
 _FORMULA = re.compile(rf"[^\w(\[{{]*{_SIGN}")
@@ -64,22 +63,29 @@ class TextPieces:
     """The pieces of a text; put together, all of them are that text. Of a table, its head, the first `repeated` pieces,
     stands at the start of each part."""
 
-    pieces: Sequence[str]
+    pieces: Sequence[str] = ()
     repeated: int = 0
     head: str = ""
     separator: str = ""
     tail: str = ""
+
+    def with_pieces(self, pieces: Iterable[str]) -> TextPieces:
+        """A text of these pieces in the same form."""
+        return replace(self, pieces=[*pieces])
+
+    def chunks(self) -> Iterator[str]:
+        """The whole text, a piece each."""
+        yield self.head
+        yield from (f"{self.separator if number else ''}{one}" for number, one in enumerate(self.pieces))
+        yield self.tail
 
     def __len__(self) -> int:
         return len(self.pieces)
 
     def part(self, start: int, fits: Callable[[str], bool]) -> tuple[str, int]:
         """As many pieces from `start` on as fit, at least one, and their number."""
-        low, high = 1, len(self.pieces) - start
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if fits(self._combined(start, middle)) else (low, middle - 1)
-        return self._combined(start, low), low
+        count = largest(1, len(self.pieces) - start, lambda count: fits(self._combined(start, count)))
+        return self._combined(start, count), count
 
     def _combined(self, start: int, count: int) -> str:
         body = self.separator.join(self.pieces[start : start + count])
@@ -87,12 +93,14 @@ class TextPieces:
         return f"{self.head}{table_head}{body}{self.tail}"
 
 
+JSON_ARRAY = TextPieces(head="[\n", separator=",\n", tail="\n]\n")
+
+
 def text_in_pieces(text: str, output: str, *, longest: int) -> TextPieces:
     """The pieces of a text in the form `output`: "csv" and "json" (an array) in rows and entries, any other in lines.
     A line that is longer than `longest` is divided."""
     if output == "json":
-        entries = [json.dumps(one, ensure_ascii=False) for one in cast("list[object]", json.loads(text))]
-        return TextPieces(entries, head="[\n", separator=",\n", tail="\n]\n")
+        return JSON_ARRAY.with_pieces(json.dumps(one, ensure_ascii=False) for one in json.loads(text))
     lines = _rows(text) if output == "csv" else text.splitlines(keepends=True)
     pieces = [line[at : at + longest] for line in lines for at in range(0, len(line), longest)]
     is_table = output == "markdown" and text.startswith("|")

@@ -44,8 +44,7 @@ from deepcritical_mcp.errors import (
     RobotsRefusedError,
     TooManyRedirectsError,
 )
-from deepcritical_mcp.net.client import USER_AGENT, retry_after_seconds
-from deepcritical_mcp.net.page_content import SNIFFED, Unpacking, media_type
+from deepcritical_mcp.net.client import SNIFFED, USER_AGENT, Unpacking, media_type, retry_after_seconds
 from deepcritical_mcp.net.public_addresses import ANY_ADDRESS, AddressPolicy, WebTarget, checked_target
 
 MAX_ROBOTS = 512 * 1024
@@ -53,21 +52,15 @@ MAX_ROBOTS = 512 * 1024
 _MAX_RULES = 5_000
 
 
-@dataclass(frozen=True)
-class RobotsRules:
-    """The rules of one site for one program: (pattern, whether it allows)."""
-
-    rules: tuple[tuple[str, bool], ...] = ()
-
-    def allows(self, path: str) -> bool:
-        """Whether `path` (with its query) may be read: the longest rule that matches decides, of equals the allowing
-        one; without one, everything may."""
-        path = _plain(path)
-        matching = [(len(pattern), allowed) for pattern, allowed in self.rules if _matches(pattern, path)]
-        return max(matching)[1] if matching else True
+RobotsRules = Sequence[tuple[str, bool]]
+"""The rules of one site for one program: (pattern, whether it allows)."""
 
 
-ALLOW_ALL = RobotsRules()
+def allows(rules: RobotsRules, path: str) -> bool:
+    """Whether `path` (with its query) may be read: the longest rule that matches decides, of equals the allowing one;
+    without one, everything may."""
+    path = _plain(path)
+    return max(((len(pattern), allowed) for pattern, allowed in rules if _matches(pattern, path)), default=(0, True))[1]
 
 
 def parse_robots(text: str, agent: str) -> RobotsRules:
@@ -89,7 +82,7 @@ def parse_robots(text: str, agent: str) -> RobotsRules:
             for name in names if value else ():
                 if len(groups[name]) < _MAX_RULES:
                     groups[name].append((_plain(value), key == "allow"))
-    return RobotsRules(tuple(groups.get(agent.lower(), groups.get("*", []))))
+    return groups.get(agent.lower(), groups.get("*", []))
 
 
 def _matches(pattern: str, path: str) -> bool:
@@ -127,16 +120,6 @@ _MOST_ADDRESSES = 4
 
 
 @dataclass(frozen=True)
-class FetchLimits:
-    """Bytes after decompression (and before), seconds in all and for one connection, and redirects in a row."""
-
-    max_bytes: int = 10 * 1024 * 1024
-    seconds: float = 20.0
-    connect_seconds: float = 4.0
-    redirects: int = 5
-
-
-@dataclass(frozen=True)
 class FetchedPage:
     """A page or file.
 
@@ -164,6 +147,9 @@ class Guard:
 
     Attributes:
         policy: which addresses it may connect to.
+        max_bytes: of a page after decompression, and before.
+        seconds, connect_seconds: in all, and for one connection.
+        redirects: how many in a row are followed.
         resolve: how names become addresses.
         tls: None = the system's and the user's certificates, as everywhere in the process.
         proxies: by scheme, as `urllib.request.getproxies` gives them, with "no" for the exceptions.
@@ -171,7 +157,10 @@ class Guard:
 
     provider: str = "page"
     policy: AddressPolicy = field(default_factory=AddressPolicy)
-    limits: FetchLimits = field(default_factory=FetchLimits)
+    max_bytes: int = 10 * 1024 * 1024
+    seconds: float = 20.0
+    connect_seconds: float = 4.0
+    redirects: int = 5
     resolve: Resolver = resolved_addresses
     tls: ssl.SSLContext | None = None
     proxies: Mapping[str, str] = field(default_factory=getproxies)
@@ -188,7 +177,7 @@ class Guard:
             DocumentTooLargeError, DocumentTypeError, TooManyRedirectsError: it cannot be read.
             ProviderUnavailableError, RateLimitError, ProviderResponseError: asking again may help.
         """
-        seconds = min(self.limits.seconds, seconds_before(TO_REPORT_FAILURE))
+        seconds = min(self.seconds, seconds_before(TO_REPORT_FAILURE))
         try:
             with anyio.fail_after(seconds):
                 return await self._follow(url)
@@ -201,7 +190,7 @@ class Guard:
         is not public, or that robots.txt forbids."""
         target = checked_target(self.provider, url, self.policy)
         try:
-            with anyio.fail_after(min(self.limits.seconds, seconds_before(TO_REPORT_FAILURE))):
+            with anyio.fail_after(min(self.seconds, seconds_before(TO_REPORT_FAILURE))):
                 await self._hosts(target)
                 if self.respects_robots and target.host not in _RESOLVERS:
                     await self._ask_robots(target)
@@ -212,8 +201,8 @@ class Guard:
         visited: list[str] = []
         while True:
             target = self._secured(checked_target(self.provider, url, self.policy), visited)
-            if target.url in visited or len(visited) > self.limits.redirects:
-                how = "in circles" if target.url in visited else f"more than {self.limits.redirects} times"
+            if target.url in visited or len(visited) > self.redirects:
+                how = "in circles" if target.url in visited else f"more than {self.redirects} times"
                 raise TooManyRedirectsError(self.provider, f"The page redirects {how}.")
             visited.append(target.url)
             if self.respects_robots and target.host not in _RESOLVERS:
@@ -236,7 +225,7 @@ class Guard:
             self._robots[site] = await self._robots_rules(target)
             if len(self._robots) > self._ROBOTS_KEPT:
                 self._robots.popitem(last=False)
-        if not self._robots[site].allows(target.path):
+        if not allows(self._robots[site], target.path):
             told = f"{target.host} does not allow programs to read this page (its robots.txt forbids it)."
             raise RobotsRefusedError(self.provider, told)
 
@@ -246,7 +235,7 @@ class Guard:
         but may be later."""
         at = replace(target, path="/robots.txt")
         with suppress(ForbiddenAddressError):  # the page's own address is checked again before it is asked for
-            for _ in range(self.limits.redirects + 1):
+            for _ in range(self.redirects + 1):
                 async with self._response(at) as response:
                     status = response.status_code
                     if 200 <= status < 300:
@@ -255,10 +244,10 @@ class Guard:
                     if status == 429 or status >= 500:
                         self._raise_for_status(at, response)
                     if status not in _REDIRECTS:
-                        return ALLOW_ALL
+                        return ()
                     location = self._location(at, response)
                 at = self._secured(checked_target(self.provider, location, self.policy), [at.url])
-        return ALLOW_ALL
+        return ()
 
     def _location(self, target: WebTarget, response: httpx.Response) -> str:
         try:
@@ -272,7 +261,7 @@ class Guard:
         hosts = await self._hosts(target)
         self.tls = self.tls or await anyio.to_thread.run_sync(httpx.create_ssl_context)
         # Reads and writes are limited by the time of the whole fetch.
-        timeout = httpx.Timeout(None, connect=self.limits.connect_seconds)
+        timeout = httpx.Timeout(None, connect=self.connect_seconds)
         async with httpx.AsyncClient(
             proxy=self._proxy(target),
             trust_env=False,
@@ -323,7 +312,7 @@ class Guard:
         if not self._proxy(target):
             return await self._checked_addresses(target)
         # Without an answer from the resolver here, the proxy alone knows the name.
-        with suppress(ProviderUnavailableError), anyio.move_on_after(self.limits.connect_seconds):
+        with suppress(ProviderUnavailableError), anyio.move_on_after(self.connect_seconds):
             await self._checked_addresses(target)
         return [target.host]
 
@@ -350,7 +339,7 @@ class Guard:
         declared = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         charset = response.charset_encoding or ""
         accept = partial(media_type, declared, charset)
-        content = await self._body(response, self.limits.max_bytes, accept=accept)
+        content = await self._body(response, self.max_bytes, accept=accept)
         return FetchedPage(target.url, accept(content[:SNIFFED]), charset, content)
 
     async def _body(

@@ -15,13 +15,15 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from contextvars import ContextVar
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from weakref import WeakValueDictionary
 
 import anyio
 import anyio.lowlevel
@@ -30,7 +32,6 @@ from filelock import FileLock, Timeout
 
 from deepcritical_mcp.errors import ConfigurationError
 from deepcritical_mcp.net.cache import make_private_folder
-from deepcritical_mcp.net.fair_queue import TurnLine
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -348,3 +349,61 @@ class RedisPlace:
             raise ConfigurationError(
                 "DEEPCRITICAL_REDIS_URL is not the address of a Redis, such as redis://host:6379."
             ) from None
+
+
+turn_of: ContextVar[str] = ContextVar("turn_of", default="")
+"""Whose calls the current task makes; where several callers wait for a moment, each gets one in turn."""
+
+
+class Slots:
+    """At most so many at the same time, callers in turn: a caller has at most one call in the queue for a slot."""
+
+    def __init__(self, count: int) -> None:
+        self._free = anyio.Semaphore(count)
+        self._callers: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+
+    async def acquire(self) -> None:
+        async with self._callers.setdefault(turn_of.get(), anyio.Lock()):
+            await self._free.acquire()
+
+    def release(self) -> None:
+        self._free.release()
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncGenerator[None]:
+        """Hold a slot."""
+        await self.acquire()
+        try:
+            yield
+        finally:
+            self.release()
+
+
+class TurnLine:
+    """A queue: one caller's calls in their order, callers in turn."""
+
+    def __init__(self) -> None:
+        self._first = anyio.Lock()
+        self._callers: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
+        self._waiting = Counter[str]()
+        self._turn_takes = 0.0  # seconds, of late: longer if other processes ask, too
+
+    def expected_wait(self, least: float) -> float:
+        """Seconds until the turn of a call of this caller that starts to wait now; a turn takes at least `least`."""
+        own = self._waiting[turn_of.get()] + 1
+        return sum(min(own, waiting) for waiting in self._waiting.values()) * max(least, self._turn_takes)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
+        """Surround a turn. A cancelled call leaves the queue."""
+        caller = turn_of.get()
+        self._waiting[caller] += 1
+        try:
+            async with self._callers.setdefault(caller, anyio.Lock()), self._first:
+                began = time.monotonic()
+                try:
+                    yield
+                finally:
+                    self._turn_takes += (time.monotonic() - began - self._turn_takes) / 8
+        finally:
+            self._waiting -= Counter([caller])  # drops what reaches zero

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, islice
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, cast
 
 from deepcritical_mcp.models import PARAGRAPH_BREAK, DocumentStatus, Part, PartKind
 from deepcritical_mcp.text import clean_text, clipped
@@ -55,7 +55,9 @@ class Section:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader made of a document.
+    """What a reader made of a document. The `fields` of an article in JATS are ready for
+    `Publication.of("full_text", content, provider=…, **fields)`; without a body it has no content, but fields and an
+    abstract.
 
     Attributes:
         content: the paragraphs, with `PARAGRAPH_BREAK` between them; "" if the document has no text.
@@ -65,6 +67,7 @@ class Reading:
         licence: as the document says it; "" if it does not.
         is_ocr: whether the text was read from scanned pages by a machine.
         remarks: what a reader of the text must know, e.g. that formulas could not be read.
+        is_withheld: whether the publisher does not let the provider pass on the text.
     """
 
     content: str
@@ -74,9 +77,7 @@ class Reading:
     licence: str = ""
     is_ocr: bool = False
     remarks: tuple[str, ...] = ()
-
-
-R = TypeVar("R", bound=Reading)
+    is_withheld: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,24 +94,6 @@ class PageReading:
     status: DocumentStatus
     detail: str = ""
     copies: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class JatsReading(Reading):
-    """An article in JATS. Its `fields` are ready for `Publication.of("full_text", content, provider=…, **fields)`.
-
-    Without a body it has no content, but fields and an abstract.
-
-    Attributes:
-        is_withheld: whether the publisher does not let the provider pass on the text.
-    """
-
-    is_withheld: bool = False
-
-    @property
-    def has_body(self) -> bool:
-        """Whether it has a text, and not only an abstract."""
-        return bool(self.content)
 
 
 class Block(NamedTuple):
@@ -211,7 +194,7 @@ def assembled(sections: Sequence[Section]) -> tuple[str, tuple[Part, ...]]:
     return content, tuple(part.model_copy(update={"start": start}) for part, start in zip(parts, starts, strict=True))
 
 
-def bounded(reading: R) -> R:
+def bounded(reading: Reading) -> Reading:
     """A reading that costs no more to keep and to search than a long document does; remarks say what was cut of it."""
     parts = [
         part.model_copy(update={"path": tuple(clipped(title, MAX_TITLE) for title in part.path)})

@@ -23,7 +23,7 @@ from deepcritical_mcp.models import (
     status_from_links,
     without_retraction_mark,
 )
-from deepcritical_mcp.reading import JatsReading, Section, assembled
+from deepcritical_mcp.reading import Reading, Section, assembled
 from deepcritical_mcp.reading.jats_sections import OCR, JatsPart, add_floats, part_of
 from deepcritical_mcp.reading.jats_text import line_of, named_as
 from deepcritical_mcp.reading.xml_tree import NOTHING, XmlError, attribute, first, read_xml
@@ -221,7 +221,7 @@ def _text(element: Element, *paths: str) -> str:
     return next((text for path in paths for one in element.iterfind(path) if (text := line_of(one))), "")
 
 
-__all__ = ["JatsReading", "XmlError", "read_jats"]
+__all__ = ["Reading", "XmlError", "read_jats"]
 MAX_BYTES = 30_000_000
 """Several times the longest article with its formulas."""
 _DAMAGED = "The document is damaged or cut off: some of its text may be missing."
@@ -233,7 +233,7 @@ _NOT_MAIN = ("graphical", "toc", "teaser", "key-points", "author-highlights", "h
 _ANCHORS = {"table": "t", "figure": "f", "references": "r"}
 
 
-def read_jats(data: bytes) -> list[JatsReading]:
+def read_jats(data: bytes) -> list[Reading]:
     """What each `<article>` in an answer says, in order; [] if it is XML without one.
 
     Blocks for some 20 ms an article. Raises only XmlError, if the answer is not XML, or no article has its size or
@@ -258,7 +258,7 @@ def _outermost_articles(element: Element) -> list[Element]:
     return [article for child in element for article in _outermost_articles(child)]
 
 
-def _reading(article: Element, *, is_damaged: bool, is_withheld: bool) -> JatsReading:
+def _reading(article: Element, *, is_damaged: bool, is_withheld: bool) -> Reading:
     main, others = _abstracts(article)
     body = _whole(article, "body")
     has_text = not body.is_empty
@@ -269,7 +269,7 @@ def _reading(article: Element, *, is_damaged: bool, is_withheld: bool) -> JatsRe
         for formula in article.iter(name)
     )
     remarks = (_DAMAGED if is_damaged else "", _FORMULAS_ARE_IMAGES if has_images and has_text else "")
-    return JatsReading(
+    return Reading(
         content=content,
         parts=parts,
         fields=bibliography_of(article),

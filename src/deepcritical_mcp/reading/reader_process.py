@@ -31,8 +31,8 @@ from pydantic_core import from_json
 from deepcritical_mcp.deadline import TO_KEEP_RESULTS, seconds_before
 from deepcritical_mcp.errors import UnreadableDocumentError
 from deepcritical_mcp.models import AuthorName, StatusNotice
-from deepcritical_mcp.net.fair_queue import TurnLine
-from deepcritical_mcp.reading import JatsReading, PageReading, Reading
+from deepcritical_mcp.net.pacing import TurnLine
+from deepcritical_mcp.reading import PageReading, Reading
 from deepcritical_mcp.reading.reader_child import JATS, LENGTH, TOO_MUCH_MEMORY
 
 SECONDS = 25.0
@@ -42,9 +42,8 @@ MAX_ANSWER = 64 * 1024**2
 _COMMAND = (sys.executable, "-W", "ignore", "-m", "deepcritical_mcp.reading.reader_child")
 _UNREADABLE = "This document cannot be read: it is damaged or too complex."
 _TOO_LARGE = "This document cannot be read: it would take too much memory."
-_PAGE, _ARTICLES = TypeAdapter(PageReading), TypeAdapter(list[JatsReading])
+_PAGE, _ARTICLES = TypeAdapter(PageReading), TypeAdapter(list[Reading])
 T = TypeVar("T")
-R = TypeVar("R", bound=Reading)
 _lines: RunVar[tuple[TurnLine, TurnLine]] = RunVar("reading_lines")
 
 
@@ -131,7 +130,7 @@ async def read_document(
     return replace(page, reading=_typed(page.reading))
 
 
-async def read_articles(content: bytes) -> Sequence[JatsReading]:
+async def read_articles(content: bytes) -> Sequence[Reading]:
     """The articles in an answer in JATS, read in a child process as by `read_jats`; raises as `read_document`."""
     return [_typed(one) for one in await _read(content, {"media_type": JATS}, _ARTICLES, SECONDS)]
 
@@ -182,7 +181,7 @@ def _parsed(answer: bytes, adapter: TypeAdapter[T]) -> T:
         raise UnreadableDocumentError(_UNREADABLE) from error
 
 
-def _typed(reading: R) -> R:
+def _typed(reading: Reading) -> Reading:
     """A reading with its fields restored from JSON."""
     kinds: Mapping[str, Callable[[Any], object]] = {
         "authors": lambda name: AuthorName(*name),

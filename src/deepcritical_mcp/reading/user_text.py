@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 
@@ -33,24 +32,18 @@ _TITLE_LINE = re.compile(r"(?:[0-9]{1,2}(?:\.[0-9]{1,2}){0,3}\.? )?[^\W\d_a-z][^
 _NUMBER = re.compile(r"^(?:[0-9]{1,2}(?:(?:\.[0-9]{1,2}){1,3}\.?|\.)\s+(?=[^\W\d_])|[0-9]{1,2}\s+(?=[A-Z]))")
 
 
-class OwnText(NamedTuple):
-    """The text, whose parts are () if it stays whole, and the title that it gives itself."""
-
-    reading: Reading
-    title: str = ""
-
-
-def read_own_text(content: str) -> OwnText:
-    """Takes time in proportion to the length of `content`, which is any text."""
+def read_own_text(content: str) -> tuple[Reading, str]:
+    """The text, whose parts are () if it stays whole, and the title that it gives itself, or "". Takes time in
+    proportion to the length of `content`, which is any text."""
     is_html = len(_HTML.findall(content[:LONG_TEXT])) > 1
     read = blocks_of_html if is_html else _read if len(content) <= SHORT_NOTE else _blocks_of
     blocks = read(content)
     if not (is_html or len(content) > LONG_TEXT or any(one.level or one.table for one in blocks)):
-        return OwnText(Reading(content))
+        return Reading(content), ""
     title, sections = _without_title(outline(blocks))
     body, parts = assembled(sections)
     has_parts = len(content) > LONG_TEXT or any(one.kind == "table" or one.path for one in sections)
-    return OwnText(bounded(Reading(body, parts)) if body and has_parts else Reading(body or content), title)
+    return bounded(Reading(body, parts)) if body and has_parts else Reading(body or content), title
 
 
 def _blocks_of(content: str) -> list[Block]:

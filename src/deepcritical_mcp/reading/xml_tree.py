@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from html.entities import html5
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 from xml.etree.ElementTree import Element
 from xml.sax.saxutils import escape
 
@@ -31,17 +31,9 @@ class XmlError(UnreadableDocumentError):
     """The document cannot be read as XML: the message says why."""
 
 
-class XmlTree(NamedTuple):
+def read_xml(data: bytes, *, is_huge: bool = False) -> tuple[Element, str, bool]:
     """The root element of a document, its text from there on, and whether that was cut off or broken, so that some of
-    it may be missing."""
-
-    root: Element
-    text: str
-    is_damaged: bool = False
-
-
-def read_xml(data: bytes, *, is_huge: bool = False) -> XmlTree:
-    """The tree of a document. Nothing is loaded, and no entity that it declares is expanded; all others are those of
+    it may be missing. Nothing is loaded, and no entity that it declares is expanded; all others are those of
     HTML. Unless it `is_huge`, elements nested more deeply than 256 levels, and texts of 10 MB, count as damage.
 
     Raises:
@@ -50,7 +42,7 @@ def read_xml(data: bytes, *, is_huge: bool = False) -> XmlTree:
     declared = _ENCODING.match(data[:200].lstrip())
     text = _without_declarations(decoded(data, declared[1].decode() if declared else ""))
     root, is_damaged = _parsed(_with_plain_references(text), is_huge=is_huge)
-    return XmlTree(root, text, is_damaged)
+    return root, text, is_damaged
 
 
 NOTHING = cast("Element", _LXML.Element("nothing"))

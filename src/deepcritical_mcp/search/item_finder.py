@@ -259,9 +259,9 @@ def _difference(field: FieldAgreement) -> str:
     written, true = field.written, field.true
     if field.field == "title":
         found = changes(tokens(written), tokens(true))
-        if sum(len(one.gone) + len(one.come) for one in found) <= _FEW_WORDS:
-            written = " … ".join(" ".join(one.gone) for one in found if one.gone)
-            true = " … ".join(" ".join(one.come) for one in found if one.come)
+        if sum(len(gone) + len(come) for gone, come, _ in found) <= _FEW_WORDS:
+            written = " … ".join(" ".join(gone) for gone, *_ in found if gone)
+            true = " … ".join(" ".join(come) for _, come, _ in found if come)
     return f"{field.field} {_quoted(written)}, in the record {_quoted(true)}"
 
 

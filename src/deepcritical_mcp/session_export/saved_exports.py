@@ -68,7 +68,7 @@ async def keep_export(store: EvidenceStore, name: str, whole: WholeExport) -> tu
     others = earlier[-(MAX_KEPT - 1) :]
     while len(packed) + sum(one.packed for one in others) > MAX_KEPT_COMPRESSED:
         del others[0]
-    place, media_type = f"export:{name}", whole.request.file_type.media_type
+    place, media_type = f"export:{name}", whole.request.file_type[1]
     added = KeptExport(name=name, media_type=media_type, size=size, place=place, packed=len(packed))
     await store.keep_document(place, packed)
     await _list(store, [*others, added])
@@ -144,7 +144,7 @@ def export_name(title: str, session_id: str, whole: WholeExport) -> str:
     request = whole.request
     is_named = re.fullmatch(r"[\w-]{1,30}", request.style)
     kind = f"{request.style} bibliography" if is_named else request.format
-    return f"{about} {kind} {current_date().isoformat()}{request.file_type.suffix}"
+    return f"{about} {kind} {current_date().isoformat()}{request.file_type[0]}"
 
 
 def save_export(folder: Path, name: str, whole: WholeExport) -> tuple[Path, int]:

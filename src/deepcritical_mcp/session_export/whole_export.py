@@ -1,13 +1,15 @@
-"""A whole export of a session: what is chosen of it, its status asked for again, in one text."""
+"""A whole export of a session: what a caller wants, and whether the format can do it; what is chosen of the session,
+its status asked for again, in one text."""
 
 from __future__ import annotations
 
 import gc
 import pkgutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -17,17 +19,124 @@ from anyio.to_thread import run_sync
 from deepcritical_mcp.deadline import TO_RECHECK_EXPORT, seconds_for
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.evidence.kept_sessions import search_log
-from deepcritical_mcp.export import EXPORT_FILES, NOTES_IN, with_notes, written_entries
+from deepcritical_mcp.export import EXPORT_FILES, NOTES_IN, ExportFormat, with_notes, written_entries
+from deepcritical_mcp.export.reference import LISTED_FIELDS, RECORD_FIELDS
 from deepcritical_mcp.models import LoggedSearch, Publication, publication_id
 from deepcritical_mcp.models.screening import matches_mark
 from deepcritical_mcp.search.witness import has_askable_status, named_with_days
-from deepcritical_mcp.session_export.export_request import RECORD_FORMATS, ExportRequest
-from deepcritical_mcp.text import batches, counted
+from deepcritical_mcp.text import batches, clean_line, counted
 
 if TYPE_CHECKING:
     from deepcritical_mcp.evidence.store import EvidenceStore
     from deepcritical_mcp.export.bibliography import Bibliographies
     from deepcritical_mcp.search.witness import Witness
+
+AnyFormat = Literal[ExportFormat, "bibliography", "search-log", "table", "news"]
+RECORD_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
+_OF_SESSION = ("search-log", "news")
+"""Formats about the whole session, of which nothing can be chosen."""
+
+
+_TYPES = {
+    "text": (".txt", "text/plain"),
+    "markdown": (".md", "text/markdown"),
+    "html": (".html", "text/html"),
+    "csv": (".csv", "text/csv"),
+    "json": (".json", "application/json"),
+    "bibtex": (".bib", "application/x-bibtex"),
+    "ris": (".ris", "application/x-research-info-systems"),
+    "csl-json": (".json", "application/json"),
+    "jsonl": (".jsonl", "application/x-ndjson"),
+}
+"""The ending of a file in one form, and its type."""
+_MEDIA_TYPES = dict(_TYPES.values())
+OUTPUTS: Mapping[AnyFormat, tuple[str, ...]] = {
+    **{name: (name,) for name in RECORD_FORMATS},
+    "bibliography": ("text", "markdown", "html"),
+    "search-log": ("markdown", "csv", "json"),
+    "table": ("csv", "markdown"),
+    "news": ("markdown",),
+}
+"""The forms of each format, the default one first."""
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """A checked request.
+
+    Attributes:
+        ids: of what to export, in the session's spelling; () for all.
+        style: of a bibliography, "" for the default one.
+        output: one of `OUTPUTS`.
+        fields: those that each record has; () for all.
+        abstracts: whether abstracts and the texts of pasted documents are written.
+        marked: see `matches_mark`; "" for all.
+        own_styles: the folder of styles of a caller who may name files on this machine, too; None for others.
+    """
+
+    format: AnyFormat
+    ids: tuple[str, ...] = ()
+    style: str = ""
+    output: str = ""
+    fields: tuple[str, ...] = ()
+    abstracts: bool = False
+    marked: str = ""
+    own_styles: Path | None = None
+
+    @property
+    def ends_with_report(self) -> bool:
+        """Whether the report of the last check of a draft follows: Markdown of all that the session has."""
+        return self.format == "markdown" and not (self.ids or self.fields or self.marked)
+
+    @property
+    def file_type(self) -> tuple[str, str]:
+        """The ending of a file with this export, and its type."""
+        return _TYPES[self.output]
+
+
+def checked_request(request: ExportRequest) -> ExportRequest:
+    """`request`, as the caller wrote it, with its defaults.
+
+    Raises:
+        InvalidInputError: the format cannot do it; the message says what fits.
+    """
+    format, outputs = request.format, OUTPUTS[request.format]
+    request = replace(request, output=request.output.strip().lower())
+    if request.output and request.output not in outputs:
+        written = f'format={format} has no output "{clean_line(request.output)[:40]}"'
+        helps = f"pass one of {', '.join(outputs)}" if len(outputs) > 1 else "leave output out"
+        raise InvalidInputError(f"{written}: {helps}.")
+    if request.style and format != "bibliography":
+        raise InvalidInputError(f'style is for format="bibliography"; format={format} has none.')
+    if request.abstracts and format not in RECORD_FORMATS:
+        instead = ' fields=["title", "abstract"] puts them into a table.' if format == "table" else ""
+        raise InvalidInputError(f"format={format} has no abstracts; {', '.join(RECORD_FORMATS)} have them.{instead}")
+    if format in _OF_SESSION and (request.ids or request.marked):
+        raise InvalidInputError(f"format={format} is about the whole session: leave ids and marked out.")
+    fields = tuple(one.strip().lower() for one in request.fields)
+    known = _known_fields(format)
+    if fields and not known:
+        why = ", which is always complete" if format == "jsonl" else ""
+        raise InvalidInputError(
+            f"fields cannot be chosen for format={format}{why}. They can for bibtex, ris, csl-json, markdown and table."
+        )
+    if fields and request.abstracts:
+        fields += ("abstract",)
+    if unknown := [one for one in fields if one not in known]:
+        raise InvalidInputError(f'There is no field "{clean_line(unknown[0])[:40]}". There are {", ".join(known)}.')
+    return replace(request, output=request.output or outputs[0], fields=tuple(dict.fromkeys(fields)))
+
+
+def media_type_of(name: str) -> str:
+    """The type of a file that an export was saved in, by its name."""
+    return _MEDIA_TYPES.get(f".{name.rpartition('.')[2]}", "text/plain")
+
+
+def _known_fields(format: AnyFormat) -> tuple[str, ...]:
+    if format == "table":
+        return pkgutil.resolve_name("deepcritical_mcp.export.study_table:TABLE_COLUMNS")
+    return {"markdown": LISTED_FIELDS, "jsonl": ()}.get(format, RECORD_FIELDS if format in RECORD_FORMATS else ())
+
 
 NO_SEARCHES = (
     "No search was logged in this session: pubmed_search, preprint_search, trial_search and web_search write the log. "
@@ -108,13 +217,8 @@ def _as_listed(
 _Written = tuple[Sequence[str], tuple[str, ...]]
 
 
-class _WrittenOf(NamedTuple):
-    """All that the text of an export depends on."""
-
-    request: ExportRequest
-    publications: Sequence[Publication]
-    log: Sequence[LoggedSearch]
-    title: str
+_WrittenOf = tuple[ExportRequest, Sequence[Publication], Sequence[LoggedSearch], str]
+"""All that the text of an export depends on: also the log of searches and the session's title."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +276,7 @@ async def exported(
     remarks = await recheck(store, witness, chosen.publications, is_first_part=offset <= 0)
     chosen = await chosen_records(store, request)
     last = _in_parts.get(store) if offset > 0 else None
-    written_of = _WrittenOf(request, chosen.publications, log, store.title)
+    written_of = request, chosen.publications, log, store.title
     chunks, more = await run_sync(_written, written_of, last, abandon_on_cancel=True)
     if offset >= 0:
         _in_parts.clear()
@@ -218,7 +322,7 @@ def _written(of: _WrittenOf, last: tuple[_WrittenOf, _Written] | None) -> _Writt
         gc.freeze()
     if request.format in RECORD_FORMATS:
         entries = written_entries(publications, request.format, abstracts=request.abstracts, fields=request.fields)
-        return [*EXPORT_FILES[request.format].pieces(entries)], ()
+        return [*EXPORT_FILES[request.format].with_pieces(entries).chunks()], ()
     if request.format == "bibliography":
         folder = request.own_styles
         made: Bibliographies = _late("bibliography:bibliography")(

@@ -284,7 +284,7 @@ class Hits(Value):
 
 
 class Vocabulary(Protocol):
-    """Looks up words and counts papers, as `sources.pubmed.vocabulary.PubMedVocabulary` does. Every method raises
+    """Looks up words and counts papers, as `sources.pubmed.source.PubMedVocabulary` does. Every method raises
     ProviderErrors only."""
 
     async def corrected(self, text: str) -> str: ...

@@ -15,7 +15,7 @@ from deepcritical_mcp.errors import (
 )
 from deepcritical_mcp.identifiers import RecordIds
 from deepcritical_mcp.models import DocumentStatus, Publication
-from deepcritical_mcp.reading import JatsReading, Reading
+from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.reading.reader_process import read_articles
 from deepcritical_mcp.sources.base import Service
 
@@ -89,7 +89,7 @@ def outage_of(error: UnreadableDocumentError, provider: str) -> ProviderError | 
     return ProviderUnavailableError(provider, error.message) if error.retryable else None
 
 
-async def articles_in(body: bytes, provider: str, title: str) -> Sequence[JatsReading]:
+async def articles_in(body: bytes, provider: str, title: str) -> Sequence[Reading]:
     """The articles in a provider's answer in JATS; a ProviderError if it cannot be read."""
     try:
         return await read_articles(body)

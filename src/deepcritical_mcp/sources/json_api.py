@@ -13,8 +13,7 @@ import httpx
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError
 from deepcritical_mcp.net.client import USER_AGENT, ApiClient, InFlight, RequestParts
-from deepcritical_mcp.net.fair_queue import Slots
-from deepcritical_mcp.net.pacing import shared_pacing
+from deepcritical_mcp.net.pacing import Slots, shared_pacing
 from deepcritical_mcp.sources.base import Net
 
 T = TypeVar("T")

@@ -29,7 +29,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
     session_for,
 )
 from deepcritical_mcp.tools.arguments.params import OtherSession, Query
-from deepcritical_mcp.tools.arguments.pubmed_query import syntax_notes
+from deepcritical_mcp.tools.arguments.values import syntax_notes
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 logger = logging.getLogger(__name__)

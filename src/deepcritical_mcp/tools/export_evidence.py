@@ -20,7 +20,6 @@ from deepcritical_mcp.export import EXPORT_FILES, ExportFormat, written_entries
 from deepcritical_mcp.export.tables import TextPieces, text_in_pieces
 from deepcritical_mcp.models import NO_ABSTRACT, ExportResult, News, Publication
 from deepcritical_mcp.session_export import AnyFormat, ExportRequest, WholeExport, checked_request, exported
-from deepcritical_mcp.session_export.export_request import RECORD_FORMATS, media_type_of
 from deepcritical_mcp.session_export.saved_exports import (
     export_name,
     keep_export,
@@ -29,9 +28,15 @@ from deepcritical_mcp.session_export.saved_exports import (
     save_export,
     told_news,
 )
-from deepcritical_mcp.session_export.whole_export import chosen_records, notes_left_out, nothing_to_export, recheck
-from deepcritical_mcp.text import cut_at_sentence
-from deepcritical_mcp.tools.answers.document_budget import largest
+from deepcritical_mcp.session_export.whole_export import (
+    RECORD_FORMATS,
+    chosen_records,
+    media_type_of,
+    notes_left_out,
+    nothing_to_export,
+    recheck,
+)
+from deepcritical_mcp.text import cut_at_sentence, largest
 from deepcritical_mcp.tools.arguments.call_session import (
     MAX_FOUND_BY,
     CallSession,
@@ -101,11 +106,9 @@ def record_part(
         InvalidInputError: a record does not fit even without its text.
     """
 
-    file = EXPORT_FILES[format]
-
     def written(records: Sequence[Publication]) -> TextPieces:
         entries = written_entries(records, format, start=start, abstracts=request.abstracts, fields=request.fields)
-        return TextPieces([*entries], head=file.head, separator=file.separator, tail=file.tail)
+        return EXPORT_FILES[format].with_pieces(entries)
 
     text, count = written(publications).part(0, lambda one: fits(one, limit))
     if fits(text, limit):

@@ -45,8 +45,7 @@ from deepcritical_mcp.tools.arguments.call_session import (
     progress_of,
     session_for,
 )
-from deepcritical_mcp.tools.arguments.document_ids import read_document_id
-from deepcritical_mcp.tools.arguments.params import Characters, GivenId, OneLine, OtherSession
+from deepcritical_mcp.tools.arguments.params import Characters, GivenId, OneLine, OtherSession, read_document_id
 from deepcritical_mcp.tools.spec import ToolSpec, hints
 
 MAX_ID_LENGTH = 2_000

@@ -257,7 +257,7 @@ def _problem(part: _Part, text: Text) -> str:
     read = excerpt(text, part.anchor) if part.anchor else None
     if part.anchor and read is None:
         return no_such_part(part.id, text, part.anchor)
-    length = len(read.content if read else text.content)
+    length = len(read[1] if read else text.content)
     if part.start and part.start >= length:
         return f"{part.id} has {length:,} characters; nothing follows character {part.start:,}."
     if part.end is not None and part.end <= part.start:
@@ -268,9 +268,10 @@ def _problem(part: _Part, text: Text) -> str:
 def _read(item: Evidence, part: _Part, text: Text) -> tuple[Evidence, int]:
     """What `part` says of `item`, and where it begins in the whole text."""
     if part.anchor and (read := excerpt(text, part.anchor)):
-        placed = {"section": section_of(read.part), "anchor": part.anchor, "notes": (), "details": _licence(text)}
-        whole = item.model_copy(update={"content": read.content, **placed})
-        return _between(whole, part.start, None) if part.start else whole, read.start + part.start
+        where, content, start = read
+        placed = {"section": section_of(where), "anchor": part.anchor, "notes": (), "details": _licence(text)}
+        whole = item.model_copy(update={"content": content, **placed})
+        return _between(whole, part.start, None) if part.start else whole, start + part.start
     item = _of_one_hand(item, part.start, text)
     return _between(item, part.start, part.end) if part.start or part.end is not None else item, part.start
 

@@ -18,7 +18,7 @@ from deepcritical_mcp.sources.pubmed.request import AgeGroup, PubMedRequest, Sor
 from deepcritical_mcp.sources.trials.request import StudyType, TrialPhase, TrialRequest, TrialStatus
 from deepcritical_mcp.sources.web.request import Recency, SearchDepth, WebRequest, WebTopic
 from deepcritical_mcp.text import clean_line
-from deepcritical_mcp.tools.answers.citation_lines import TRIAL_PAPERS
+from deepcritical_mcp.tools.answers.structured import TRIAL_PAPERS
 from deepcritical_mcp.tools.arguments.call_session import ToolContext, progress_of, search_of, session_for
 from deepcritical_mcp.tools.arguments.params import (
     DescribedSession,

@@ -23,11 +23,19 @@ from tokenizers import Tokenizer
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.embedding import EmbeddingModel, Kind
 from deepcritical_mcp.evidence.embedding.calibration import Calibration
-from deepcritical_mcp.evidence.embedding.models import CHARACTERS_PER_TOKEN, SHIPPED_FOLDER, OnnxModel, ShippedModel
-from deepcritical_mcp.evidence.embedding.service import QUERY_WORKERS, RETRY_SECONDS, EmbeddingService
-from deepcritical_mcp.net.fair_queue import turn_of
+from deepcritical_mcp.evidence.embedding.service import (
+    CHARACTERS_PER_TOKEN,
+    QUERY_WORKERS,
+    RETRY_SECONDS,
+    SHIPPED_FOLDER,
+    EmbeddingModel,
+    EmbeddingService,
+    Kind,
+    OnnxModel,
+    ShippedModel,
+)
+from deepcritical_mcp.net.pacing import turn_of
 
 
 async def embedded(service: EmbeddingService, texts: list[str]) -> list[list[float]]:

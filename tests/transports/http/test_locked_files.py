@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from deepcritical_mcp.evidence.embedding.service import CACHE_FILE as VECTORS
-from deepcritical_mcp.sources.pubmed.vocabulary import CACHE_FILE as VOCABULARY
+from deepcritical_mcp.sources.pubmed.source import CACHE_FILE as VOCABULARY
 from tests.evidence.locker import locked
 from tests.transports.conftest import content, error
 from tests.transports.processes import client_of, serving_process

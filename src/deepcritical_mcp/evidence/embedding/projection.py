@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-
-class Point(NamedTuple):
-    """A place on the map, 0..1 from left to right and from bottom to top."""
-
-    x: float
-    y: float
-
-
-MIDDLE = Point(0.5, 0.5)
+Point = tuple[float, float]
+"""A place on the map, 0..1 from left to right and from bottom to top."""
+MIDDLE: Point = (0.5, 0.5)
 
 
 def project(vectors: Sequence[Sequence[float]]) -> list[Point]:
@@ -36,4 +29,4 @@ def project(vectors: Sequence[Sequence[float]]) -> list[Point]:
     flat[:, : axes.shape[1]] = centered @ axes
     lowest, highest = flat.min(axis=0), flat.max(axis=0)
     scaled = (flat - (lowest + highest) / 2) / (highest - lowest).max() + 0.5
-    return [Point(round(float(x), 4), round(float(y), 4)) for x, y in np.clip(scaled, 0, 1)]
+    return [(round(float(x), 4), round(float(y), 4)) for x, y in np.clip(scaled, 0, 1)]

@@ -1,7 +1,7 @@
 """PubMed and NCBI's other services.
 
-`source` is PubMed as a source of evidence, `request` what is asked of it; `eutils` and `eutils_answers` are
-E-utilities; `records` reads records, by the tables `article_fields.txt`, `book_fields.txt` and `author_fields.txt`.
-`vocabulary` looks up words and MeSH, `id_converter` and `citmatch` find articles by other numbers and by citations,
-`pmc` has full texts.
+`source` is PubMed as a source of evidence, and as a vocabulary of words and MeSH; `request` is what is asked of it.
+`eutils` is E-utilities; `records` reads records, by the tables `article_fields.txt`,
+`book_fields.txt` and `author_fields.txt`. `id_converter` and `citmatch` find articles by other numbers and by
+citations, `pmc` has full texts.
 """

@@ -16,8 +16,7 @@ from deepcritical_mcp.net.json_fields import first_records, json_answer, mapping
 from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.json_api import JsonApi
 from deepcritical_mcp.sources.lookup import CitedPlace, PlaceLookup, ReferenceLookup
-from deepcritical_mcp.sources.pubmed.eutils import EUtilities, eutilities, ncbi_client
-from deepcritical_mcp.sources.pubmed.eutils_answers import PROVIDER, explain_refusal
+from deepcritical_mcp.sources.pubmed.eutils import PROVIDER, EUtilities, eutilities, explain_refusal, ncbi_client
 from deepcritical_mcp.sources.settings import PubMedSettings
 from deepcritical_mcp.text import clean_line
 

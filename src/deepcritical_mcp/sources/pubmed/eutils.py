@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import html
+import json
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
+from xml.parsers.expat import ExpatError
 
-from pydantic import SecretStr
+import httpx
+import xmltodict
+from pydantic import (
+    AfterValidator,
+    AliasPath,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+)
 
 from deepcritical_mcp.config import Settings
-from deepcritical_mcp.errors import ProviderError, ProviderResponseError
+from deepcritical_mcp.errors import (
+    AuthenticationError,
+    ProviderError,
+    ProviderRequestError,
+    ProviderResponseError,
+    ProviderUnavailableError,
+)
 from deepcritical_mcp.logs import hide
 from deepcritical_mcp.net.client import ApiClient
+from deepcritical_mcp.net.json_fields import field_at, list_of, mapping_of, number_of, rows_of, text_of
 from deepcritical_mcp.sources.base import Net
-from deepcritical_mcp.sources.json_api import ApiOfService, Explain, JsonApi, paced_client
-from deepcritical_mcp.sources.pubmed.eutils_answers import (
-    PROVIDER,
-    ESearchAnswer,
-    read_ecitmatch,
-    read_elink,
-    read_esearch,
-    read_espell,
-    read_esummary,
-)
+from deepcritical_mcp.sources.json_api import ApiOfService, Explain, JsonApi, is_web_page, paced_client
 from deepcritical_mcp.sources.settings import PubMedSettings
+from deepcritical_mcp.text import clean_line, limited
 
 TOOL = "deepcritical-mcp"
 """The name of this program, which NCBI requires with every request."""
@@ -170,3 +183,203 @@ def eutilities(settings: Settings, client: ApiClient) -> EUtilities:
     """E-utilities through `client`, with the key and the email address of the settings."""
     ours = settings.of(PubMedSettings)
     return EUtilities(client, base_url=ours.ncbi_base_url, email=settings.ncbi_email.strip(), api_key=ours.ncbi_api_key)
+
+
+PROVIDER = "pubmed"
+MAX_SPELLING = 100_000
+"""Bytes of an answer of espell, which repeats the query."""
+MAX_QUOTE_LENGTH = 200
+MAX_MESSAGE = 4_000
+MAX_TEXT = 20_000
+MAX_LISTED = 10_000
+"""PubMed gives no more ids of a search."""
+
+# NCBI's errors that are caused by the request. All others have proved to be temporary, even "Database is not supported:
+# pubmed".
+_REQUEST_ERRORS = re.compile(
+    r"invalid|empty term|empty id|list is empty|mandatory|is omitted|retstart|retrieve dbinfo", re.IGNORECASE
+)
+_XML_ERROR = re.compile(rb"<ERROR>(.*?)(?:</ERROR>|$)", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
+_BACKEND = "proxy_stream()"  # the component of efetch that reports outages of its backend as HTTP 400
+_NO_POSSIBLE_ID = "id list is empty"
+
+
+def _result(*path: str) -> Any:
+    return Field(validation_alias=AliasPath("esearchresult", *path))
+
+
+BoundedLine = Annotated[str, AfterValidator(lambda text: clean_line(limited(text, MAX_TEXT)))]
+First = BeforeValidator(lambda value: cast("list[object]", value)[:MAX_LISTED] if isinstance(value, list) else value)
+BoundedLines = Annotated[tuple[BoundedLine, ...], First]
+Number = Annotated[str, Field(pattern=r"^\d+$")]
+
+
+class NoPossibleIdError(ProviderRequestError):
+    """efetch was asked for ids that cannot exist."""
+
+
+class ESearchAnswer(BaseModel, frozen=True):
+    """What esearch found, and how it interpreted the query.
+
+    Attributes:
+        count: results in all, of which `ids` is one page.
+        query_translation: the query as it was run.
+        phrases_not_found: phrases that were dropped because no record contains them.
+        fields_not_found: field tags that do not exist and were dropped.
+        phrases_ignored: words that are never searched for.
+        quoted_phrases_not_found: quoted phrases that are not in the phrase index; their words were searched for.
+        messages: further remarks, e.g. "No items found.".
+    """
+
+    count: Annotated[int, Field(ge=0), _result("count")]
+    ids: Annotated[
+        tuple[Number, ...], First, AfterValidator(lambda ids: tuple(dict.fromkeys(ids))), _result("idlist")
+    ] = ()
+    query_translation: Annotated[BoundedLine, _result("querytranslation")] = ""
+    phrases_not_found: Annotated[BoundedLines, _result("errorlist", "phrasesnotfound")] = ()
+    fields_not_found: Annotated[BoundedLines, _result("errorlist", "fieldsnotfound")] = ()
+    phrases_ignored: Annotated[BoundedLines, _result("warninglist", "phrasesignored")] = ()
+    quoted_phrases_not_found: Annotated[BoundedLines, _result("warninglist", "quotedphrasesnotfound")] = ()
+    messages: Annotated[BoundedLines, _result("warninglist", "outputmessages")] = ()
+
+
+def read_esearch(body: bytes) -> ESearchAnswer:
+    """The answer of `esearch` with retmode=json."""
+    try:
+        return ESearchAnswer.model_validate(_document(body))
+    except ValidationError as error:
+        raise unreadable(f"{error.error_count()} fields are not as documented") from None
+
+
+def read_esummary(body: bytes) -> dict[str, Mapping[str, object]]:
+    """The documents of `esummary` with retmode=json by id; ids without a summary are missing."""
+    document = _document(body)
+    if not isinstance(document.get("result"), dict):
+        raise unreadable("it has no result")
+    result = mapping_of(document["result"])
+    return {uid: found for uid, one in result.items() if (found := mapping_of(one)) and "error" not in found}
+
+
+def read_elink(body: bytes, linkname: str) -> list[str]:
+    """The ids that `elink` with retmode=json lists under `linkname`, by score if there are scores."""
+    document = _document(body)
+    if not isinstance(document.get("linksets"), list):
+        raise unreadable("it has no link sets")
+    lists = [one for linkset in rows_of(document["linksets"]) for one in rows_of(linkset.get("linksetdbs"))]
+    links = [link for one in lists if one.get("linkname") == linkname for link in list_of(one.get("links"))]
+    scores = [(text_of(field_at(link, "id") or link), number_of(field_at(link, "score")) or 0.0) for link in links]
+    return list(dict.fromkeys(id for id, _ in sorted(scores, key=lambda one: -one[1]) if id.isdigit()))
+
+
+def read_espell(body: bytes) -> str:
+    """The corrected query of `espell`, "" if there is nothing to correct."""
+    refuse_xml_errors(body)
+    if len(body) > MAX_SPELLING:
+        raise unreadable("far longer than a spelling")
+    try:
+        spelling: str | None = xmltodict.parse(body)["eSpellResult"]["CorrectedQuery"]
+    except (ValueError, ExpatError, KeyError, TypeError) as error:  # ValueError: it declares entities
+        raise unreadable("invalid XML, or without a spelling") from error
+    return clean_line(spelling or "")
+
+
+def read_ecitmatch(body: bytes, count: int) -> list[str]:
+    """The PMID of each of `count` citations with the keys "1", "2", … in the answer of `ecitmatch`, which repeats each
+    and adds a PMID, or why there is none; "" without one."""
+    refuse_xml_errors(body)
+    rows = [row.rsplit("|", 2) for row in re.split(r"[\r\n]+", body.decode("utf-8", "replace"))]
+    answers = {row[1].strip(): row[2].strip() for row in rows if len(row) == 3}
+    found = [answers.get(str(key), "") for key in range(1, count + 1)]
+    if any(not (one.isdigit() or one.startswith(("NOT_FOUND", "AMBIGUOUS"))) for one in found):
+        raise unreadable("it is not a list of PMIDs, or not complete")
+    return [one if one.isdigit() else "" for one in found]
+
+
+def refuse_other_data(body: bytes) -> None:
+    """Raise a ProviderError if `body` cannot be data: it is empty, or a web page."""
+    if not body.strip():
+        raise unreadable("it is empty")
+    if is_web_page(body):
+        raise ProviderUnavailableError(
+            PROVIDER,
+            "PubMed answered with a web page instead of data, so it is probably under maintenance. "
+            "Try again in a few minutes.",
+        )
+
+
+def refuse_xml_errors(body: bytes) -> None:
+    """Raise a ProviderError if `body` is empty, a web page, or contains <ERROR>.
+
+    Only for an answer without records: a record's text could contain <ERROR>.
+    """
+    refuse_other_data(body)
+    found = _XML_ERROR.search(body)
+    if found and found[1].strip():
+        raise _error_of(found[1].decode("utf-8", "replace"))
+
+
+def explain_refusal(response: httpx.Response) -> ProviderError | None:
+    """The error behind an HTTP status of NCBI, if its body says more than the status.
+
+    efetch responds with 400 both for a backend outage, which is temporary, and for impossible ids.
+    """
+    if response.status_code in (401, 403):
+        return AuthenticationError(
+            PROVIDER,
+            f"NCBI refused access (HTTP {response.status_code}). Check NCBI_API_KEY, or unset it; without a key, NCBI "
+            "has blocked this network for a while.",
+        )
+    if response.status_code != 400:
+        return None
+    message = response.content[:MAX_MESSAGE].decode("utf-8", "replace").lower()
+    if _BACKEND in message:
+        return ProviderUnavailableError(PROVIDER, "PubMed's own backend is down (HTTP 400). Try again in a minute.")
+    if _NO_POSSIBLE_ID in message:
+        return NoPossibleIdError(PROVIDER, "PubMed has no such record. Check the PMID.")
+    if "api key invalid" in message or "api-key" in message:
+        return _wrong_key()
+    return ProviderRequestError(
+        PROVIDER, "PubMed refused the request (HTTP 400). Check the query's syntax, or make it shorter."
+    )
+
+
+def unreadable(reason: str) -> ProviderResponseError:
+    """An answer that is cut off or malformed."""
+    return ProviderResponseError(PROVIDER, f"PubMed's response cannot be read: {reason}. Try again in a minute.")
+
+
+def _error_of(message: str) -> ProviderError:
+    """The error behind NCBI's message, which is quoted without markup."""
+    quote = (
+        clean_line(_TAG.sub(" ", html.unescape(message[:MAX_MESSAGE]))).strip(" .:")[:MAX_QUOTE_LENGTH]
+        or "no reason given"
+    )
+    if "api key" in quote.lower():
+        return _wrong_key()
+    if _REQUEST_ERRORS.search(quote):
+        return ProviderRequestError(PROVIDER, f'PubMed refused the request: "{quote}". Change the query or the ids.')
+    return ProviderUnavailableError(PROVIDER, f'PubMed reports an error: "{quote}". Try again in a minute.')
+
+
+def _wrong_key() -> AuthenticationError:
+    return AuthenticationError(PROVIDER, "NCBI does not recognize this API key. Correct or unset NCBI_API_KEY.")
+
+
+def _document(body: bytes) -> Mapping[str, object]:
+    """The JSON object in an answer that tells of no error."""
+    refuse_other_data(body)
+    try:
+        document: object = json.loads(body, strict=False)
+    except (ValueError, RecursionError) as error:
+        if found := _XML_ERROR.search(body):
+            raise _error_of(found[1].decode("utf-8", "replace")) from error
+        raise unreadable("broken JSON") from error
+    if not (found := mapping_of(document)):
+        raise unreadable("it is not a JSON object")
+    # At the top level, in the result, or in a link set.
+    results = (mapping_of(found.get(name)) for name in ("esearchresult", "result"))
+    for part in (found, *results, *rows_of(found.get("linksets"))):
+        for message in (value for name, value in part.items() if value and name.lower() in ("error", "esummaryresult")):
+            raise _error_of(str(message))
+    return found

@@ -12,13 +12,15 @@ from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import ProviderError, ProviderResponseError, ProviderUnavailableError
 from deepcritical_mcp.identifiers import RecordIds, normalize_pmcid
 from deepcritical_mcp.models import NO_ABSTRACT, Publication
-from deepcritical_mcp.reading import JatsReading, Reading
+from deepcritical_mcp.reading import Reading
 from deepcritical_mcp.sources.base import Net, SourceCheck
 from deepcritical_mcp.sources.full_text import Copy, FullTextSource, Wanted, articles_in
-from deepcritical_mcp.sources.pubmed.eutils import EUtilities, eutilities, ncbi_client
-from deepcritical_mcp.sources.pubmed.eutils_answers import (
+from deepcritical_mcp.sources.pubmed.eutils import (
+    EUtilities,
     NoPossibleIdError,
+    eutilities,
     explain_refusal,
+    ncbi_client,
     refuse_other_data,
     refuse_xml_errors,
     unreadable,
@@ -89,7 +91,7 @@ def _record(reading: Reading | None) -> Publication | None:
     return Publication.of("abstract", reading.abstract or NO_ABSTRACT, provider=NAME, **fields) if reading else None
 
 
-def _copies(found: Sequence[JatsReading], body: bytes, pmcids: Sequence[str]) -> dict[str, Copy]:
+def _copies(found: Sequence[Reading], body: bytes, pmcids: Sequence[str]) -> dict[str, Copy]:
     """What an answer of efetch says about articles; a ProviderError if it is about another one than the only one."""
     articles = {normalize_pmcid(str(one.fields.get("pmcid", ""))): one for one in found}
     if len(pmcids) == 1 and [*articles] == [""]:  # an old article may name none
@@ -112,7 +114,7 @@ def _checked(body: bytes) -> bytes:
     return body
 
 
-def _copy(reading: JatsReading | None, body: bytes, pmcid: str) -> Copy:
+def _copy(reading: Reading | None, body: bytes, pmcid: str) -> Copy:
     """An article, or why there is only its abstract (the publisher, an embargo, or a scan without text), or nothing."""
     if reading is None:
         found = _NO_ARTICLE.search(body)
@@ -121,7 +123,7 @@ def _copy(reading: JatsReading | None, body: bytes, pmcid: str) -> Copy:
             raise ProviderUnavailableError(NAME, f'{TITLE} reports an error: "{said}". Try again in a minute.')
         return Copy("not_found", f"{TITLE} has no article {pmcid}.")
     url = f"{ADDRESS}{pmcid}/"
-    if reading.has_body:
+    if reading.content:
         return Copy("full_text", reading=reading, url=url)
     if not reading.is_withheld and (b"<body" in body or b"scanned-page" in body):
         return Copy("no_text", f"{TITLE} has this article as scanned pages only, without text.", reading, url)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import model_validator
 
@@ -100,13 +99,6 @@ MAX_TERM = 200
 """Characters of an author's, journal's or language's name."""
 
 
-@dataclass(frozen=True)
-class Term:
-    """The term that a filter adds to every variant; `of` gets the field's value, and "" means no term."""
-
-    of: Callable[[Any], str]
-
-
 def _tagged(text: str, tag: str) -> str:
     """A term in one field; "" for a blank one."""
     words = clean_line(text.replace('"', " ")).rstrip(".")
@@ -158,15 +150,14 @@ class PubMedRequest(DatedRequest):
     )
 
     sort: Sort = "relevance"
-    publication_types: Annotated[tuple[str, ...], Term(_types_term)] = ()
-    has_abstract: Annotated[bool, Term(lambda wanted: "hasabstract" if wanted else "")] = False
-    study_filter: Annotated[StudyFilter, Term(lambda key: _filter_term(STUDY_FILTERS, key))] = "none"
-    age_group: Annotated[AgeGroup, Term(lambda key: _filter_term(AGE_GROUPS, key))] = "any"
-    humans_only: Annotated[bool, Term(lambda wanted: HUMANS.pubmed if wanted else "")] = False
-    author: Annotated[str, Term(lambda name: _tagged(name, "Author"))] = ""
-    journal: Annotated[str, Term(lambda name: _tagged(name, "Journal"))] = ""
-    language: Annotated[str, Term(_languages_term)] = ""
-    since: Annotated[str, Term(_created_since)] = ""
+    publication_types: tuple[str, ...] = ()
+    has_abstract: bool = False
+    study_filter: StudyFilter = "none"
+    age_group: AgeGroup = "any"
+    humans_only: bool = False
+    author: str = ""
+    journal: str = ""
+    language: str = ""
     include_retracted: bool = True
 
     @property
@@ -180,12 +171,17 @@ class PubMedRequest(DatedRequest):
 
     def term(self, variant: str) -> str:
         """The search term for `variant` with all filters; the variant itself if there are none."""
-        terms = [
-            term.of(getattr(self, name))
-            for name, field in type(self).model_fields.items()
-            for term in field.metadata
-            if isinstance(term, Term)
-        ]
+        terms = (
+            _created_since(self.since),
+            _types_term(self.publication_types),
+            "hasabstract" if self.has_abstract else "",
+            _filter_term(STUDY_FILTERS, self.study_filter),
+            _filter_term(AGE_GROUPS, self.age_group),
+            HUMANS.pubmed if self.humans_only else "",
+            _tagged(self.author, "Author"),
+            _tagged(self.journal, "Journal"),
+            _languages_term(self.language),
+        )
         filters = list(filter(None, terms))
         return " AND ".join((f"({variant})", *filters)) if filters else variant
 

@@ -40,9 +40,9 @@ from deepcritical_mcp.models import (
     is_marked,
     status_label,
 )
-from deepcritical_mcp.session_export.export_request import RECORD_FORMATS
+from deepcritical_mcp.session_export.whole_export import RECORD_FORMATS
 from deepcritical_mcp.text import as_code, clipped, counted, inert, is_active, longer_code_marks, quoted_lines
-from deepcritical_mcp.tools.answers.citation_lines import (
+from deepcritical_mcp.tools.answers.structured import (
     notice_line,
     notices_in_heading,
     provider_shown,

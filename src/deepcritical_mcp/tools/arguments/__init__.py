@@ -1,7 +1,6 @@
 """How the arguments of a call are read.
 
 `schemas` reads all arguments by a tool's schema, with the names (`names`) and values (`values`) that models write, as
-`synonyms.txt` lists them; `pubmed_query` reads queries, and `sizes` bounds what is given. `params` declares what tools
-share, `document_ids` and `item_decisions` read two parameters, and `call_session` finds the session that a call means
-and searches a source in it.
+`synonyms.txt` lists them, and `sizes` bounds what is given. `params` declares what tools share, and `call_session`
+finds the session that a call means and searches a source in it.
 """

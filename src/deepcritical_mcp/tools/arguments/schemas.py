@@ -16,7 +16,6 @@ from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.arguments.names import (
-    alias,
     argument_named,
     instead,
     is_ignorable,
@@ -24,9 +23,15 @@ from deepcritical_mcp.tools.arguments.names import (
     plain_name,
     switch,
 )
-from deepcritical_mcp.tools.arguments.pubmed_query import pubmed_terms, syntax_notes
 from deepcritical_mcp.tools.arguments.sizes import MAX_EXTRA_FIELDS, check_size, check_sizes
-from deepcritical_mcp.tools.arguments.values import ONE_STATUS, coerced, is_nothing, understood
+from deepcritical_mcp.tools.arguments.values import (
+    ONE_STATUS,
+    coerced,
+    is_nothing,
+    pubmed_terms,
+    syntax_notes,
+    understood,
+)
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -87,8 +92,6 @@ MAX_SHOWN = 80
 _SWITCH_WORDS: dict[str, bool] = dict.fromkeys("true 1 yes on only".split(), True)
 _SWITCH_WORDS.update(dict.fromkeys("false 0 no off".split(), False))
 _ENDS = ("min_date", "max_date")
-_NUMBERS = ("pmid", "doi", "pmcid", "nct", "url", "reference")
-"""What fetches an item's record."""
 
 
 def read_arguments(
@@ -110,10 +113,7 @@ def read_arguments(
             check_size(value, known[name], name)
         return values, []
     flat = reading.flat(arguments)
-    unread = {name: value for name, value in flat.items() if not reading.takes(name, value)}
-    unread = {name: value for name, value in unread.items() if not reading.takes_page(name, value)}
-    if unread and not ("items" in known and reading.takes_fields(unread)):
-        reading.refuse([*unread])
+    reading.refuse([name for name, value in flat.items() if not reading.takes(name, value)])
     return reading.values, reading.notes()
 
 
@@ -128,7 +128,6 @@ class _Reading:
         self._given_as: dict[str, str] = {}
         self._read: list[str] = []
         self._remarks: list[str] = []
-        self._decides = False
 
     def notes(self) -> list[str]:
         """What was read otherwise than written, and what PubMed will not read as it was probably meant."""
@@ -151,11 +150,10 @@ class _Reading:
                 check_sizes(cast("dict[str, object]", inner), {"properties": self._known})
             self._remarks += [f"Read what {name} contains as arguments."] if is_call else []
             flat |= cast("dict[str, object]", inner) if is_call else {name: value}
-        self._decides = "items" in self._known and "decision" in flat
         return flat
 
     def takes(self, name: str, value: object) -> bool:
-        """Read one argument; False if it is not known, or is to be read later."""
+        """Read one argument; False if it is not known."""
         known, key = self._known, plain_name(name)
         texts = _items_of(value)
         joined = " ".join(map(str, texts))
@@ -164,7 +162,7 @@ class _Reading:
             raise InvalidInputError(f"query is one text: pass {either}, or {_written('query', joined)}.")
         if name in known:
             if name in _ENDS and isinstance(value, str) and (ends := dates.period(value)):
-                return self._set_period(name, value, ends)
+                return all(self._set(own, end, name, value) for own, end in zip(_ENDS, ends, strict=True))
             return self._set(name, value, name, value)
         own = argument_named(name, known.keys())
         if is_nothing(value, known.get(own)):
@@ -175,15 +173,11 @@ class _Reading:
             if wanted == "status" and not is_on:
                 raise InvalidInputError(f"{_written(name, value)}: {ONE_STATUS}")
             return self._set(wanted, on if is_on else on is False or known[wanted].get("default"), name, value)
-        if self._tool == "pubmed_search" and alias(name, ["pmid"]) and (ids := _records(value)):
-            return self._set("query", pubmed_terms(ids), name, value)
         if key in ("start", "from") and "offset" in known and str(value).isdecimal() and len(str(value)) < len("1995"):
             return self._set("offset", value, name, value)
-        if "min_date" in known and is_of_kind(name, "period"):
-            return self._set_period(name, value, _ends_of(value))
-        if own and not is_of_kind(name, "page"):
+        if own:
             return self._set(own, joined or value if own in ("query", "topic") else value, name, value)
-        if is_ignorable(name, value) and not self._decides:
+        if is_ignorable(name, value):
             self._remarks.append(f"Ignored {name[:MAX_NAME_LENGTH]}: {self._tool} has no such argument.")
             return True
         return False
@@ -195,8 +189,6 @@ class _Reading:
         read = understood(name, value, self._known[name])
         check_size(read, self._known[name], name)
         earlier = self.values.get(name, read)
-        if earlier != read and name == "text":
-            raise InvalidInputError('Pass one text: the draft, and its reference list at the end, headed "References".')
         if earlier != read:
             first, second = _written(self._given_as[name], earlier), _written(given, shown)
             raise InvalidInputError(f"{first} and {second} do not agree: pass only {name}.")
@@ -207,44 +199,6 @@ class _Reading:
             self._read.append(f"{given} as {name}" if is_long else f"{first} as {second}")
         if name in _ENDS and re.search("before|after", f"{given} {shown}".lower()):
             self._remarks.append(f"{_written(name, read)} includes that date.")
-        return True
-
-    def _set_period(self, name: str, value: object, ends: Sequence[object]) -> bool:
-        """Read a year or a range of dates as `min_date` and `max_date`."""
-        if not ends:
-            example = 'min_date="2015", max_date="2020"'
-            raise InvalidInputError(f"{name[:MAX_NAME_LENGTH]}: pass min_date and max_date, e.g. {example}.")
-        return all(self._set(own, end, name, value) for own, end in zip(_ENDS, ends, strict=True))
-
-    def takes_page(self, name: str, value: object) -> bool:
-        """Read a page as an offset; False if it is not a page, or if the tool has only one."""
-        if not is_of_kind(name, "page"):
-            return False
-        page = understood(name, value, {"type": "integer", "minimum": 0})
-        size = self.values.get("max_results", self._known.get("max_results", {}).get("default"))
-        if not isinstance(page, int) or not isinstance(size, int) or (page > 1 and "offset" not in self._known):
-            return False
-        if page <= 1:
-            return True
-        start = (page - 1) * size
-        gap = f"If the answer before showed fewer than {size} results, continue with its next_offset instead"
-        self._remarks.append(f"{name}={page} begins at offset={start}. {gap}: nothing is skipped then.")
-        return self._set("offset", start, name, value)
-
-    def takes_fields(self, fields: Mapping[str, object]) -> bool:
-        """Read fields of the only item, which were written outside of it; several identifiers as an item each."""
-        kind = self._known["items"]
-        items = cast("list[dict[str, object]]", self.values.get("items")) or [dict[str, object]()]
-        known = kind["items"]["properties"].keys()
-        if len(items) > 1 or fields.keys() & items[0].keys() or not all(argument_named(one, known) for one in fields):
-            return False
-        rows: list[dict[str, object]] = [{**items[0], **fields}]
-        for name, value in fields.items():
-            if len(rows[0]) == 1 and alias(name, known) in _NUMBERS and (several := _items_of(value)):
-                rows = [{name: one} for one in several]
-        self.values["items"] = understood("items", rows, kind)
-        given = ", ".join(_written(*one) for one in fields.items())
-        self._read.append(f"{given} as {_written('items', self.values['items'])}")
         return True
 
     def refuse(self, unknown: Sequence[str]) -> None:
@@ -261,30 +215,18 @@ class _Reading:
             return f": {ONE_STATUS}"
         if "sort" in self._known and "new" in name.lower():
             return ': pass only_new=true (omits what the session has), or sort="date" (newest first).'
+        if "offset" in self._known and is_of_kind(name, "page"):
+            return ": pass the next_offset of the answer before as offset."
+        if "min_date" in self._known and is_of_kind(name, "period"):
+            return ': pass min_date and max_date, e.g. min_date="2015", max_date="2020".'
+        fields = self._known.get("items", {}).get("items", {}).get("properties", {})
+        if field := argument_named(name.removesuffix("s"), fields) or argument_named(name, fields):
+            return f': it is a field of an item, items=[{{"{field}": …}}].'
         return instead(name, self._tool, self._known.keys())
-
-
-def _ends_of(value: object) -> Sequence[object]:
-    """The ends of a period as models write it; () if it is none."""
-    if isinstance(value, dict):
-        given = cast("dict[str, object]", value)
-        ours = {argument_named(key, _ENDS): one for key, one in given.items()}
-        return (ours.get("min_date"), ours.get("max_date")) if ours.keys() <= set(_ENDS) else ()
-    if pair := _items_of(value):
-        return pair if len(pair) == len(_ENDS) else ()
-    one = dates.readings(str(value))
-    return dates.period(str(value)) or (one * 2 if len(one) == 1 else ())
 
 
 def _items_of(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else []
-
-
-def _records(value: object) -> str:
-    """The PMIDs in `value`, as a query; "" if it has anything else."""
-    kind = {"type": "array", "items": {"type": "string"}, "maxItems": 500}
-    ids = [*map(str, _items_of(understood("ids", value, kind)))]
-    return ", ".join(ids) if all(one.startswith("pubmed:") for one in ids) else ""
 
 
 def _written(name: str, value: object) -> str:

@@ -6,16 +6,18 @@ import ast
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import cast
 
 from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
-from deepcritical_mcp.identifiers import SESSION_ID
+from deepcritical_mcp.identifiers import SESSION_ID, record_ids
+from deepcritical_mcp.models import QUERY_LIMIT
+from deepcritical_mcp.search.expansion.pubmed_syntax import is_field_tag
 from deepcritical_mcp.sources.pubmed.request import near_publication_types, understood_publication_types
 from deepcritical_mcp.text import clean_line, counted
-from deepcritical_mcp.tools.arguments.names import alias, plain_name, synonyms
+from deepcritical_mcp.tools.arguments.names import INSTRUCTION, alias, plain_name, synonyms
 from deepcritical_mcp.tools.arguments.params import (
     MAX_LIST_LENGTH,
     evidence_id,
@@ -24,7 +26,6 @@ from deepcritical_mcp.tools.arguments.params import (
     identifier_field,
     unwrapped,
 )
-from deepcritical_mcp.tools.arguments.pubmed_query import search_terms
 from deepcritical_mcp.tools.arguments.sizes import Schema, check_size
 from deepcritical_mcp.urls import is_web_address
 
@@ -126,8 +127,9 @@ def understood(name: str, value: object, schema: Schema) -> object:
         if name == "ids" and not found and schema.get("minItems"):
             raise InvalidInputError("ids: name the items to read. list_evidence lists the ids of all in the session.")
         return found
-    if name == "text" and isinstance(plain, list | dict):
-        return _draft(items or [cast("object", plain)])
+    if name == "text" and isinstance(plain, list | dict):  # paragraphs, references, or objects such as CSL-JSON
+        is_text = items and all(isinstance(one, str) for one in items)
+        return "\n\n".join(map(str, items)) if is_text else json.dumps(items or [plain], ensure_ascii=False)
     if items and (name == "pmid" or len(items) == 1):
         plain = coerced(", ".join(map(str, items)) if name == "pmid" else items[0], schema)
     if kind in ("integer", "number"):
@@ -141,18 +143,9 @@ def understood(name: str, value: object, schema: Schema) -> object:
     return _READERS[name](name, plain) if name in _READERS else plain
 
 
-def _draft(items: Sequence[object]) -> str:
-    """Paragraphs or references as one text; objects, such as CSL-JSON, as JSON."""
-    if all(isinstance(one, str) for one in items):
-        return "\n\n".join(map(str, items))
-    return json.dumps(items, ensure_ascii=False)
-
-
 def _number(name: str, value: object, schema: Schema) -> object:
     low, high, is_whole = schema.get("minimum", -math.inf), schema.get("maximum", math.inf), schema["type"] == "integer"
     if isinstance(value, str):
-        if value.strip().casefold() in _WORDS["most"] and high < math.inf and is_whole:
-            return high
         with suppress(ValueError):
             value = float(value[:40])
     if name == "offset" and value == -1:
@@ -170,19 +163,16 @@ def _number(name: str, value: object, schema: Schema) -> object:
 
 def _word(name: str, value: str, words: Sequence[str]) -> str:
     """One of `words`, from another spelling or another name for it."""
-    if name == "format" and _key(value) == "json":
-        raise InvalidInputError('format="json" can mean format="csl-json" (citations) or format="jsonl" (all fields).')
     known = {_key(other): one for one in words for other in _OTHER_WORDS.get(one, ())}
     known |= {_key(one): one for one in words}
-    found, negated = known.get(_key(value), value), _NEGATED.match(value)
+    negated = _NEGATED.match(value)
     if not negated or name == "sort" or (value[0].isalpha() and _key(value) in known) or _key(negated[0]) in known:
+        found = known.get(_key(value), value)
         if found not in words and name in _REFUSED:
             raise InvalidInputError(f'{name} has no "{clean_line(value)[:40]}". {_REFUSED[name]} {", ".join(words)}.')
         return found
-    if name == "status" and "retracted" in words:
-        raise InvalidInputError(ONE_STATUS)
-    meant = [one for one in words if one not in ("any", "none", "unchanged", known.get(_key(value[negated.end() :])))]
-    raise InvalidInputError(f'{name} cannot express "not": pass one of {", ".join(meant)}.')
+    told = ONE_STATUS if name == "status" and "retracted" in words else f'{name} cannot express "not".'
+    raise InvalidInputError(told)
 
 
 def _key(text: str) -> str:
@@ -322,3 +312,55 @@ def _parsed(value: object, opening: str) -> object:
     with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
         return ast.literal_eval(value.strip()) if len(value) <= MAX_LIST_LENGTH else value
     return value
+
+
+_STRAIGHT = str.maketrans(dict.fromkeys("“”„‟«»＂", '"') | dict.fromkeys("‘’", "'"))
+_LABEL = re.compile(r"\A(?:pubmed )?(?:query|search(?: query| term)?|topic)\s*[:=]\s*", re.IGNORECASE)
+_QUOTED_CODE = re.compile(r"(?<![\w`])`{1,3}([^`]{1,1000})`{1,3}(?![\w`])")
+_INSTRUCTION = re.compile(rf"\A{INSTRUCTION} ", re.IGNORECASE)
+_UNCLEAR = re.compile(r"\A(?:please|google|(?:search|find|show|look)(?: me| up| for)?) ", re.IGNORECASE)
+_THANKS = re.compile(r",? (?:please|thanks|thank you)[.!]?\Z", re.IGNORECASE)
+_PMID = re.compile(r"\b(?:pubmed\s?[:=]\s?|pmid\s?[:=#]?\s?)0{0,9}([1-9][0-9]{0,8})\b(?!\s?\[)", re.IGNORECASE)
+_ONE_PMID = r"(?:(?:pubmed|pmids?)(?: ?[:=#])? ?[\[(]?0{0,9}[1-9][0-9]{0,8}|[1-9][0-9]{4,8})[\])]?"
+_ONLY_PMIDS = re.compile(rf"[(\[]?(?:{_ONE_PMID}(?:[\s,;]+(?:(?:and|or)\s+)?|\Z))+", re.IGNORECASE)
+_LOWER_OR = re.compile(r"\S or \S")
+_TAG = re.compile(r"\[([^\[\]]{1,80})\]")
+
+
+def search_terms(text: str) -> str:
+    """`text` without what surrounds a query: code spans, a label, an instruction; with straight quotes, on one line."""
+    if len(text) > QUERY_LIMIT:
+        return text
+    line = _QUOTED_CODE.sub(r"\1", clean_line(text.translate(_STRAIGHT))).strip()
+    return _INSTRUCTION.sub("", _THANKS.sub("", _LABEL.sub("", line))).strip() or line
+
+
+def pubmed_terms(text: str) -> str:
+    """`text` with PubMed's notation for ids, addresses of records and operators of other languages.
+
+    PubMed finds a record by its bare PMID or DOI, if the query is nothing else.
+    """
+    if is_web_address(text.strip()) and " " not in text.strip():
+        ids = record_ids(text.strip())
+        return ids.pmid or ids.doi or text
+    if _ONLY_PMIDS.fullmatch(text):
+        numbers = dict.fromkeys(re.findall("[1-9][0-9]*", text))
+        return " OR ".join(f"{one}[pmid]" for one in numbers) if len(numbers) > 1 else next(iter(numbers))
+    return _PMID.sub(r"\1[pmid]", text).replace(" && ", " AND ").replace(" || ", " OR ")
+
+
+def syntax_notes(query: str) -> Iterator[str]:
+    """What PubMed will not read as it was probably meant; the query is sent as it is."""
+    if words := _UNCLEAR.match(query):
+        yield f'PubMed also searches for the words "{words[0].strip()}": pass search terms only.'
+    if query.count("(") != query.count(")"):
+        yield "The query's brackets are not balanced: PubMed may group its terms in another way."
+    if query.count("[") != query.count("]"):
+        yield "A [ in the query is not closed: PubMed may search for the field's name as a word."
+    if query.count('"') % 2:
+        yield "A quotation mark in the query is not closed: PubMed will not search for a phrase."
+    for tag in dict.fromkeys(_TAG.findall(query)):
+        if not is_field_tag(tag) and tag.strip():
+            yield f'PubMed has no search field "[{tag}]": known ones are [ti], [tiab], [au], [MeSH Terms], [pt], [dp].'
+    if _LOWER_OR.search(query):
+        yield 'PubMed may ignore "or" in lower case: write OR if either term will do.'

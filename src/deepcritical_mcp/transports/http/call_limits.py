@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from deepcritical_mcp.config import Settings
 from deepcritical_mcp.errors import LimitExceededError
-from deepcritical_mcp.net.fair_queue import turn_of
+from deepcritical_mcp.net.pacing import turn_of
 from deepcritical_mcp.transports.http.caller_context import Caller, current_caller
 from deepcritical_mcp.transports.http.security import refusal
 
