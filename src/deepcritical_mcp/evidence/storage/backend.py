@@ -292,6 +292,17 @@ class Backend(Protocol):
     def restore(self, session_id: str, owner: str) -> None:
         """Take back the deletion of a session of `owner`, if it was deleted less than `undo_seconds` ago."""
 
+    def deleted(self, owner: str | None) -> dict[str, KeptSession]:
+        """The sessions of `owner` that `restore` can bring back, and of which text is still on disk."""
+        return {}
+
+    def erase(self, session_id: str, owner: str) -> None:
+        """Delete what is kept of a deleted session of `owner`, if there is something, so that it cannot be restored.
+
+        Raises:
+            SessionBusyError: another process has locked it.
+        """
+
     def state(self, session_id: str) -> Literal["here", "replaced", "gone"]:
         """Whether an open session is still in its place and has not been replaced, as far as a quick check can tell."""
         return "here"
