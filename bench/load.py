@@ -118,7 +118,7 @@ async def session(url: str, number: int, rounds: int, until: float, tally: Tally
             for item in [*found.get("evidence", []), *meant.get("evidence", []), *found.get("related", [])]:
                 names = set(re.findall(r"session\d{5}", json.dumps(item)))
                 tally.foreign += bool(names - {name})
-            if len(meant.get("evidence", [])) < RESULTS:
+            if meant.get("total_found", 0) < RESULTS * (done + 1) + done:  # its pages, and the notes of earlier rounds
                 tally.errors.append(f"{name} lost evidence")
             done += 1
 
