@@ -194,7 +194,7 @@ async def gauge(http: httpx.AsyncClient, name: str) -> float:
 
 
 async def until_ready(url: str) -> None:
-    async with httpx.AsyncClient(base_url=url, trust_env=False) as http:
+    async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
         while (await http.get("/ready")).status_code != HTTPStatus.OK:  # noqa: ASYNC110
             await anyio.sleep(0.2)
 
