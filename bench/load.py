@@ -118,7 +118,7 @@ async def session(url: str, number: int, rounds: int, until: float, tally: Tally
             for item in [*found.get("evidence", []), *meant.get("evidence", []), *found.get("related", [])]:
                 names = set(re.findall(r"session\d{5}", json.dumps(item)))
                 tally.foreign += bool(names - {name})
-            if len(meant.get("evidence", [])) < RESULTS:
+            if meant.get("total_found", 0) < RESULTS * (done + 1) + done:  # its pages, and the notes of earlier rounds
                 tally.errors.append(f"{name} lost evidence")
             done += 1
 
@@ -194,7 +194,7 @@ async def gauge(http: httpx.AsyncClient, name: str) -> float:
 
 
 async def until_ready(url: str) -> None:
-    async with httpx.AsyncClient(base_url=url, trust_env=False) as http:
+    async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as http:
         while (await http.get("/ready")).status_code != HTTPStatus.OK:  # noqa: ASYNC110
             await anyio.sleep(0.2)
 

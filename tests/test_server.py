@@ -148,7 +148,9 @@ async def test_a_kept_session_that_was_deleted_can_be_brought_back(mode: str, tm
     async with Client(server, mode=mode) as client:
         session = wire(await client.call_tool("pubmed_search", {"query": "x"}))["session_id"]
         gone = await client.call_tool("clear_session", {"session_id": session})
-        assert f'To undo this within 24 hours: clear_session session_id="{session}" undo=true.' in text_of(gone)
+        assert "stays on disk for 24 hours. To undo this until then" in text_of(gone)
+        assert f'clear_session session_id="{session}" undo=true.' in text_of(gone)
+        assert text_of(gone).count(f"deepcritical-mcp sessions delete --now {session}") == 1
         lost = await client.call_tool("list_evidence", {"session_id": session})
         assert "unknown or has expired" in text_of(lost)
         back = await client.call_tool("clear_session", {"session_id": session, "undo": True})

@@ -69,6 +69,11 @@ def test_each_of_them_is_still_installed_by_what_requires_it() -> None:
     assert sorted(map(normalized, UNNEEDED)) == sorted(set(UNNEEDED))
 
 
+def test_what_is_bounded_for_its_size_alone_is_still_required_by_chroma() -> None:
+    """Otherwise our bound would be what installs it."""
+    assert any(one.startswith("kubernetes") for one in distribution("chromadb").requires or ())
+
+
 def test_what_chroma_imports_of_them_is_known_and_unused() -> None:
     modules = {name for name, owners in owned().items() if owners <= set(UNNEEDED) and not name.endswith("-info")}
     found = {

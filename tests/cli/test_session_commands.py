@@ -106,6 +106,22 @@ def test_deleting_asks_and_can_be_undone(kept: dict[str, str], sessions: Session
     assert "nothing to restore" in sessions("undo", "rs_" + "0" * 32)[2]
 
 
+def test_what_is_deleted_now_is_not_left_on_disk(kept: dict[str, str], sessions: Sessions, tmp_path: Path) -> None:
+    zinc, iron = kept["Warts and zinc"], kept["Warts and iron"]
+    assert f"sessions delete --now {zinc}" in sessions("delete", "Warts and zinc", "--yes")[1]
+    assert list((tmp_path / "data").rglob(f"*{zinc}*"))
+    code, said, _ = sessions("delete", zinc, "Warts and iron", "--now", stdin="n\n")
+    assert code
+    assert "Delete 2 sessions with all evidence, so that nothing can be undone?" in said
+    assert list((tmp_path / "data").rglob(f"*{zinc}*"))
+    code, said, _ = sessions("delete", zinc, "Warts and iron", "--now", "--yes")
+    assert code == 0
+    assert said.endswith(f"Deleted {zinc}.\nDeleted {iron}.\n")
+    assert not list((tmp_path / "data").rglob("*rs_*"))
+    assert "nothing to restore" in sessions("undo", iron)[2]
+    assert "No session has the id" in sessions("delete", zinc, "--now", "--yes")[2]
+
+
 @pytest.mark.usefixtures("kept")
 def test_what_is_ambiguous_or_unknown_changes_nothing(sessions: Sessions) -> None:
     code, _, error = sessions("delete", "warts", "--yes")

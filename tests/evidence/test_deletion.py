@@ -87,6 +87,21 @@ async def test_after_a_day_nothing_is_left_of_a_cleared_session(
     assert traces(tmp_path) == []
 
 
+async def test_a_cleared_session_is_erased_at_once_by_its_owner_alone(registries: Registries, tmp_path: Path) -> None:
+    registry = registries(Settings(data_dir=tmp_path))
+    session_id = await kept(registry, owner="ada")
+    await registry.drop(session_id, owner="ada")
+    await registry.erase(session_id, owner="bob")
+    assert traces(tmp_path)
+    assert not await registry.deleted(owner="bob")
+    assert [one.session_id for one in await registry.deleted(owner="ada")] == [session_id]
+    await registry.erase(session_id, owner="ada")
+    assert traces(tmp_path) == []
+    assert not await registry.deleted(owner="ada")
+    with pytest.raises(SessionNotFoundError):
+        await registry.restore(session_id, owner="ada")
+
+
 async def test_what_is_removed_from_a_session_is_not_left_in_its_file(registries: Registries, tmp_path: Path) -> None:
     registry = registries(Settings(data_dir=tmp_path))
     store = await registry.get(await kept(registry))

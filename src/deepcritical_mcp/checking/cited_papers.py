@@ -28,8 +28,9 @@ class KeptPaper(NamedTuple):
 
 
 class CitedPapers:
-    """A session's evidence and the papers that its draft cites, read as one. Of the evidence nothing changes but its
-    status; all else that is added is kept beside it, in the end, by `keep`."""
+    """A session's evidence and the papers that its draft cites, as one store to the check: its methods are named as
+    those of `EvidenceStore`. What they add is no evidence: it is kept beside the evidence when `keep` is called. Only
+    statuses are written to the evidence itself."""
 
     def __init__(self, session: EvidenceStore, papers: Mapping[str, Publication]) -> None:
         self._session = session
@@ -39,24 +40,24 @@ class CitedPapers:
 
     @classmethod
     async def of(cls, session: EvidenceStore) -> CitedPapers:
-        """Those of a session as it is kept."""
+        """A session's evidence with the cited papers that it has kept."""
         documents = await session.documents(CITED)
         read = [await run_sync(Publication.model_validate_json, one) for one in documents.values()]
         return cls(session, {one.id: one for one in read})
 
     async def keep(self) -> None:
-        """Keep in the session what is new of them; raises the errors of `EvidenceStore`."""
+        """Keep the new and changed cited papers; raises the errors of `EvidenceStore`."""
         for id, paper in self._papers.items():
             if self._kept.get(id) != paper:
                 await self._session.keep_document(f"{CITED}{id}", paper.model_dump_json(exclude_defaults=True))
                 self._kept[id] = paper
 
     async def beside(self, ids: Sequence[str]) -> set[str]:
-        """Those of these that are no evidence of the session."""
+        """Those of `ids` that are not evidence of the session."""
         return {*ids} - (await self._session.publications(ids)).keys()
 
     async def publications(self, ids: Sequence[str]) -> dict[str, Publication]:
-        """By id; of what is evidence, too, only texts are added that the evidence lacks."""
+        """Evidence and cited papers by id; one that is both is the evidence, with the texts that only the other has."""
         held = await self._session.publications(ids)
         both = {id: _with_texts(one, self._papers[one.id]) for id, one in held.items() if one.id in self._papers}
         return {id: self._papers[id] for id in ids if id in self._papers} | held | both
@@ -68,7 +69,7 @@ class CitedPapers:
         return [id or next((names[each] for each in _numbers(one) if each in names), "") for id, one in found]
 
     async def add_evidence(self, publications: Sequence[Publication]) -> tuple[KeptPaper, ...]:
-        """As they are known now, under the session's ids."""
+        """Note these as cited, not as evidence, each merged with what is known of it, under the id that it has."""
         ids = [id or one.id for id, one in zip(await self._session.known(publications), publications, strict=True)]
         evidence, held = await self._session.publications(ids), await self.publications(ids)
         kept = [merged(held[id], one) if id in held else one for id, one in zip(ids, publications, strict=True)]
@@ -100,7 +101,7 @@ class CitedPapers:
         await self._session.keep_document(name, content)
 
     async def others(self) -> list[Publication]:
-        """The latest evidence of the session, without what the user wrote about it."""
+        """The latest evidence of the session, without the user's notes."""
         held = await self._session.publications((await self._session.ids())[-MAX_OTHERS:])
         return [without_notes(one) for one in held.values() if not one.is_note]
 
@@ -117,6 +118,6 @@ def _with_texts(evidence: Publication, paper: Publication) -> Publication:
 
 
 def without_notes(publication: Publication) -> Publication:
-    """The same without the user's notes, which are no part of it."""
+    """The publication without the user's notes on it."""
     texts = tuple(one for one in publication.texts if one.kind != "note")
     return publication.model_copy(update={"texts": texts})

@@ -83,7 +83,7 @@ _HEDGE = re.compile(rf"(?:\A|(?<!\w))(?:{_one_of(WORDS['about'].split(', '))})\s
 
 
 class NumberReading(NamedTuple):
-    """A number, and half of what one more in its last digit is."""
+    """A number, and half a unit of its last digit: what rounding may have changed."""
 
     value: float
     half: float

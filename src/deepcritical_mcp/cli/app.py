@@ -315,13 +315,16 @@ def export_kept(
 def delete_kept(
     session: Annotated[list[str], typer.Argument(help="Ids, titles, or the beginnings of titles.", show_default=False)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    now: Annotated[
+        bool, typer.Option("--now", help="For good: nothing stays on disk. Also of a deleted session, by its id.")
+    ] = False,
 ) -> None:
     """Delete sessions with all their evidence."""
     import anyio
 
     from deepcritical_mcp.cli.session_commands import delete_sessions
 
-    anyio.run(partial(delete_sessions, session, yes=yes))
+    anyio.run(partial(delete_sessions, session, yes=yes, now=now))
 
 
 @sessions.command("undo")

@@ -49,6 +49,11 @@ if TYPE_CHECKING:
 TITLE_WIDTH = 48
 EXPIRED = '"{one.title}" has not been used for its time, and is deleted within a month. To take it back:'
 
+UNDO = (
+    " Its text stays on disk for a day. To undo this until then: deepcritical-mcp sessions undo {0}; to delete it now: "
+    "deepcritical-mcp sessions delete --now {0}"
+)
+
 
 async def show_sessions(*, as_json: bool) -> None:
     """Print a table of all sessions, or JSON."""
@@ -100,18 +105,27 @@ async def export_session(
     print(f"{counted(whole.count, what, f'{what}es' if what == 'search' else 'records')} written to {output}")
 
 
-async def delete_sessions(sessions: Sequence[str], *, yes: bool) -> None:
-    """Delete sessions, after asking, unless `yes`."""
+async def delete_sessions(sessions: Sequence[str], *, yes: bool, now: bool) -> None:
+    """Delete sessions, after asking, unless `yes`; if `now`, at once and for good, also those deleted before."""
     async with kept_services() as services:
         registry = services.sessions
-        chosen = {one.session_id: one for one in [await kept_session(registry, session) for session in sessions]}
+        kept = {one.session_id for one in await registry.sessions()}
+        deleted = {
+            one.session_id: one for one in (await registry.deleted() if now else ()) if one.session_id not in kept
+        }
+        found = [deleted.get(session) or await kept_session(registry, session) for session in sessions]
+        chosen = {one.session_id: one for one in found}
         print("\n".join(_table(list(chosen.values()))))
         if not yes:
-            typer.confirm(f"Delete {counted(len(chosen), 'session')} with all evidence?", abort=True)
-        undo = " To undo this within a day: deepcritical-mcp sessions undo {}" if registry.undo_seconds else ""
+            finally_ = ", so that nothing can be undone" if now else ""
+            typer.confirm(f"Delete {counted(len(chosen), 'session')} with all evidence{finally_}?", abort=True)
+        undo = registry.undo_seconds and not now
         for session_id in chosen:
-            await registry.drop(session_id)
-            print(f"Deleted {session_id}.{undo.format(session_id)}")
+            if session_id in kept:
+                await registry.drop(session_id)
+            if now:
+                await registry.erase(session_id)
+            print(f"Deleted {session_id}.{UNDO.format(session_id) if undo else ''}")
 
 
 async def restore_session(session_id: str) -> None:

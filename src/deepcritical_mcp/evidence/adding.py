@@ -97,9 +97,9 @@ class Batch:
     """One batch to add to a session.
 
     Attributes:
-        changed: the ids of stored publications of whose present texts nothing is embedded. Others that lack vectors
-            have those of their first passages.
-        unlinked: the ids of publications whose texts or ids have changed since nearly identical ones were determined.
+        changed: the ids of stored publications whose texts have changed, so that all their passages must be embedded.
+            Others that lack vectors have those of their first passages.
+        unlinked: the ids of publications whose links to nearly identical ones must be determined again.
     """
 
     def __init__(

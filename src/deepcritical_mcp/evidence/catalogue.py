@@ -274,10 +274,10 @@ class Catalogue:
     def find(self, ids: Iterable[str]) -> dict[str, Publication]:
         """The publications with these ids, by id; unknown ids are skipped. See `resolve`."""
         kept = {id: self.resolve(id) for id in dict.fromkeys(ids)}
-        return {id: self.judged(self._held(kept[id]).publication) for id in kept if kept[id]}
+        return {id: self.with_subject_status(self._held(kept[id]).publication) for id in kept if kept[id]}
 
-    def judged(self, publication: Publication) -> Publication:
-        """`publication`; a note gets the status of the paper that it is about."""
+    def with_subject_status(self, publication: Publication) -> Publication:
+        """`publication`; if it is a note, with the status of the paper that it is about."""
         with self._lock:
             subjects = self._subjects(publication.id)
         if not subjects:
@@ -306,7 +306,7 @@ class Catalogue:
         with self._lock:
             about = self._notes_on(publication.id)
         notes = [text.content for note in about for text in self._held(note).publication.texts]
-        return Evidence.of(self.judged(publication), text, similar=self.links(publication.id), notes=notes)
+        return Evidence.of(self.with_subject_status(publication), text, similar=self.links(publication.id), notes=notes)
 
     def _notes_on(self, id: str) -> list[str]:
         """The ids of the user's notes that are about publication `id`."""
@@ -351,7 +351,7 @@ class Catalogue:
 
     def where(self, condition: Callable[[Publication], bool]) -> list[str]:
         """The ids of the publications that satisfy `condition`."""
-        return [id for id, item in list(self._items.items()) if condition(self.judged(item.publication))]
+        return [id for id, item in list(self._items.items()) if condition(self.with_subject_status(item.publication))]
 
     def links(self, id: str) -> tuple[str, ...]:
         """The ids of publications nearly identical to `id`, and of its preprint or article."""

@@ -66,7 +66,8 @@ class Placement(NamedTuple):
     Attributes:
         match: the stored publication that it is.
         affected: the ids of the stored publications that it is linked to.
-        clusters: what these and the new one are then; () if it only completes the match, which has many members.
+        clusters: how all of these are grouped once the new one is in; () if that changes no group, and the new one is
+            only merged into the match, which has many members.
     """
 
     match: Match
@@ -75,7 +76,7 @@ class Placement(NamedTuple):
 
     @property
     def separates(self) -> bool:
-        """Whether it reveals that what was merged before is several publications."""
+        """Whether the new one shows that publications were merged before that are several."""
         new = 0 if self.match.id else 1
         return bool(self.clusters) and len(self.clusters) > len(self.affected) + new
 

@@ -201,16 +201,23 @@ _QUANTITY = re.compile(r"(?<![\w.,])(\d{1,9}(?:[.,]\d{1,9})?)[\s-]{0,2}([a-zµμ
 
 def priority(passage: Passage, question: str) -> float:
     """What the place and the figures of a passage of a long text add to its score for a question."""
-    found, part = _quantities(passage.quotation), passage.part
+    asked, is_about_preparing = _asked(question)
+    found, part = _quantities(passage.quotation) if asked else frozenset[tuple[str, str]](), passage.part
     others = {unit for _, unit in found}
-    wrong = OTHER_QUANTITY * sum(one not in found and one[1] in others for one in _quantities(question))
-    if _ABOUT_PREPARING.search(question):
+    wrong = OTHER_QUANTITY * sum(one not in found and one[1] in others for one in asked)
+    if is_about_preparing:
         return wrong
     place = _of_section((), passage.text.kind)
     if part:
         titles = frozenset(title for one in passage.text.parts for title in one.path)
         place = _of_section(part.path, part.kind) if _is_of_study(titles) else REPORTS
     return place + FIGURES * has_figures(passage.quotation) + wrong
+
+
+@lru_cache(64)
+def _asked(question: str) -> tuple[frozenset[tuple[str, str]], bool]:
+    """The quantities of a question, and whether it asks how a study was prepared."""
+    return _quantities(question), _ABOUT_PREPARING.search(question) is not None
 
 
 @lru_cache(1_024)

@@ -55,8 +55,8 @@ class PassageEmbedder:
 
     @property
     def failure(self) -> str:
-        """Why the model failed when the present call asked it last, unless `beside`; "" if it did not. What the
-        background or another call meets is theirs."""
+        """Why the model failed when the present call last asked it; "" if it did not. Failures in the background, in
+        other calls, and in `beside` do not count."""
         return _failure.get()
 
     @property

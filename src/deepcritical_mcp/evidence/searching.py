@@ -184,7 +184,8 @@ class Search:
         return tuple(map(_in_brief, self._shown(self._folded(of_each, limit), relevance, asked)[0]))
 
     def known_vectors(self, publications: Sequence[Publication]) -> dict[str, NDArray[np.float32]]:
-        """The vectors that the session holds of these publications, of those with long texts only of the others."""
+        """The vectors that the session holds of these publications: those of their short texts, or of long texts where
+        there are no others."""
         vectors = self._vectors({one.id for one in publications})
         return {id: some[: self._catalogue.layout(id).short or None] for id, some in vectors.items()}
 
@@ -294,8 +295,8 @@ class Search:
     def _shown(
         self, units: Sequence[str], relevance: Mapping[str, float], asked: _Variant
     ) -> tuple[list[Evidence], list[str]]:
-        """Each publication, showing the text that matched best, of a long one the passages of each part together; and
-        what is closest to the query of each."""
+        """Each publication by the text of it that matched best (of a long text, its passages, one item for each part);
+        and for each item the piece of its text that is closest to the query."""
         found = [self._passage(unit, asked) for unit in units]
         items, parts = list[Evidence](), list[str]()
         for numbers, quotation in by_place(found):

@@ -216,6 +216,16 @@ class SessionRegistry:
                 await self._close(session, to_stay=False)
             self._defaults = {name: id for name, id in self._defaults.items() if id != session_id}
 
+    async def deleted(self, *, owner: str = "") -> list[KeptSession]:
+        """The deleted and expired sessions of `owner` that `restore` can bring back and `erase` deletes for good."""
+        infos = await run_sync(self._backend.deleted, _digest(owner), abandon_on_cancel=True)
+        return [replace(self._listed(id, info), expires=0.0) for id, info in infos.items()]
+
+    async def erase(self, session_id: str, *, owner: str = "") -> None:
+        """Delete what is still kept of a session that was dropped; raises SessionBusyError if that is not possible."""
+        async with self._lock(session_id):
+            await run_sync(self._backend.erase, session_id, _digest(owner))
+
     async def restore(self, session_id: str, *, owner: str = "") -> EvidenceStore:
         """A session that was dropped less than `undo_seconds` ago, as it was; otherwise like `get`."""
         if not is_session_id(session_id):

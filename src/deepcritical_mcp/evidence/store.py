@@ -151,8 +151,8 @@ class EvidenceStore(SessionAccess):
     async def _changed(
         self, found: Iterable[Evidence | RelatedEvidence], catalogue: Catalogue, changes: int
     ) -> set[str]:
-        """The ids of what was replaced, also by other processes, since `changes` were counted: what was found in its
-        earlier texts may not hold for the present ones."""
+        """The ids of results whose texts were replaced, also by other processes, after the search began with the count
+        `changes`: what was found in the earlier texts may not be in the present ones."""
         if self._backend.shared:
             await self._in_thread(catalogue.catch_up)
         return {one.id for one in found if catalogue.changed_since(one.id, changes)}

@@ -1,7 +1,7 @@
 """The texts of a session: how each publication is divided into passages, and in which of them a word occurs.
 
-What was derived from them is kept beside the session so that it opens quickly, only as a cache: a row is used if its
-item has not been written since, and if a version derived it that derives the same; everything else is derived again.
+What is derived from the texts is cached in the session's file, so that a session opens quickly. A cached row is used if
+its item has not been written since, and if the version of this server that derived it would derive the same today.
 """
 
 from __future__ import annotations

@@ -161,14 +161,18 @@ def is_preview(record: Publication | None, reading: Reading) -> bool:
 
 
 @dataclass
-class Climb:
-    """What the providers said so far, one after the other.
+class CopySearch:
+    """A search for a copy of a document, which asks one provider after another: what they have said so far.
 
     Attributes:
-        is_page: whether the copy is a page or file, whose numbers are claims.
-        refused: such a copy that is not what was asked for, from the address that was given.
-        remarks: what to know about its claims.
-        namesakes: the retracted papers that have its title and first author.
+        lookup: what is known about the document.
+        attempts: who was asked, and what each said. `failures` are the outages among these.
+        addresses: pages that may have a copy.
+        copy: the text that was found, delivered by `provider`.
+        is_page: whether the copy is a page or file, so that the numbers it names are only claims.
+        refused: a copy at the address that the caller gave, which is not the document that was asked for.
+        remarks: what to know about the claims of the copy.
+        namesakes: retracted papers with the title and first author of the copy.
     """
 
     lookup: Lookup
@@ -202,28 +206,28 @@ def judged(answer: Copy, lookup: Lookup, *, is_page: bool) -> tuple[DocumentStat
     return "full_text", " ".join(filter(None, (answer.detail, told)))
 
 
-def final_status(climb: Climb) -> DocumentStatus:
+def final_status(search: CopySearch) -> DocumentStatus:
     """What to say if nobody gave the text: whether somebody has it comes before whether nobody has it."""
-    said = {attempt.status for attempt in climb.attempts}
-    has_abstract = climb.lookup.record is not None or "abstract_only" in said
-    if climb.copy:
+    said = {attempt.status for attempt in search.attempts}
+    has_abstract = search.lookup.record is not None or "abstract_only" in said
+    if search.copy:
         return "full_text"
     if "not_allowed" in said:
         return "not_allowed"
     return "no_text" if "no_text" in said else "abstract_only" if has_abstract else "not_found"
 
 
-def outages_of(climb: Climb) -> Iterator[str]:
+def outages_of(search: CopySearch) -> Iterator[str]:
     """What failed, if that may be why there is no text or no record."""
-    if climb.copy is None and climb.failures:
+    if search.copy is None and search.failures:
         yield (
             "Not everybody answered, so there may be a full text all the same; asking again may help: "
-            + " ".join(dict.fromkeys(error.message for error in climb.failures))
+            + " ".join(dict.fromkeys(error.message for error in search.failures))
         )
-    elif climb.copy and not climb.remarks and (reason := _no_pubmed_record(climb.lookup)):
-        record = climb.lookup.record
+    elif search.copy and not search.remarks and (reason := _no_pubmed_record(search.lookup)):
+        record = search.lookup.record
         told = "The citation is what the text says about itself, and whether it was retracted is unknown"
-        if record and record.text.provider != climb.provider:
+        if record and record.text.provider != search.provider:
             told = f"The citation is from {record.text.provider}, not PubMed, which may know of a retraction"
         yield f"{told}: {reason}"
 
@@ -252,19 +256,19 @@ def unconfirmed(claim: Publication, records: Sequence[Publication], lookup: Look
     )
 
 
-def publication_of(climb: Climb) -> Publication | None:
+def publication_of(search: CopySearch) -> Publication | None:
     """The record with the text; without a record, what the text says about itself; None without either."""
-    record, copy, ids = climb.lookup.record, climb.copy, climb.lookup.wanted.ids
+    record, copy, ids = search.lookup.record, search.copy, search.lookup.wanted.ids
     reading = copy.reading if copy else None
     if copy is None or reading is None:
         return record
     is_known = is_paper(ids) and (record is not None or any(ids_in(reading)))
-    is_claim = record is None and climb.is_page
+    is_claim = record is None and search.is_page
     kind: TextKind = "page" if is_claim else "registration" if ids.nct else "full_text" if is_known else "page"
     text = Text(
         kind=kind,
         content=reading.content,
-        provider=climb.provider,
+        provider=search.provider,
         parts=reading.parts or (Part(anchor="s0"),),
         licence=reading.licence,
         url=copy.url,
@@ -272,14 +276,14 @@ def publication_of(climb: Climb) -> Publication | None:
         remarks=reading.remarks,
     )
     if is_claim:
-        page = page_as_claim(reading, ids=climb.lookup.given, provider=climb.provider, url=copy.url)
-        return page.model_copy(update={"texts": (text,), "status_notices": climb.namesakes})
+        page = page_as_claim(reading, ids=search.lookup.given, provider=search.provider, url=copy.url)
+        return page.model_copy(update={"texts": (text,), "status_notices": search.namesakes})
     has_abstract = record and any(one.kind == "abstract" and one.content != NO_ABSTRACT for one in record.texts)
     texts = (text,)
     if reading.abstract and not has_abstract:
-        texts = (Text(kind="abstract", content=reading.abstract, provider=climb.provider), text)
+        texts = (Text(kind="abstract", content=reading.abstract, provider=search.provider), text)
     if record:
-        pmcid = record.pmcid or ids.pmcid or ("" if climb.is_page else ids_in(reading).pmcid)
+        pmcid = record.pmcid or ids.pmcid or ("" if search.is_page else ids_in(reading).pmcid)
         read = {"accessed": current_date().isoformat()} if kind == "page" else {}
         fields: dict[str, object] = {"texts": texts, "pmcid": pmcid, **read}
         if not is_marked(record.status) and not record.status_notices:  # then the text may know more

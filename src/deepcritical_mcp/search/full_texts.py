@@ -43,7 +43,7 @@ from deepcritical_mcp.models import (
 from deepcritical_mcp.net.client import InFlight
 from deepcritical_mcp.reading import bounded
 from deepcritical_mcp.search.copies import (
-    Climb,
+    CopySearch,
     final_status,
     identity_of_page,
     judged,
@@ -134,9 +134,9 @@ class FullTexts:
         await progress(0.1, "looking for the record")
 
         key = (document.ids, document.url, held and (held.id, held.is_record))
-        climb = await self._in_flight.ask(key, partial(self._climb, document, held, progress))
+        search = await self._in_flight.ask(key, partial(self._find_copy, document, held, progress))
         await progress(0.8, "keeping the text in the session")
-        return await self._kept(document, climb, session)
+        return await self._kept(document, search, session)
 
     async def fetch(
         self,
@@ -189,14 +189,14 @@ class FullTexts:
 
         async def read(number: int, url: str) -> None:
             async with limiter:
-                climb = Climb(Lookup(Wanted(RecordIds(), (url,))), [], [], [url])
-                await self._read_pages(climb, end)
-                await self._identify(climb, end)
-                told = [attempt.detail for attempt in climb.attempts if attempt.detail]
+                search = CopySearch(Lookup(Wanted(RecordIds(), (url,))), [], [], [url])
+                await self._read_pages(search, end)
+                await self._identify(search, end)
+                told = [attempt.detail for attempt in search.attempts if attempt.detail]
                 reason = " ".join(told) or "this address cannot be read"
-                verdict: FetchVerdict = "outage" if climb.failures else "not_found"
-                page = await run_sync(publication_of, climb)
-                remark = " ".join([*climb.remarks, *(told_first(page) if page and page.source == "web" else ())])
+                verdict: FetchVerdict = "outage" if search.failures else "not_found"
+                page = await run_sync(publication_of, search)
+                remark = " ".join([*search.remarks, *(told_first(page) if page and page.source == "web" else ())])
                 found[number] = FoundRecord(page, remark=remark) if page else FoundRecord(None, verdict, reason)
 
         async with anyio.create_task_group() as tasks:
@@ -215,7 +215,7 @@ class FullTexts:
         is_named = not any(document.ids)
         return next((one for one in found.values() if not one.is_note and (is_named or not one.claims)), None)
 
-    async def _climb(self, document: DocumentId, held: Publication | None, progress: Progress) -> Climb:
+    async def _find_copy(self, document: DocumentId, held: Publication | None, progress: Progress) -> CopySearch:
         urls = tuple(filter(None, (document.url or (held.url if held and not is_paper(ids_of(held)) else ""),)))
         if held and held.is_record and not held.awaits_pubmed:
             lookup = Lookup.of(held, urls)
@@ -233,97 +233,97 @@ class FullTexts:
                 lookup = Lookup(Wanted(ids, urls), attempts=[*lookup.attempts, attempt], failures=lookup.failures)
         # Europe PMC's page of a preprint has only what its record says.
         pages = [url for url in lookup.wanted.urls if not (lookup.record and preprint_number(url))]
-        climb = Climb(lookup, [*lookup.attempts], [*lookup.failures], pages)
+        search = CopySearch(lookup, [*lookup.attempts], [*lookup.failures], pages)
         if (found := lookup.record) and found.source == "trial" and document.ids.nct in found.registrations:
-            climb.remarks.append(f"{document.ids.nct} is now registered as {found.nct}.")
+            search.remarks.append(f"{document.ids.nct} is now registered as {found.nct}.")
         end = anyio.current_time() + seconds_before(TO_KEEP_RESULTS, cap=self._seconds)
         others = [one for one in self._others if one.accepts(lookup.wanted)]
         for number, provider in enumerate(others, start=1):
-            if climb.copy is None:
+            if search.copy is None:
                 await progress(0.2 + 0.5 * number / (len(others) + 1), f"asking {provider.title}")
-                await self._ask(provider, climb, lookup.wanted, even_share(end, len(others) - number + 1))
-        if climb.copy is None:
-            await self._read_pages(climb, end)
-        if climb.copy is None and climb.refused and document.url:
-            climb.copy, climb.lookup = climb.refused, Lookup(Wanted(RecordIds(), urls))
-        await self._identify(climb, end)
-        for name in () if climb.copy else self.off:
-            climb.note(name, "skipped", "switched off on this server")
-        return climb
+                await self._ask(provider, search, lookup.wanted, even_share(end, len(others) - number + 1))
+        if search.copy is None:
+            await self._read_pages(search, end)
+        if search.copy is None and search.refused and document.url:
+            search.copy, search.lookup = search.refused, Lookup(Wanted(RecordIds(), urls))
+        await self._identify(search, end)
+        for name in () if search.copy else self.off:
+            search.note(name, "skipped", "switched off on this server")
+        return search
 
-    async def _read_pages(self, climb: Climb, end: float) -> None:
+    async def _read_pages(self, search: CopySearch, end: float) -> None:
         """Read the addresses of copies, the best first; those after one that has another document's text, once more."""
-        page, wanted = self._page, climb.lookup.wanted
-        addresses = list(dict.fromkeys(climb.addresses))[:MAX_ADDRESSES]
+        page, wanted = self._page, search.lookup.wanted
+        addresses = list(dict.fromkeys(search.addresses))[:MAX_ADDRESSES]
         for _ in range(MAX_ADDRESSES):
             one = replace(wanted, urls=tuple(addresses))
-            if page is None or climb.copy or not page.accepts(one):
+            if page is None or search.copy or not page.accepts(one):
                 return
-            answer = await self._ask(page, climb, one, even_share(end, int(len(addresses) > 1)))
+            answer = await self._ask(page, search, one, even_share(end, int(len(addresses) > 1)))
             if answer and answer.needs_browser:
                 for browser in self._browsers:
-                    await self._ask(browser, climb, replace(wanted, urls=(answer.url,)), even_share(end, 1))
+                    await self._ask(browser, search, replace(wanted, urls=(answer.url,)), even_share(end, 1))
             if not (addresses and answer and answer.status == "full_text"):
                 return
             addresses = addresses[addresses.index(answer.url) + 1 if answer.url in addresses else 1 :]
 
-    async def _ask(self, provider: FullTextSource, climb: Climb, wanted: Wanted, seconds: float) -> Copy | None:
+    async def _ask(self, provider: FullTextSource, search: CopySearch, wanted: Wanted, seconds: float) -> Copy | None:
         """Ask one provider, for at most so long, and note what it said; None if it did not answer."""
         if provider.off or seconds < _LEAST_SECONDS:
-            climb.note(provider.name, "skipped", provider.off or "no time left")
+            search.note(provider.name, "skipped", provider.off or "no time left")
             return None
         try:
-            answer = climb.lookup.copies.get(provider.name)
+            answer = search.lookup.copies.get(provider.name)
             answer = answer or await in_time(provider, seconds, lambda: provider.read(wanted))
             answer = replace(answer, reading=answer.reading and await run_sync(bounded, answer.reading))
         except ProviderError as error:
-            climb.failures.append(error)
-            climb.note(provider.name, "failed", error.message)
+            search.failures.append(error)
+            search.note(provider.name, "failed", error.message)
             return None
-        climb.addresses += answer.elsewhere
+        search.addresses += answer.elsewhere
         is_page = provider is self._page or provider.has_browser
-        climb.note(provider.name, *await run_sync(partial(judged, answer, climb.lookup, is_page=is_page)))
-        is_text = climb.attempts[-1].status == "full_text"
-        is_own = is_page and answer.status == "full_text" and climb.attempts[-1].status == "not_found"
+        search.note(provider.name, *await run_sync(partial(judged, answer, search.lookup, is_page=is_page)))
+        is_text = search.attempts[-1].status == "full_text"
+        is_own = is_page and answer.status == "full_text" and search.attempts[-1].status == "not_found"
         if is_text or (is_own and host_of(answer.url) in map(host_of, wanted.urls)):
-            climb.provider, climb.is_page = provider.name, is_page
-            climb.copy, climb.refused = (answer, None) if is_text else (None, answer)
+            search.provider, search.is_page = provider.name, is_page
+            search.copy, search.refused = (answer, None) if is_text else (None, answer)
         return answer
 
-    async def _identify(self, climb: Climb, end: float) -> None:
+    async def _identify(self, search: CopySearch, end: float) -> None:
         """Look up the record that a page claims to be the text of, and whether it has a retracted paper's title."""
-        reading = climb.copy.reading if climb.copy else None
-        if climb.copy is None or reading is None or not climb.is_page or climb.lookup.record:
+        reading = search.copy.reading if search.copy else None
+        if search.copy is None or reading is None or not search.is_page or search.lookup.record:
             return
-        asked, lookup = climb.lookup, climb.lookup
-        claim = page_as_claim(reading, ids=asked.given, provider=climb.provider, url=climb.copy.url)
+        asked, lookup = search.lookup, search.lookup
+        claim = page_as_claim(reading, ids=asked.given, provider=search.provider, url=search.copy.url)
         page = identity_of_page(claim, reading)
         seconds = max(0.0, end - anyio.current_time())
         if any(claim.claimed_ids) and asked.given != claim.claimed_ids:
             (lookup,) = await self.records.find([Wanted(claim.claimed_ids, asked.wanted.urls)], seconds)
         found = [one for one in (lookup.record, *lookup.others) if one]
         if record := next((one for one in found if bears_out(identity_of(one), page)), None):
-            climb.lookup = replace(Lookup.of(record, asked.wanted.urls), unasked=lookup.unasked)
+            search.lookup = replace(Lookup.of(record, asked.wanted.urls), unasked=lookup.unasked)
         elif claim.claims:
-            climb.remarks.append(unconfirmed(claim, found, lookup))
-        if not climb.lookup.record:
+            search.remarks.append(unconfirmed(claim, found, lookup))
+        if not search.lookup.record:
             seconds = min(seconds, seconds_for(TO_ASK_WITNESS))
-            climb.namesakes = tuple(await self.references.retracted_namesakes(page, seconds))
+            search.namesakes = tuple(await self.references.retracted_namesakes(page, seconds))
 
-    async def _kept(self, document: DocumentId, climb: Climb, session: ReadingSession) -> FoundText:
+    async def _kept(self, document: DocumentId, search: CopySearch, session: ReadingSession) -> FoundText:
         """What was found, kept in the session; if that fails, it is returned all the same, with an error."""
-        publication, status = await run_sync(publication_of, climb), final_status(climb)
-        attempts = tuple(dict.fromkeys(climb.attempts))
+        publication, status = await run_sync(publication_of, search), final_status(search)
+        attempts = tuple(dict.fromkeys(search.attempts))
         if publication is None:
-            if climb.failures and status == "not_found":
-                told = " ".join(dict.fromkeys(error.message for error in climb.failures))
+            if search.failures and status == "not_found":
+                told = " ".join(dict.fromkeys(error.message for error in search.failures))
                 message = f"{clean_line(document.name)[:80]} could not be looked up, which does not mean that it does "
-                raise AllProvidersFailedError(f"{message}not exist: {told} Try again later.", climb.failures)
+                raise AllProvidersFailedError(f"{message}not exist: {told} Try again later.", search.failures)
             if status == "not_found" and (told := document.not_asked(document.ids, self.off)):
-                others = dict.fromkeys(f" {one.detail}" for one in climb.attempts if one.status == "not_found")
-                raise AllProvidersFailedError(f"{told}.{''.join(others)}", climb.failures)
-            return FoundText(status, attempts=attempts, errors=tuple(outages_of(climb)))
-        text, id, errors = _read_text(publication) if climb.copy else None, "", [*outages_of(climb)]
+                others = dict.fromkeys(f" {one.detail}" for one in search.attempts if one.status == "not_found")
+                raise AllProvidersFailedError(f"{told}.{''.join(others)}", search.failures)
+            return FoundText(status, attempts=attempts, errors=tuple(outages_of(search)))
+        text, id, errors = _read_text(publication) if search.copy else None, "", [*outages_of(search)]
         try:
             (outcome,) = await session.add_evidence([publication])
             publication = outcome.publication
@@ -331,8 +331,8 @@ class FullTexts:
             id = publication.id_of(text) if text else publication.id
         except (SessionFullError, SessionBusyError, EvidenceStoreError) as error:
             errors.append(f"The text was found, but could not be kept: {error.message}")
-        detail = climb.attempts[-1].detail if climb.copy else ""
-        warnings = (*told_first(publication), *climb.remarks, *_about_text(text, detail))
+        detail = search.attempts[-1].detail if search.copy else ""
+        warnings = (*told_first(publication), *search.remarks, *_about_text(text, detail))
         return FoundText(status, publication, text, id, attempts, tuple(errors), warnings)
 
 

@@ -97,7 +97,7 @@ class SourceSearch:
         """
         async with recorded(search_entry(self.source, request, tool), session) as recording:
             result = await self._search(request, session, recording, progress)
-        return recording.told_in(result)
+        return recording.with_problem(result)
 
     async def _search(
         self, request: SearchRequest, session: Session, recording: Recording, progress: Progress
@@ -185,7 +185,7 @@ class SourceSearch:
             asked = await self._linked(id, kind, max_results)
             recording.listed(asked)
             result = await self._related(id, asked, query, max_results, session, recording, progress)
-        return recording.told_in(result)
+        return recording.with_problem(result)
 
     async def _related(
         self,

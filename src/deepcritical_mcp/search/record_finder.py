@@ -72,7 +72,7 @@ class Lookup:
         return cls(Wanted(ids_of(record), tuple(urls)), record)
 
     def found(self, record: Publication) -> None:
-        """Take the record, with the identifiers that it adds."""
+        """Note the record, with the identifiers that it adds."""
         known, own = self.wanted.ids, ids_of(record)
         # An article in PMC need not name its PMID.
         if known.pmid and not own.pmid and own.pmcid and known.pmcid == own.pmcid:
@@ -85,7 +85,7 @@ class Lookup:
         """Whether this provider said that it has no record, or failed."""
         return any(attempt.provider == provider for attempt in self.attempts)
 
-    def lacking(self, provider: str, detail: str) -> None:
+    def lacks(self, provider: str, detail: str) -> None:
         """Note that a provider has no record."""
         self.attempts.append(Attempt(provider=provider, status="not_found", detail=detail))
 
@@ -214,7 +214,7 @@ class RecordFinder:
                 one.found(found[0])
                 one.others = found[1:]
             elif pmid:
-                one.lacking(self._pubmed.name, fetched.losses.get(pmid, f"PubMed has no record with PMID {pmid}."))
+                one.lacks(self._pubmed.name, fetched.losses.get(pmid, f"PubMed has no record with PMID {pmid}."))
 
     async def _from_others(self, lookups: Sequence[Lookup]) -> None:
         """Records of providers of full texts, one provider after the other."""
@@ -229,7 +229,7 @@ class RecordFinder:
                 if record and agree(one.wanted.ids, ids_of(record)):
                     one.found(record)
                 elif copy and copy.status == "not_found":
-                    one.lacking(provider.name, copy.detail)
+                    one.lacks(provider.name, copy.detail)
 
         for provider in self._providers:
             able = [one for one in lookups if one.record is None and not provider.off and provider.accepts(one.wanted)]
@@ -250,7 +250,7 @@ class RecordFinder:
                         continue
                     # A remark names the DOI, which must be the caller's own.
                     is_own = isinstance(record, str) and (one.given.doi or not one.wanted.ids.doi)
-                    one.lacking(service.name, (is_own and str(record)) or f"{service.title} has no record of it.")
+                    one.lacks(service.name, (is_own and str(record)) or f"{service.title} has no record of it.")
 
 
 async def _answer(lookups: Sequence[Lookup], asked: Awaitable[T]) -> T | None:

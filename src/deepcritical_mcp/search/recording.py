@@ -32,14 +32,14 @@ logger = logging.getLogger(__name__)
 
 
 class Recording:
-    """What the log will say about a search that goes on; `problem` is why it says nothing, "" if it does."""
+    """The log's `entry` for a search that is under way. `problem` says why it could not be written, "" if it was."""
 
     def __init__(self, entry: LoggedSearch) -> None:
         self.entry = entry
         self.problem = ""
 
     def note(self, **fields: object) -> None:
-        """Fields of the entry that are known now."""
+        """Fill in fields of the entry that are known now."""
         self.entry = self.entry.model_copy(update=fields)
 
     def answered(self, outcomes: Sequence[Outcome]) -> None:
@@ -131,7 +131,7 @@ class Recording:
             self.problem = f"{NOT_LOGGED}: {error.message}"
             logger.warning("a search was not logged: %s", error.code)
 
-    def told_in(self, result: SearchResult) -> SearchResult:
+    def with_problem(self, result: SearchResult) -> SearchResult:
         """`result`, with the problem among its warnings if there is one."""
         return result.model_copy(update={"warnings": (*result.warnings, self.problem)}) if self.problem else result
 

@@ -163,10 +163,10 @@ async def clear_session(
     if ids:
         store = (await continued(ctx, await registry.get(session_id, owner=caller()))).store
         return await (_restored(store, ids) if undo else _removed(store, ids))
-    return await (_session_restored(ctx, registry, session_id) if undo else _session_deleted(registry, session_id))
+    return await (_session_restored if undo else _session_deleted)(ctx, registry, session_id)
 
 
-async def _session_deleted(registry: SessionRegistry, session_id: str) -> ClearResult:
+async def _session_deleted(ctx: ToolContext, registry: SessionRegistry, session_id: str) -> ClearResult:
     held, is_damaged = EvidencePage(session_id=session_id, total=0), False
     try:
         held = await page_of(await registry.get(session_id, owner=caller()), 0, 0)
@@ -176,7 +176,12 @@ async def _session_deleted(registry: SessionRegistry, session_id: str) -> ClearR
     step = "The next search or add_evidence opens a new session."
     if registry.undo_seconds:
         hours = f"{registry.undo_seconds / 3_600:g}"
-        step += f' To undo this within {hours} hours: clear_session session_id="{session_id}" undo=true.'
+        step += (
+            f" The text stays on disk for {hours} hours. To undo this until then: clear_session "
+            f'session_id="{session_id}" undo=true.'
+        )
+        if ctx.request_context.request is None:  # on stdio, the user has the folder
+            step += f" To delete it for good now, in a shell: deepcritical-mcp sessions delete --now {session_id}"
     return ClearResult(
         session_id=session_id, removed=held.total, damaged=is_damaged, sources=held.sources, next_step=step
     )

@@ -65,7 +65,8 @@ def has_verbs(text: str, more_than: int = 0) -> bool:
 
 
 def _start(text: str) -> str:
-    """With what a text begins as entries do: "names", a "title" in quotation marks or with a link, a "body", or ""."""
+    """What a text begins with if it begins like an entry: "names", "title" (in quotation marks or linked) or "body" (an
+    organization and a year); else ""."""
     found = _START.match(" ".join(text[:700].split()).lstrip(" )]}.,;:"))
     return str(found.lastgroup) if found and not (found["body"] and has_verbs(found[0])) else ""
 

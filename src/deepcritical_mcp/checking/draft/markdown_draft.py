@@ -225,9 +225,9 @@ def _page_numbers(lines: list[str], filled: Sequence[int], recurring: Mapping[st
 
 
 def _with_heads(lines: list[str], filled: list[int], recurring: dict[str, list[int]], numbers: set[int]) -> set[int]:
-    """The page `numbers`, and the running heads: lines that stand, but for numbers, always beside a page number or the
-    end of a page, in heads of several lines; or three times or more in the text, of these such as may be references
-    only if they stand beside a page number."""
+    """The page `numbers`, and the running heads. Those are lines that recur, apart from numbers in them: always beside
+    a page number, the end of a page or another line of the head; or the same three times or more, where a line that
+    may be a reference must also stand beside a page number."""
     titles, heads = draft_words("list") | draft_words("other"), list[Sequence[int]]()
     for form, places in recurring.items():
         is_title = form in titles or form.partition(" ")[0] in titles

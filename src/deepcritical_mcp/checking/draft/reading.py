@@ -240,7 +240,7 @@ class RunningText:
         self.text, self.passages, self.marks = "\n\n".join(parts), passages, marks
 
     def after(self, number: int) -> int:
-        """Where in this text stands what follows a block of the draft."""
+        """Where the text that follows a block of the draft begins; `number` is the block's."""
         return next((one.start for one in self.passages if one.number > number), len(self.text))
 
     def sentences(self, citations: Citations) -> list[Span]:

@@ -31,12 +31,12 @@ class Space:
     Every method raises SessionNotFoundError if the session is gone, and EvidenceStoreError if the store fails.
 
     Args:
-        session_id: the session's.
-        rows: the session's.
-        create: creates the file that takes their place when something is first kept; they are empty until then.
+        session_id: the id of the session.
+        rows: where its rows are written.
+        create: of a session in which nothing is kept yet: creates its file, which replaces `rows` at the first write.
 
     Attributes:
-        lock: held by the thread that reads or changes the session, since other rows may take their place.
+        lock: held by the thread that reads or changes the session, because `rows` may be replaced meanwhile.
     """
 
     def __init__(
@@ -98,8 +98,8 @@ class Space:
             return self._known(unpacked(row.value) for row in rows)
 
     def write(self, items: Sequence[KeptItem], vectors: Mapping[str, Sequence[Vector]]) -> None:
-        """Add items, or overwrite those with the same ids. `vectors` by id are an item's last ones; those before them
-        stay as they are, and what is stored beyond them goes."""
+        """Add items, or overwrite those with the same ids. An item says how many vectors it has (`KeptItem.vectors`):
+        `vectors` has the last of these, by id; the first ones stay as they are stored, and surplus ones are deleted."""
         firsts = {item.id: item.vectors - len(vectors.get(item.id, ())) for item in items}
         with self._changing() as change:
             # Where there are no transactions, no item may ever stand beside vectors of another text.
@@ -291,6 +291,17 @@ class Backend(Protocol):
 
     def restore(self, session_id: str, owner: str) -> None:
         """Take back the deletion of a session of `owner`, if it was deleted less than `undo_seconds` ago."""
+
+    def deleted(self, owner: str | None) -> dict[str, KeptSession]:
+        """The sessions of `owner` that `restore` can bring back, and of which text is still on disk."""
+        return {}
+
+    def erase(self, session_id: str, owner: str) -> None:
+        """Delete what is kept of a deleted session of `owner`, if there is something, so that it cannot be restored.
+
+        Raises:
+            SessionBusyError: another process has locked it.
+        """
 
     def state(self, session_id: str) -> Literal["here", "replaced", "gone"]:
         """Whether an open session is still in its place and has not been replaced, as far as a quick check can tell."""

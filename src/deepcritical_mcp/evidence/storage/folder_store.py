@@ -186,6 +186,19 @@ class FolderBackend(Backend):
                 self._move(path, "sessions")
                 return
 
+    def deleted(self, owner: str | None) -> dict[str, KeptSession]:
+        return self._infos("trash", owner) | self._infos("expired", owner)
+
+    def erase(self, session_id: str, owner: str) -> None:
+        places: tuple[Place, ...] = ("trash", "expired")
+        for path in (path for place in places for path in self._paths(session_id, place)):
+            if self._info(path).owner == owner:
+                self._purge(path)
+                if os.path.lexists(path):
+                    raise SessionBusyError(
+                        "Another program has locked the data folder. Try again when it has finished."
+                    )
+
     def state(self, session_id: str) -> Literal["here", "replaced", "gone"]:
         if session_id in self._unwritten:
             return "here"

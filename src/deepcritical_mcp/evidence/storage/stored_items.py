@@ -118,7 +118,7 @@ class KeptItem:
         order: its position in insertion order.
         vectors: how many of its passages, from the first on, have vectors; without any, it is found by words only.
         similar: the ids of nearly identical publications.
-        given: what was merged, each as it was added; () if nothing was.
+        given: the descriptions that were merged into it, each as it was added; () if it has only one.
     """
 
     publication: Publication
@@ -139,7 +139,7 @@ class KeptItem:
 
     @property
     def is_gone(self) -> bool:
-        """Whether it is only the place of one that was removed."""
+        """Whether its publication was removed, and it only keeps its place."""
         return self.order == _GONE
 
     @property

@@ -90,8 +90,8 @@ class VectorTable:
             return sum(map(len, self._vectors.values()))
 
     def put(self, id: str, vectors: Sequence[Vector] | NDArray[np.float32], first: int = 0) -> None:
-        """Set the vectors of a publication from passage `first` on, in place of all there are; those of passages behind
-        a gap are left out."""
+        """Replace the vectors of a publication from passage `first` on. If it has fewer than `first` vectors, so that
+        there would be a gap, the new ones are dropped."""
         with self.lock:
             left = self._vectors[id][:first] if first and id in self._vectors else None
             if len(vectors) and first == (0 if left is None else len(left)):
@@ -163,8 +163,8 @@ def _best(cosines: NDArray[np.float32], limit: int, least: float, stack: _Stack)
 
 
 class CollectionIndex(VectorTable):
-    """Vectors with a collection in memory that a thread keeps in step with them; it ends when it has caught up.
-    Meanwhile, and after a failure, all vectors are compared."""
+    """A vector table with a Chroma collection in memory. Changes are copied to the collection by a thread, which ends
+    when it has caught up. Until then, and after a failure, `nearest` compares all vectors itself."""
 
     def __init__(self, session_id: str) -> None:
         super().__init__()

@@ -51,7 +51,7 @@ class Agreement:
         by_others: whether the first author that is written, or most of them, are none of the record's.
         is_preprint: whether the preprint of the record's article is written.
         names_left_out: how many names are listed, where authors are left out and the list does not say so; 0 if not.
-        unread: fields of the record whose place in the reference has numbers that tell nothing.
+        unread: which of volume and pages may be among numbers of the reference that could not be assigned.
         left_over: words among the fields that none of them explains.
         further: what no field explains and looks like a work of its own; "" if there is nothing.
     """
