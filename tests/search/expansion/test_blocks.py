@@ -171,3 +171,13 @@ async def test_an_abbreviation_means_what_the_session_says(ask: Ask):
     named = {one.term: one.mesh_term for one in found.concepts if one.kind != "evidence"}
     assert named == {"AD": "", "ALS": ""}
     assert finds(found.queries[0].pubmed_query, "antilymphocyte serum ; alzheimer disease")
+
+
+async def test_of_words_without_a_heading_the_rare_ones_are_demanded_in_all_their_forms(ask: Ask):
+    query = (await ask("gout in transdermal absorption")).queries[0].pubmed_query
+    assert finds(query, "gout transdermal")
+    assert not finds(query, "gout absorption")
+    assert "transdermal absorption" in query
+    homeless = (await ask("homelessness and gout")).queries[0].pubmed_query
+    assert "homelessness[tiab]" in homeless
+    assert "homeless*[tiab]" in homeless

@@ -10,7 +10,7 @@ from deepcritical_mcp.models import Concept
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.abbreviations import Abbreviation
 from deepcritical_mcp.search.expansion.phrases import is_drug, is_symbol, natural_order, singular, stems
-from deepcritical_mcp.search.expansion.roles import is_never_noun
+from deepcritical_mcp.search.expansion.roles import is_common, is_never_noun
 from deepcritical_mcp.search.expansion.word_lists import endings
 from deepcritical_mcp.sources.base import MeshDescriptor
 from deepcritical_mcp.text import PUBMED_STOP_WORDS, other_spelling
@@ -19,8 +19,8 @@ _ENDING = re.compile("(?<=[a-z]{5})(?:al|e|ed|ic|ive|ous)$")
 # "homelessness" (homeless*), "sampling" (sampl*), "mobilisation" (mobilis*), "hesitancy" (hesitan*)
 _FAMILY = re.compile("(?<=[a-z]{5})(?:ness|ing|ations?|c[ey])$")
 _MAX_PHRASE_WORDS = 3
-# How many words apart those of a phrase may stand that MeSH does not have, and if that finds too much.
-_NEAR, _CLOSE = 10, 3
+# How many words apart those of a phrase may stand that MeSH does not have.
+_NEAR = 10
 _APART = 5
 _NAMES = ("A", "B", "C", "D", "F03", "M", "Z")
 MAX_NAMES = 20
@@ -276,21 +276,29 @@ def has_name(record: MeshDescriptor, text: str) -> bool:
     return any(stems(name) == stems(text) for name in (record.name, *record.entry_terms))
 
 
-def words_block(text: str, *, is_close: bool) -> str:
-    """Two or three words that MeSH does not have near each other, because papers word them otherwise ("staffing levels
-    of nurses"), nearer if that finds too much (`is_close`); more, and the name of a gene with what follows it, wherever
-    they stand; an animal by all its names."""
+def words_block(text: str) -> str:
+    """Words that MeSH does not have: of several, those that are not frequent in English, since papers word the others
+    otherwise ("nurse-led clinics"); all near each other if no word is rare; what belongs to the name of a gene
+    wherever it stands; an animal by all its names."""
     words = text.split()
     if all(map(is_never_noun, words)):  # "agitated", "feline hypertrophic"
         return pubmed_syntax.all_of(
             pubmed_syntax.any_of(f"{_ENDING.sub('', one)}*[tiab]" for one in spellings(word)) for word in words
         )
-    if len(words) == 1 and re.fullmatch("[A-Z]{3,}s?", text):  # "DOACs"
-        return pubmed_syntax.any_of(f"{text.rstrip('s')}{end}[tiab]" for end in ("", "s"))
-    if len(words) == 1:
-        family = [f"{_FAMILY.sub('', one)}*[tiab]" for one in spellings(text) if _FAMILY.search(one)]
-        return pubmed_syntax.any_of([*text_words(text), *family])
+    telling = telling_words(text)
+    if len(telling) == 1:
+        if re.fullmatch("[A-Z]{3,}s?", telling[0]):  # "DOACs"
+            return pubmed_syntax.any_of(f"{telling[0].rstrip('s')}{end}[tiab]" for end in ("", "s"))
+        family = [f"{_FAMILY.sub('', one)}*[tiab]" for one in spellings(telling[0]) if _FAMILY.search(one)]
+        return pubmed_syntax.any_of([*text_words(telling[0]), *family])
     if len(words) <= _MAX_PHRASE_WORDS and not is_symbol(words[0]):
-        return pubmed_syntax.any_of(text_words(text, near=_CLOSE if is_close else _NEAR))
-    kept = [word for word in words if word.lower() not in PUBMED_STOP_WORDS and word[1:]]
+        return pubmed_syntax.any_of(text_words(" ".join(telling), near=_NEAR))
+    kept = [word for word in telling if word.lower() not in PUBMED_STOP_WORDS and word[1:]]
     return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
+
+
+def telling_words(text: str) -> list[str]:
+    """The words of a phrase that are not frequent in English; all if each is, or one is a letter ("vitamin A")."""
+    words = text.split()
+    rare = [word for word in words if not is_common([singular(word.lower())])]
+    return words if not rare or any(len(word) < 2 or word.isdigit() for word in words) else rare

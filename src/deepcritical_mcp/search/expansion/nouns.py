@@ -85,7 +85,7 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
     if len(run) == 2 and _is_completed(*run):
         yield Piece(" ".join(text for text, _ in run), "subject")
         return
-    gap = max((place for place, one in enumerate(run) if place and role_of_item(*one) in _BETWEEN), default=0)
+    gap = max((place for place, one in enumerate(run) if place and _parts(*one)), default=0)
     if 0 < gap < len(run) - 1:  # "mouse model exercise"
         yield from _phrase(run[:gap], is_apart=is_apart, is_listed=is_listed)
         yield from _phrase(run[gap:], is_apart=is_apart, is_listed=is_listed)
@@ -120,6 +120,12 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
     else:
         said = role_of_word(last)
         yield Piece(" ".join(text for text, _ in words), said if said in ("group", "setting") else "subject")
+
+
+def _parts(text: str, concept: TopicConcept | None) -> bool:
+    """Whether a word parts those around it: "mouse model exercise", "injection sites overdose"."""
+    role = role_of_item(text, concept)
+    return role in _BETWEEN or (role == "modifier" and not is_adjective(text))
 
 
 def _is_completed(first: Item, second: Item) -> bool:

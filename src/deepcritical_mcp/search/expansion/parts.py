@@ -147,11 +147,10 @@ class Part:
         is_tried = self.label == "I" and self.role == "subject"
         return max(found, NAMED * is_tried) + (WEAK / 2 if self.label in ("P", "I") and found >= NAMED else 0)
 
-    def block(self, *, is_close: bool = False) -> str:
-        """The part for PubMed, by all its names; words that MeSH does not have near each other, if that is asked
-        (`is_close`); words that MeSH was not asked for go through PubMed's own mapping."""
+    def block(self) -> str:
+        """The part for PubMed, by all its names; words that MeSH was not asked for go through PubMed's own mapping."""
         if self.either:
-            return pubmed_syntax.any_of(pubmed_syntax.grouped(one.block(is_close=is_close)) for one in self.either)
+            return pubmed_syntax.any_of(pubmed_syntax.grouped(one.block()) for one in self.either)
         if self.text.lower().replace("-", " ") in word_list("adverse"):
             return _ADVERSE_BLOCK
         if self.concept and self.described:
@@ -169,7 +168,7 @@ class Part:
         if not self.is_looked_up:
             is_lost = self.text.split()[0].lower() in PUBMED_STOP_WORDS
             return pubmed_syntax.phrase(self.text, "tiab") if is_lost else self.text
-        return words_block(self.text, is_close=is_close)
+        return words_block(self.text)
 
     @property
     def rank_words(self) -> list[str]:

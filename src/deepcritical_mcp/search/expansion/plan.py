@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from deepcritical_mcp.models import QUERY_LIMIT
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words
+from deepcritical_mcp.search.expansion.blocks import TopicConcept, telling_words, text_words
 from deepcritical_mcp.search.expansion.filters import age_left_out, question_kinds
 from deepcritical_mcp.search.expansion.negations import negated_block
 from deepcritical_mcp.search.expansion.parts import EXAMPLES, JOINING, Part, parts_of
@@ -184,7 +184,7 @@ class Plan:
         optional = [one for one in negations if not is_alone and negated_block(one.text) == one.text]
         chosen = select([one for one in self.parts if one not in optional])
         self.required, self.ranking, self.surplus = chosen.required, (*chosen.ranking, *optional), chosen.surplus
-        self.blocks = {one: one.block(is_close=is_flood) for one in self.required}
+        self.blocks = {one: one.block() for one in self.required}
         self.shortened: list[Part] = []
         for one in sorted(self.required, key=lambda part: -len(self.blocks[part])):
             if len(self.query(self.required)) > QUERY_LIMIT - 600 and one.concept and one.concept.block.is_long:
@@ -238,6 +238,11 @@ class Plan:
     def rank_terms(self) -> list[str]:
         """What only ranks: the words of the parts of which no paper has to name any."""
         said = [word for part in self.ranking if part not in self.one_of for word in part.rank_words]
+        plain = [
+            one.text for one in self.demanded if one.is_looked_up and not (one.concept or one.either or one.is_negation)
+        ]
+        short = [text for text in plain if telling_words(text) != text.split()]  # "nurse-led clinics", by nurse-led
+        said += [word for text in short for word in text_words(text)]
         either = [word for one in self.topic.either_way for word in text_words(_COMPARED.sub("", one))]
         return list(dict.fromkeys([*said, *either]))[:_MAX_RANKING]
 
