@@ -224,7 +224,7 @@ async def test_the_address_of_a_record_is_a_list_of_one_reference() -> None:
         ({"text": "https://example.org/draft.pdf"}, "is an address: open it and pass what it contains"),
         ({}, "text is required"),
         ({"file_path": "draft.md"}, "read the file and pass what it contains as text"),
-        ({"text": DRAFT, "references": ["PMID: 31000011"]}, "do not agree: pass only text"),
+        ({"text": DRAFT, "references": ["PMID: 31000011"]}, 'its reference list at the end, headed "References"'),
         ({"text": DRAFT, "style": "apa"}, "check_citations accepts text, offset, read, session_id"),
         ({"text": "No list follows here."}, "No references were found"),
         ({"text": DRAFT, "offset": 99}, "beyond the end"),

@@ -177,7 +177,14 @@ def test_what_can_mean_one_thing_only_is_understood(
 REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
     (of_pubmed(min_date="03/04/2010"), ['min_date="2010-03-04"', 'min_date="2010-04-03"']),
     (of_pubmed(limit=3, max_results=5), ["limit=3", "max_results=5", "do not agree"]),
-    (of_pubmed(page=2, limit=50), ["pass the next_offset of the answer before as offset"]),
+    (of_pubmed(page=2, limit=50), ["then pass next_offset as offset"]),
+    (of_pubmed(page_number=2), ["then pass next_offset as offset"]),
+    (("web_search", {"query": Q, "pageNumber": 2}), ["there is only one page"]),
+    (("expand_queries", {"topic": Q, "page_num": 2}), ["there is only one page"]),
+    (
+        ("add_evidence", {"items": [{"id": IDS[0]}], "decision": "excluded", "reason": "wrong population"}),
+        ['items=[{"decision": …, "reason": …}]'],
+    ),
     (of_pubmed(years="2010-2015"), ['min_date="2015", max_date="2020"']),
     (("add_evidence", {"references": [RUIZ]}), ['items=[{"reference": …}]']),
     (("pubmed_search", {"query": ["zinc", "sleep"]}), ['variants=["sleep"]', 'query="zinc sleep"']),
@@ -194,7 +201,7 @@ REFUSED: list[tuple[tuple[str, dict[str, object]], list[str]]] = [
             {"status": "-retracted"},
         )
     ),
-    (("semantic_search", {"query": Q, "source": "!web"}), ['cannot express "not"']),
+    (("semantic_search", {"query": Q, "source": "!web"}), ['cannot express "not": pass one of']),
     (("pubmed_search", {"pmids": ["31978945", "20358181"]}), ["31978945[pmid]"]),
     (of_pubmed(publication_types=["not review"]), ['query="(…) NOT Review[pt]"']),
     (of_pubmed(publication_types=["-case reports"]), ['query="(…) NOT Case Reports[pt]"']),

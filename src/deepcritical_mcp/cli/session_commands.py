@@ -210,8 +210,9 @@ def _table(sessions: Sequence[KeptSession]) -> list[str]:
     for one in sessions:
         items, searches = (str(count) if count >= 0 else "?" for count in (one.items, one.searches))
         used, until = (datetime.fromtimestamp(seconds).astimezone() for seconds in (one.used, one.expires))
+        kept = f"{until:%Y-%m-%d}" if one.expires else "deleted"
         title = clipped(one.title, TITLE_WIDTH) or "(no title)"
-        rows.append((title, items, searches, f"{used:%Y-%m-%d %H:%M}", f"{until:%Y-%m-%d}", one.session_id))
+        rows.append((title, items, searches, f"{used:%Y-%m-%d %H:%M}", kept, one.session_id))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, "<>><<<", widths, strict=True)).rstrip()

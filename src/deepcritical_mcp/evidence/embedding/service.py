@@ -336,7 +336,11 @@ class ShippedModel:
 
 
 class OnnxModel:
-    """A loaded model and its tokenizer, made by `load`."""
+    """A loaded model and its tokenizer, made by `load`: all-MiniLM-L6-v2 as int8 ONNX.
+
+    Each text is embedded alone: dynamic quantization computes its scales over the whole batch, in which a text's vector
+    would depend on its neighbors (measured: mean cosine 0.994 to the vector computed alone, lowest 0.987).
+    """
 
     dimension = SHIPPED_DIMENSION
 

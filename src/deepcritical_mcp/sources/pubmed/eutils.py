@@ -1,4 +1,8 @@
-"""Requests to NCBI's E-utilities, at the pace that all of NCBI's services share."""
+"""Requests to NCBI's E-utilities, at the pace that all of NCBI's services share, and their answers.
+
+An HTTP 200 can be an error, which must not look like an empty result: every `read_` function raises a ProviderError if
+the body is not an answer.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""PubMed as a source of evidence."""
+"""PubMed as a source of evidence, and as a vocabulary: what NCBI knows about the words of a topic.
+
+The MeSH database is searched through E-utilities (`db=mesh`): esearch finds a name; esummary returns all names of its
+record (`ds_meshterms`, the heading first), its id (`ds_meshui`) and its positions in the tree (`ds_idxlinks`).
+"""
 
 from __future__ import annotations
 

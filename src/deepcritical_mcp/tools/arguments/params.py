@@ -1,4 +1,4 @@
-"""Parameters that several tools share."""
+"""Parameters that several tools share, and how the id of a document is read."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from deepcritical_mcp import dates
 from deepcritical_mcp.errors import InvalidInputError
 from deepcritical_mcp.text import clean_line
 from deepcritical_mcp.tools.arguments.names import (
+    alias,
     argument_named,
     instead,
     is_ignorable,
@@ -175,9 +176,9 @@ class _Reading:
             return self._set(wanted, on if is_on else on is False or known[wanted].get("default"), name, value)
         if key in ("start", "from") and "offset" in known and str(value).isdecimal() and len(str(value)) < len("1995"):
             return self._set("offset", value, name, value)
-        if own:
+        if own and not is_of_kind(name, "page"):
             return self._set(own, joined or value if own in ("query", "topic") else value, name, value)
-        if is_ignorable(name, value):
+        if is_ignorable(name, value) and not self._field(name):
             self._remarks.append(f"Ignored {name[:MAX_NAME_LENGTH]}: {self._tool} has no such argument.")
             return True
         return False
@@ -189,6 +190,8 @@ class _Reading:
         read = understood(name, value, self._known[name])
         check_size(read, self._known[name], name)
         earlier = self.values.get(name, read)
+        if earlier != read and name == "text":
+            raise InvalidInputError('Pass one text: the draft, and its reference list at the end, headed "References".')
         if earlier != read:
             first, second = _written(self._given_as[name], earlier), _written(given, shown)
             raise InvalidInputError(f"{first} and {second} do not agree: pass only {name}.")
@@ -205,9 +208,13 @@ class _Reading:
         """Raise InvalidInputError if there are unknown arguments: which ones, and what to pass instead of each."""
         if not unknown:
             return
-        first = unknown[:MAX_PROBLEMS_LISTED]
-        hints = [f'Unknown argument "{name[:MAX_NAME_LENGTH]}"{self._instead(name)}' for name in first]
-        told = first_few(hints, of=len(unknown))
+        fields = {name: field for name in unknown if (field := self._field(name))}
+        others = [name for name in unknown if name not in fields]
+        hints = [f'Unknown argument "{name[:MAX_NAME_LENGTH]}"{self._instead(name)}' for name in others]
+        if fields:
+            item = ", ".join(f'"{field}": …' for field in dict.fromkeys(fields.values()))
+            hints.insert(0, f"Pass {', '.join(fields)} as fields of an item: items=[{{{item}}}].")
+        told = first_few(hints)
         raise InvalidInputError(f"{told} {self._tool} accepts {', '.join(self._known)}.")
 
     def _instead(self, name: str) -> str:
@@ -215,14 +222,19 @@ class _Reading:
             return f": {ONE_STATUS}"
         if "sort" in self._known and "new" in name.lower():
             return ': pass only_new=true (omits what the session has), or sort="date" (newest first).'
-        if "offset" in self._known and is_of_kind(name, "page"):
-            return ": pass the next_offset of the answer before as offset."
+        if is_of_kind(name, "page"):
+            next_page = "leave it out for the first page, then pass next_offset as offset"
+            return f": {next_page if 'offset' in self._known else 'there is only one page'}."
         if "min_date" in self._known and is_of_kind(name, "period"):
             return ': pass min_date and max_date, e.g. min_date="2015", max_date="2020".'
-        fields = self._known.get("items", {}).get("items", {}).get("properties", {})
-        if field := argument_named(name.removesuffix("s"), fields) or argument_named(name, fields):
-            return f': it is a field of an item, items=[{{"{field}": …}}].'
+        if self._tool == "pubmed_search" and alias(name, ["pmid"]):
+            return ': pass query="31978945[pmid] OR 32015507[pmid]".'
         return instead(name, self._tool, self._known.keys())
+
+    def _field(self, name: str) -> str:
+        """The field of an item that an argument names; "" if it names none, or there are no items."""
+        fields = self._known.get("items", {}).get("items", {}).get("properties", {})
+        return argument_named(name.removesuffix("s"), fields) or argument_named(name, fields)
 
 
 def _items_of(value: object) -> list[object]:

@@ -1,4 +1,4 @@
-"""Values of arguments as models write them: what can mean one thing only is read as that."""
+"""Values of arguments as models write them, queries too: what can mean one thing only is read as that."""
 
 from __future__ import annotations
 
@@ -171,8 +171,8 @@ def _word(name: str, value: str, words: Sequence[str]) -> str:
         if found not in words and name in _REFUSED:
             raise InvalidInputError(f'{name} has no "{clean_line(value)[:40]}". {_REFUSED[name]} {", ".join(words)}.')
         return found
-    told = ONE_STATUS if name == "status" and "retracted" in words else f'{name} cannot express "not".'
-    raise InvalidInputError(told)
+    told = f'{name} cannot express "not": pass one of {", ".join(words)}.'
+    raise InvalidInputError(ONE_STATUS if name == "status" and "retracted" in words else told)
 
 
 def _key(text: str) -> str:
