@@ -181,7 +181,10 @@ async def _session_deleted(ctx: ToolContext, registry: SessionRegistry, session_
             f'session_id="{session_id}" undo=true.'
         )
         if ctx.request_context.request is None:  # on stdio, the user has the folder
-            step += f" To delete it for good now, in a shell: deepcritical-mcp sessions delete --now {session_id}"
+            step += (
+                " To delete it for good now, in a shell (with this server's DEEPCRITICAL_DATA_DIR, if that is set): "
+            )
+            step += f"deepcritical-mcp sessions delete --now {session_id}"
     return ClearResult(
         session_id=session_id, removed=held.total, damaged=is_damaged, sources=held.sources, next_step=step
     )
