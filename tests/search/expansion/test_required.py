@@ -196,3 +196,32 @@ async def test_nothing_that_is_always_true_is_a_condition(ask: Ask):
 async def test_two_questions_in_one_are_told(topic: str, questions: int):
     told = [one for one in (await offline(topic)).warnings if one.startswith(f"These are {questions} questions: ")]
     assert len(told) == bool(questions)
+
+
+@pytest.mark.parametrize(
+    ("topic", "demanded", "lacking"),
+    [
+        ("type 2 diabetes", "type 2 diabetes", "type 2"),
+        ("PICC line and gout", "picc gout", "gout line"),
+        ("statins over 75 in gout", "statins gout", "75 gout"),
+        ("burnout in residents", "burnout residents", "burnout"),
+    ],
+)
+async def test_only_names_are_demanded(topic: str, demanded: str, lacking: str, ask: Ask):
+    for query in ((await ask(topic)).queries[0].pubmed_query, (await offline(topic)).queries[0].pubmed_query):
+        assert finds(query, demanded), query
+        assert not finds(query, lacking), query
+
+
+@pytest.mark.parametrize(
+    "topic", ["school-based asthma, excluding children", "school-based asthma but not in children"]
+)
+async def test_no_broader_query_loses_what_is_excluded(topic: str):
+    for one in (await offline(topic)).queries:
+        assert " NOT " in one.pubmed_query, one
+
+
+async def test_what_is_labeled_as_tried_is_in_every_query(ask: Ask):
+    topic = "P: stroke survivors I: mirror box training C: usual care O: arm function"
+    for one in (await ask(topic, papers={"stroke survivors mirror box training arm function": 9})).queries:
+        assert "mirror" in one.pubmed_query, one

@@ -17,7 +17,7 @@ from deepcritical_mcp.text import PUBMED_STOP_WORDS, other_spelling
 
 _ENDING = re.compile("(?<=[a-z]{5})(?:al|e|ed|ic|ive|ous)$")
 # "homelessness" (homeless*), "sampling" (sampl*), "mobilisation" (mobilis*), "hesitancy" (hesitan*)
-_FAMILY = re.compile("(?<=[a-z]{5})(?:ness|ing|ations?|c[ey])$")
+_FAMILY = re.compile("(?<=[a-z]{5})(?:ness|ing|c[ey])$|(?<=[a-z]{6})ations?$")
 _MAX_PHRASE_WORDS = 3
 # How many words apart those of a phrase may stand that MeSH does not have.
 _NEAR = 10
@@ -279,7 +279,7 @@ def has_name(record: MeshDescriptor, text: str) -> bool:
 def words_block(text: str) -> str:
     """Words that MeSH does not have: of several, those that are not frequent in English, since papers word the others
     otherwise ("nurse-led clinics"); all near each other if no word is rare; what belongs to the name of a gene
-    wherever it stands; an animal by all its names."""
+    wherever it stands."""
     words = text.split()
     if all(map(is_never_noun, words)):  # "agitated", "feline hypertrophic"
         return pubmed_syntax.all_of(

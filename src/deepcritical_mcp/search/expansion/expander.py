@@ -91,8 +91,7 @@ def _terms(record: Publication) -> Iterator[str]:
 # With fewer papers than these, what finds more is of more use than what finds less.
 _FEW = 20
 _USUAL = 3
-# Of the broader queries, the one that finds most comes first, up to so many times as much as the direct one, or so
-# many papers.
+# A broader query comes last that finds more than so many times as much as the direct one, and more than so many papers.
 _NEAR = 10
 _FEW_MORE = 500
 _NEARLY = 1.1
@@ -299,9 +298,9 @@ def _planned(asked: Topic, ncbi: NcbiView, evidence: EvidenceView, description: 
 
 
 def _adding(drafts: Sequence[Proposal], least: int, hits: dict[str, Hits], *, is_ample: bool) -> list[Proposal]:
-    """The broader drafts that add papers, or were not counted, the most useful first: what adds most without burying
-    the rest, then what adds more. If more queries than usual are wanted (`is_ample`) and the direct one finds few
-    papers, those that add nothing today, and those on one of two subjects, come last."""
+    """The broader drafts that add papers, or were not counted, in their order, those last that bury the rest. If more
+    queries than usual are wanted (`is_ample`) and the direct one finds few papers, those that add nothing today, and
+    those on one of two subjects, come at the end."""
     if least < 0:
         return sorted(drafts, key=lambda one: one.is_spare)
     found = {one: hits[one.pubmed].count if one.pubmed in hits else -1 for one in drafts}

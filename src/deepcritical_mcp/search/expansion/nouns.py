@@ -107,10 +107,11 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
             yield Piece(text, "modifier" if role in (*_SAYING, "person") and role != "head" else role, concept)
     if not words:
         return
-    short = [one for one in words if is_symbol(one[0]) and role_of_word(one[0].lower()) != "filler"]
-    if len(short) == 1 < len(words) and all(is_common([one[0]]) for one in words if one not in short):  # "PICC line"
-        yield Piece(short[0][0], "subject", short[0][1])
-        yield from (Piece(text, "modifier", concept) for text, concept in words if (text, concept) not in short)
+    (first, named), *rest = words
+    is_short = is_symbol(first) and " " not in first and role_of_word(first.lower()) != "filler"
+    if is_short and rest and all(is_common([text]) for text, _ in rest):  # "PICC line"
+        yield Piece(first, "subject", named)
+        yield from (Piece(text, "modifier", concept) for text, concept in rest)
         return
     *before, (last, concept) = words
     role = role_of_item(last, concept)

@@ -201,11 +201,9 @@ class Plan:
         is_question = len(self.required) > 2 or len({one.is_disease for one in sure}) > 1
         if is_question and not is_flood:
             return []
-        said = [one for one in self.ranking if one.role not in _ONLY_RANKING]
-        said = [one for one in said if not (one.is_negation or one.is_compared)]
-        telling = [one for one in said if one.evidence or is_telling(one)]
-        if others := [one for one in telling if one.role != "person"]:
-            telling = others
+        said = (one for one in self.ranking if one.role not in _ONLY_RANKING and not one.is_compared)
+        telling = [one for one in said if not one.is_negation and (one.evidence or is_telling(one))]
+        telling = [one for one in telling if one.role != "person"] or telling
         if len(self.required) < 2:
             return telling
         if not is_flood:  # an outcome, a setting or persons only rank
@@ -238,9 +236,7 @@ class Plan:
     def rank_terms(self) -> list[str]:
         """What only ranks: the words of the parts of which no paper has to name any."""
         said = [word for part in self.ranking if part not in self.one_of for word in part.rank_words]
-        plain = [
-            one.text for one in self.demanded if one.is_looked_up and not (one.concept or one.either or one.is_negation)
-        ]
+        plain = [one.text for one in self.demanded if one.is_looked_up and not (one.is_known or one.either)]
         short = [text for text in plain if telling_words(text) != text.split()]  # "nurse-led clinics", by nurse-led
         said += [word for text in short for word in text_words(text)]
         either = [word for one in self.topic.either_way for word in text_words(_COMPARED.sub("", one))]

@@ -167,22 +167,19 @@ def _without(plan: Plan) -> Iterator[Proposal]:
         found = f"Without {_listed(one.said for one in plan.one_of)}."
         is_spare = not all(_is_option(one, conditions) for one in plan.one_of)
         yield Proposal("broader", _words(plan.required), plan.query(plan.required), found, is_spare=is_spare)
-    subjects = sorted(enumerate(plan.subjects), key=lambda placed: (*_grip(placed[1]), -placed[0]))
-    for one in [*(one for one in plan.required if one.is_negation), *(one for _, one in subjects)]:
+    # The easiest to give up first: what is measured, then what MeSH does not know; of the rest the last.
+    subjects = plan.subjects[::-1]
+    subjects.sort(key=lambda one: (not one.is_outcome, one.is_known, one.evidence))
+    for one in [*(one for one in plan.required if one.is_negation), *subjects]:
         rest = [other for other in plan.demanded if other is not one]
         left = [other for other in rest if not other.is_negation]
-        if left:
+        if left and (len(plan.subjects) > 1 or one.is_negation):
             found = f"Without “{one.said}”, which papers may leave to the full text or word otherwise."
             is_class = one.kind in ("disease", "D") and any(other.is_class for other in left)
             wide = plan.query([other for other in rest if other in plan.required])
             wide = plan.with_one_of(wide) if len(plan.one_of) == 1 else wide
             is_spare = not (is_class or (len(left) > 1 and (one.is_negation or _is_option(one, conditions))))
             yield Proposal("broader", _words(rest), wide, found, is_spare=is_spare, is_loose=is_class)
-
-
-def _grip(part: Part) -> tuple[bool, bool, float]:
-    """How hard it is to give up a part: easiest is what is measured, then what MeSH does not know."""
-    return not part.is_outcome, part.is_known, part.evidence
 
 
 def _is_condition(part: Part) -> bool:
@@ -193,8 +190,8 @@ def _is_condition(part: Part) -> bool:
 
 def _is_option(part: Part, conditions: Sequence[Part]) -> bool:
     """Whether a topic stays what it is without a part: an outcome, whom or where it is about, or a phrase that papers
-    may word otherwise, but no animal, nor its only condition."""
-    if part.role == "animal" or [*conditions] == [part]:
+    may word otherwise, but no animal, nor its only condition, nor what is labeled as tried."""
+    if part.role == "animal" or part.label == "I" or [*conditions] == [part]:
         return False
     is_whom = part.before in word_list("of whom") and part.kind not in ("D", "E")
     is_worded = " " in part.text and not part.is_known
@@ -219,7 +216,8 @@ def _with_parent(plan: Plan) -> Iterator[Proposal]:
     is_sure = len(plan.subjects) > 1 and all(one.evidence >= SURE for one in plan.subjects)
     for part in reversed(plan.subjects) if is_sure else ():
         concept = part.concept or TopicConcept(part.text)
-        near = [one for one in concept.broader if one.name not in named and _is_close(one, concept)]
+        above = (one for one in concept.broader if one.name not in named and not stems(one.name) & plan.topic.negated)
+        near = [one for one in above if _is_close(one, concept)]
         for parent in near[:1]:
             wide = pubmed_syntax.any_of(
                 [pubmed_syntax.grouped(plan.blocks[part]), TopicConcept(parent.name, record=parent).block.full]
@@ -314,8 +312,8 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
 
 def _only(part: Part, core: str, subject: str) -> Proposal:
     """The direct query and a part that only ranks in it."""
-    narrow = f"{core} AND {pubmed_syntax.grouped(part.block())}"
-    return Proposal("specific", f"{subject}: {part.said}", narrow, f"Only papers that say “{part.said}”.")
+    found = f"Only papers that say “{part.said}”."
+    return Proposal("specific", f"{subject}: {part.said}", f"{core} AND {pubmed_syntax.grouped(part.block())}", found)
 
 
 def _narrowed(plan: Plan, one: FittingFilter, subject: str) -> Proposal:

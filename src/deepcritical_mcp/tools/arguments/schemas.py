@@ -223,8 +223,8 @@ class _Reading:
         if "sort" in self._known and "new" in name.lower():
             return ': pass only_new=true (omits what the session has), or sort="date" (newest first).'
         if is_of_kind(name, "page"):
-            next_page = "leave it out for the first page, then pass next_offset as offset"
-            return f": {next_page if 'offset' in self._known else 'there is only one page'}."
+            is_paged = "offset" in self._known
+            return f": {'leave it out, then pass next_offset as offset' if is_paged else 'there is only one page'}."
         if "min_date" in self._known and is_of_kind(name, "period"):
             return ': pass min_date and max_date, e.g. min_date="2015", max_date="2020".'
         if self._tool == "pubmed_search" and alias(name, ["pmid"]):
