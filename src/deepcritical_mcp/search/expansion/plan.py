@@ -236,8 +236,9 @@ class Plan:
     def rank_terms(self) -> list[str]:
         """What only ranks: the words of the parts of which no paper has to name any."""
         said = [word for part in self.ranking if part not in self.one_of for word in part.rank_words]
-        plain = [one.text for one in self.demanded if one.is_looked_up and not (one.is_known or one.either)]
-        short = [text for text in plain if telling_words(text) != text.split()]  # "nurse-led clinics", by nurse-led
+        asked = [one for one in self.demanded if one.is_looked_up and not (one.concept or one.either)]
+        # "nurse-led clinics", of which only nurse-led is demanded
+        short = [one.text for one in asked if telling_words(one.text) != one.text.split()]
         said += [word for text in short for word in text_words(text)]
         either = [word for one in self.topic.either_way for word in text_words(_COMPARED.sub("", one))]
         return list(dict.fromkeys([*said, *either]))[:_MAX_RANKING]
