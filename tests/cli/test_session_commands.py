@@ -112,7 +112,7 @@ def test_what_is_deleted_now_is_not_left_on_disk(kept: dict[str, str], sessions:
     assert list((tmp_path / "data").rglob(f"*{zinc}*"))
     code, said, _ = sessions("delete", zinc, "Warts and iron", "--now", stdin="n\n")
     assert code
-    assert "Delete 2 sessions with all evidence, so that nothing can be undone?" in said
+    assert "Delete 2 sessions with all evidence? This cannot be undone." in said
     assert list((tmp_path / "data").rglob(f"*{zinc}*"))
     code, said, _ = sessions("delete", zinc, "Warts and iron", "--now", "--yes")
     assert code == 0

@@ -89,12 +89,7 @@ async def test_a_session_of_0_2_on_a_server_is_upgraded_even_if_that_is_interrup
     written_by_0_2(cast(Client, client), session_id, ITEMS, DOCUMENTS, metadata=metadata)
     client.get_collection(f"{session_id}-words").modify(metadata={**metadata, "title": "Zinc"})
     settings = Settings(chroma_url=chroma_server.url, session_ttl=1e10)
-    steps = {"left": killed_after}
-    for name in ("upsert", "update", "delete", "modify"):
-        monkeypatch.setattr(Collection, name, _until_killed(getattr(Collection, name), steps))
-    with contextlib.suppress(EvidenceStoreError):
-        await registries(settings).get(session_id)
-    monkeypatch.undo()
+    await _upgrade_killed(registries(settings), session_id, monkeypatch, killed_after)
     for store in [await registries(settings).get(session_id), await registries(settings).get(session_id)]:
         assert (store.title, await store.ids()) == ("Zinc", [one.id for one in ITEMS])
         assert await store.publications(await store.ids()) == {one.id: one for one in ITEMS}
@@ -114,12 +109,7 @@ async def test_what_0_2_left_in_one_collection_is_upgraded_even_if_that_is_inter
     written_by_0_2(cast(Client, client), session_id, ITEMS[-1:], DOCUMENTS, metadata={**FORMAT, "used": 1_000_000_000})
     client.delete_collection(session_id)  # 0.2 was killed while it discarded vectors
     settings = Settings(chroma_url=chroma_server.url, session_ttl=1e10)
-    steps = {"left": killed_after}
-    for name in ("upsert", "update", "delete", "modify"):
-        monkeypatch.setattr(Collection, name, _until_killed(getattr(Collection, name), steps))
-    with contextlib.suppress(EvidenceStoreError):
-        await registries(settings).get(session_id)
-    monkeypatch.undo()
+    await _upgrade_killed(registries(settings), session_id, monkeypatch, killed_after)
     store = await registries(settings).get(session_id)
     assert (await store.ids(), await store.documents("")) == ([ITEMS[-1].id], DOCUMENTS)
 
@@ -149,6 +139,18 @@ def test_rows_are_written_in_portions_that_a_server_takes() -> None:
     assert [row for some in portions for row in some] == rows
     assert max(sum(len(value) for _, value in some) for some in portions) <= MAX_WRITTEN
     assert max(map(len, portions)) == MAX_RECORDS
+
+
+async def _upgrade_killed(
+    registry: SessionRegistry, session_id: str, monkeypatch: pytest.MonkeyPatch, killed_after: int
+) -> None:
+    """Open a session with a process that is killed after so many writes to its collections."""
+    steps = {"left": killed_after}
+    for name in ("upsert", "update", "delete", "modify"):
+        monkeypatch.setattr(Collection, name, _until_killed(getattr(Collection, name), steps))
+    with contextlib.suppress(EvidenceStoreError):
+        await registry.get(session_id)
+    monkeypatch.undo()
 
 
 def _until_killed(work: Callable[..., object], steps: dict[str, int]) -> Callable[..., object]:

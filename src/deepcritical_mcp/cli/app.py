@@ -316,7 +316,8 @@ def delete_kept(
     session: Annotated[list[str], typer.Argument(help="Ids, titles, or the beginnings of titles.", show_default=False)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     now: Annotated[
-        bool, typer.Option("--now", help="For good: nothing stays on disk. Also of a deleted session, by its id.")
+        bool,
+        typer.Option("--now", help="For good: nothing stays on disk. A session deleted before is named by its id."),
     ] = False,
 ) -> None:
     """Delete sessions with all their evidence."""

@@ -117,8 +117,8 @@ async def delete_sessions(sessions: Sequence[str], *, yes: bool, now: bool) -> N
         chosen = {one.session_id: one for one in found}
         print("\n".join(_table(list(chosen.values()))))
         if not yes:
-            finally_ = ", so that nothing can be undone" if now else ""
-            typer.confirm(f"Delete {counted(len(chosen), 'session')} with all evidence{finally_}?", abort=True)
+            warning = " This cannot be undone." if now else ""
+            typer.confirm(f"Delete {counted(len(chosen), 'session')} with all evidence?{warning}", abort=True)
         undo = registry.undo_seconds and not now
         for session_id in chosen:
             if session_id in kept:

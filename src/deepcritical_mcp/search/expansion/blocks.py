@@ -19,9 +19,9 @@ _ENDING = re.compile("(?<=[a-z]{5})(?:al|e|ed|ic|ive|ous)$")
 # "homelessness" (homeless*), "sampling" (sampl*), "mobilisation" (mobilis*), "hesitancy" (hesitan*)
 _FAMILY = re.compile("(?<=[a-z]{5})(?:ness|ing|c[ey])$|(?<=[a-z]{6})ations?$")
 _MAX_PHRASE_WORDS = 3
-# How many words apart those of a phrase may stand that MeSH does not have.
-_NEAR = 10
-_APART = 5
+# How many words apart those of a phrase may stand: one that MeSH does not have, and one that it does, but in branches
+# other than these, whose names papers use as they are.
+NEAR, _NEAR_OF_HEADING = 10, 5
 _NAMES = ("A", "B", "C", "D", "F03", "M", "Z")
 MAX_NAMES = 20
 MAX_NEIGHBORS_SHOWN = 12
@@ -107,7 +107,7 @@ class TopicConcept:
         headings = [pubmed_syntax.phrase(self.record.name, tag) for tag in _tags(self.record)] if self.record else []
         own = [one for name in texts for one in text_words(name, is_substance=is_substance, unindexed=self.unindexed)]
         if self.record and not self.record.is_of(_NAMES) and 2 <= len(self.text.split()) <= _MAX_PHRASE_WORDS:
-            own += text_words(self.text, near=_APART)  # "quality of sleep"
+            own += text_words(self.text, near=_NEAR_OF_HEADING)  # "quality of sleep"
         names = [
             one
             for name in (synonyms(self.record) if self.record and self.record.name not in _UNSAID else ())
@@ -292,7 +292,7 @@ def words_block(text: str) -> str:
         family = [f"{_FAMILY.sub('', one)}*[tiab]" for one in spellings(telling[0]) if _FAMILY.search(one)]
         return pubmed_syntax.any_of([*text_words(telling[0]), *family])
     if len(words) <= _MAX_PHRASE_WORDS and not is_symbol(words[0]):
-        return pubmed_syntax.any_of(text_words(" ".join(telling), near=_NEAR))
+        return pubmed_syntax.any_of(text_words(" ".join(telling), near=NEAR))
     kept = [word for word in telling if word.lower() not in PUBMED_STOP_WORDS and word[1:]]
     return pubmed_syntax.all_of(pubmed_syntax.any_of(text_words(word)) for word in kept)
 

@@ -85,7 +85,7 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
     if len(run) == 2 and _is_completed(*run):
         yield Piece(" ".join(text for text, _ in run), "subject")
         return
-    gap = max((place for place, one in enumerate(run) if place and _parts(*one)), default=0)
+    gap = max((place for place, one in enumerate(run) if place and _separates(*one)), default=0)
     if 0 < gap < len(run) - 1:  # "mouse model exercise"
         yield from _phrase(run[:gap], is_apart=is_apart, is_listed=is_listed)
         yield from _phrase(run[gap:], is_apart=is_apart, is_listed=is_listed)
@@ -107,10 +107,10 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
             yield Piece(text, "modifier" if role in (*_SAYING, "person") and role != "head" else role, concept)
     if not words:
         return
-    (first, named), *rest = words
+    (first, its_concept), *rest = words
     is_short = is_symbol(first) and " " not in first and role_of_word(first.lower()) != "filler"
     if is_short and rest and all(is_common([text]) for text, _ in rest):  # "PICC line"
-        yield Piece(first, "subject", named)
+        yield Piece(first, "subject", its_concept)
         yield from (Piece(text, "modifier", concept) for text, concept in rest)
         return
     *before, (last, concept) = words
@@ -123,8 +123,8 @@ def _phrase(run: Sequence[Item], *, is_apart: bool, is_listed: bool) -> Iterator
         yield Piece(" ".join(text for text, _ in words), said if said in ("group", "setting") else "subject")
 
 
-def _parts(text: str, concept: TopicConcept | None) -> bool:
-    """Whether a word parts those around it: "mouse model exercise", "injection sites overdose"."""
+def _separates(text: str, concept: TopicConcept | None) -> bool:
+    """Whether a word separates those around it: "mouse model exercise", "injection sites overdose"."""
     role = role_of_item(text, concept)
     return role in _BETWEEN or (role == "modifier" and not is_adjective(text))
 

@@ -19,7 +19,7 @@ from deepcritical_mcp.search.expansion.roles import NAMED, NONE, SURE, WEAK, is_
 from deepcritical_mcp.search.expansion.topic import Topic
 from deepcritical_mcp.search.expansion.word_lists import word_list
 
-_ONLY_RANKING = ("measure", "comparator", "kind", "head")
+ONLY_RANKING = ("measure", "comparator", "kind", "head")
 _OF_WHOM = word_list("of whom")
 
 
@@ -201,7 +201,7 @@ class Plan:
         is_question = len(self.required) > 2 or len({one.is_disease for one in sure}) > 1
         if is_question and not is_flood:
             return []
-        said = (one for one in self.ranking if one.role not in _ONLY_RANKING and not one.is_compared)
+        said = (one for one in self.ranking if one.role not in ONLY_RANKING and not one.is_compared)
         telling = [one for one in said if not one.is_negation and (one.evidence or is_telling(one))]
         telling = [one for one in telling if one.role != "person"] or telling
         if len(self.required) < 2:

@@ -16,11 +16,11 @@ from typing import Literal
 
 from deepcritical_mcp.models import ExpandedQuery
 from deepcritical_mcp.search.expansion import pubmed_syntax
-from deepcritical_mcp.search.expansion.blocks import TopicConcept, text_words, uncapitalized
+from deepcritical_mcp.search.expansion.blocks import NEAR, TopicConcept, text_words, uncapitalized
 from deepcritical_mcp.search.expansion.filters import FittingFilter, fitting_filters
 from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import natural_order, stems
-from deepcritical_mcp.search.expansion.plan import Plan, is_telling
+from deepcritical_mcp.search.expansion.plan import ONLY_RANKING, Plan, is_telling
 from deepcritical_mcp.search.expansion.roles import NAMED, SURE, role_of_word
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic, fit_web
 from deepcritical_mcp.search.expansion.word_lists import word_list
@@ -32,7 +32,6 @@ _LIKELY = 0.25
 """Share of the papers that define an abbreviation in which a meaning is worth a query of its own."""
 # Processes and symptoms, such as "Pain".
 _NO_DISEASE = "C23"
-_NEAR = "tiab:~4"
 # A field of PubMed's syntax, and one in which at least the same records are found.
 _WIDER_FIELDS = {
     "ti": "tiab",
@@ -206,7 +205,8 @@ def _worded_otherwise(plan: Plan) -> Iterator[Proposal]:
     }
     if blocks:
         wide = plan.with_one_of(plan.query(plan.required, blocks))
-        found = "Also your words near each other, and in all fields."
+        is_near = any("tiab:~" in term for terms in looser.values() for term in terms)
+        found = f"Also your words {'near each other, and ' if is_near else ''}in all fields."
         yield Proposal("broader", f"{_words(plan.required)}, in other words", wide, found)
 
 
@@ -241,15 +241,11 @@ def _is_close(parent: MeshDescriptor, concept: TopicConcept) -> bool:
 def _looser(part: Part) -> list[str]:
     """The words of a part near each other, and as PubMed reads them by itself."""
     looked_up = [one for one in part.either or (part,) if one.is_looked_up and not one.described]
-    near = [" ".join(words) for one in looked_up if 2 <= len(words := _telling(one)) <= 4]
+    named = [[word for word in one.text.split() if word not in PUBMED_STOP_WORDS] for one in looked_up if one.records]
     return [
-        *(pubmed_syntax.phrase(one, _NEAR) for one in near),
+        *(pubmed_syntax.phrase(" ".join(words), f"tiab:~{NEAR}") for words in named if 2 <= len(words) <= 4),
         *(pubmed_syntax.grouped(one.text) for one in looked_up),
     ]
-
-
-def _telling(part: Part) -> list[str]:
-    return [word for word in part.text.split() if word not in PUBMED_STOP_WORDS]
 
 
 def _wider_fields(topic: Topic) -> Iterator[Proposal]:
@@ -295,7 +291,7 @@ def specific_drafts(plan: Plan, *, today: date) -> Iterator[Proposal]:
         and one.filter.pubmed.strip("(").split(" OR ")[0] not in plan.core
     ]
     said = sorted((one for one in plan.ranking if one not in plan.demanded), key=lambda part: -part.evidence)
-    telling = [one for one in said if one.role not in ("measure", "comparator", "kind", "head") and not one.is_negation]
+    telling = [one for one in said if one.role not in ONLY_RANKING and not one.is_negation]
     first = [
         one
         for one in telling

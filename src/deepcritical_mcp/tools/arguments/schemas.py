@@ -213,7 +213,8 @@ class _Reading:
         hints = [f'Unknown argument "{name[:MAX_NAME_LENGTH]}"{self._instead(name)}' for name in others]
         if fields:
             item = ", ".join(f'"{field}": …' for field in dict.fromkeys(fields.values()))
-            hints.insert(0, f"Pass {', '.join(fields)} as fields of an item: items=[{{{item}}}].")
+            named = ", ".join(name[:MAX_NAME_LENGTH] for name in fields)
+            hints.insert(0, f"Pass {named} as fields of an item: items=[{{{item}}}].")
         told = first_few(hints)
         raise InvalidInputError(f"{told} {self._tool} accepts {', '.join(self._known)}.")
 
