@@ -81,9 +81,9 @@ async def expand_queries(
     ] = (),
     session_id: OtherSession = "",
 ) -> Expansion:
-    """Suggest better queries and search terms for a topic or PICO question (direct, broader, narrower): synonyms,
-    keywords, MeSH headings, hits, what known papers (`seeds`) share. To write a search strategy or improve a PubMed
-    query."""
+    """Suggest better queries and search terms for what papers must name: gout AND (colchicine OR NSAIDs), or for a
+    topic or PICO question (direct, broader, narrower): synonyms, keywords, MeSH headings, hits, what known papers
+    (`seeds`) share. To write a search strategy or improve a query."""
     session, unused = None, ()
     try:
         session = await session_for(ctx, session_id, about=topic)
@@ -106,6 +106,10 @@ async def expand_queries(
         "one only narrows, so use it alone or not at all. For web_search and semantic_search, use query instead of "
         "pubmed_query."
     )
+    if not uses_pubmed_syntax(topic):
+        step += (
+            " If the direct query requires something else than it should, call again with what must be there: A AND B."
+        )
     if any("translate it" in one for one in expansion.warnings):
         step = "Translate the topic into English and call expand_queries again."
     steps = session.next_step(step) if session else step

@@ -61,6 +61,44 @@ async def test_the_subjects_are_required_and_nothing_else(topic: str, subjects: 
     assert requires(query, subjects), query
 
 
+@pytest.mark.parametrize(
+    ("topic", "query"),
+    [
+        ("gout AND (febuxostat OR smartwatches)", "gout AND (febuxostat OR smartwatches)"),
+        ("gout (febuxostat OR smartwatches)", "gout AND (febuxostat OR smartwatches)"),
+        ("febuxostat OR smartwatches AND gout", "(febuxostat OR smartwatches) AND gout"),
+        ("gout AND ((liquorice OR febuxostat) AND nurses)", "gout AND (liquorice OR febuxostat) AND nurses"),
+        ("gout AND burnout NOT (liquorice OR febuxostat)", "(gout AND burnout) NOT (liquorice OR febuxostat)"),
+        ("gout NOT liquorice AND burnout", "(gout AND burnout) NOT liquorice"),
+        ("mortality AND effects", "mortality AND effects"),
+        ("gout AND (treatment OR management)", "gout AND (treatment OR management)"),
+        ("gout AND liquorice AND outcomes", "(gout AND liquorice) AND (outcome[tiab] OR outcomes[tiab] OR all[sb])"),
+        # Nested in another way, or with a field, it stays as it is.
+        ("gout AND febuxostat OR burnout", "gout AND febuxostat OR burnout"),
+        ("(gout AND febuxostat) OR burnout", "(gout AND febuxostat) OR burnout"),
+        ("gout AND 2010:2020", "gout AND 2010:2020"),
+        ("gout AND febuxostat[ti]", "gout AND febuxostat[ti]"),
+        ("gout AND febuxo*", "gout AND febuxo*"),
+    ],
+)
+async def test_what_is_joined_by_operators_is_required_as_it_is_joined(topic: str, query: str):
+    assert (await offline(topic)).queries[0].pubmed_query == query
+
+
+async def test_each_term_that_is_joined_by_operators_gets_all_its_names(ask: Ask):
+    topic = "(nonagenarians OR pregnant women) AND anaemia of chronic gout AND S. aureus NOT migraine"
+    found = await ask(topic, records=(*LIBRARY, *PERSONS_AND_PARTS), papers={"pregnant ; anemia ; gout ; aureus": 9})
+    (direct, *others) = found.queries
+    assert all(
+        finds(direct.pubmed_query, f"{who} anemia gout staphylococcus aureus")
+        for who in ("nonagenarian", "pregnant woman")
+    )
+    assert not finds(direct.pubmed_query, "pregnant women anemia staphylococcus aureus")
+    assert not finds(direct.pubmed_query, "pregnant women anemia gout staphylococcus aureus migraine")
+    assert "joined as you wrote them" in direct.rationale
+    assert all(" NOT migraine" in one.pubmed_query for one in others)
+
+
 async def test_a_letter_that_is_a_name_stays_one_in_capitals():
     (direct, *_) = (await offline("FALLS IN OLDER ADULTS UNDER VITAMIN A")).queries
     assert "vitamin A" in direct.pubmed_query

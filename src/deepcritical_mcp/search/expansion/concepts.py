@@ -94,7 +94,7 @@ async def look_up(topic: Topic, vocabulary: Vocabulary | None, *, seconds: float
 async def _steps(topic: Topic, vocabulary: Vocabulary) -> AsyncIterator[NcbiView]:
     """The view after each answer, more complete every time."""
     view = NcbiView()
-    if not topic.syntax and len(topic.text.split()) <= _MAX_WORDS:
+    if not (topic.syntax or topic.operands) and len(topic.text.split()) <= _MAX_WORDS:
         suggestion = await vocabulary.corrected(topic.text)
         view = NcbiView(corrected=suggestion if await _is_credible(suggestion, topic, vocabulary) else "")
     view = replace(view, is_reachable=True)
@@ -181,7 +181,7 @@ def candidates(topic: Topic) -> dict[str, str]:
         for start in range(len(tokens) - length + 1)
         if not {start, start + length - 1} & bounds
     ]
-    found = {long: short.lower() for short, long in known_abbreviations(topic).items()}
+    found = {long: short.lower() for short, long in known_abbreviations(topic).items() if not topic.find(long)}
     for span in spans:
         if any(one[0] in '",;' for one in span):
             continue
@@ -296,7 +296,8 @@ def _found(
         take(short, TopicConcept(short, one.forms, record, abbreviation=one))
     for text, record in fitting:
         take(text, TopicConcept(text, record=record))
-    return tuple(found[span] for span in sorted(found, key=lambda span: span.start))[:MAX_CONCEPTS]
+    most = max(MAX_CONCEPTS, sum(map(len, topic.operands)))
+    return tuple(found[span] for span in sorted(found, key=lambda span: span.start))[:most]
 
 
 def with_definitions(

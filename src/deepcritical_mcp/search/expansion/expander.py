@@ -329,7 +329,10 @@ def _asked_back(plan: Plan) -> str:
         return ""
     listed = ", ".join(f"“{one.text}”" for one in [*demanded, *others])
     required = ", ".join(f"“{one.text}”" for one in demanded)
-    return f"Which of these must every paper be about: {listed}? The direct query requires {required}."
+    return (
+        f"Which of these must every paper be about: {listed}? The direct query requires {required}; to decide, join "
+        "the right ones by AND."
+    )
 
 
 def _nothing(without: Sequence[Proposal], hits: dict[str, Hits]) -> str:

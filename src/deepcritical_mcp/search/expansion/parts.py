@@ -57,6 +57,7 @@ class Part:
         before: what separates it from the part before it: a word in small letters, "," or "" for nothing.
         label: the letter of the part of a PICO question that it is in, or "".
         either: the parts of which one is enough ("aspirin or warfarin").
+        every: the parts of one term of the user, all of which must be there ("central line infection").
         is_compared: whether it is what something else is compared with.
         is_looked_up: whether MeSH was asked for it.
         described: the adjective before it, or the gerund behind it, that papers name with it ("robotic prostatectomy").
@@ -71,6 +72,7 @@ class Part:
     is_compared: bool = False
     is_looked_up: bool = False
     described: str = ""
+    every: tuple[Part, ...] = ()
 
     @property
     def is_negation(self) -> bool:
@@ -105,13 +107,18 @@ class Part:
     @property
     def is_known(self) -> bool:
         """Whether MeSH or the texts have a name for it."""
-        known = [one.concept for one in self.either or (self,)]
+        known = [one.concept for one in self.inner]
         return any(one is not None and bool(one.record or one.forms) for one in known)
 
     @property
     def records(self) -> list[MeshDescriptor]:
-        """The records of MeSH for it, or for the parts of which one is enough."""
-        return [one.concept.record for one in self.either or (self,) if one.concept and one.concept.record]
+        """The records of MeSH for it, or for the parts in it."""
+        return [one.concept.record for one in self.inner if one.concept and one.concept.record]
+
+    @property
+    def inner(self) -> tuple[Part, ...]:
+        """The parts that it is made of; itself if of none."""
+        return tuple(part for one in self.either or self.every for part in one.inner) or (self,)
 
     @property
     def kind(self) -> str:
@@ -126,8 +133,8 @@ class Part:
     def evidence(self) -> float:
         """How sure it is that papers on the topic name it: what it is, and where it stands. What is compared or in
         parentheses is named by fewer, and so is an outcome, unless it is a disease."""
-        if self.either:
-            return NONE if self.role == "person" else max(one.evidence for one in self.either)
+        if self.inner != (self,):
+            return NONE if self.role == "person" else max(one.evidence for one in self.inner)
         found = evidence_of(self.role, self.text, self.concept.record if self.concept else None)
         if self.concept and self.concept.forms and not self.concept.record:
             found = SURE
@@ -151,6 +158,8 @@ class Part:
         """The part for PubMed, by all its names; words that MeSH was not asked for go through PubMed's own mapping."""
         if self.either:
             return pubmed_syntax.any_of(pubmed_syntax.grouped(one.block()) for one in self.either)
+        if self.every:
+            return pubmed_syntax.all_of(one.block() for one in self.every)
         if self.text.lower().replace("-", " ") in word_list("adverse"):
             return _ADVERSE_BLOCK
         if self.concept and self.described:
@@ -183,7 +192,7 @@ class Part:
 
 def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bool) -> list[Part]:
     """The topic's parts in their order, each once; [] for PubMed's syntax, which is never taken apart."""
-    spans = {span.start: (span.stop, one) for one in concepts if (span := topic.find(one.text))}
+    spans = {span.start: (span.stop, one) for one in concepts[::-1] for span in topic.places(one.text)}
     for text in (*topic.quoted, *word_list("name"), *word_list("subject name"), *word_list("adverse")):
         span = topic.find(text)
         inner = [start for start in spans if span and start in span]
@@ -199,7 +208,7 @@ def parts_of(topic: Topic, concepts: Sequence[TopicConcept], *, is_looked_up: bo
     every: dict[str, Part] = {}
     for one in found:  # "urinary tract infections in women with recurrent UTI"
         named = one.records[0].name if one.records and not one.described else one.text
-        every.setdefault(named.casefold(), one)
+        every.setdefault(f"{one.label if topic.operands else ''} {named.casefold()}", one)
     return list(every.values())
 
 

@@ -122,6 +122,29 @@ def select(parts: Sequence[Part]) -> Selection:
     return Selection(required, tuple(one for one in parts if one not in required), surplus)
 
 
+def _asked_for(topic: Topic, parts: Sequence[Part], *, is_looked_up: bool) -> Selection:
+    """What the user joined by AND and OR: of the parts of each term, those that papers have to name. Beside two others,
+    what says nothing of the subject only ranks ("outcomes", "prevention or management")."""
+    required: list[Part] = []
+    ranking: list[Part] = []
+    place = 0
+    for terms in topic.operands:
+        asked: list[Part] = []
+        for term in terms:
+            chosen = select([one for one in parts if one.label == str(place)])
+            whole = Part(
+                term, "subject" if chosen.required else "kind", is_looked_up=is_looked_up, every=chosen.required
+            )
+            asked.append(chosen.required[0] if len(chosen.required) == 1 else whole)
+            ranking += chosen.ranking
+            place += 1
+        either = replace(asked[0], text=" or ".join(one.text for one in asked), either=tuple(asked), concept=None)
+        required.append(either if asked[1:] else asked[0])
+    telling = [one for one in required if any(part.role not in ("kind", "head") for part in one.inner)]
+    vague = [one for one in required if one not in telling] if telling[1:] else []
+    return Selection(tuple(one for one in required if one not in vague), (*ranking, *vague))
+
+
 def _worth(pair: tuple[Part, Part]) -> float:
     one, other = pair
     whom = sum(part.before in _OF_WHOM and part.kind not in ("disease", "C") for part in pair)
@@ -174,7 +197,8 @@ class Plan:
     ) -> None:
         self.asked, self.topic = asked, topic
         self.concepts = [replace(one, unindexed=unindexed) for one in concepts]
-        self.parts = [] if topic.syntax else grouped_parts(parts_of(topic, self.concepts, is_looked_up=is_looked_up))
+        said = [] if topic.syntax else parts_of(topic, self.concepts, is_looked_up=is_looked_up)
+        self.parts = said if topic.operands else grouped_parts(said)
         self.left_out = [
             age_left_out(one) or (_ANIMALS if _OF_ANIMALS.fullmatch(one) else one) for one in topic.excluded
         ]
@@ -182,7 +206,8 @@ class Plan:
         negations = [one for one in self.parts if one.is_negation and one.concept is None]
         is_alone = len(negations) == len(self.parts)
         optional = [one for one in negations if not is_alone and negated_block(one.text) == one.text]
-        chosen = select([one for one in self.parts if one not in optional])
+        kept = [one for one in self.parts if one not in optional]
+        chosen = _asked_for(topic, kept, is_looked_up=is_looked_up) if topic.operands else select(kept)
         self.required, self.ranking, self.surplus = chosen.required, (*chosen.ranking, *optional), chosen.surplus
         self.blocks = {one: one.block() for one in self.required}
         self.shortened: list[Part] = []
@@ -199,7 +224,7 @@ class Plan:
         itself (a condition, and something sure that is none); never only a comparison, or words that say little."""
         sure = [one for one in self.required if one.evidence >= SURE and one.is_known]
         is_question = len(self.required) > 2 or len({one.is_disease for one in sure}) > 1
-        if is_question and not is_flood:
+        if self.topic.operands or (is_question and not is_flood):
             return []
         said = (one for one in self.ranking if one.role not in ONLY_RANKING and not one.is_compared)
         telling = [one for one in said if not one.is_negation and (one.evidence or is_telling(one))]

@@ -115,6 +115,7 @@ def direct_query(plan: Plan) -> ExpandedQuery:
         _origin(asked)
         if asked.syntax
         else f"Papers on {_listed(one.said for one in plan.demanded) or _listed([asked.text])}.",
+        "Your terms with their other names, joined as you wrote them." if topic.operands else "",
         f"And one of {_listed(one.said for one in plan.one_of)}." if plan.one_of[1:] else "",
         *(f"“{one.said}” as a phrase, or as papers word it." for one in plan.required if one.is_negation),
         f"{_listed(ranking)}: only to rank by, no paper has to say so." if ranking and plan.rank_terms else "",
@@ -161,7 +162,7 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
 def _without(plan: Plan) -> Iterator[Proposal]:
     """The topic without what is demanded beside its subjects; without a negation; without one of three subjects that is
     not what is tried; a class of drugs alone, since its reviews are searched so; at last without any other part."""
-    conditions = [one for one in plan.demanded if _is_condition(one)]
+    topic, conditions = plan.topic, [one for one in plan.demanded if _is_condition(one)]
     if plan.one_of and len(plan.subjects) > 1:
         found = f"Without {_listed(one.said for one in plan.one_of)}."
         is_spare = not all(_is_option(one, conditions) for one in plan.one_of)
@@ -177,7 +178,8 @@ def _without(plan: Plan) -> Iterator[Proposal]:
             is_class = one.kind in ("disease", "D") and any(other.is_class for other in left)
             wide = plan.query([other for other in rest if other in plan.required])
             wide = plan.with_one_of(wide) if len(plan.one_of) == 1 else wide
-            is_spare = not (is_class or (len(left) > 1 and (one.is_negation or _is_option(one, conditions))))
+            is_option = _is_option(one, conditions) or (bool(topic.operands) and one is subjects[0])
+            is_spare = not (is_class or (len(left) > 1 and (one.is_negation or is_option)))
             yield Proposal("broader", _words(rest), wide, found, is_spare=is_spare, is_loose=is_class)
 
 

@@ -77,6 +77,39 @@ def subjects(text: str) -> list[str]:
     return list(found.values())
 
 
+def plain_terms(text: str) -> tuple[list[list[str]], list[str]] | None:
+    """The terms of a query without fields and truncation: what AND joins, each with the terms that OR joins, and what
+    NOT excludes. None if it has a field, a range or truncation, or is nested in another way."""
+    return None if {*"[*:"} & {*text} else _plain_terms(_parse(text))
+
+
+def _plain_terms(items: Sequence[_Node]) -> tuple[list[list[str]], list[str]] | None:
+    operands: list[list[str]] = []
+    excluded: list[str] = []
+    operator, is_run = "AND", False
+    for item in items:
+        if item.is_operator:
+            operator, is_run = item.text, False
+            continue
+        if not item.items and is_run:
+            run = excluded if operator == "NOT" else operands[-1]
+            run[-1] += f" {words(item.text)}"
+            continue
+        found = _plain_terms(item.items) if item.items else ([[words(item.text)]], [])
+        is_one = found is not None and len(found[0]) == 1 and not found[1]
+        if found is None or (operator != "AND" and not is_one) or (operator == "OR" and (operands[1:] or excluded)):
+            return None
+        if operator == "NOT":
+            excluded += found[0][0]
+        elif operator == "OR":
+            operands[-1] += found[0][0]
+        else:
+            operands += found[0]
+            excluded += found[1]
+        operator, is_run = ("AND", False) if item.items else (operator, True)
+    return operands, excluded
+
+
 def words(text: str) -> str:
     """`text` without characters that are PubMed syntax, so that it goes through term mapping."""
     return _BLANKS.sub(" ", _NOT_IN_WORDS.sub(" ", _FANCY_QUOTES.sub(" ", text))).strip()

@@ -159,6 +159,7 @@ class Topic:
         syntax: a well-formed PubMed query if the user wrote PubMed syntax, or that of a database that can be read;
             else "".
         database: the database whose syntax was read, "" for PubMed's.
+        operands: what the user joined by AND, each the plain terms joined by OR; () for a topic in words.
         tokens: without `syntax`, the words in order.
         language: "" for English or unknown; else the language it seems to be written in.
         typed: the words as the user typed them, if the topic is in NCBI's spelling; else "".
@@ -174,6 +175,7 @@ class Topic:
     subject: str
     syntax: str = ""
     database: str = ""
+    operands: tuple[tuple[str, ...], ...] = ()
     tokens: tuple[Token, ...] = ()
     language: str = ""
     typed: str = ""
@@ -208,8 +210,11 @@ class Topic:
         return " ".join(one.text for one in self.tokens if not one.is_negation and one.text not in (",", ";"))
 
     def find(self, term: str) -> range | None:
-        """The places in `tokens` of the words of `term`, in any case, with or without hyphens; None if they are not
-        adjacent. A negation is one token."""
+        """The first of the `places` of `term`; None if it has none."""
+        return next(self.places(term), None)
+
+    def places(self, term: str) -> Iterator[range]:
+        """Where in `tokens` the words of `term` stand, in any case, with or without hyphens; a negation is one."""
         wanted = _unhyphenated(term)
         tokens = [_unhyphenated(one.text) for one in self.tokens]
         for start in range(len(tokens)):
@@ -217,10 +222,9 @@ class Topic:
             for stop in range(start, len(tokens)):
                 found += tokens[stop]
                 if found == wanted:
-                    return range(start, stop + 1)
+                    yield range(start, stop + 1)
                 if len(found) >= len(wanted):
                     break
-        return None
 
 
 # PubMed would read these as operators; a comma and "versus" only separate.
@@ -253,10 +257,14 @@ def read_topic(topic: str) -> Topic:
     subject = ", ".join(pubmed_syntax.subjects(text)) if syntax else subject_of(text)
     if not any(phrases(subject)):
         raise InvalidInputError("The topic has no word to search for. Name the disease, drug, gene or method.")
-    if syntax:
+    plain_terms = pubmed_syntax.plain_terms(syntax) if syntax and not database else None
+    operands = tuple(map(tuple, plain_terms[0])) if plain_terms else ()
+    if syntax and not operands:
         return Topic(text, subject, syntax, database, language=language_of(subject))
-    pico = {label: part for label, part in pico_parts(text).items() if any(phrases(part))}
+    pico = {} if operands else {label: part for label, part in pico_parts(text).items() if any(phrases(part))}
     labeled = [(_letter(label), part) for label, part in pico.items()] or [("", subject)]
+    if operands:
+        labeled = [(str(place), term) for place, term in enumerate(term for terms in operands for term in terms)]
     plain = [untangled(distributed(part)) for _, part in labeled]
     excluding = [without_exclusions(part) for part, _ in plain]
     either = [without_either_way(part) for part, _ in excluding]
@@ -269,7 +277,8 @@ def read_topic(topic: str) -> Topic:
     if not any(phrases(" ".join(parts))):
         parts, tangled, either_way, excluded, ages = [part for _, part in labeled], (), (), (), ()
     quoted = frozenset(found[1].lower() for part in parts for found in _QUOTED.finditer(part))
-    questions = () if pico else questions_in(text)
+    questions = () if pico or operands else questions_in(text)
+    excluded = (*excluded, *(plain_terms[1] if plain_terms else ()))
     tokens = [
         Token(one, label)
         for (letter, _), part in zip(labeled, parts, strict=True)
@@ -279,6 +288,7 @@ def read_topic(topic: str) -> Topic:
     return Topic(
         text,
         subject,
+        operands=operands,
         tokens=tuple(_fitting(tokens)),
         language=language_of(subject),
         questions=questions,
