@@ -81,9 +81,9 @@ async def expand_queries(
     ] = (),
     session_id: OtherSession = "",
 ) -> Expansion:
-    """Suggest better queries and search terms for what papers must name: gout AND (colchicine OR NSAIDs), or for a
-    topic or PICO question (direct, broader, narrower): synonyms, keywords, MeSH headings, hits, what known papers
-    (`seeds`) share. To write a search strategy or improve a query."""
+    """Suggest queries and search terms for what papers must name (gout AND (colchicine OR NSAIDs)), a topic or
+    PICO question: direct, broader, narrower; synonyms, MeSH headings, hits, what `seeds` share. To write
+    or improve a search strategy."""
     session, unused = None, ()
     try:
         session = await session_for(ctx, session_id, about=topic)
