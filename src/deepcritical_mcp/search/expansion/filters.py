@@ -13,6 +13,7 @@ from deepcritical_mcp.models import SearchFilter
 from deepcritical_mcp.search.expansion import pubmed_syntax
 from deepcritical_mcp.search.expansion.parts import Part
 from deepcritical_mcp.search.expansion.phrases import is_drug
+from deepcritical_mcp.search.expansion.roles import NAMED
 from deepcritical_mcp.search.expansion.topic import OTHER_SCRIPT, Topic
 from deepcritical_mcp.search.expansion.word_lists import endings, word_groups
 from deepcritical_mcp.sources.pubmed.request import AGE_GROUPS, HUMANS, STUDY_FILTERS, AgeGroup
@@ -142,7 +143,8 @@ def question_kinds(topic: Topic, required: Sequence[Part]) -> set[QuestionKind]:
     is_for = any(one.before in ("for", "in") for one in ill)
     places = [place for one in ill if one.concept and one.concept.record for place in one.concept.record.tree_numbers]
     is_ill = bool(ill) and not any(place.startswith(_INJURIES) for place in places)
-    return {"treatment"} if offered and (is_for or is_ill) else set()
+    others = [one for one in every if one.role == "subject" and one.evidence >= NAMED and one not in (*offered, *ill)]
+    return {"treatment"} if offered and (is_for or is_ill) and not others else set()
 
 
 def _is_tried(part: Part) -> bool:

@@ -173,6 +173,16 @@ _OF_ANIMALS = re.compile("animals?(?: (?:models?|research|studies|trials))?", re
 _ANIMALS = "animals[mh] NOT humans[mh]"
 
 
+def _mentioned(text: str) -> str:
+    """Papers that mention something, but for those that only say that it is not there."""
+    if "(" in text or text.count(" ") > 2:
+        return text
+    absent = (f"without {text}", f"non {text}", f"{text} free", f"{text} negative")
+    return (
+        f"{pubmed_syntax.grouped(text)} NOT {pubmed_syntax.any_of(pubmed_syntax.phrase(one, 'tiab') for one in absent)}"
+    )
+
+
 class Plan:
     """A topic with its parts, from which all queries are built.
 
@@ -200,7 +210,7 @@ class Plan:
         said = [] if topic.syntax else parts_of(topic, self.concepts, is_looked_up=is_looked_up)
         self.parts = said if topic.operands else grouped_parts(said)
         self.left_out = [
-            age_left_out(one) or (_ANIMALS if _OF_ANIMALS.fullmatch(one) else one) for one in topic.excluded
+            age_left_out(one) or (_ANIMALS if _OF_ANIMALS.fullmatch(one) else _mentioned(one)) for one in topic.excluded
         ]
         # No paper has to say in the user's words what is not there ("asthma without steroids", "not due to cancer").
         negations = [one for one in self.parts if one.is_negation and one.concept is None]

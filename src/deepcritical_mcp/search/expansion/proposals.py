@@ -162,7 +162,7 @@ def broader_drafts(plan: Plan) -> Iterator[Proposal]:
 def _without(plan: Plan) -> Iterator[Proposal]:
     """The topic without what is demanded beside its subjects; without a negation; without one of three subjects that is
     not what is tried; a class of drugs alone, since its reviews are searched so; at last without any other part."""
-    topic, conditions = plan.topic, [one for one in plan.demanded if _is_condition(one)]
+    conditions = [one for one in plan.demanded if _is_condition(one)]
     if plan.one_of and len(plan.subjects) > 1:
         found = f"Without {_listed(one.said for one in plan.one_of)}."
         is_spare = not all(_is_option(one, conditions) for one in plan.one_of)
@@ -178,8 +178,7 @@ def _without(plan: Plan) -> Iterator[Proposal]:
             is_class = one.kind in ("disease", "D") and any(other.is_class for other in left)
             wide = plan.query([other for other in rest if other in plan.required])
             wide = plan.with_one_of(wide) if len(plan.one_of) == 1 else wide
-            is_option = _is_option(one, conditions) or (bool(topic.operands) and one is subjects[0])
-            is_spare = not (is_class or (len(left) > 1 and (one.is_negation or is_option)))
+            is_spare = not (is_class or (len(left) > 1 and (one.is_negation or _is_option(one, conditions))))
             yield Proposal("broader", _words(rest), wide, found, is_spare=is_spare, is_loose=is_class)
 
 

@@ -69,6 +69,7 @@ _PICO_SENTENCE = re.compile(
     re.IGNORECASE,
 )
 _PICO_TITLE = re.compile(r"^PE?[IC]COT?S? ?(?:question ?)?[:-] ?(?=\w)", re.IGNORECASE)
+_PICO_LETTER = re.compile(r" ?\([PICOT]\)(?=[ ,.;?]|$)")
 _PICO_BARE = re.compile(r"(?:^|(?<=[,;] ))([PICOT]) (?=\w)")
 # Where a second question begins: after a question mark, or after "and" or a semicolon before a question word.
 _NEXT_QUESTION = re.compile(
@@ -79,13 +80,14 @@ _NEXT_QUESTION = re.compile(
 def subject_of(text: str) -> str:
     """`text` without the labels of PICO, or without a request that ends in "papers about" and the like."""
     labeled = clean_line("; ".join(part.strip(" ;.,") for part in pico_parts(text).values()))
-    asked = _LEAD_IN.sub("", _WHO.sub("", _SPAN.sub("", _WISH.sub("", text))))
+    asked = _LEAD_IN.sub("", _WHO.sub("", _SPAN.sub("", _WISH.sub("", _PICO_TITLE.sub("", text)))))
     return labeled or _MAY_I.sub("", asked)
 
 
 def pico_parts(text: str) -> dict[str, str]:
     """The parts of a PICO question by their labels in capitals; {} if `text` is none."""
-    if written := _PICO_SENTENCE.fullmatch(text.rstrip(" ?.")):
+    text = _PICO_LETTER.sub("", text) if len(_PICO_LETTER.findall(text)) > 1 else text
+    if written := _PICO_SENTENCE.fullmatch(_PICO_TITLE.sub("", text.rstrip(" ?."))):
         return written.groupdict()
     if (untitled := _PICO_TITLE.sub("", text)) != text:  # "PICO: P preterm infants, I probiotics"
         text = _PICO_BARE.sub(r"\1: ", untitled)
