@@ -131,12 +131,14 @@ def _asked_for(topic: Topic, parts: Sequence[Part], *, is_looked_up: bool) -> Se
     for terms in topic.operands:
         asked: list[Part] = []
         for term in terms:
-            chosen = select([one for one in parts if one.label == str(place)])
-            whole = Part(
-                term, "subject" if chosen.required else "kind", is_looked_up=is_looked_up, every=chosen.required
-            )
-            asked.append(chosen.required[0] if len(chosen.required) == 1 else whole)
-            ranking += chosen.ranking
+            said = [one for one in parts if one.label == str(place)]
+            telling = [
+                one for one in said if one.role not in ONLY_RANKING and (one.role == "person" or is_telling(one))
+            ]
+            every = tuple(telling or said)
+            whole = Part(term, "subject" if every else "kind", is_looked_up=is_looked_up, every=every)
+            asked.append(every[0] if len(every) == 1 else whole)
+            ranking += [one for one in said if one not in every]
             place += 1
         either = replace(asked[0], text=" or ".join(one.text for one in asked), either=tuple(asked), concept=None)
         required.append(either if asked[1:] else asked[0])
@@ -156,9 +158,13 @@ def _worth(pair: tuple[Part, Part]) -> float:
 def is_telling(part: Part) -> bool:
     """Whether papers may be told apart by a part without evidence: not by persons, nor by an adjective, unless that is
     rare ("school-based")."""
-    words = part.text.lower().split()
-    is_rare = not is_common(words) and not word_list("modifier") & {*words} and not words[0].startswith("non")
+    is_rare = _is_rare(part) and not part.text.lower().startswith("non")
     return part.role not in ("modifier", "person") or is_rare
+
+
+def _is_rare(part: Part) -> bool:
+    words = part.text.lower().split()
+    return not is_common(words) and not word_list("modifier") & {*words}
 
 
 def _is_named(part: Part) -> bool:
