@@ -132,10 +132,8 @@ def _asked_for(topic: Topic, parts: Sequence[Part], *, is_looked_up: bool) -> Se
         asked: list[Part] = []
         for term in terms:
             said = [one for one in parts if one.label == str(place)]
-            telling = [
-                one for one in said if one.role not in ONLY_RANKING and (one.role == "person" or is_telling(one))
-            ]
-            every = tuple(telling or said)
+            named = [one for one in said if one.role not in ONLY_RANKING]
+            every = tuple([one for one in named if one.role != "modifier" or _is_rare(one)] or said)
             whole = Part(term, "subject" if every else "kind", is_looked_up=is_looked_up, every=every)
             asked.append(every[0] if len(every) == 1 else whole)
             ranking += [one for one in said if one not in every]
